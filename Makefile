@@ -1,0 +1,89 @@
+# The only door: `make help` lists what there is.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+BIN := node_modules/.bin
+NODE := $(BIN)/node
+# So that tools installed by npm run on the pinned Node, whatever the machine's own is.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+TESTS ?= "test/{unit,contract,integration,e2e}/**/*.test.ts"
+
+# A line `name: … ## text|file` is listed when the file exists (or none is named).
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name text file; do \
+	  [ -z "$$file" ] || [ -e "$$file" ] || continue; printf '  make %-14s %s\n' "$$name" "$$text"; done
+
+install: ## packages as locked, the pinned Node among them (every target does this first)
+	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
+	@node deploy/dev/install.mjs
+
+up: install ## the whole stack, then one real message through it; PORT_BASE=18080 moves every port
+	@$(NODE) deploy/dev/up.ts
+
+down: install ## ends exactly what make up started; the data stays
+	@$(NODE) deploy/dev/down.ts
+
+restart: install ## S=wallet[,mongod…]: ends and starts processes or servers, settings kept
+	@$(NODE) deploy/dev/restart.ts "$(S)"
+
+status: install ## each process, whether it is ready, and its memory
+	@$(NODE) deploy/dev/status.ts
+
+logs: install ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
+	@$(NODE) deploy/dev/logs.ts "$(S)" "$(F)"
+
+demo: install ## sends one more real message and shows its way
+	@$(NODE) deploy/dev/demo.ts
+
+reset: install ## ends the stack and removes its data, keys and logs
+	@$(NODE) deploy/dev/reset.ts
+
+check: install ## format and lint, types, protocol lint and drift, house rules
+	@$(BIN)/biome ci --colors=off --log-level=error .
+	@$(BIN)/tsc -p .
+	@cd proto && ../$(BIN)/buf lint
+	@sh deploy/dev/check-generated.sh
+	@$(BIN)/mocha --reporter dot test/tidy.test.ts
+
+test: install ## unit, contract, integration and e2e on servers of its own; TESTS=file for some
+	@$(BIN)/mocha --require test/support/global-servers.ts $(TESTS)
+
+bench: install ## the budgets of the design beside what this machine does|test/load/bench.ts
+	@$(NODE) test/load/bench.ts
+
+bench-peers: install ## the same work on the peers, in the same run|test/load/bench-peers.ts
+	@$(NODE) test/load/bench-peers.ts
+
+bench-rpc: install ## unary calls per second: our gRPC adapter beside connect-node's|test/load/bench-rpc.ts
+	@$(NODE) test/load/bench-rpc.ts
+
+bench-text: install ## bodies measured and segmented per second|test/load/bench-text.ts
+	@$(NODE) test/load/bench-text.ts
+
+bench-smpp: install ## submits per second by window and rate limit|test/load/bench-smpp.ts
+	@$(NODE) test/load/bench-smpp.ts
+
+bench-wallet: install ## durable holds per second on one hot wallet|test/load/bench-wallet.ts
+	@$(NODE) test/load/bench-wallet.ts
+
+bench-webhook: install ## deliveries per second, and how well endpoints are kept apart|test/load/bench-webhook.ts
+	@$(NODE) test/load/bench-webhook.ts
+
+seed-history: install ## fills the stack with ten million past messages|test/load/seed-history.ts
+	@$(NODE) test/load/seed-history.ts
+
+test-chart: install ## renders every preset of the Helm chart and proves it|test/chart/chart.test.ts
+	@$(BIN)/mocha "test/chart/**/*.test.ts"
+
+test-rolling: install ## restarts each process under load; no request may fail|test/chaos/rolling.ts
+	@$(NODE) test/chaos/rolling.ts
+
+chaos: install ## [SEED=…] [MINUTES=…]: kills, cuts and stops under load, then checks the books|test/chaos/chaos.ts
+	@$(NODE) test/chaos/chaos.ts
+
+fuzz: install ## random input for the parsers, failures kept|test/fuzz/fuzz.ts
+	@$(NODE) test/fuzz/fuzz.ts
+
+.PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-rpc \
+  bench-text bench-smpp bench-wallet bench-webhook seed-history test-chart test-rolling chaos fuzz

@@ -1,0 +1,46 @@
+/**
+ * `node services/main.ts <name>…` runs the named services in one process: those that share it
+ * call each other in memory, all others over gRPC. `node services/main.ts migrate` brings every
+ * database and the event stream to the shape this version needs, and ends.
+ */
+
+import type { StartService } from "./shared/io/service-context.ts";
+import { runProcess } from "./shared/process.ts";
+
+/** Every service by name; imported only when asked for. */
+const SERVICES: Readonly<Record<string, () => Promise<{ start: StartService }>>> = {
+  tenant: () => import("./tenant/start.ts"),
+  "sender-id": () => import("./sender-id/start.ts"),
+  wallet: () => import("./wallet/start.ts"),
+  routing: () => import("./routing/start.ts"),
+  messaging: () => import("./messaging/start.ts"),
+  carrier: () => import("./carrier/start.ts"),
+  webhook: () => import("./webhook/start.ts"),
+  gateway: () => import("../gateway/start.ts"),
+  "smsc-simulator": () => import("./smsc-simulator/start.ts"),
+};
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => name !== "migrate" && SERVICES[name] === undefined);
+if (names.length === 0 || unknown.length > 0) {
+  if (unknown.length > 0) process.stderr.write(`unknown service: ${unknown.join(", ")}\n`);
+  process.stderr.write(
+    `usage: node services/main.ts <name>…\nservices: ${Object.keys(SERVICES).join(", ")}\n` +
+      "or: node services/main.ts migrate\n",
+  );
+  process.exitCode = 2;
+} else if (names.includes("migrate")) {
+  const { migrate } = await import("./migrate.ts");
+  process.exitCode = await migrate(process.env);
+} else {
+  const starts = await Promise.all(
+    names.map(async (name) => ({ name, start: (await loader(name)()).start })),
+  );
+  process.exitCode = await runProcess(starts, process.env);
+}
+
+function loader(name: string): () => Promise<{ start: StartService }> {
+  const load = SERVICES[name];
+  if (load === undefined) throw new Error(`unknown service ${name}`);
+  return load;
+}

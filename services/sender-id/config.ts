@@ -1,0 +1,8 @@
+import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import type { Schema } from "../shared/io/config.ts";
+
+/** The environment of the sender-ID service. */
+export const SENDER_ID_SETTINGS = {
+  ...DATABASE_SETTINGS,
+  ...EVENT_SETTINGS,
+} as const satisfies Schema;

@@ -1,0 +1,43 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { newId } from "../shared/core/ids.ts";
+import type { Nats } from "../shared/io/nats.ts";
+import type { StreamItem } from "../shared/io/publisher.ts";
+import type { Review, SenderId } from "./domain/sender-id.ts";
+import { senderIdToProto } from "./rpc.ts";
+import type { SenderIdNotices } from "./service.ts";
+
+/** The event type each review publishes (`service.md` "Announced"). */
+const EVENT_TYPES: Readonly<Record<Review, string>> = {
+  approve: "approved",
+  reject: "rejected",
+  suspend: "suspended",
+  reinstate: "reinstated",
+};
+
+/** The stream item of a review: `events.sender_id.<tenant>.<type>`. */
+export function toSenderIdEvent(senderId: SenderId, action: Review): StreamItem {
+  const type = EVENT_TYPES[action];
+  const id = newId("event");
+  const event = create(EventSchema, {
+    id,
+    tenantId: senderId.tenantId,
+    occurredAtMs: BigInt(senderId.updatedAtMs),
+    payload: {
+      case: "senderIdChanged",
+      value: { type, senderId: senderIdToProto(senderId) },
+    },
+  });
+  return {
+    id,
+    subject: `events.sender_id.${senderId.tenantId}.${type}`,
+    data: toBinary(EventSchema, event),
+  };
+}
+
+/** Tells caches elsewhere to forget; losing one costs at most five seconds. */
+export function createSenderIdNotices(nats: Nats): SenderIdNotices {
+  return {
+    changed: (tenantId) => nats.connection.publish(`invalidate.sender_id.${tenantId}`),
+  };
+}

@@ -1,0 +1,1 @@
+export { shapeSenderIdDatabase as migrate } from "./store.ts";

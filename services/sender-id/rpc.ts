@@ -1,0 +1,81 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import {
+  SenderIdReview,
+  SenderIdService as SenderIdRpc,
+  type SenderIdSchema,
+  SenderIdStatus as StatusProto,
+} from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import { pageLimit } from "../shared/core/limits.ts";
+import type { Review, SenderId, SenderIdStatus } from "./domain/sender-id.ts";
+import type { SenderIdService } from "./service.ts";
+
+const STATUS_TO_PROTO: Readonly<Record<SenderIdStatus, StatusProto>> = {
+  pending: StatusProto.PENDING,
+  approved: StatusProto.APPROVED,
+  rejected: StatusProto.REJECTED,
+  suspended: StatusProto.SUSPENDED,
+};
+
+const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
+  [StatusProto.PENDING]: "pending",
+  [StatusProto.APPROVED]: "approved",
+  [StatusProto.REJECTED]: "rejected",
+  [StatusProto.SUSPENDED]: "suspended",
+};
+
+const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
+  [SenderIdReview.APPROVE]: "approve",
+  [SenderIdReview.REJECT]: "reject",
+  [SenderIdReview.SUSPEND]: "suspend",
+  [SenderIdReview.REINSTATE]: "reinstate",
+};
+
+/** Routes of `sms.v1.SenderIdService`: mapping and nothing else. */
+export function senderIdRoutes(service: SenderIdService) {
+  return (router: ConnectRouter): void => {
+    router.service(SenderIdRpc, {
+      createSenderId: async (request) => ({
+        senderId: senderIdToProto(
+          await service.create(request.tenantId, request.name, request.approve),
+        ),
+      }),
+      listSenderIds: async (request) => {
+        const page = await service.list(request.tenantId, {
+          statuses: request.statuses.flatMap((status) => STATUS_FROM_PROTO[status] ?? []),
+          isUsable: request.usable,
+          name: request.name,
+          limit: pageLimit(request.limit),
+          afterKey: request.cursor,
+        });
+        return { senderIds: page.senderIds.map(senderIdToProto), nextCursor: page.nextCursor };
+      },
+      resolveSenderId: async (request) => ({
+        senderId: senderIdToProto(await service.resolve(request.tenantId, request.name)),
+      }),
+      reviewSenderId: async (request) => {
+        const action = REVIEW_FROM_PROTO[request.review];
+        if (action === undefined) throw new AppError("validation_error", "Say which review.");
+        return {
+          senderId: senderIdToProto(
+            await service.review(request.tenantId, request.idOrName, action, request.reason),
+          ),
+        };
+      },
+    });
+  };
+}
+
+/** A sender ID as it travels between services. */
+export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {
+  return {
+    id: senderId.id,
+    tenantId: senderId.tenantId,
+    name: senderId.name,
+    status: STATUS_TO_PROTO[senderId.status],
+    rejectionReason: senderId.rejectionReason,
+    createdAtMs: BigInt(senderId.createdAtMs),
+    updatedAtMs: BigInt(senderId.updatedAtMs),
+  };
+}

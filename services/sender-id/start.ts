@@ -1,0 +1,55 @@
+import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { readConfig } from "../shared/io/config.ts";
+import { openMongo } from "../shared/io/mongo.ts";
+import { openNats } from "../shared/io/nats.ts";
+import { createOutbox } from "../shared/io/outbox.ts";
+import type { ServiceContext } from "../shared/io/service-context.ts";
+import { SENDER_ID_SETTINGS } from "./config.ts";
+import { createSenderIdNotices, toSenderIdEvent } from "./events.ts";
+import { senderIdRoutes } from "./rpc.ts";
+import { createSenderIdService, type Tenants } from "./service.ts";
+import { createSenderIdStore } from "./store.ts";
+
+/** Opens, wires and serves the sender-ID service. */
+export async function start(context: ServiceContext): Promise<void> {
+  const { env, log, clock, lifecycle } = context;
+  const config = readConfig(env, SENDER_ID_SETTINGS);
+
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_sender_id`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("sender-ID database", () => mongo.close());
+  lifecycle.addReadinessCheck("sender-ID database", () => mongo.ping());
+
+  const nats = await openNats({
+    url: config.NATS_URL,
+    name: "sender-id",
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("sender-ID events", () => nats.close());
+
+  const outbox = createOutbox({ db: mongo.db, nats, log });
+  lifecycle.onClose("sender-ID outbox", () => outbox.close());
+
+  const tenantClient = context.client(TenantService);
+  const tenants: Tenants = {
+    async isActive(tenantId) {
+      const { tenant } = await tenantClient.getTenant({ idOrName: tenantId });
+      return tenant !== undefined && !tenant.suspended;
+    },
+  };
+  const store = createSenderIdStore({
+    client: mongo.client,
+    db: mongo.db,
+    outbox,
+    toEvent: toSenderIdEvent,
+  });
+  context.serve(
+    senderIdRoutes(createSenderIdService(store, createSenderIdNotices(nats), tenants, clock)),
+  );
+}

@@ -1,0 +1,141 @@
+import type { Db, MongoClient } from "mongodb";
+import { AppError } from "../shared/core/errors.ts";
+import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
+import { isDuplicateKey, runTransaction, wrapMongoError } from "../shared/io/mongo.ts";
+import { migrateOutbox, type Outbox, type OutboxTicket } from "../shared/io/outbox.ts";
+import type { StreamItem } from "../shared/io/publisher.ts";
+import { nameKey, type Review, type SenderId, type SenderIdStatus } from "./domain/sender-id.ts";
+import type { SenderIdStore } from "./service.ts";
+
+type SenderIdDocument = {
+  _id: string;
+  tenant_id: string;
+  name: string;
+  name_key: string;
+  status: SenderIdStatus;
+  rejection_reason: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The MongoDB adapter of the service's port; `toEvent` says what a review publishes. */
+export function createSenderIdStore(options: {
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly outbox: Outbox;
+  readonly toEvent: (senderId: SenderId, action: Review) => StreamItem | undefined;
+}): SenderIdStore {
+  const { client, db, outbox, toEvent } = options;
+  const collection = db.collection<SenderIdDocument>("sender_ids");
+
+  return {
+    async insert(senderId) {
+      try {
+        await collection.insertOne(fromSenderId(senderId));
+      } catch (error) {
+        if (isDuplicateKey(error)) {
+          throw new AppError("already_exists", "The tenant has a sender ID of that name.");
+        }
+        throw wrapMongoError(error);
+      }
+    },
+    async find(id) {
+      const document = await guarded(collection.findOne({ _id: id }));
+      return document === null ? undefined : toSenderId(document);
+    },
+    async findByName(tenantId, key) {
+      const document = await guarded(collection.findOne({ tenant_id: tenantId, name_key: key }));
+      return document === null ? undefined : toSenderId(document);
+    },
+    async list(tenantId, filter) {
+      const documents = await guarded(
+        collection
+          .find({
+            tenant_id: tenantId,
+            name_key:
+              filter.nameKey === ""
+                ? { $gt: filter.afterKey }
+                : { $eq: filter.nameKey, $gt: filter.afterKey },
+            ...(filter.statuses.length === 0 ? {} : { status: { $in: [...filter.statuses] } }),
+          })
+          .sort({ name_key: 1 })
+          .limit(filter.limit)
+          .toArray(),
+      );
+      return documents.map(toSenderId);
+    },
+    async saveReview(after, from, action) {
+      const item = toEvent(after, action);
+      let ticket: OutboxTicket | undefined;
+      const isSaved = await runTransaction(client, async (session) => {
+        const { _id, ...fields } = fromSenderId(after);
+        const result = await collection.updateOne(
+          { _id, status: from },
+          { $set: fields },
+          { session },
+        );
+        if (result.matchedCount === 0) return false;
+        ticket = await outbox.write(item === undefined ? [] : [item], session);
+        return true;
+      });
+      if (isSaved) outbox.publish(ticket);
+      return isSaved;
+    },
+  };
+}
+
+async function guarded<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}
+
+function fromSenderId(senderId: SenderId): SenderIdDocument {
+  return {
+    _id: senderId.id,
+    tenant_id: senderId.tenantId,
+    name: senderId.name,
+    name_key: nameKey(senderId.name),
+    status: senderId.status,
+    rejection_reason: senderId.rejectionReason,
+    created_at: new Date(senderId.createdAtMs),
+    updated_at: new Date(senderId.updatedAtMs),
+  };
+}
+
+function toSenderId(document: SenderIdDocument): SenderId {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    name: document.name,
+    status: document.status,
+    rejectionReason: document.rejection_reason,
+    createdAtMs: document.created_at.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+const SHAPES: readonly CollectionShape[] = [
+  {
+    name: "sender_ids",
+    indexes: [{ key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "name", "name_key", "status"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^sid_" },
+        tenant_id: { bsonType: "string", pattern: "^ten_" },
+        name: { bsonType: "string", pattern: "^[A-Za-z0-9 .-]{3,11}$" },
+        status: { enum: ["pending", "approved", "rejected", "suspended"] },
+      },
+    },
+  },
+];
+
+/** Brings the database to the shape this version needs. */
+export async function shapeSenderIdDatabase(db: Db): Promise<void> {
+  await shapeCollections(db, SHAPES);
+  await migrateOutbox(db);
+}

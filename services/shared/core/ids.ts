@@ -1,0 +1,55 @@
+import { decodeTime, monotonicFactory, ulid } from "ulid";
+
+/** Prefix of each kind of identifier (`decisions.md` "Identifiers"). */
+export const ID_PREFIXES = {
+  tenant: "ten_",
+  apiKey: "key_",
+  message: "msg_",
+  send: "snd_",
+  reservation: "rsv_",
+  senderId: "sid_",
+  campaign: "cmp_",
+  event: "evt_",
+  webhookEndpoint: "whe_",
+  webhookDelivery: "whd_",
+  entry: "led_",
+  route: "rte_",
+  request: "req_",
+  audit: "aud_",
+} as const;
+
+/** A kind of thing that has identifiers. */
+export type IdKind = keyof typeof ID_PREFIXES;
+
+const nextUlid = monotonicFactory();
+
+/**
+ * Makes an identifier: prefix + ULID, strictly rising within this process even when the clock
+ * stands still or steps back (the factory keeps the highest time it has seen).
+ */
+export function newId(kind: IdKind, nowMs?: number): string {
+  return ID_PREFIXES[kind] + nextUlid(nowMs);
+}
+
+const ULID_TEXT = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Tells whether a text is a well-formed identifier of that kind. */
+export function isId(kind: IdKind, text: string): boolean {
+  const prefix = ID_PREFIXES[kind];
+  return (
+    text.length === prefix.length + 26 &&
+    text.startsWith(prefix) &&
+    ULID_TEXT.test(text.slice(prefix.length))
+  );
+}
+
+/** The instant inside an identifier, in milliseconds since the Unix epoch. */
+export function idTimeMs(id: string): number {
+  return decodeTime(id.slice(-26));
+}
+
+/** The lowest identifier of a kind that could be made at an instant; for range queries. */
+export function lowestIdAt(kind: IdKind, atMs: number): string {
+  const time = ulid(Math.max(0, atMs)).slice(0, 10);
+  return `${ID_PREFIXES[kind]}${time}0000000000000000`;
+}

@@ -1,0 +1,22 @@
+/** Bounds of the contract and of internal pages, in one place. */
+
+/** Page size of lists when the caller names none (`service.md` "Limits"). */
+export const PAGE_DEFAULT = 50;
+
+/** Largest page of a list. */
+export const PAGE_MAX = 100;
+
+/** Recipient text, as submitted, in characters. */
+export const RECIPIENT_CHARS_MAX = 256;
+
+/** Segments one body may need. */
+export const SEGMENTS_MAX = 10;
+
+/** Recipients of one bulk or batch request unless the tenant's setting says otherwise. */
+export const BULK_DEFAULT = 1000;
+
+/** Page size of an internal list: the caller's wish within 1 to `max`, or the default. */
+export function pageLimit(wanted: number, max = 1000): number {
+  if (wanted <= 0) return PAGE_DEFAULT;
+  return Math.min(wanted, max);
+}

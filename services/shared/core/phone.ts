@@ -1,0 +1,88 @@
+import { type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import { RECIPIENT_CHARS_MAX } from "./limits.ts";
+import { compactDialString } from "./phone-dial-string.ts";
+import { nigerianMobile } from "./phone-nigeria.ts";
+
+/**
+ * A recipient that was understood: its E.164 number, the ISO 3166 code of its country ("001" for
+ * a network that belongs to none, as in libphonenumber) and its country calling code without +.
+ */
+export interface ParsedRecipient {
+  ok: true;
+  e164: string;
+  country: string;
+  callingCode: string;
+}
+
+/** A recipient that is no number of a mobile, in any of the forms a sender may use. */
+export interface RefusedRecipient {
+  ok: false;
+  code: "invalid_recipient";
+}
+
+const REFUSED: RefusedRecipient = Object.freeze({ ok: false, code: "invalid_recipient" });
+
+/**
+ * The mobile number that a sender in Nigeria means by this text, or a refusal. Numbering plans are
+ * those of libphonenumber's full metadata; a valid number that cannot be a mobile is refused.
+ * Readings are tried in this order, and the first that applies decides:
+ *
+ * 1. `+` and digits: international, nothing else.
+ * 2. `009` (Nigeria's international prefix) and an international mobile number.
+ * 3. `00` (the usual prefix elsewhere) and an international mobile number. Digits that make a
+ *    mobile both ways, such as 0091…, are read as dialled in Nigeria, by rule 2.
+ * 4. A valid Nigerian number, with or without the trunk 0, with or without 234. If it is valid but
+ *    not a mobile it is refused here, not tried as a foreign one.
+ * 5. Digits that begin with a foreign country calling code, without +.
+ *
+ * The trunk 0 after a country code, as in +234 (0) 803…, is dropped where the country has one.
+ */
+export function parseRecipient(input: string): ParsedRecipient | RefusedRecipient {
+  const direct = nigerianMobile(input);
+  if (direct !== undefined) return acceptNigerian(direct);
+  if (input.length > RECIPIENT_CHARS_MAX) return REFUSED;
+  const dialled = compactDialString(input);
+  if (dialled === undefined) return REFUSED;
+  const national = nigerianMobile(dialled);
+  if (national !== undefined) return acceptNigerian(national);
+  if (dialled.startsWith("+")) return parseInternational(dialled) ?? REFUSED;
+  if (dialled.startsWith("00")) {
+    const fromNigeria = dialled[2] === "9" ? parseInternational(`+${dialled.slice(3)}`) : undefined;
+    return fromNigeria ?? parseInternational(`+${dialled.slice(2)}`) ?? REFUSED;
+  }
+  const local = parsePhoneNumberFromString(dialled, { defaultCountry: "NG", extract: false });
+  if (local?.country === "NG" && local.isValid()) return accept(local) ?? REFUSED;
+  return parseInternational(`+${dialled}`) ?? REFUSED;
+}
+
+/**
+ * A number as logs may show it: every character but the last three digits masked. A text of three
+ * characters or fewer is masked whole.
+ */
+export function maskNumber(number: string): string {
+  const shown = number.length > 3 ? /\d{3}$/.exec(number)?.[0] : undefined;
+  return "*".repeat(number.length - (shown?.length ?? 0)) + (shown ?? "");
+}
+
+function acceptNigerian(e164: string): ParsedRecipient {
+  return { ok: true, e164, country: "NG", callingCode: "234" };
+}
+
+/** Reads `+` and digits; undefined when no mobile. */
+function parseInternational(dialled: string): ParsedRecipient | undefined {
+  const nigerian = nigerianMobile(dialled);
+  if (nigerian !== undefined) return acceptNigerian(nigerian);
+  const number = parsePhoneNumberFromString(dialled, { extract: false });
+  return number === undefined ? undefined : accept(number);
+}
+
+function accept(number: PhoneNumber): ParsedRecipient | undefined {
+  const type = number.getType();
+  if (type !== "MOBILE" && type !== "FIXED_LINE_OR_MOBILE") return undefined;
+  return {
+    ok: true,
+    e164: number.number,
+    country: number.country ?? "001",
+    callingCode: number.countryCallingCode,
+  };
+}

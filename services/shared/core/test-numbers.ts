@@ -1,0 +1,83 @@
+/** What is said to a submit. `drop_link` ends the connection without an answer. */
+export type TestAnswer =
+  | { kind: "accept"; afterMs: number }
+  | { kind: "refuse"; reason: "invalid_destination" | "throttled" | "system_error" | "queue_full" }
+  | { kind: "none" }
+  | { kind: "drop_link" };
+
+/** A receipt that follows, counted from the submit. */
+export interface TestReceipt {
+  afterMs: number;
+  state: "delivered" | "undelivered" | "expired";
+  error: "none" | "absent_subscriber" | "unknown_subscriber" | "validity_expired";
+  /** How the message id is written: as in the answer, or in decimal where that was hexadecimal. */
+  idForm: "as_answered" | "decimal";
+}
+
+/** What happens to one submit. */
+export interface TestPlan {
+  answer: TestAnswer;
+  receipts: readonly TestReceipt[];
+}
+
+/** How long "message queue full" lasts for a number ending in 9913. */
+const QUEUE_FULL_MS = 5000;
+
+const ACCEPT: TestAnswer = { kind: "accept", afterMs: 0 };
+const DELIVERED: TestReceipt = {
+  afterMs: 1000,
+  state: "delivered",
+  error: "none",
+  idForm: "as_answered",
+};
+const PLAIN: TestPlan = { answer: ACCEPT, receipts: [DELIVERED] };
+
+function refuse(reason: Extract<TestAnswer, { kind: "refuse" }>["reason"]): TestPlan {
+  return { answer: { kind: "refuse", reason }, receipts: [] };
+}
+
+function failed(state: TestReceipt["state"], error: TestReceipt["error"]): TestReceipt {
+  return { ...DELIVERED, state, error };
+}
+
+type PlanOf = (submitCount: number, sinceFirstMs: number) => TestPlan;
+
+const PLANS: Readonly<Record<string, PlanOf>> = {
+  "9901": () => ({ answer: ACCEPT, receipts: [failed("undelivered", "absent_subscriber")] }),
+  "9902": () => ({ answer: ACCEPT, receipts: [failed("undelivered", "unknown_subscriber")] }),
+  "9903": () => refuse("invalid_destination"),
+  "9904": (submitCount) => (submitCount <= 2 ? refuse("throttled") : PLAIN),
+  "9905": () => ({ answer: ACCEPT, receipts: [] }),
+  "9906": () => ({
+    answer: ACCEPT,
+    receipts: [failed("undelivered", "absent_subscriber"), { ...DELIVERED, afterMs: 3000 }],
+  }),
+  "9907": () => ({
+    answer: { kind: "accept", afterMs: 300 },
+    receipts: [{ ...DELIVERED, afterMs: 0 }],
+  }),
+  "9908": () => ({ answer: { kind: "none" }, receipts: [{ ...DELIVERED, afterMs: 3000 }] }),
+  "9909": () => ({ answer: { kind: "none" }, receipts: [] }),
+  "9910": () => ({ answer: ACCEPT, receipts: [failed("expired", "validity_expired")] }),
+  "9911": () => ({ answer: { kind: "drop_link" }, receipts: [] }),
+  "9912": (submitCount) => (submitCount === 1 ? refuse("system_error") : PLAIN),
+  "9913": (_, sinceFirstMs) => (sinceFirstMs < QUEUE_FULL_MS ? refuse("queue_full") : PLAIN),
+  "9914": () => ({
+    answer: ACCEPT,
+    receipts: [DELIVERED, { ...DELIVERED, afterMs: 1100 }, { ...DELIVERED, afterMs: 1200 }],
+  }),
+  "9915": () => ({ answer: ACCEPT, receipts: [{ ...DELIVERED, idForm: "decimal" }] }),
+};
+
+/**
+ * Decides by the last four digits of the recipient what becomes of a submit; every other number is
+ * delivered after one second. `submitCount` counts the submits of this message from 1, this one
+ * included; `sinceFirstMs` is the time since the first of them.
+ */
+export function planSubmit(
+  destination: string,
+  submitCount: number,
+  sinceFirstMs: number,
+): TestPlan {
+  return PLANS[destination.slice(-4)]?.(submitCount, sinceFirstMs) ?? PLAIN;
+}

@@ -1,0 +1,74 @@
+/**
+ * The signature of webhook requests, both sides (`service.md` "Signature verification"):
+ * `t=<unix seconds>,v1=<hex>` where the hex is HMAC-SHA256 with the whole signing secret (its
+ * `whsec_` prefix included) over `<t>.<raw body>`; one `v1` per active secret, newest first.
+ */
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+
+/** How far `t` may be from the receiver's clock, in seconds. */
+export const SIGNATURE_TOLERANCE_S = 300;
+
+/** Why a signature was refused. */
+export type SignatureFault = "missing" | "malformed" | "too_old" | "too_new" | "mismatch";
+
+/** Makes a key of a signing secret, to be kept: it spares the import at each signature. */
+export function signingKey(secret: string): KeyObject {
+  return createSecretKey(secret, "utf8");
+}
+
+/** The header's value for one attempt, signed with each key in the order given. */
+export function signWebhook(
+  keys: readonly KeyObject[],
+  timestampS: number,
+  rawBody: Uint8Array,
+): string {
+  let header = `t=${timestampS}`;
+  for (const key of keys) header += `,v1=${digest(key, String(timestampS), rawBody)}`;
+  return header;
+}
+
+/**
+ * The receiver's check: answers nothing when the header signs these raw bytes with one of the
+ * secrets, now; else why not. Unknown keys in the header are ignored, every `v1` is tried, and
+ * comparisons take the same time wherever they differ.
+ */
+export function findSignatureFault(check: {
+  readonly header: string | undefined;
+  readonly rawBody: Uint8Array;
+  readonly secrets: readonly string[];
+  readonly nowMs: number;
+  readonly toleranceS?: number;
+}): SignatureFault | undefined {
+  const { header, rawBody, secrets, nowMs, toleranceS = SIGNATURE_TOLERANCE_S } = check;
+  if (header === undefined || header === "") return "missing";
+  const { t, signatures } = readHeader(header);
+  if (t === undefined || signatures.length === 0) return "malformed";
+  const ageS = nowMs / 1000 - Number(t);
+  if (ageS > toleranceS) return "too_old";
+  if (ageS < -toleranceS) return "too_new";
+  const isGood = secrets.some((secret) => {
+    const wanted = Buffer.from(digest(signingKey(secret), t, rawBody), "latin1");
+    return signatures.some((signature) => {
+      const given = Buffer.from(signature, "utf8");
+      return given.length === wanted.length && timingSafeEqual(given, wanted);
+    });
+  });
+  return isGood ? undefined : "mismatch";
+}
+
+function readHeader(header: string): { t: string | undefined; signatures: string[] } {
+  let t: string | undefined;
+  const signatures: string[] = [];
+  for (const part of header.split(",")) {
+    const at = part.indexOf("=");
+    const name = part.slice(0, at).trim();
+    const value = part.slice(at + 1).trim();
+    if (name === "t" && /^\d{1,12}$/.test(value)) t ??= value;
+    else if (name === "v1") signatures.push(value);
+  }
+  return { t, signatures };
+}
+
+function digest(key: KeyObject, t: string, rawBody: Uint8Array): string {
+  return createHmac("sha256", key).update(`${t}.`).update(rawBody).digest("hex");
+}

@@ -1,0 +1,19 @@
+/** Exponential back-off with full jitter: between half and all of min(cap, base × 2^attempt). */
+export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
+  const ceiling = Math.min(capMs, baseMs * 2 ** Math.min(attempt, 20));
+  return ceiling / 2 + Math.random() * (ceiling / 2);
+}
+
+/** Waits, or returns early when the signal is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}

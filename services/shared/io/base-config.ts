@@ -1,0 +1,51 @@
+import { durationMs, flag, list, oneOf, port, type Schema, text, whole } from "./config.ts";
+
+/** Settings that every process reads. */
+export const PROCESS_SETTINGS = {
+  LOG_LEVEL: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], "info"),
+  GRPC_HOST: text("127.0.0.1"),
+  GRPC_PORT: port(9090),
+  OPS_HOST: text("127.0.0.1"),
+  OPS_PORT: port(9100),
+  /** The token this process shows, and by default the one it accepts. */
+  RPC_TOKEN: text(),
+  /** JSON: caller name to its tokens and methods (see shared/rpc); empty accepts `RPC_TOKEN`. */
+  RPC_TOKENS: text(""),
+  RPC_TLS_CERT_FILE: text(""),
+  RPC_TLS_KEY_FILE: text(""),
+  RPC_TLS_CA_FILE: text(""),
+  RPC_IN_FLIGHT_MAX: whole(1, 1_000_000, 4096),
+  RPC_CONNECTION_AGE_MS: durationMs(0),
+  /** How long a drain waits before closing, for load balancers to notice. */
+  DRAIN_DELAY_MS: durationMs(0),
+  CLOSE_TIMEOUT_MS: durationMs(25_000),
+} as const satisfies Schema;
+
+/** Settings of services that own a database. */
+export const DATABASE_SETTINGS = {
+  MONGODB_URI: text(),
+  /** Databases are named `<prefix>_<service>`. */
+  MONGODB_PREFIX: text("sms"),
+  MONGODB_POOL_MAX: whole(1, 1000, 20),
+} as const satisfies Schema;
+
+/** Settings of services that publish or consume events. */
+export const EVENT_SETTINGS = {
+  NATS_URL: text(),
+  EVENT_STREAM_REPLICAS: whole(1, 5, 1),
+  EVENT_STREAM_MAX_BYTES: whole(1_048_576, Number.MAX_SAFE_INTEGER, 8_589_934_592),
+  EVENT_STREAM_MAX_AGE_MS: durationMs(604_800_000),
+} as const satisfies Schema;
+
+/** Where each service's gRPC server is: `host:port`, or several with commas between. */
+export const ADDRESS_SETTINGS = {
+  TENANT_GRPC: list(text(), []),
+  SENDER_ID_GRPC: list(text(), []),
+  WALLET_GRPC: list(text(), []),
+  ROUTING_GRPC: list(text(), []),
+  MESSAGING_GRPC: list(text(), []),
+  WEBHOOK_GRPC: list(text(), []),
+} as const satisfies Schema;
+
+/** Whether this build may be asked for development-only behaviour. */
+export const DEVELOPMENT_SETTINGS = { DEVELOPMENT: flag(false) } as const satisfies Schema;

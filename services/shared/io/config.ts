@@ -1,0 +1,121 @@
+/**
+ * Settings come from the environment once, at start, through a schema. All faults are reported
+ * together, by name, so that an operator mends them in one go.
+ */
+
+/** Reads one setting's text, or throws an `Error` whose message says what is expected. */
+export type Setting<T> = {
+  readonly read: (text: string) => T;
+  /** Used when the variable is absent or empty; without one the variable is required. */
+  readonly fallback: T | undefined;
+};
+
+/** A schema: variable name to setting. */
+export type Schema = Readonly<Record<string, Setting<unknown>>>;
+
+/** The frozen result of reading a schema. */
+export type Config<S extends Schema> = {
+  readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never;
+};
+
+/** Thrown when settings are missing or wrong; the message lists every fault, one a line. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`The settings are not right:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.faults = faults;
+  }
+}
+
+/** Reads every setting of a schema from an environment. */
+export function readConfig<S extends Schema>(env: NodeJS.ProcessEnv, schema: S): Config<S> {
+  const faults: string[] = [];
+  const result: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(schema)) {
+    const text = env[name];
+    if (text === undefined || text === "") {
+      if (setting.fallback === undefined) faults.push(`${name} is required`);
+      result[name] = setting.fallback;
+      continue;
+    }
+    try {
+      result[name] = setting.read(text);
+    } catch (error) {
+      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(result) as Config<S>;
+}
+
+/** Any text; with `allowed`, one of those. */
+export function text(fallback?: string): Setting<string> {
+  return { read: (value) => value, fallback };
+}
+
+/** One of a fixed set of words. */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  fallback?: Word,
+): Setting<Word> {
+  return {
+    fallback,
+    read(value) {
+      const word = words.find((candidate) => candidate === value);
+      if (word === undefined) throw new Error(`must be one of ${words.join(", ")}`);
+      return word;
+    },
+  };
+}
+
+/** A whole number within bounds. */
+export function whole(min: number, max: number, fallback?: number): Setting<number> {
+  return {
+    fallback,
+    read(value) {
+      const parsed = Number(value);
+      if (!/^\d+$/.test(value) || parsed < min || parsed > max) {
+        throw new Error(`must be a whole number from ${min} to ${max}`);
+      }
+      return parsed;
+    },
+  };
+}
+
+/** A duration in milliseconds, at most a year. */
+export function durationMs(fallback?: number): Setting<number> {
+  return whole(0, 31_536_000_000, fallback);
+}
+
+/** A TCP port; 0 lets the system choose. */
+export function port(fallback?: number): Setting<number> {
+  return whole(0, 65_535, fallback);
+}
+
+/** `true` or `false`. */
+export function flag(fallback?: boolean): Setting<boolean> {
+  return {
+    fallback,
+    read(value) {
+      if (value === "true" || value === "1") return true;
+      if (value === "false" || value === "0") return false;
+      throw new Error("must be true or false");
+    },
+  };
+}
+
+/** A comma-separated list; each item goes through `item`. */
+export function list<T>(item: Setting<T>, fallback?: readonly T[]): Setting<readonly T[]> {
+  return {
+    fallback,
+    read(value) {
+      return value
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== "")
+        .map((part) => item.read(part));
+    },
+  };
+}

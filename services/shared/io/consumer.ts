@@ -1,0 +1,184 @@
+/**
+ * A durable pull consumer that hands over batches. It is created when missing, re-created when
+ * lost, and outlives the broker: any failure is backed off and tried again for ever.
+ *
+ * The handler answers one verdict per item:
+ * - `ack`: what the item asked for is durable.
+ * - `retry`: give it to me again after a while.
+ * - `dead`: it can never be handled; it is written to `dead_letters`, then acknowledged.
+ * A handler that throws retries the whole batch. Acknowledgements may be lost, so handlers must
+ * be idempotent.
+ */
+import type { Db } from "mongodb";
+import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg } from "nats";
+import { ulid } from "ulid";
+import { backoffMs, pause } from "./backoff.ts";
+import type { Logger } from "./log.ts";
+import { EVENT_STREAM, type Nats } from "./nats.ts";
+
+/** What a handler decided about one item. */
+export type Verdict =
+  | { readonly kind: "ack" }
+  | { readonly kind: "retry"; readonly afterMs: number }
+  | { readonly kind: "dead"; readonly reason: string };
+
+/** The usual verdict. */
+export const ACK: Verdict = { kind: "ack" };
+
+/** One item of the stream. */
+export type Delivered = {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** How often the item has been handed out, counted from 1. */
+  readonly deliveries: number;
+};
+
+/** A running consumer. */
+export type RunningConsumer = {
+  /** Items not yet acknowledged, as the server last said; for metrics and scaling. */
+  lag(): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** How a consumer is set up. */
+export type ConsumerOptions = {
+  readonly nats: Nats;
+  readonly db: Db;
+  readonly durable: string;
+  readonly subjects: readonly string[];
+  readonly batchMax: number;
+  readonly ackWaitMs: number;
+  readonly log: Logger;
+  readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+  readonly stream?: string;
+};
+
+/** Starts a durable consumer; answers at once and keeps at it until closed. */
+export function startConsumer(options: ConsumerOptions): RunningConsumer {
+  const { nats, log, durable, stream = EVENT_STREAM } = options;
+  const abort = new AbortController();
+
+  async function run(): Promise<void> {
+    let failures = 0;
+    let consumer: Consumer | undefined;
+    while (!abort.signal.aborted) {
+      try {
+        consumer ??= await ensureConsumer(options, stream);
+        await takeBatch(consumer, options, abort.signal);
+        failures = 0;
+      } catch (error) {
+        consumer = undefined;
+        failures += 1;
+        if (abort.signal.aborted) return;
+        log.warn({ error, durable, failures }, "the consumer starts again");
+        await pause(backoffMs(failures, 100, 5000), abort.signal);
+      }
+    }
+  }
+
+  const finished = run();
+  return {
+    async lag() {
+      const manager = await nats.connection.jetstreamManager();
+      const info = await manager.consumers.info(stream, durable);
+      return info.num_pending + info.num_ack_pending;
+    },
+    async close() {
+      abort.abort();
+      await finished;
+    },
+  };
+}
+
+/** Creates or updates the durable, and binds to it. */
+async function ensureConsumer(options: ConsumerOptions, stream: string): Promise<Consumer> {
+  const manager = await options.nats.connection.jetstreamManager();
+  const wanted = {
+    durable_name: options.durable,
+    ack_policy: AckPolicy.Explicit,
+    deliver_policy: DeliverPolicy.All,
+    ack_wait: options.ackWaitMs * 1_000_000,
+    max_ack_pending: Math.max(1000, options.batchMax * 8),
+    filter_subjects: [...options.subjects],
+  };
+  try {
+    await manager.consumers.info(stream, options.durable);
+    await manager.consumers.update(stream, options.durable, wanted);
+  } catch {
+    await manager.consumers.add(stream, wanted);
+  }
+  return options.nats.jetstream.consumers.get(stream, options.durable);
+}
+
+/** Fetches one batch (waiting at most a second for its first item), handles it, answers it. */
+async function takeBatch(
+  consumer: Consumer,
+  options: ConsumerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const messages = await fetchBatch(consumer, options.batchMax, signal);
+  if (messages.length === 0) return;
+  let verdicts: readonly Verdict[];
+  try {
+    verdicts = await options.handle(
+      messages.map((message) => ({
+        subject: message.subject,
+        data: message.data,
+        deliveries: message.info.redeliveryCount,
+      })),
+    );
+  } catch (error) {
+    for (const message of messages) message.nak(1000);
+    throw error;
+  }
+  await buryDead(options, messages, verdicts);
+  messages.forEach((message, at) => {
+    const verdict = verdicts[at];
+    if (verdict?.kind === "retry") message.nak(verdict.afterMs);
+    else message.ack();
+  });
+}
+
+async function fetchBatch(
+  consumer: Consumer,
+  batchMax: number,
+  signal: AbortSignal,
+): Promise<JsMsg[]> {
+  const messages: JsMsg[] = [];
+  // First a lone item with patience, then whatever else is there already.
+  const first = await consumer.next({ expires: 1000 });
+  if (first === null) return messages;
+  messages.push(first);
+  const pending = first.info.pending;
+  if (pending === 0 || batchMax === 1 || signal.aborted) return messages;
+  const more = await consumer.fetch({
+    max_messages: Math.min(batchMax - 1, pending),
+    expires: 1000,
+  });
+  for await (const message of more) messages.push(message);
+  return messages;
+}
+
+async function buryDead(
+  options: ConsumerOptions,
+  messages: readonly JsMsg[],
+  verdicts: readonly Verdict[],
+): Promise<void> {
+  const dead = messages.flatMap((message, at) => {
+    const verdict = verdicts[at];
+    if (verdict?.kind !== "dead") return [];
+    return [
+      {
+        _id: ulid() as never,
+        durable: options.durable,
+        subject: message.subject,
+        data: Buffer.from(message.data),
+        reason: verdict.reason,
+        created_at: new Date(),
+      },
+    ];
+  });
+  if (dead.length === 0) return;
+  await options.db.collection("dead_letters").insertMany(dead);
+  options.log.error({ durable: options.durable, count: dead.length }, "dead letters");
+}

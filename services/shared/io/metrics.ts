@@ -1,0 +1,15 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+
+export { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** Makes a process's metrics registry, with Node's own figures in it. */
+export function createMetrics(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** Bucket bounds for durations in seconds, from one millisecond to ten seconds. */
+export const DURATION_BUCKETS_S = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];

@@ -1,0 +1,45 @@
+import type { Db, Document, IndexDescription } from "mongodb";
+
+/** The wanted shape of one collection. */
+export type CollectionShape = {
+  readonly name: string;
+  readonly indexes: readonly IndexDescription[];
+  /** A MongoDB `$jsonSchema`; documents that breach it are refused. */
+  readonly validator?: Document;
+  /** A condition over a document's own fields (an aggregation expression), beside the validator. */
+  readonly condition?: Document;
+};
+
+/**
+ * Creates or updates collections with their indexes and validators. Idempotent; indexes are
+ * never dropped here, so an older version still running keeps the ones it needs.
+ */
+export async function shapeCollections(db: Db, shapes: readonly CollectionShape[]): Promise<void> {
+  const existing = new Set(
+    (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name),
+  );
+  for (const shape of shapes) {
+    if (!existing.has(shape.name)) {
+      await db.createCollection(shape.name).catch((error: unknown) => {
+        // Another replica's migration may have been first.
+        if (
+          !(error instanceof Error && "codeName" in error && error.codeName === "NamespaceExists")
+        ) {
+          throw error;
+        }
+      });
+    }
+    if (shape.validator !== undefined) {
+      await db.command({
+        collMod: shape.name,
+        validator: {
+          $jsonSchema: shape.validator,
+          ...(shape.condition === undefined ? {} : { $expr: shape.condition }),
+        },
+        validationLevel: "strict",
+        validationAction: "error",
+      });
+    }
+    if (shape.indexes.length > 0) await db.collection(shape.name).createIndexes([...shape.indexes]);
+  }
+}

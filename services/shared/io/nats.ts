@@ -1,0 +1,101 @@
+import {
+  connect,
+  type JetStreamClient,
+  type JetStreamManager,
+  type NatsConnection,
+  RetentionPolicy,
+  StorageType,
+} from "nats";
+import { backoffMs, pause } from "./backoff.ts";
+import type { Logger } from "./log.ts";
+
+/** The stream of events (design section 5). */
+export const EVENT_STREAM = "SMS_EVENTS";
+
+/** A connection to NATS. */
+export type Nats = {
+  readonly connection: NatsConnection;
+  readonly jetstream: JetStreamClient;
+  /** Throws when the server is away. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Opens NATS; waits for the first connection for ever, and reconnects for ever. */
+export async function openNats(options: {
+  readonly url: string;
+  readonly name: string;
+  readonly log: Logger;
+  readonly signal?: AbortSignal;
+}): Promise<Nats> {
+  const { url, name, log, signal } = options;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const connection = await connect({
+        servers: url.split(","),
+        name,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 250,
+        reconnectJitter: 250,
+        pingInterval: 5000,
+        maxPingOut: 2,
+        timeout: 5000,
+      });
+      void logStatus(connection, log);
+      return {
+        connection,
+        jetstream: connection.jetstream({ timeout: 5000 }),
+        async ping() {
+          await connection.rtt();
+        },
+        async close() {
+          await connection.drain().catch(() => connection.close());
+        },
+      };
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      log.warn({ error, attempt }, "NATS does not answer yet");
+      await pause(backoffMs(attempt, 200, 5000), signal);
+    }
+  }
+}
+
+async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === "disconnect") log.warn("NATS is away");
+    if (status.type === "reconnect") log.info("NATS is back");
+  }
+}
+
+/** Settings of the event stream. */
+export type StreamSettings = {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  readonly replicas: number;
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+};
+
+/** Creates the stream, or brings it to these settings. Idempotent. */
+export async function ensureStream(
+  manager: JetStreamManager,
+  settings: StreamSettings,
+): Promise<void> {
+  const config = {
+    name: settings.name,
+    subjects: [...settings.subjects],
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    num_replicas: settings.replicas,
+    max_age: settings.maxAgeMs * 1_000_000,
+    max_bytes: settings.maxBytes,
+    duplicate_window: 120_000 * 1_000_000,
+  };
+  try {
+    await manager.streams.info(settings.name);
+  } catch {
+    await manager.streams.add(config);
+    return;
+  }
+  await manager.streams.update(settings.name, config);
+}

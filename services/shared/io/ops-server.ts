@@ -1,0 +1,74 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
+import type { Lifecycle } from "./lifecycle.ts";
+
+/** Answers a request on the ops port; `false` means "not mine". */
+export type OpsHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** The HTTP/1.1 port for operators: health, metrics, and RPC in JSON for people with curl. */
+export type OpsServer = {
+  readonly port: number;
+  close(): Promise<void>;
+};
+
+/**
+ * Serves `/livez` (the event loop turns; touches no dependency), `/readyz` (every dependency
+ * answers and the process is not draining), `/metrics` (Prometheus text), then `handlers`.
+ */
+export async function startOpsServer(options: {
+  readonly host: string;
+  readonly port: number;
+  readonly lifecycle: Lifecycle;
+  readonly metrics: Registry;
+  readonly handlers: readonly OpsHandler[];
+}): Promise<OpsServer> {
+  const { host, port, lifecycle, metrics, handlers } = options;
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 });
+  server.on("request", (request, response) => {
+    const path = (request.url ?? "/").split("?", 1)[0];
+    if (path === "/livez") return answer(response, 200, "ok\n");
+    if (path === "/readyz") return void answerReadiness(response, lifecycle);
+    if (path === "/metrics") return void answerMetrics(response, metrics);
+    for (const handler of handlers) if (handler(request, response)) return;
+    return answer(response, 404, "not found\n");
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+        setTimeout(() => server.closeAllConnections(), 1000).unref();
+      }),
+  };
+}
+
+async function answerReadiness(response: ServerResponse, lifecycle: Lifecycle): Promise<void> {
+  const failing = await lifecycle.failingChecks();
+  if (failing.length === 0) answer(response, 200, "ready\n");
+  else answer(response, 503, `not ready: ${failing.join(", ")}\n`);
+}
+
+async function answerMetrics(response: ServerResponse, metrics: Registry): Promise<void> {
+  try {
+    const body = await metrics.metrics();
+    answer(response, 200, body, metrics.contentType);
+  } catch {
+    answer(response, 500, "metrics failed\n");
+  }
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  contentType = "text/plain; charset=utf-8",
+): void {
+  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" });
+  response.end(body);
+}

@@ -1,0 +1,130 @@
+/**
+ * Events that must not be lost: they are written to the `outbox` collection in the transaction
+ * of the change itself, one document for the whole batch, and published after the commit.
+ *
+ * What may die in between: before the commit, nothing has happened; after it, the document is
+ * there and the sweeper of any replica publishes it. Published but not removed: it is published
+ * again under the same ids, which the stream or the consumer recognises.
+ */
+import { type ClientSession, type Collection, type Db, Binary as MongoBinary } from "mongodb";
+import { ulid } from "ulid";
+import { createBatcher } from "../core/batcher.ts";
+import type { Logger } from "./log.ts";
+import { startLoop } from "./loop.ts";
+import type { Nats } from "./nats.ts";
+import { publishAll, type StreamItem } from "./publisher.ts";
+
+type OutboxDocument = {
+  _id: string;
+  created_at: Date;
+  items: { id: string; subject: string; data: MongoBinary }[];
+};
+
+/** What a transaction wrote and must publish after its commit. */
+export type OutboxTicket = { readonly id: string; readonly items: readonly StreamItem[] };
+
+/** A service's outbox. */
+export type Outbox = {
+  /** Writes the items inside the caller's transaction; publish the ticket after the commit. */
+  write(items: readonly StreamItem[], session: ClientSession): Promise<OutboxTicket | undefined>;
+  /** Publishes soon, without waiting. Failing or dropping it is safe: the sweeper has the document. */
+  publish(ticket: OutboxTicket | undefined): void;
+  /** Documents not yet published, and the age of the oldest in milliseconds; for metrics. */
+  backlog(): Promise<{ count: number; oldestMs: number }>;
+  close(): Promise<void>;
+};
+
+/** A document older than this was left by a crash or an outage; its publisher has given up on it. */
+const SWEEP_AGE_MS = 3000;
+
+/** Makes the outbox of one database. */
+export function createOutbox(options: {
+  readonly db: Db;
+  readonly nats: Nats;
+  readonly log: Logger;
+  readonly sweepIntervalMs?: number;
+}): Outbox {
+  const { db, nats, log, sweepIntervalMs = 1000 } = options;
+  const collection: Collection<OutboxDocument> = db.collection("outbox");
+
+  const publisher = createBatcher<OutboxTicket, void>({
+    name: "outbox publisher",
+    batchMax: 64,
+    queueMax: 4096,
+    lanes: 2,
+    isTransient: () => true,
+    async flush(tickets) {
+      await publishAll(
+        nats.jetstream,
+        tickets.flatMap((ticket) => ticket.items),
+      );
+      await collection.deleteMany({ _id: { $in: tickets.map((ticket) => ticket.id) } });
+      return tickets.map(() => undefined);
+    },
+  });
+
+  async function sweep(): Promise<boolean> {
+    const before = new Date(Date.now() - SWEEP_AGE_MS);
+    const documents = await collection
+      .find({ created_at: { $lt: before } })
+      .sort({ created_at: 1 })
+      .limit(64)
+      .toArray();
+    if (documents.length === 0) return false;
+    for (const document of documents) {
+      await publishAll(nats.jetstream, document.items.map(toItem));
+    }
+    await collection.deleteMany({ _id: { $in: documents.map((document) => document._id) } });
+    log.info({ documents: documents.length }, "published what was left in the outbox");
+    return documents.length === 64;
+  }
+
+  const sweeper = startLoop({ name: "outbox", intervalMs: sweepIntervalMs, log, work: sweep });
+
+  return {
+    async write(items, session) {
+      if (items.length === 0) return undefined;
+      const id = ulid();
+      await collection.insertOne(
+        {
+          _id: id,
+          created_at: new Date(),
+          items: items.map((item) => ({
+            id: item.id,
+            subject: item.subject,
+            data: new MongoBinary(item.data),
+          })),
+        },
+        { session },
+      );
+      return { id, items };
+    },
+    publish(ticket) {
+      if (ticket === undefined) return;
+      publisher.add(ticket).catch((error: unknown) => {
+        log.warn({ error, events: ticket.items.length }, "publishing is left to the sweeper");
+      });
+    },
+    async backlog() {
+      const [count, oldest] = await Promise.all([
+        collection.estimatedDocumentCount(),
+        collection.find().sort({ created_at: 1 }).limit(1).toArray(),
+      ]);
+      const since = oldest[0]?.created_at.getTime();
+      return { count, oldestMs: since === undefined ? 0 : Date.now() - since };
+    },
+    async close() {
+      await sweeper.close();
+      await publisher.close();
+    },
+  };
+}
+
+/** The outbox's index; part of each owner's migration. */
+export async function migrateOutbox(db: Db): Promise<void> {
+  await db.collection("outbox").createIndex({ created_at: 1 }, { name: "created_at" });
+}
+
+function toItem(item: OutboxDocument["items"][number]): StreamItem {
+  return { id: item.id, subject: item.subject, data: item.data.buffer };
+}

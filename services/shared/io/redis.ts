@@ -1,0 +1,36 @@
+import { Redis } from "ioredis";
+import { backoffMs } from "./backoff.ts";
+import type { Logger } from "./log.ts";
+
+export type { Redis } from "ioredis";
+
+/**
+ * Opens Redis. It is never waited for: commands fail at once while it is away (callers have a
+ * local fallback each), and the connection is tried again for ever with back-off.
+ */
+export function openRedis(options: {
+  readonly url: string;
+  readonly log: Logger;
+  readonly commandTimeoutMs?: number;
+}): Redis {
+  const { url, log, commandTimeoutMs = 250 } = options;
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+    connectTimeout: 2000,
+    enableAutoPipelining: true,
+    retryStrategy: (attempt) => backoffMs(attempt, 50, 2000),
+    lazyConnect: false,
+  });
+  let isUp = true;
+  redis.on("error", (error) => {
+    if (isUp) log.warn({ error }, "Redis is away");
+    isUp = false;
+  });
+  redis.on("ready", () => {
+    if (!isUp) log.info("Redis is back");
+    isUp = true;
+  });
+  return redis;
+}

@@ -1,0 +1,25 @@
+import { Histogram, type Registry } from "prom-client";
+import { DURATION_BUCKETS_S } from "./metrics.ts";
+
+/** What the RPC server says of each finished call. */
+export type FinishedCall = {
+  /** Full method name, for example `sms.v1.WalletService/PlaceHold`. */
+  readonly method: string;
+  /** gRPC status name in upper case, for example `OK`. */
+  readonly code: string;
+  readonly durationMs: number;
+};
+
+/** Rate, errors and duration of served calls, named after OpenTelemetry's RPC conventions. */
+export function rpcMetrics(registry: Registry): (call: FinishedCall) => void {
+  const durations = new Histogram({
+    name: "rpc_server_duration_seconds",
+    help: "Duration of served RPCs in seconds.",
+    labelNames: ["rpc_method", "rpc_grpc_status"],
+    buckets: DURATION_BUCKETS_S,
+    registers: [registry],
+  });
+  return ({ method, code, durationMs }) => {
+    durations.labels(method, code).observe(durationMs / 1000);
+  };
+}

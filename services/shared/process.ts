@@ -1,0 +1,173 @@
+/**
+ * The composition root of a process: reads settings, starts each service, then listens. It closes
+ * in the opposite order: first the servers stop taking work, then the services finish theirs,
+ * then the connections end.
+ */
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DescService } from "@bufbuild/protobuf";
+import { type ConnectRouter, createClient, type Transport } from "@connectrpc/connect";
+import { systemClock } from "./core/clock.ts";
+import { ADDRESS_SETTINGS, PROCESS_SETTINGS } from "./io/base-config.ts";
+import { type Config, ConfigError, readConfig } from "./io/config.ts";
+import { createLifecycle, installSignalHandlers, type Lifecycle } from "./io/lifecycle.ts";
+import { createLogger, type Logger } from "./io/log.ts";
+import { createMetrics } from "./io/metrics.ts";
+import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
+import { rpcMetrics } from "./io/rpc-metrics.ts";
+import type { ServiceContext, StartService } from "./io/service-context.ts";
+import { createRpcAuth, readRpcCallers } from "./rpc/auth.ts";
+import { createJsonOps } from "./rpc/json-ops.ts";
+import { createLocalTransport } from "./rpc/local-transport.ts";
+import { createRpcServer } from "./rpc/server.ts";
+import { createGrpcJsTransport } from "./rpc/transport.ts";
+import { SERVICE_ADDRESSES } from "./service-addresses.ts";
+
+/** How long calls under way may go on once the process drains. */
+const GRPC_DRAIN_MS = 10_000;
+
+const SETTINGS = { ...PROCESS_SETTINGS, ...ADDRESS_SETTINGS };
+
+/** Runs services until the process is told to end; answers an exit code when it cannot start. */
+export async function runProcess(
+  services: readonly { name: string; start: StartService }[],
+  env: NodeJS.ProcessEnv,
+): Promise<number | undefined> {
+  const name = services.map((service) => service.name).join("+");
+  let log = createLogger(name);
+  try {
+    const config = readConfig(env, SETTINGS);
+    log = createLogger(name, config.LOG_LEVEL);
+    const lifecycle = createLifecycle({
+      log,
+      drainDelayMs: config.DRAIN_DELAY_MS,
+      closeTimeoutMs: config.CLOSE_TIMEOUT_MS,
+    });
+    installSignalHandlers(lifecycle, log);
+    await startAll(services, env, config, log, lifecycle);
+    lifecycle.markReady();
+    log.info({ startedMs: Math.round(performance.now()) }, "ready");
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigError) process.stderr.write(`${name}: ${error.message}\n`);
+    else log.fatal({ error }, "the process could not start");
+    log.flush?.();
+    setTimeout(() => process.exit(1), 200);
+    return 1;
+  }
+}
+
+async function startAll(
+  services: readonly { name: string; start: StartService }[],
+  env: NodeJS.ProcessEnv,
+  config: Config<typeof SETTINGS>,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  const metrics = createMetrics();
+  const routes: ((router: ConnectRouter) => void)[] = [];
+  const opsHandlers: OpsHandler[] = [];
+  const serveAll = (router: ConnectRouter) => {
+    for (const route of routes) route(router);
+  };
+  const onCall = rpcMetrics(metrics);
+  const transports = createTransports(new Set(services.map(({ name }) => name)), config, {
+    serveAll,
+    lifecycle,
+    log,
+  });
+
+  const context: ServiceContext = {
+    env,
+    log,
+    clock: systemClock,
+    metrics,
+    lifecycle,
+    serve: (route) => void routes.push(route),
+    client: (service) => createClient(service, transports(service)),
+    onOps: (handler) => void opsHandlers.push(handler),
+  };
+  // First to open and so the last to close: /livez and /readyz answer from start to end.
+  const ops = await startOpsServer({
+    host: config.OPS_HOST,
+    port: config.OPS_PORT,
+    lifecycle,
+    metrics,
+    handlers: opsHandlers,
+  });
+  lifecycle.onClose("ops server", () => ops.close());
+  for (const { start } of services) await start(context);
+
+  if (routes.length === 0) return;
+  const auth = createRpcAuth(readRpcCallers(config.RPC_TOKENS, config.RPC_TOKEN));
+  const server = createRpcServer({
+    routes: serveAll,
+    auth,
+    log,
+    onCall,
+    maxInFlight: config.RPC_IN_FLIGHT_MAX,
+    ...(config.RPC_CONNECTION_AGE_MS === 0
+      ? {}
+      : { maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS }),
+    tls: tlsFiles(config),
+  });
+  await server.listen(config.GRPC_HOST, config.GRPC_PORT);
+  lifecycle.onClose("gRPC server", async () => void (await server.drain(GRPC_DRAIN_MS)));
+  opsHandlers.push(rpcInJson(createJsonOps({ routes: serveAll, auth, log, onCall })));
+}
+
+/** Paths of RPC methods begin with a package and service name: `/sms.v1.WalletService/GetWallet`. */
+function rpcInJson(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): OpsHandler {
+  return (request, response) => {
+    if (!/^\/[a-z0-9.]+\.[A-Za-z]+\/[A-Za-z]+$/.test(request.url ?? "")) return false;
+    handler(request, response);
+    return true;
+  };
+}
+
+/** Picks each client's transport: in memory for services of this process, else a gRPC channel. */
+function createTransports(
+  localNames: ReadonlySet<string>,
+  config: Config<typeof SETTINGS>,
+  parts: { serveAll: (router: ConnectRouter) => void; lifecycle: Lifecycle; log: Logger },
+): (service: DescService) => Transport {
+  const remote = new Map<string, Transport>();
+  // Routes are complete only when every service has started, so they are collected at first use.
+  let collected: Transport | undefined;
+  const localTransport = () => {
+    collected ??= createLocalTransport({ routes: parts.serveAll, log: parts.log });
+    return collected;
+  };
+  const local: Transport = {
+    unary: (...call) => localTransport().unary(...call),
+    stream: (...call) => localTransport().stream(...call),
+  };
+  return (service) => {
+    const place = SERVICE_ADDRESSES[service.typeName];
+    if (place === undefined) throw new Error(`no address is known for ${service.typeName}`);
+    if (localNames.has(place.name)) return local;
+    const known = remote.get(place.name);
+    if (known !== undefined) return known;
+    const targets = config[place.setting];
+    if (targets.length === 0) throw new ConfigError([`${place.setting} is required`]);
+    const channel = createGrpcJsTransport({
+      target: targets.length === 1 ? (targets[0] as string) : targets,
+      token: config.RPC_TOKEN,
+      tls: tlsFiles(config),
+    });
+    parts.lifecycle.onClose(`channel to ${place.name}`, () => channel.close());
+    remote.set(place.name, channel);
+    return channel;
+  };
+}
+
+function tlsFiles(config: Config<typeof SETTINGS>) {
+  if (config.RPC_TLS_CERT_FILE === "") return undefined;
+  return {
+    cert: readFileSync(config.RPC_TLS_CERT_FILE),
+    key: readFileSync(config.RPC_TLS_KEY_FILE),
+    ca: readFileSync(config.RPC_TLS_CA_FILE),
+  };
+}

@@ -1,0 +1,160 @@
+/** Who may call what: service tokens or client certificates, and the methods each caller may use. */
+import { timingSafeEqual } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../../proto/gen/google/rpc/error_details_pb.js";
+import { ERROR_DOMAIN } from "./error-status.ts";
+
+/** One calling service. */
+export type RpcCaller = {
+  readonly name: string;
+  /** Any of these is accepted, so that a token can be replaced without a gap. */
+  readonly tokens: readonly string[];
+  /** Common names of client certificates that stand for this caller (mutual TLS). */
+  readonly certificateNames?: readonly string[];
+  /** `*`, `sms.v1.WalletService/*` or `sms.v1.WalletService/GetWallet`. */
+  readonly methods: readonly string[];
+};
+
+/** Checks callers; made by `createRpcAuth`. */
+export type RpcAuth = {
+  /**
+   * Answers the caller's name. Throws UNAUTHENTICATED when the token and certificate are unknown,
+   * PERMISSION_DENIED when the caller may not use the method (`sms.v1.WalletService/GetWallet`).
+   * The reasons are not codes of our registry: a service that is refused by another must not show
+   * that to its own caller as the caller's failure, so there it becomes `internal_error`.
+   */
+  authorize(
+    method: string,
+    authorization: string | undefined,
+    certificateName?: () => string | undefined,
+  ): string;
+};
+
+/** Makes the check. Every known token is compared in constant time, whichever one matches. */
+export function createRpcAuth(callers: readonly RpcCaller[]): RpcAuth {
+  const keys = callers.flatMap((caller) =>
+    caller.tokens.map((token) => ({ caller, bytes: Buffer.from(`Bearer ${token}`) })),
+  );
+  const permitted = new Map<RpcCaller, Map<string, boolean>>(
+    callers.map((caller) => [caller, new Map()]),
+  );
+
+  function byToken(authorization: string): RpcCaller | undefined {
+    const given = Buffer.from(authorization);
+    let found: RpcCaller | undefined;
+    for (const { caller, bytes } of keys) {
+      if (given.length === bytes.length && timingSafeEqual(given, bytes)) found = caller;
+    }
+    return found;
+  }
+
+  function byCertificate(name: string | undefined): RpcCaller | undefined {
+    if (name === undefined) return undefined;
+    return callers.find(({ certificateNames }) => certificateNames?.includes(name));
+  }
+
+  function isPermitted(caller: RpcCaller, method: string): boolean {
+    const known = permitted.get(caller);
+    const answer = known?.get(method);
+    if (answer !== undefined) return answer;
+    const computed = caller.methods.some((pattern) => matches(pattern, method));
+    known?.set(method, computed);
+    return computed;
+  }
+
+  return {
+    authorize(method, authorization, certificateName) {
+      const caller =
+        (authorization === undefined ? undefined : byToken(authorization)) ??
+        byCertificate(certificateName?.());
+      if (caller === undefined) {
+        const text = "A valid service token is required.";
+        throw refusal(Code.Unauthenticated, "service_unauthenticated", text);
+      }
+      if (!isPermitted(caller, method)) {
+        const text = `${caller.name} may not call ${method}.`;
+        throw refusal(Code.PermissionDenied, "service_not_permitted", text);
+      }
+      return caller.name;
+    },
+  };
+}
+
+function refusal(code: Code, reason: string, text: string): ConnectError {
+  const info = { desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN } };
+  return new ConnectError(text, code, undefined, [info]);
+}
+
+const TOKEN_LENGTH_MIN = 16;
+
+/**
+ * Reads callers from settings: `RPC_TOKENS`, a JSON object `{"gateway": {"tokens": ["…"], "methods":
+ * ["sms.v1.MessagingService/*"], "certificates": ["gateway"]}}` (`token` for a single one); without
+ * it `RPC_TOKEN`, the token that this process shows itself, may call everything. Throws an `Error` that names the fault, never a
+ * token. Answers no callers when neither is set.
+ */
+export function readRpcCallers(tokens: string | undefined, token?: string): RpcCaller[] {
+  const callers: RpcCaller[] = [];
+  if (tokens !== undefined && tokens !== "") {
+    for (const [name, entry] of Object.entries(parseObject(tokens))) {
+      callers.push(readCaller(name, entry));
+    }
+  }
+  if (callers.length === 0 && token !== undefined && token !== "") {
+    callers.push({ name: "service", tokens: [longEnough("RPC_TOKEN", token)], methods: ["*"] });
+  }
+  return callers;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    parsed = undefined;
+  }
+  if (!isObject(parsed)) throw new Error("RPC_TOKENS must be a JSON object of callers by name");
+  return parsed;
+}
+
+function readCaller(name: string, entry: unknown): RpcCaller {
+  if (!isObject(entry)) throw new Error(`RPC_TOKENS.${name} must be an object`);
+  const { token } = entry;
+  const tokens = [...texts(name, entry, "tokens")];
+  if (typeof token === "string") tokens.push(token);
+  const certificateNames = texts(name, entry, "certificates");
+  const methods = texts(name, entry, "methods");
+  if (tokens.length + certificateNames.length === 0) {
+    throw new Error(`RPC_TOKENS.${name} needs token, tokens or certificates`);
+  }
+  if (methods.length === 0) throw new Error(`RPC_TOKENS.${name}.methods is empty`);
+  for (const method of methods) {
+    if (!METHOD_PATTERN.test(method)) {
+      throw new Error(`RPC_TOKENS.${name}.methods: "${method}" is not a method`);
+    }
+  }
+  for (const secret of tokens) longEnough(`RPC_TOKENS.${name}`, secret);
+  return { name, tokens, certificateNames, methods };
+}
+
+const METHOD_PATTERN = /^(\*|[\w.]+\/(\*|\w+))$/;
+
+function matches(pattern: string, method: string): boolean {
+  if (pattern === "*" || pattern === method) return true;
+  return pattern.endsWith("/*") && method.startsWith(pattern.slice(0, -1));
+}
+
+function longEnough(name: string, token: string): string {
+  if (token.length >= TOKEN_LENGTH_MIN) return token;
+  throw new Error(`${name}: a token needs at least ${TOKEN_LENGTH_MIN} characters`);
+}
+
+function texts(caller: string, entry: Record<string, unknown>, field: string): string[] {
+  const value = entry[field] ?? [];
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  throw new Error(`RPC_TOKENS.${caller}.${field} must be a list of texts`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

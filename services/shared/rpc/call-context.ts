@@ -1,0 +1,78 @@
+/**
+ * Who is being served right now: the request id, tenant and trace that belong to the work on this
+ * asynchronous path. Servers enter it for each call, clients read it and pass it on.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { newId } from "../core/ids.ts";
+
+/** What travels with every call, from the edge to the last service. */
+export type CallContext = {
+  /** `req_` + ULID, made at the edge. */
+  readonly requestId: string;
+  /** For logs and traces only; what a call may touch is decided by its message. */
+  readonly tenantId?: string | undefined;
+  /** W3C Trace Context `traceparent`, passed on as it came. */
+  readonly traceparent?: string | undefined;
+  /** The authenticated calling service; absent in memory and without authentication. */
+  readonly caller?: string | undefined;
+  /** When the caller stops waiting, in milliseconds since the Unix epoch; calls made on its behalf end by then too. */
+  readonly deadlineAtMs?: number | undefined;
+};
+
+/** Header names on the wire. */
+export const CALL_HEADERS = {
+  requestId: "x-request-id",
+  tenantId: "x-tenant-id",
+  traceparent: "traceparent",
+} as const;
+
+const storage = new AsyncLocalStorage<CallContext>();
+
+/** The call this code runs for, or undefined outside one. */
+export function activeCall(): CallContext | undefined {
+  return storage.getStore();
+}
+
+/** The call this code runs for; outside one, a new context with a request id of its own. */
+export function currentCall(): CallContext {
+  return storage.getStore() ?? { requestId: newId("request") };
+}
+
+/** Runs a function, and all it awaits, as part of a call. */
+export function runInCall<T>(context: CallContext, run: () => T): T {
+  return storage.run(context, run);
+}
+
+/**
+ * Runs a function outside any call: for work shared by many callers (a batch, a sweep), which must
+ * not inherit the deadline or the identity of whichever caller happened to start it.
+ */
+export function runDetached<T>(run: () => T): T {
+  return storage.exit(run);
+}
+
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+const TENANT_ID = /^[0-9A-Za-z_-]{1,64}$/;
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/**
+ * Reads the context from a call's headers. What is malformed is dropped, because it ends in logs;
+ * a missing request id is made here. Traceparent per W3C Trace Context section 3.2.
+ */
+export function readCall(
+  header: (name: string) => string | undefined,
+  caller?: string,
+  deadlineAtMs?: number,
+): CallContext {
+  const requestId = header(CALL_HEADERS.requestId);
+  const tenantId = header(CALL_HEADERS.tenantId);
+  const traceparent = header(CALL_HEADERS.traceparent);
+  return {
+    requestId: requestId !== undefined && REQUEST_ID.test(requestId) ? requestId : newId("request"),
+    tenantId: tenantId !== undefined && TENANT_ID.test(tenantId) ? tenantId : undefined,
+    traceparent:
+      traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    caller,
+    deadlineAtMs,
+  };
+}

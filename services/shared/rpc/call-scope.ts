@@ -1,0 +1,91 @@
+/** The `HandlerContext` of one call, with everything costly made only when it is read. */
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { type ContextValues, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import type { Route } from "./routes.ts";
+
+/**
+ * A class, with getters on its prototype, because one is made per call: most handlers read neither
+ * headers nor signal, and `Headers` and `AbortController` would cost more than the call itself.
+ */
+export class CallScope implements HandlerContext {
+  readonly method: DescMethod;
+  readonly service: DescService;
+  readonly protocolName: string;
+  readonly requestMethod = "POST";
+  readonly url: string;
+  /** When the caller stops waiting, in milliseconds since the Unix epoch. */
+  readonly deadlineAtMs: number | undefined;
+  /** Response headers and trailers, when the handler asked for them. */
+  sentHeader: Headers | undefined;
+  sentTrailer: Headers | undefined;
+  readonly #readHeader: () => Headers;
+  #header: Headers | undefined;
+  #values: ContextValues | undefined;
+  #controller: AbortController | undefined;
+  #signal: AbortSignal | undefined;
+  #ended: { readonly reason: unknown } | undefined;
+
+  constructor(
+    route: Route,
+    protocolName: string,
+    readHeader: () => Headers,
+    deadlineAtMs: number | undefined,
+    values?: ContextValues,
+  ) {
+    this.method = route.spec.method;
+    this.service = route.spec.method.parent;
+    this.protocolName = protocolName;
+    this.url = route.path;
+    this.deadlineAtMs = deadlineAtMs;
+    this.#readHeader = readHeader;
+    this.#values = values;
+  }
+
+  /** Milliseconds until the deadline, or undefined without one. */
+  timeoutMs(): number | undefined {
+    return this.deadlineAtMs === undefined ? undefined : this.deadlineAtMs - Date.now();
+  }
+
+  get requestHeader(): Headers {
+    this.#header ??= this.#readHeader();
+    return this.#header;
+  }
+
+  get responseHeader(): Headers {
+    this.sentHeader ??= new Headers();
+    return this.sentHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.sentTrailer ??= new Headers();
+    return this.sentTrailer;
+  }
+
+  get values(): ContextValues {
+    this.#values ??= createContextValues();
+    return this.#values;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      this.#controller = new AbortController();
+      this.#signal = this.#controller.signal;
+      if (this.#ended !== undefined) this.#controller.abort(this.#ended.reason);
+    }
+    return this.#signal;
+  }
+
+  /** Ends the scope: cancelled, out of time or answered. The signal fires, as Connect has it. */
+  end(reason?: unknown): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = { reason };
+    this.#controller?.abort(reason);
+  }
+
+  /** Takes over what an interceptor replaced in the request it passed on. */
+  adopt(request: { header: Headers; signal: AbortSignal; contextValues: ContextValues }): void {
+    this.#header = request.header;
+    this.#signal = request.signal;
+    this.#values = request.contextValues;
+  }
+}

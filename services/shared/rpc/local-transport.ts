@@ -1,0 +1,303 @@
+/**
+ * The same routes for services that share a process: a Connect `Transport` that calls the
+ * implementation directly. Interceptors, errors, deadlines and cancellation are as over gRPC, so a
+ * caller cannot tell which transport it has.
+ *
+ * Nothing is serialised: a complete message that a caller passes is the object that the handler
+ * gets, and the other way round. So neither side may change a message after handing it over, or one
+ * it was handed (partial messages are completed into a new object first).
+ */
+import { create, type Message } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextValues,
+  type Interceptor,
+  type StreamResponse,
+  type Transport,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import {
+  activeCall,
+  CALL_HEADERS,
+  type CallContext,
+  currentCall,
+  runInCall,
+} from "./call-context.ts";
+import { type CallReport, type RpcLog, statusName } from "./call-report.ts";
+import { CallScope } from "./call-scope.ts";
+import { markReceived, showError } from "./error-status.ts";
+import type { HeaderSource } from "./headers.ts";
+import { invokeStream, invokeUnary } from "./invoke.ts";
+import { collectRoutes, type Route, type Routes } from "./routes.ts";
+
+/** How a local transport serves its routes. */
+export type LocalTransportOptions = {
+  readonly routes: Routes;
+  /** Connect interceptors on the serving side. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Connect interceptors on the calling side. */
+  readonly clientInterceptors?: readonly Interceptor[];
+  /** Deadline of calls with one answer that set none. 10 s. */
+  readonly defaultTimeoutMs?: number;
+  /** Deadline of streaming calls that set none; 0 or less at the call means no limit. 5 min. */
+  readonly defaultStreamTimeoutMs?: number;
+  readonly onCall?: ((report: CallReport) => void) | undefined;
+  readonly log?: RpcLog | undefined;
+};
+
+/** Makes a transport to the given routes within this process. */
+export function createLocalTransport(options: LocalTransportOptions): Transport {
+  const routes = collectRoutes(options.routes, options.interceptors);
+  const interceptors = [...(options.clientInterceptors ?? [])];
+  const { defaultTimeoutMs = 10_000, defaultStreamTimeoutMs = 300_000 } = options;
+
+  function routeOf(method: { parent: { typeName: string }; name: string }): Route {
+    const name = `${method.parent.typeName}/${method.name}`;
+    const route = routes.get(`/${name}`);
+    if (route !== undefined) return route;
+    throw markReceived(new ConnectError(`${name} is not served here`, Code.Unimplemented));
+  }
+
+  return {
+    async unary(method, signal, timeoutMs, header, input, contextValues) {
+      const route = routeOf(method);
+      const limitMs = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : defaultTimeoutMs;
+      const deadlineAtMs = deadlineFor(limitMs);
+      const run = (by: AbortSignal | undefined, head: HeaderSource, message: Message) => {
+        const call = openCall(route, head, deadlineAtMs, contextValues);
+        return callUnary(options, route, call, by, message) as Promise<
+          UnaryResponse<typeof method.input, typeof method.output>
+        >;
+      };
+      if (interceptors.length === 0) return run(signal, header, create(method.input, input));
+      return runUnaryCall({
+        interceptors,
+        ...(signal === undefined ? {} : { signal }),
+        timeoutMs: deadlineAtMs - Date.now(),
+        req: {
+          stream: false,
+          method,
+          ...requestOf(route, header, contextValues),
+          message: input,
+        },
+        next: (req) => run(req.signal, req.header, req.message),
+      });
+    },
+
+    async stream(method, signal, timeoutMs, header, input, contextValues) {
+      const route = routeOf(method);
+      const limitMs = timeoutMs ?? defaultStreamTimeoutMs;
+      const deadlineAtMs = limitMs > 0 ? deadlineFor(limitMs) : undefined;
+      return runStreamingCall({
+        interceptors,
+        ...(signal === undefined ? {} : { signal }),
+        ...(deadlineAtMs === undefined ? {} : { timeoutMs: deadlineAtMs - Date.now() }),
+        req: {
+          stream: true,
+          method,
+          ...requestOf(route, header, contextValues),
+          message: input,
+        },
+        next: (req) => {
+          const call = openCall(route, req.header, deadlineAtMs, req.contextValues);
+          return callStream(options, route, call, req.signal, req.message) as Promise<
+            StreamResponse<typeof method.input, typeof method.output>
+          >;
+        },
+      });
+    },
+  };
+}
+
+type LocalCall = { readonly scope: CallScope; readonly context: CallContext };
+
+function callUnary(
+  options: LocalTransportOptions,
+  route: Route,
+  { scope, context }: LocalCall,
+  signal: AbortSignal | undefined,
+  message: Message,
+): Promise<UnaryResponse> {
+  return new Promise((resolve, reject) => {
+    const report = startReport(options, route);
+    let isDone = false;
+    const finish = (code: number, reason?: unknown): boolean => {
+      if (isDone) return false;
+      isDone = true;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      scope.end(reason);
+      report(code);
+      return true;
+    };
+    const fail = (error: ConnectError): void => {
+      if (finish(error.code, error)) reject(markReceived(error));
+    };
+    const onAbort = (): void => fail(ConnectError.from(signal?.reason, Code.Canceled));
+    const remainingMs = scope.timeoutMs() ?? 0;
+    const timer = setTimeout(() => fail(outOfTime()), remainingMs);
+    if (signal?.aborted) return onAbort();
+    if (remainingMs <= 0) return fail(outOfTime());
+    signal?.addEventListener("abort", onAbort, { once: true });
+    runInCall(context, () => invokeUnary(route, scope, message)).then(
+      (answer) => {
+        if (finish(0)) resolve(responseOf(route, scope, answer));
+      },
+      (thrown: unknown) => fail(shown(options, route, thrown)),
+    );
+  });
+}
+
+async function callStream(
+  options: LocalTransportOptions,
+  route: Route,
+  { scope, context }: LocalCall,
+  signal: AbortSignal,
+  input: AsyncIterable<Message>,
+): Promise<StreamResponse> {
+  const { method } = route.spec;
+  if (method.methodKind === "unary") throw new TypeError(`${route.name} is unary`);
+  const report = startReport(options, route);
+  const items = invokeStream(route, scope, input);
+  const trailer = new Headers();
+  const onAbort = (): void => scope.end(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+
+  function finish(code: number, reason?: unknown): void {
+    signal.removeEventListener("abort", onAbort);
+    scope.end(reason);
+    report(code);
+  }
+
+  async function next(): Promise<IteratorResult<Message>> {
+    try {
+      const item = await unlessAborted(signal, () => runInCall(context, () => items.next()));
+      if (item.done === true) {
+        for (const [name, value] of scope.sentTrailer ?? []) trailer.append(name, value);
+        finish(0);
+      }
+      return item;
+    } catch (thrown) {
+      const error = signal.aborted
+        ? ConnectError.from(signal.reason, Code.Canceled)
+        : shown(options, route, thrown);
+      finish(error.code, error);
+      // The handler's own `finally` runs when it next looks; nobody waits for it.
+      items.return(undefined).catch(() => {});
+      throw markReceived(error);
+    }
+  }
+
+  // Headers may be set until the first item, so that item is fetched before they are shown.
+  let first: IteratorResult<Message> | undefined = await next();
+  const take = (): Promise<IteratorResult<Message>> => {
+    if (first === undefined) return next();
+    const item = first;
+    first = undefined;
+    return Promise.resolve(item);
+  };
+  return {
+    stream: true,
+    service: method.parent,
+    method,
+    header: scope.responseHeader,
+    trailer,
+    message: { [Symbol.asyncIterator]: () => ({ next: take }) },
+  };
+}
+
+function openCall(
+  route: Route,
+  header: HeaderSource,
+  deadlineAtMs: number | undefined,
+  values: ContextValues | undefined,
+): LocalCall {
+  const context = contextOf(header, deadlineAtMs);
+  const readHeader = () => headersOf(header, context);
+  return { scope: new CallScope(route, "local", readHeader, deadlineAtMs, values), context };
+}
+
+function contextOf(header: HeaderSource, deadlineAtMs: number | undefined): CallContext {
+  const { requestId, tenantId, traceparent } = currentCall();
+  if (header === undefined) return { requestId, tenantId, traceparent, deadlineAtMs };
+  const own = new Headers(header);
+  return {
+    requestId: own.get(CALL_HEADERS.requestId) ?? requestId,
+    tenantId: own.get(CALL_HEADERS.tenantId) ?? tenantId,
+    traceparent: own.get(CALL_HEADERS.traceparent) ?? traceparent,
+    deadlineAtMs,
+  };
+}
+
+function headersOf(header: HeaderSource, context: CallContext): Headers {
+  const headers = new Headers(header);
+  for (const [field, name] of Object.entries(CALL_HEADERS)) {
+    const value = context[field as keyof typeof CALL_HEADERS];
+    if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
+}
+
+function requestOf(route: Route, header: HeaderSource, values: ContextValues | undefined) {
+  return {
+    service: route.spec.method.parent,
+    requestMethod: "POST",
+    url: route.path,
+    header: new Headers(header),
+    contextValues: values ?? createContextValues(),
+  };
+}
+
+function responseOf(route: Route, scope: CallScope, message: Message): UnaryResponse {
+  const { spec } = route;
+  if (spec.kind !== "unary") throw new TypeError(`${route.name} is not unary`);
+  return {
+    stream: false,
+    service: spec.method.parent,
+    method: spec.method,
+    message,
+    get header() {
+      return scope.responseHeader;
+    },
+    get trailer() {
+      return scope.responseTrailer;
+    },
+  };
+}
+
+function shown(options: LocalTransportOptions, route: Route, thrown: unknown): ConnectError {
+  const { error, isFault } = showError(thrown);
+  if (isFault) options.log?.error({ method: route.name, error: thrown }, "rpc handler failed");
+  return error;
+}
+
+function startReport(options: LocalTransportOptions, route: Route): (code: number) => void {
+  const startedMs = performance.now();
+  return (code) => {
+    const durationMs = performance.now() - startedMs;
+    options.onCall?.({ method: route.name, code: statusName(code), durationMs });
+  };
+}
+
+function deadlineFor(limitMs: number): number {
+  const inherited = activeCall()?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
+  return Math.min(Date.now() + limitMs, inherited);
+}
+
+function outOfTime(): ConnectError {
+  return new ConnectError("the operation timed out", Code.DeadlineExceeded);
+}
+
+function unlessAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    run()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

@@ -1,0 +1,206 @@
+/** A Connect `Transport` on a grpc-js channel: how services call each other between processes. */
+import { create } from "@bufbuild/protobuf";
+import {
+  createContextValues,
+  type Interceptor,
+  type StreamResponse,
+  type Transport,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import { Channel, connectivityState, credentials } from "@grpc/grpc-js";
+import type { CallReport } from "./call-report.ts";
+import { type ClientHost, methodCodec, startStream, startUnary } from "./client-call.ts";
+import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
+
+/** PEM contents: the authority of the servers, and a certificate to show for mutual TLS. */
+export type RpcClientTls = {
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+  /** The name to expect in the server's certificate; needed when the target is an IP address. */
+  readonly serverName?: string;
+};
+
+/** How a transport reaches its service; every limit has a default. */
+export type RpcTransportOptions = {
+  /**
+   * `host:port` (resolved by DNS, again whenever a connection ends; calls go round all addresses),
+   * several of them, or any grpc-js target such as `unix:/run/wallet.sock`.
+   */
+  readonly target: string | readonly string[];
+  /** Sent as `authorization: Bearer`. */
+  readonly token?: string | undefined;
+  readonly tls?: RpcClientTls | undefined;
+  /** Connect interceptors. The common path is fastest without any. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Deadline of calls with one answer that set none. 10 s. */
+  readonly defaultTimeoutMs?: number;
+  /** Deadline of streaming calls that set none; 0 or less at the call means no limit. 5 min. */
+  readonly defaultStreamTimeoutMs?: number;
+  /** Largest message, in and out. 8 MiB. */
+  readonly maxMessageBytes?: number;
+  /** Calls wait for a connection until their deadline instead of failing at once. Off. */
+  readonly waitForReady?: boolean;
+  /** Longest pause between attempts to connect; attempts never end. 5 s. */
+  readonly maxReconnectMs?: number;
+  /** Time without traffic before a ping, and how long its answer may take. 30 s and 10 s. */
+  readonly keepAliveMs?: number;
+  readonly keepAliveTimeoutMs?: number;
+  readonly onCall?: ((report: CallReport) => void) | undefined;
+};
+
+/** A transport that owns its connections. */
+export type RpcTransport = Transport & {
+  /** Resolves when a server is connected; rejects after `timeoutMs`. */
+  ready(timeoutMs: number): Promise<void>;
+  /** Closes the connections; later calls fail with UNAVAILABLE. */
+  close(): void;
+};
+
+/** Opens a transport. Connecting begins with the first call or `ready`, and is retried for ever. */
+export function createGrpcJsTransport(options: RpcTransportOptions): RpcTransport {
+  const channels = targetsOf(options.target).map((target) => openChannel(target, options));
+  const host: ClientHost = {
+    pick: roundRobin(channels),
+    authorization: options.token === undefined ? undefined : `Bearer ${options.token}`,
+    waitForReady: options.waitForReady ?? false,
+    defaultTimeoutMs: options.defaultTimeoutMs ?? 10_000,
+    defaultStreamTimeoutMs: options.defaultStreamTimeoutMs ?? 300_000,
+    onCall: options.onCall,
+  };
+  const interceptors = [...(options.interceptors ?? [])];
+
+  const transport: Transport = {
+    unary(method, signal, timeoutMs, header, input, contextValues) {
+      const codec = methodCodec(method);
+      if (interceptors.length === 0) {
+        const message = create(method.input, input);
+        return startUnary(host, codec, signal, timeoutMs, header, message) as Promise<never>;
+      }
+      return runUnaryCall({
+        interceptors,
+        ...(signal === undefined ? {} : { signal }),
+        ...(timeoutMs === undefined || timeoutMs <= 0 ? {} : { timeoutMs }),
+        req: {
+          stream: false,
+          service: method.parent,
+          method,
+          requestMethod: "POST",
+          url: codec.path,
+          header: new Headers(header),
+          contextValues: contextValues ?? createContextValues(),
+          message: input,
+        },
+        next: (req) =>
+          startUnary(host, codec, req.signal, timeoutMs, req.header, req.message) as Promise<
+            UnaryResponse<typeof method.input, typeof method.output>
+          >,
+      });
+    },
+
+    stream(method, signal, timeoutMs, header, input, contextValues) {
+      const codec = methodCodec(method);
+      return runStreamingCall({
+        interceptors,
+        ...(signal === undefined ? {} : { signal }),
+        ...(timeoutMs === undefined || timeoutMs <= 0 ? {} : { timeoutMs }),
+        req: {
+          stream: true,
+          service: method.parent,
+          method,
+          requestMethod: "POST",
+          url: codec.path,
+          header: new Headers(header),
+          contextValues: contextValues ?? createContextValues(),
+          message: input,
+        },
+        next: (req) =>
+          startStream(host, codec, req.signal, timeoutMs, req.header, req.message) as Promise<
+            StreamResponse<typeof method.input, typeof method.output>
+          >,
+      });
+    },
+  };
+
+  return {
+    ...transport,
+    ready: (timeoutMs) => Promise.any(channels.map((channel) => ready(channel, timeoutMs))),
+    close: () => {
+      for (const channel of channels) channel.close();
+    },
+  };
+}
+
+function openChannel(target: string, options: RpcTransportOptions): Channel {
+  const { tls } = options;
+  const maxBytes = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
+  const trust =
+    tls === undefined
+      ? credentials.createInsecure()
+      : credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
+  return new Channel(target, trust, {
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    // The service config comes from here, never from DNS TXT records.
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.dns_min_time_between_resolutions_ms": 5000,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": options.maxReconnectMs ?? 5000,
+    "grpc.keepalive_time_ms": options.keepAliveMs ?? 30_000,
+    "grpc.keepalive_timeout_ms": options.keepAliveTimeoutMs ?? 10_000,
+    "grpc.keepalive_permit_without_calls": 1,
+    "grpc.max_send_message_length": maxBytes,
+    "grpc.max_receive_message_length": maxBytes,
+    "grpc.enable_http_proxy": 0,
+    "grpc.enable_channelz": 0,
+    ...(tls?.serverName === undefined ? {} : { "grpc.ssl_target_name_override": tls.serverName }),
+  });
+}
+
+/**
+ * Turns addresses into grpc-js targets (grpc/grpc, doc/naming.md). A list of IP addresses is one
+ * target; names are one each, because a target resolves a single name.
+ */
+function targetsOf(target: string | readonly string[]): string[] {
+  const list = typeof target === "string" ? [target] : target;
+  if (list.length === 0) throw new Error("a transport needs at least one target");
+  if (list.length > 1 && list.every((address) => IPV4.test(address))) {
+    return [`ipv4:${list.join(",")}`];
+  }
+  return list.map((address) => (SCHEME.test(address) ? address : `dns:///${address}`));
+}
+
+const SCHEME = /^(dns|ipv4|ipv6|unix|xds):/;
+const IPV4 = /^\d+\.\d+\.\d+\.\d+:\d+$/;
+
+/** Takes channels by turn, those without a connection only when none has one. */
+function roundRobin(channels: readonly Channel[]): () => Channel {
+  const [only, second] = channels;
+  if (only !== undefined && second === undefined) return () => only;
+  let turn = 0;
+  return () => {
+    turn += 1;
+    const inTurn = channels.map((_, offset) => channels[(turn + offset) % channels.length]);
+    // Asking for the state also starts a connection where there is none.
+    const isReady = inTurn.map(
+      (channel) => channel?.getConnectivityState(true) === connectivityState.READY,
+    );
+    return inTurn[Math.max(0, isReady.indexOf(true))] as Channel;
+  };
+}
+
+function ready(channel: Channel, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  return new Promise((resolve, reject) => {
+    function check(error?: Error): void {
+      if (error !== undefined) {
+        reject(new Error(`${channel.getTarget()} was not reached in ${timeoutMs} ms`));
+        return;
+      }
+      const state = channel.getConnectivityState(true);
+      if (state === connectivityState.READY) resolve();
+      else channel.watchConnectivityState(state, deadline, check);
+    }
+    check();
+  });
+}

@@ -1,0 +1,23 @@
+/** Which service serves each RPC interface, and the setting that says where it is. */
+export const SERVICE_ADDRESSES: Readonly<
+  Record<
+    string,
+    {
+      readonly name: string;
+      readonly setting:
+        | "TENANT_GRPC"
+        | "SENDER_ID_GRPC"
+        | "WALLET_GRPC"
+        | "ROUTING_GRPC"
+        | "MESSAGING_GRPC"
+        | "WEBHOOK_GRPC";
+    }
+  >
+> = {
+  "sms.v1.TenantService": { name: "tenant", setting: "TENANT_GRPC" },
+  "sms.v1.SenderIdService": { name: "sender-id", setting: "SENDER_ID_GRPC" },
+  "sms.v1.WalletService": { name: "wallet", setting: "WALLET_GRPC" },
+  "sms.v1.RoutingService": { name: "routing", setting: "ROUTING_GRPC" },
+  "sms.v1.MessagingService": { name: "messaging", setting: "MESSAGING_GRPC" },
+  "sms.v1.WebhookService": { name: "webhook", setting: "WEBHOOK_GRPC" },
+};

@@ -1,0 +1,151 @@
+/**
+ * Reconciles messaging with the wallet: two streams ordered by message id, merged, so memory
+ * follows what is in flight and not what is stored. The streams are two snapshots a moment apart,
+ * so what looks wrong is looked at once more before it is called a breach.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  type Charge,
+  ChargeSchema,
+  MessageStatus,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import type { Clients } from "../clients.ts";
+import { judge } from "./judge.ts";
+import { BREACHES_MAX, type CheckReport, createProgress, type FoundBreach } from "./report.ts";
+
+/** A hold without a send may live this long: the grace time and one sweep. */
+const ORPHAN_AGE_MS = 600_000;
+
+/** Messages are kept twelve months; a settlement may outlive its message. */
+const RETENTION_MS = 365 * 86_400_000;
+
+/** Compares every message's charge with its settlement, and open holds with open messages. */
+export async function checkCharges(
+  clients: Clients,
+  note: (line: string) => void,
+): Promise<CheckReport> {
+  note("comparing charges with settlements");
+  const progress = createProgress(note);
+  const breaches: FoundBreach[] = [];
+  const openByReservation = new Map<string, bigint>();
+  const looked = { charges: 0, settlements: 0, open_reservations: 0 };
+  const settlements = createCursor(streamSettlements(clients));
+  const suspects: { charge: Charge; settlement: Settlement | undefined }[] = [];
+
+  for await (const charge of streamCharges(clients)) {
+    looked.charges += 1;
+    progress(`${looked.charges} messages compared`);
+    let settlement = await settlements.peek();
+    while (settlement !== undefined && settlement.messageId < charge.messageId) {
+      reportOrphan(settlement, breaches);
+      settlement = await settlements.next();
+    }
+    const match = settlement?.messageId === charge.messageId ? settlement : undefined;
+    if (match !== undefined) {
+      looked.settlements += 1;
+      await settlements.next();
+    }
+    const verdict = judge(charge, match, Date.now());
+    if (verdict.kind === "breach") suspects.push({ charge, settlement: match });
+    if (match === undefined && charge.reservationId !== "" && charge.heldAmount > 0n) {
+      const open = openByReservation.get(charge.reservationId) ?? 0n;
+      openByReservation.set(charge.reservationId, open + charge.heldAmount);
+    }
+    if (suspects.length > BREACHES_MAX) break;
+  }
+  for (const suspect of suspects) {
+    const again = await judgeAgain(clients, suspect.charge, suspect.settlement);
+    if (again !== undefined) breaches.push(again);
+  }
+  looked.open_reservations = await checkOpen(clients, openByReservation, breaches);
+  return { breaches, looked };
+}
+
+function reportOrphan(settlement: Settlement, breaches: FoundBreach[]): void {
+  if (Date.now() - Number(settlement.settledAtMs) > RETENTION_MS - 86_400_000) return;
+  // Its message may have been accepted after the charges' snapshot: only old ones are breaches.
+  if (Date.now() - Number(settlement.settledAtMs) < ORPHAN_AGE_MS) return;
+  if (breaches.length >= BREACHES_MAX) return;
+  breaches.push({
+    invariant: 2,
+    what: "a settlement whose message does not exist",
+    ids: [settlement.messageId],
+  });
+}
+
+/** Looks at a suspect's message as it is now; answers a breach only if it still is one. */
+async function judgeAgain(
+  clients: Clients,
+  charge: Charge,
+  settlement: Settlement | undefined,
+): Promise<FoundBreach | undefined> {
+  const { message } = await clients.messaging.getMessage({
+    tenantId: charge.tenantId,
+    messageId: charge.messageId,
+  });
+  const now = create(ChargeSchema, {
+    ...charge,
+    status: message?.status ?? MessageStatus.UNSPECIFIED,
+    updatedAtMs: message?.updatedAtMs ?? charge.updatedAtMs,
+    ...(message?.amount === undefined ? {} : { amount: message.amount }),
+  });
+  const verdict = judge(now, settlement, Date.now());
+  if (verdict.kind !== "breach") return undefined;
+  return { invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] };
+}
+
+/** Every old open hold must be explained by messages that are still open. */
+async function checkOpen(
+  clients: Clients,
+  openByReservation: ReadonlyMap<string, bigint>,
+  breaches: FoundBreach[],
+): Promise<number> {
+  let count = 0;
+  const before = BigInt(Date.now() - ORPHAN_AGE_MS);
+  const stream = clients.wallets.streamReservations({ createdBeforeMs: before }, { timeoutMs: 0 });
+  for await (const { reservations } of stream) {
+    for (const reservation of reservations) {
+      if (reservation.openAmount === 0n) continue;
+      count += 1;
+      if (openByReservation.has(reservation.id) || breaches.length >= BREACHES_MAX) continue;
+      breaches.push({
+        invariant: 3,
+        what: "a hold that no open message explains has outlived the grace time",
+        ids: [reservation.id],
+      });
+    }
+  }
+  return count;
+}
+
+async function* streamCharges(clients: Clients): AsyncGenerator<Charge> {
+  for await (const { charges } of clients.messaging.streamCharges({}, { timeoutMs: 0 })) {
+    yield* charges;
+  }
+}
+
+async function* streamSettlements(clients: Clients): AsyncGenerator<Settlement> {
+  for await (const { settlements } of clients.wallets.streamSettlements({}, { timeoutMs: 0 })) {
+    yield* settlements;
+  }
+}
+
+/** Reads a stream with one item of lookahead. */
+function createCursor<T>(stream: AsyncGenerator<T>) {
+  let current: Promise<T | undefined> | undefined;
+  async function read(): Promise<T | undefined> {
+    const item = await stream.next();
+    return item.done === true ? undefined : item.value;
+  }
+  return {
+    peek(): Promise<T | undefined> {
+      current ??= read();
+      return current;
+    },
+    next(): Promise<T | undefined> {
+      current = read();
+      return current;
+    },
+  };
+}

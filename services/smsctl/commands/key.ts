@@ -1,0 +1,49 @@
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import { ApiKeySchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import type { Commands } from "../command.ts";
+import { present } from "../present.ts";
+import { tenantId } from "../tenants.ts";
+
+/** `smsctl key …` */
+export const KEY_COMMANDS: Commands = {
+  create: {
+    usage: "key create --tenant T [--scopes a,b --mode live|test --allow-ip CIDR,…]",
+    async run(context) {
+      const { clients, options, output } = context;
+      const mode = options.optional("mode") ?? "live";
+      if (mode !== "live" && mode !== "test") {
+        throw new AppError("validation_error", "--mode must be live or test.");
+      }
+      const { key, secret } = await clients.tenants.createApiKey({
+        tenantId: await tenantId(context),
+        mode: mode === "test" ? Mode.TEST : Mode.LIVE,
+        scopes: options.list("scopes"),
+        allowedNetworks: options.list("allow-ip"),
+      });
+      if (key === undefined) throw new AppError("internal_error", "The answer is empty.");
+      output.result({ ...present(ApiKeySchema, key), secret });
+      output.note("The secret is shown this once.");
+      return 0;
+    },
+  },
+  list: {
+    usage: "key list --tenant T",
+    async run(context) {
+      const { keys } = await context.clients.tenants.listApiKeys({
+        tenantId: await tenantId(context),
+      });
+      context.output.result(keys.map((key) => present(ApiKeySchema, key)));
+      return 0;
+    },
+  },
+  revoke: {
+    usage: "key revoke KEY_ID | --key KEY_ID",
+    async run({ clients, options, output }) {
+      const keyId = options.optional("key") ?? options.word(2, "The key's id");
+      const { key } = await clients.tenants.revokeApiKey({ keyId });
+      if (key !== undefined) output.result(present(ApiKeySchema, key));
+      return 0;
+    },
+  },
+};

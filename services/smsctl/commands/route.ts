@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import {
+  ExplainResponseSchema,
+  ImportPricesResponseSchema,
+  type Price,
+  type Route,
+  RouteSchema,
+} from "../../../proto/gen/sms/v1/routing_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import { parseAmount } from "../../shared/core/money.ts";
+import { localActor } from "../actor.ts";
+import type { Command, CommandContext, Commands } from "../command.ts";
+import { present } from "../present.ts";
+import { resolveTenant } from "../tenants.ts";
+
+/** `smsctl route …` */
+export const ROUTE_COMMANDS: Commands = {
+  add: {
+    usage:
+      "route add --name N --connector C --prices PREFIX=PRICE,… [--priority P --weight W --plans a,b --sender-ids a,b --tenants T,… --disabled true]",
+    async run(context) {
+      const { clients, options } = context;
+      const tenants = await Promise.all(
+        options.list("tenants").map((tenant) => resolveTenant(clients, tenant)),
+      );
+      const { route } = await clients.routing.createRoute({
+        route: {
+          name: options.required("name"),
+          connectorId: options.required("connector"),
+          enabled: options.boolean("disabled") !== true,
+          priority: options.whole("priority") ?? 100,
+          weight: options.whole("weight") ?? 1,
+          plans: options.list("plans"),
+          senderIds: options.list("sender-ids"),
+          tenantIds: tenants,
+          prices: readPrices(options.list("prices")),
+        },
+      });
+      return show(context, route);
+    },
+  },
+  list: {
+    usage: "route list",
+    async run({ clients, output }) {
+      const { routes } = await clients.routing.listRoutes({});
+      output.result(routes.map((route) => present(RouteSchema, route)));
+      return 0;
+    },
+  },
+  enable: setEnabled("enable", true),
+  disable: setEnabled("disable", false),
+  price: {
+    usage: "route price ROUTE --prices PREFIX=PRICE,…",
+    async run(context) {
+      const { clients, options } = context;
+      const idOrName = options.word(2, "The route");
+      const { routes } = await clients.routing.listRoutes({});
+      const before = routes.find(({ id, name }) => id === idOrName || name === idOrName);
+      if (before === undefined) throw new AppError("not_found", `There is no route ${idOrName}.`);
+      const changes = readPrices(options.list("prices"));
+      const changed = new Set(changes.map(({ prefix }) => prefix));
+      const { route } = await clients.routing.updateRoute({
+        idOrName: before.id,
+        route: {
+          prices: [...before.prices.filter(({ prefix }) => !changed.has(prefix)), ...changes],
+        },
+        fields: ["prices"],
+      });
+      return show(context, route);
+    },
+  },
+  import: {
+    usage: "route import ROUTE --csv FILE [--dry-run]",
+    async run({ clients, options, output }) {
+      const answer = await clients.routing.importPrices({
+        idOrName: options.word(2, "The route"),
+        csv: readFileSync(options.required("csv"), "utf8"),
+        dryRun: options.isSet("dry-run"),
+        actor: localActor(),
+      });
+      output.result(present(ImportPricesResponseSchema, answer));
+      return 0;
+    },
+  },
+  explain: {
+    usage: "route explain NUMBER | --to NUMBER [--tenant T --from SENDER --segments N]",
+    async run({ clients, options, output }) {
+      const tenant = options.optional("tenant");
+      const found =
+        tenant === undefined ? undefined : await clients.tenants.getTenant({ idOrName: tenant });
+      const answer = await clients.routing.explain({
+        to: options.optional("to") ?? options.word(2, "The number"),
+        from: options.optional("from") ?? "",
+        segments: options.whole("segments") ?? 1,
+        tenantId: found?.tenant?.id ?? "",
+        plan: found?.tenant?.plan ?? "default",
+      });
+      output.result(present(ExplainResponseSchema, answer));
+      return 0;
+    },
+  },
+};
+
+function setEnabled(verb: string, enabled: boolean): Command {
+  return {
+    usage: `route ${verb} ROUTE`,
+    async run(context) {
+      const { route } = await context.clients.routing.updateRoute({
+        idOrName: context.options.word(2, "The route"),
+        route: { enabled },
+        fields: ["enabled"],
+      });
+      return show(context, route);
+    },
+  };
+}
+
+function readPrices(texts: readonly string[]): Pick<Price, "prefix" | "price">[] {
+  return texts.map((text) => {
+    const [prefix = "", priceText = ""] = text.split("=");
+    const price = parseAmount(priceText);
+    if (!/^\d{1,15}$/.test(prefix) || price === undefined || price < 0n) {
+      throw new AppError("validation_error", `${text} is not PREFIX=PRICE, such as 234=4.5000.`);
+    }
+    return { prefix, price };
+  });
+}
+
+function show({ output }: CommandContext, route: Route | undefined): number {
+  if (route !== undefined) output.result(present(RouteSchema, route));
+  return 0;
+}

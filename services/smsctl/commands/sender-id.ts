@@ -1,0 +1,61 @@
+import { SenderIdReview, SenderIdSchema } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import type { Command, Commands } from "../command.ts";
+import { present } from "../present.ts";
+import { tenantId } from "../tenants.ts";
+
+/** `smsctl sender-id …` */
+export const SENDER_ID_COMMANDS: Commands = {
+  add: {
+    usage: "sender-id add --tenant T --name N [--approve]",
+    async run(context) {
+      const { senderId } = await context.clients.senderIds.createSenderId({
+        tenantId: await tenantId(context),
+        name: context.options.required("name"),
+        approve: context.options.isSet("approve"),
+      });
+      if (senderId !== undefined) context.output.result(present(SenderIdSchema, senderId));
+      return 0;
+    },
+  },
+  list: {
+    usage: "sender-id list --tenant T",
+    async run(context) {
+      const tenant = await tenantId(context);
+      const found = [];
+      let cursor = "";
+      do {
+        const page = await context.clients.senderIds.listSenderIds({
+          tenantId: tenant,
+          limit: 1000,
+          cursor,
+        });
+        found.push(...page.senderIds);
+        cursor = page.nextCursor;
+      } while (cursor !== "");
+      context.output.result(found.map((senderId) => present(SenderIdSchema, senderId)));
+      return 0;
+    },
+  },
+  approve: review("approve", SenderIdReview.APPROVE),
+  reject: review("reject", SenderIdReview.REJECT),
+  suspend: review("suspend", SenderIdReview.SUSPEND),
+  reinstate: review("reinstate", SenderIdReview.REINSTATE),
+};
+
+function review(verb: string, action: SenderIdReview): Command {
+  return {
+    usage: `sender-id ${verb} ID | --tenant T --name N${verb === "reject" ? " --reason R" : ""}`,
+    async run(context) {
+      const { clients, options, output } = context;
+      const byName = options.optional("tenant") !== undefined;
+      const { senderId } = await clients.senderIds.reviewSenderId({
+        tenantId: byName ? await tenantId(context) : "",
+        idOrName: options.optional("name") ?? options.word(2, "The sender ID"),
+        review: action,
+        reason: options.optional("reason") ?? "",
+      });
+      if (senderId !== undefined) output.result(present(SenderIdSchema, senderId));
+      return 0;
+    },
+  };
+}

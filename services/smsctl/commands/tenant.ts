@@ -1,0 +1,87 @@
+import { TenantSchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import type { Commands } from "../command.ts";
+import { present } from "../present.ts";
+
+/** `smsctl tenant …` */
+export const TENANT_COMMANDS: Commands = {
+  create: {
+    usage:
+      "tenant create --name N [--rate-limit R --burst B --currency C --low-balance A --plan P --bulk-max M --email-verified true|false]",
+    async run({ clients, options, output }) {
+      const lowBalance = options.amount("low-balance") ?? 0n;
+      const emailVerified = options.boolean("email-verified");
+      const { tenant } = await clients.tenants.createTenant({
+        name: options.required("name"),
+        rateLimit: options.whole("rate-limit") ?? 0,
+        burst: options.whole("burst") ?? 0,
+        bulkMax: options.whole("bulk-max") ?? 0,
+        currency: options.optional("currency") ?? "",
+        plan: options.optional("plan") ?? "",
+        ...(emailVerified === undefined ? {} : { emailVerified }),
+      });
+      if (tenant === undefined) throw new AppError("internal_error", "The answer is empty.");
+      await clients.wallets.createWallet({
+        tenantId: tenant.id,
+        currency: tenant.currency,
+        lowBalanceThreshold: lowBalance,
+      });
+      output.result(present(TenantSchema, tenant));
+      return 0;
+    },
+  },
+  show: {
+    usage: "tenant show T | --tenant T",
+    async run({ clients, options, output }) {
+      const { tenant } = await clients.tenants.getTenant({
+        idOrName: options.optional("tenant") ?? options.word(2, "The tenant"),
+      });
+      if (tenant !== undefined) output.result(present(TenantSchema, tenant));
+      return 0;
+    },
+  },
+  list: {
+    usage: "tenant list",
+    async run({ clients, output }) {
+      const tenants = [];
+      let cursor = "";
+      do {
+        const page = await clients.tenants.listTenants({ limit: 1000, cursor });
+        tenants.push(...page.tenants);
+        cursor = page.nextCursor;
+      } while (cursor !== "");
+      output.result(tenants.map((tenant) => present(TenantSchema, tenant)));
+      return 0;
+    },
+  },
+  update: {
+    usage:
+      "tenant update T | --tenant T [--suspended true|false --email-verified true|false --rate-limit R --burst B --bulk-max M --plan P --redact-bodies true|false]",
+    async run({ clients, options, output }) {
+      const found = await clients.tenants.getTenant({
+        idOrName: options.optional("tenant") ?? options.word(2, "The tenant"),
+      });
+      const { tenant } = await clients.tenants.updateTenant({
+        tenantId: found.tenant?.id ?? "",
+        ...defined({
+          suspended: options.boolean("suspended"),
+          emailVerified: options.boolean("email-verified"),
+          rateLimit: options.whole("rate-limit"),
+          burst: options.whole("burst"),
+          bulkMax: options.whole("bulk-max"),
+          plan: options.optional("plan"),
+          redactBodies: options.boolean("redact-bodies"),
+        }),
+      });
+      if (tenant !== undefined) output.result(present(TenantSchema, tenant));
+      return 0;
+    },
+  },
+};
+
+/** Leaves out what was not given, so that it is not changed. */
+function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

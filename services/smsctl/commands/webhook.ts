@@ -1,0 +1,133 @@
+import {
+  DeliverySchema,
+  WebhookEndpointSchema,
+  WebhookEndpointStatus,
+} from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import type { Command, CommandContext, Commands } from "../command.ts";
+import { present } from "../present.ts";
+import { tenantId } from "../tenants.ts";
+
+/** `smsctl webhook …` */
+export const WEBHOOK_COMMANDS: Commands = {
+  add: {
+    usage: "webhook add --tenant T --url U [--events a,b --description D]",
+    async run(context) {
+      const { clients, options, output } = context;
+      const { endpoint, secret } = await clients.webhooks.createEndpoint({
+        tenantId: await tenantId(context),
+        url: options.required("url"),
+        eventTypes: options.list("events"),
+        description: options.optional("description") ?? "",
+      });
+      if (endpoint === undefined) throw new AppError("internal_error", "The answer is empty.");
+      output.result({ ...present(WebhookEndpointSchema, endpoint), secret });
+      output.note("The secret is shown this once.");
+      return 0;
+    },
+  },
+  list: {
+    usage: "webhook list --tenant T",
+    async run(context) {
+      const { endpoints } = await context.clients.webhooks.listEndpoints({
+        tenantId: await tenantId(context),
+      });
+      context.output.result(endpoints.map((endpoint) => present(WebhookEndpointSchema, endpoint)));
+      return 0;
+    },
+  },
+  show: {
+    usage: "webhook show ENDPOINT_ID --tenant T",
+    async run(context) {
+      const { endpoint } = await context.clients.webhooks.getEndpoint(await place(context));
+      if (endpoint !== undefined) context.output.result(present(WebhookEndpointSchema, endpoint));
+      return 0;
+    },
+  },
+  enable: setStatus("enable", WebhookEndpointStatus.ENABLED),
+  disable: setStatus("disable", WebhookEndpointStatus.DISABLED),
+  delete: {
+    usage: "webhook delete ENDPOINT_ID --tenant T",
+    async run(context) {
+      const { tenantId: tenant, endpointId } = await place(context);
+      await context.clients.webhooks.deleteEndpoint({ tenantId: tenant, endpointId });
+      context.output.result({ id: endpointId, deleted: true });
+      return 0;
+    },
+  },
+  rotate: {
+    usage: "webhook rotate ENDPOINT_ID --tenant T",
+    async run(context) {
+      const { endpoint, secret } = await context.clients.webhooks.rotateSecret(
+        await place(context),
+      );
+      if (endpoint === undefined) throw new AppError("internal_error", "The answer is empty.");
+      context.output.result({ ...present(WebhookEndpointSchema, endpoint), secret });
+      return 0;
+    },
+  },
+  deliveries: {
+    usage: "webhook deliveries ENDPOINT_ID --tenant T [--limit N]",
+    async run(context) {
+      const { deliveries } = await context.clients.webhooks.listDeliveries({
+        ...(await place(context)),
+        limit: context.options.whole("limit") ?? 50,
+      });
+      context.output.result(deliveries.map((delivery) => present(DeliverySchema, delivery)));
+      return 0;
+    },
+  },
+  resend: {
+    usage: "webhook resend ENDPOINT_ID DELIVERY_ID --tenant T",
+    async run(context) {
+      const { delivery } = await context.clients.webhooks.resendDelivery({
+        ...(await place(context)),
+        deliveryId: context.options.word(3, "The delivery's id"),
+      });
+      if (delivery !== undefined) context.output.result(present(DeliverySchema, delivery));
+      return 0;
+    },
+  },
+  recover: {
+    usage: "webhook recover ENDPOINT_ID --tenant T --since TIME",
+    async run(context) {
+      const sinceMs = context.options.instant("since");
+      if (sinceMs === undefined) throw new AppError("validation_error", "--since is required.");
+      const { recovered } = await context.clients.webhooks.recoverDeliveries({
+        ...(await place(context)),
+        sinceMs: BigInt(sinceMs),
+      });
+      context.output.result({ recovered: Number(recovered) });
+      return 0;
+    },
+  },
+  test: {
+    usage: "webhook test ENDPOINT_ID --tenant T",
+    async run(context) {
+      const { delivery } = await context.clients.webhooks.sendTestEvent(await place(context));
+      if (delivery !== undefined) context.output.result(present(DeliverySchema, delivery));
+      return 0;
+    },
+  },
+};
+
+function setStatus(verb: string, status: WebhookEndpointStatus): Command {
+  return {
+    usage: `webhook ${verb} ENDPOINT_ID --tenant T`,
+    async run(context) {
+      const { endpoint } = await context.clients.webhooks.updateEndpoint({
+        ...(await place(context)),
+        status,
+      });
+      if (endpoint !== undefined) context.output.result(present(WebhookEndpointSchema, endpoint));
+      return 0;
+    },
+  };
+}
+
+async function place(context: CommandContext): Promise<{ tenantId: string; endpointId: string }> {
+  return {
+    tenantId: await tenantId(context),
+    endpointId: context.options.word(2, "The endpoint's id"),
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * `smsctl`: the operators' command line, a gRPC client. Exit 0, or 1 with one clear line on
+ * standard error; with `--json` one JSON value on standard output, or the error as JSON.
+ */
+import { AppError, asAppError } from "../shared/core/errors.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+import { parseArguments } from "./arguments.ts";
+import { openClients } from "./clients.ts";
+import type { Command, Commands } from "./command.ts";
+import { CHECK_COMMAND } from "./commands/check.ts";
+import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
+import { DEAD_COMMANDS } from "./commands/dead.ts";
+import { KEY_COMMANDS } from "./commands/key.ts";
+import { MESSAGE_COMMANDS } from "./commands/message.ts";
+import { ROUTE_COMMANDS } from "./commands/route.ts";
+import { SENDER_ID_COMMANDS } from "./commands/sender-id.ts";
+import { TENANT_COMMANDS } from "./commands/tenant.ts";
+import { WALLET_COMMANDS } from "./commands/wallet.ts";
+import { WEBHOOK_COMMANDS } from "./commands/webhook.ts";
+import { createOptions } from "./options.ts";
+import { createOutput } from "./output.ts";
+
+const NOUNS: Readonly<Record<string, Commands>> = {
+  tenant: TENANT_COMMANDS,
+  key: KEY_COMMANDS,
+  wallet: WALLET_COMMANDS,
+  "sender-id": SENDER_ID_COMMANDS,
+  connector: CONNECTOR_COMMANDS,
+  route: ROUTE_COMMANDS,
+  message: MESSAGE_COMMANDS,
+  webhook: WEBHOOK_COMMANDS,
+  dead: DEAD_COMMANDS,
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  const isJson = argv.includes("--json");
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  const clients = openClients(process.env);
+  try {
+    const args = parseArguments(argv);
+    const command = findCommand(args.words);
+    if (command === undefined || args.options.has("help")) {
+      process.stdout.write(usage(args.words[0]));
+      return command === undefined && !args.options.has("help") ? 1 : 0;
+    }
+    refuseUnknown(command, args.options.keys());
+    const options = createOptions(args);
+    const output = createOutput(isJson, (text) => process.stdout.write(text));
+    const code = await command.run({ clients, options, output, signal: interrupt.signal });
+    return code ?? 0;
+  } catch (thrown) {
+    const error =
+      thrown instanceof Error && "code" in thrown ? toAppError(thrown) : asAppError(thrown);
+    process.stderr.write(
+      isJson ? `${JSON.stringify(describe(error))}\n` : `${line(error, thrown)}\n`,
+    );
+    return 1;
+  } finally {
+    clients.close();
+  }
+}
+
+function findCommand(words: readonly string[]): Command | undefined {
+  const [noun = "", verb = ""] = words;
+  if (noun === "check") return CHECK_COMMAND;
+  const commands = NOUNS[noun];
+  return commands !== undefined && Object.hasOwn(commands, verb) ? commands[verb] : undefined;
+}
+
+/** A misspelt option must not be ignored; the usage line is the list of those there are. */
+function refuseUnknown(command: Command, names: Iterable<string>): void {
+  const known = new Set([...command.usage.matchAll(/--([a-z-]+)/g)].map((match) => match[1]));
+  for (const name of [...names].filter((given) => given !== "json" && !known.has(given))) {
+    throw new AppError("validation_error", `There is no option --${name}: smsctl ${command.usage}`);
+  }
+}
+
+function usage(noun: string | undefined): string {
+  const shown = noun !== undefined && NOUNS[noun] !== undefined ? { [noun]: NOUNS[noun] } : NOUNS;
+  const lines = Object.values(shown).flatMap((commands) =>
+    Object.values(commands).map((command) => `  smsctl ${command.usage}`),
+  );
+  return `usage (--json for one JSON value):\n${lines.join("\n")}\n  smsctl check\n`;
+}
+
+function describe(error: AppError) {
+  return {
+    error: { code: error.code, message: error.message, fields: error.fields, ...error.extra },
+  };
+}
+
+function line(error: AppError, thrown: unknown): string {
+  const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join(" ");
+  if (error.code === "internal_error" && thrown instanceof Error)
+    return `smsctl: ${thrown.message}`;
+  return `smsctl: ${error.message}${fields === "" ? "" : ` ${fields}`} (${error.code})`;
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+// A launcher that any Node can run: it hands over to the pinned Node, which runs TypeScript.
+import { spawn } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(realpathSync(fileURLToPath(import.meta.url)));
+const pinned = join(here, "../../node_modules/.bin/node");
+const node = existsSync(pinned) ? pinned : process.execPath;
+const child = spawn(node, [join(here, "main.ts"), ...process.argv.slice(2)], { stdio: "inherit" });
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+child.on("exit", (code, signal) => {
+  process.exitCode = code ?? (signal === "SIGINT" ? 130 : 1);
+});

@@ -1,0 +1,90 @@
+import { createHash, randomBytes } from "node:crypto";
+import ipaddr from "ipaddr.js";
+import { AppError, type FieldError } from "../../shared/core/errors.ts";
+
+/** What a key may do (`decisions.md` "Authentication"). */
+export const SCOPES = [
+  "messages:send",
+  "messages:read",
+  "balance:read",
+  "sender_ids:read",
+  "webhooks:manage",
+] as const;
+
+/** One of the scopes. */
+export type Scope = (typeof SCOPES)[number];
+
+/** Whether a key makes real messages or simulated ones. */
+export type KeyMode = "live" | "test";
+
+/** An API key as it is kept: never with its secret. */
+export type ApiKey = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly mode: KeyMode;
+  readonly scopes: readonly Scope[];
+  /** IPv4 and IPv6 CIDRs; empty allows every address. */
+  readonly allowedNetworks: readonly string[];
+  readonly createdAtMs: number;
+  /** Absent while the key is good. */
+  readonly revokedAtMs?: number;
+};
+
+/** The secret's form: `sk_live_` or `sk_test_` and 32 random bytes in base64url. */
+export function newSecret(mode: KeyMode): string {
+  return `sk_${mode}_${randomBytes(32).toString("base64url")}`;
+}
+
+/** SHA-256 of the whole secret: all that is kept of it. 256 random bits need no salt. */
+export function hashSecret(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+/** Makes a key, or throws `validation_error` naming every wrong field. */
+export function createApiKey(input: {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly mode: KeyMode;
+  readonly scopes: readonly string[];
+  readonly allowedNetworks: readonly string[];
+  readonly nowMs: number;
+}): ApiKey {
+  const fields: FieldError[] = [];
+  const wanted = input.scopes.length === 0 ? SCOPES : input.scopes;
+  const scopes = SCOPES.filter((scope) => wanted.includes(scope));
+  for (const scope of wanted) {
+    if (!SCOPES.some((known) => known === scope)) {
+      fields.push({ field: "scopes", code: "invalid_value", message: `No scope is ${scope}.` });
+    }
+  }
+  if (input.allowedNetworks.length > 100) {
+    fields.push({
+      field: "allowed_networks",
+      code: "too_many",
+      message: "A key has at most 100 networks.",
+    });
+  }
+  for (const network of input.allowedNetworks) {
+    if (!isNetwork(network)) {
+      fields.push({
+        field: "allowed_networks",
+        code: "invalid_format",
+        message: `${network} is not an IPv4 or IPv6 address or CIDR.`,
+      });
+    }
+  }
+  if (fields.length > 0)
+    throw new AppError("validation_error", "The key is not valid.", { fields });
+  return {
+    id: input.id,
+    tenantId: input.tenantId,
+    mode: input.mode,
+    scopes,
+    allowedNetworks: [...input.allowedNetworks],
+    createdAtMs: input.nowMs,
+  };
+}
+
+function isNetwork(text: string): boolean {
+  return ipaddr.isValidCIDR(text) || (ipaddr.isValid(text) && text.length > 2);
+}

@@ -1,0 +1,1 @@
+export { shapeTenantDatabase as migrate } from "./store.ts";

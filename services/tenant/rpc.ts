@@ -1,0 +1,105 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import {
+  type ApiKeySchema,
+  AuthenticateResponseSchema,
+  TenantService as TenantRpc,
+  type TenantSchema,
+} from "../../proto/gen/sms/v1/tenant_pb.js";
+import { pageLimit } from "../shared/core/limits.ts";
+import type { ApiKey } from "./domain/api-key.ts";
+import type { Tenant } from "./domain/tenant.ts";
+import type { TenantService } from "./service.ts";
+
+/** Routes of `sms.v1.TenantService`: mapping and nothing else. */
+export function tenantRoutes(service: TenantService) {
+  return (router: ConnectRouter): void => {
+    router.service(TenantRpc, {
+      createTenant: async (request) => ({
+        tenant: toProto(
+          await service.createTenant({
+            name: request.name,
+            rateLimit: request.rateLimit || undefined,
+            burst: request.burst || undefined,
+            bulkMax: request.bulkMax || undefined,
+            plan: request.plan || undefined,
+            isEmailVerified: request.emailVerified,
+            ...(request.currency === "" ? {} : { currency: request.currency }),
+          }),
+        ),
+      }),
+      getTenant: async (request) => ({
+        tenant: toProto(await service.getTenant(request.idOrName)),
+      }),
+      listTenants: async (request) => {
+        const page = await service.listTenants(pageLimit(request.limit), request.cursor);
+        return { tenants: page.tenants.map(toProto), nextCursor: page.nextCursor };
+      },
+      updateTenant: async (request) => ({
+        tenant: toProto(
+          await service.updateTenant(request.tenantId, {
+            isSuspended: request.suspended,
+            isEmailVerified: request.emailVerified,
+            rateLimit: request.rateLimit,
+            burst: request.burst,
+            bulkMax: request.bulkMax,
+            plan: request.plan,
+            redactsBodies: request.redactBodies,
+          }),
+        ),
+      }),
+      createApiKey: async (request) => {
+        const made = await service.createApiKey({
+          tenantId: request.tenantId,
+          mode: request.mode === Mode.TEST ? "test" : "live",
+          scopes: request.scopes,
+          allowedNetworks: request.allowedNetworks,
+        });
+        return { key: keyToProto(made.key), secret: made.secret };
+      },
+      listApiKeys: async (request) => ({
+        keys: (await service.listApiKeys(request.tenantId)).map(keyToProto),
+      }),
+      revokeApiKey: async (request) => ({
+        key: keyToProto(await service.revokeApiKey(request.keyId)),
+      }),
+      authenticate: async (request) => {
+        const { key, tenant } = await service.authenticate(request.secretSha256);
+        return create(AuthenticateResponseSchema, {
+          key: keyToProto(key),
+          tenant: toProto(tenant),
+        });
+      },
+    });
+  };
+}
+
+function toProto(tenant: Tenant): MessageInitShape<typeof TenantSchema> {
+  return {
+    id: tenant.id,
+    name: tenant.name,
+    suspended: tenant.isSuspended,
+    emailVerified: tenant.isEmailVerified,
+    rateLimit: tenant.rateLimit,
+    burst: tenant.burst,
+    bulkMax: tenant.bulkMax,
+    currency: tenant.currency,
+    plan: tenant.plan,
+    redactBodies: tenant.redactsBodies,
+    createdAtMs: BigInt(tenant.createdAtMs),
+    updatedAtMs: BigInt(tenant.updatedAtMs),
+  };
+}
+
+function keyToProto(key: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+  return {
+    id: key.id,
+    tenantId: key.tenantId,
+    mode: key.mode === "test" ? Mode.TEST : Mode.LIVE,
+    scopes: [...key.scopes],
+    allowedNetworks: [...key.allowedNetworks],
+    createdAtMs: BigInt(key.createdAtMs),
+    revokedAtMs: BigInt(key.revokedAtMs ?? 0),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Clock } from "../shared/core/clock.ts";
+import { AppError } from "../shared/core/errors.ts";
+import { newId } from "../shared/core/ids.ts";
+import {
+  type ApiKey,
+  createApiKey,
+  hashSecret,
+  type KeyMode,
+  newSecret,
+} from "./domain/api-key.ts";
+import {
+  changeTenant,
+  createTenant,
+  type NewTenant,
+  type Tenant,
+  type TenantChange,
+} from "./domain/tenant.ts";
+
+/** A page of tenants, in the order of their ids. */
+export type TenantPage = { readonly tenants: readonly Tenant[]; readonly nextCursor: string };
+
+/** What the service needs kept. */
+export type TenantStore = {
+  /** Throws `already_exists` when the name is taken. */
+  insertTenant(tenant: Tenant): Promise<void>;
+  findTenant(idOrName: string): Promise<Tenant | undefined>;
+  listTenants(limit: number, afterId: string): Promise<TenantPage>;
+  /** Replaces a tenant if it is still as old as `before`; answers whether it was. */
+  replaceTenant(before: Tenant, after: Tenant): Promise<boolean>;
+  insertKey(key: ApiKey, secretHash: Uint8Array): Promise<void>;
+  listKeys(tenantId: string): Promise<readonly ApiKey[]>;
+  /** Marks a key revoked, once; answers it with its hash. */
+  revokeKey(keyId: string, nowMs: number): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
+  findKeyByHash(hash: Uint8Array): Promise<ApiKey | undefined>;
+};
+
+/** Who is told of changes, so that caches elsewhere forget at once. */
+export type TenantNotices = {
+  tenantChanged(tenantId: string): void;
+  keyChanged(hash: Uint8Array): void;
+};
+
+/** The use cases of tenants and keys. */
+export type TenantService = ReturnType<typeof createTenantService>;
+
+const KEYS_PER_TENANT_MAX = 1000;
+
+/** Makes the service over its ports. */
+export function createTenantService(store: TenantStore, notices: TenantNotices, clock: Clock) {
+  async function getTenant(idOrName: string): Promise<Tenant> {
+    const tenant = await store.findTenant(idOrName);
+    if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
+    return tenant;
+  }
+
+  return {
+    getTenant,
+
+    /** Errors: `validation_error`, `already_exists`. */
+    async createTenant(input: NewTenant): Promise<Tenant> {
+      const tenant = createTenant(newId("tenant"), input, clock.now());
+      await store.insertTenant(tenant);
+      return tenant;
+    },
+
+    listTenants: (limit: number, afterId: string) => store.listTenants(limit, afterId),
+
+    /** Errors: `not_found`, `validation_error`, `conflict` when others keep changing it. */
+    async updateTenant(tenantId: string, change: TenantChange): Promise<Tenant> {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        const tenant = await getTenant(tenantId);
+        const changed = changeTenant(tenant, change, clock.now());
+        if (await store.replaceTenant(tenant, changed)) {
+          notices.tenantChanged(tenant.id);
+          return changed;
+        }
+      }
+      throw new AppError("conflict", "The tenant is being changed by others; try again.");
+    },
+
+    /** Errors: `not_found`, `validation_error`. The secret is in the answer and nowhere else. */
+    async createApiKey(input: {
+      readonly tenantId: string;
+      readonly mode: KeyMode;
+      readonly scopes: readonly string[];
+      readonly allowedNetworks: readonly string[];
+    }): Promise<{ key: ApiKey; secret: string }> {
+      const tenant = await getTenant(input.tenantId);
+      const keys = await store.listKeys(tenant.id);
+      if (keys.filter((key) => key.revokedAtMs === undefined).length >= KEYS_PER_TENANT_MAX) {
+        throw new AppError("validation_error", `A tenant has at most ${KEYS_PER_TENANT_MAX} keys.`);
+      }
+      const key = createApiKey({
+        ...input,
+        tenantId: tenant.id,
+        id: newId("apiKey"),
+        nowMs: clock.now(),
+      });
+      const secret = newSecret(key.mode);
+      await store.insertKey(key, hashSecret(secret));
+      return { key, secret };
+    },
+
+    async listApiKeys(tenantId: string): Promise<readonly ApiKey[]> {
+      const tenant = await getTenant(tenantId);
+      return store.listKeys(tenant.id);
+    },
+
+    /** Errors: `not_found`. Revoking again answers the key unchanged. */
+    async revokeApiKey(keyId: string): Promise<ApiKey> {
+      const revoked = await store.revokeKey(keyId, clock.now());
+      if (revoked === undefined) throw new AppError("not_found", "There is no such API key.");
+      notices.keyChanged(revoked.hash);
+      return revoked.key;
+    },
+
+    /**
+     * Finds the key behind a secret's hash. Errors: `unauthenticated` alike for unknown and
+     * revoked keys. The lookup is by hash, so its time tells nothing about the secret.
+     */
+    async authenticate(secretHash: Uint8Array): Promise<{ key: ApiKey; tenant: Tenant }> {
+      const key = secretHash.length === 32 ? await store.findKeyByHash(secretHash) : undefined;
+      if (key === undefined || key.revokedAtMs !== undefined) {
+        throw new AppError("unauthenticated", "The API key is not valid.");
+      }
+      return { key, tenant: await getTenant(key.tenantId) };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { readConfig } from "../shared/io/config.ts";
+import { openMongo } from "../shared/io/mongo.ts";
+import { openNats } from "../shared/io/nats.ts";
+import type { ServiceContext } from "../shared/io/service-context.ts";
+import { TENANT_SETTINGS } from "./config.ts";
+import { createTenantNotices } from "./events.ts";
+import { tenantRoutes } from "./rpc.ts";
+import { createTenantService } from "./service.ts";
+import { createTenantStore } from "./store.ts";
+
+/** Opens, wires and serves the tenant service. */
+export async function start(context: ServiceContext): Promise<void> {
+  const { env, log, clock, lifecycle } = context;
+  const config = readConfig(env, TENANT_SETTINGS);
+
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_tenant`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("tenant database", () => mongo.close());
+  lifecycle.addReadinessCheck("tenant database", () => mongo.ping());
+
+  const nats = await openNats({
+    url: config.NATS_URL,
+    name: "tenant",
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("tenant notices", () => nats.close());
+
+  const service = createTenantService(
+    createTenantStore(mongo.db),
+    createTenantNotices(nats),
+    clock,
+  );
+  context.serve(tenantRoutes(service));
+}

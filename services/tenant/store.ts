@@ -1,0 +1,212 @@
+import { Binary, type Db } from "mongodb";
+import { AppError } from "../shared/core/errors.ts";
+import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
+import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import type { ApiKey, KeyMode, Scope } from "./domain/api-key.ts";
+import type { Tenant } from "./domain/tenant.ts";
+import type { TenantStore } from "./service.ts";
+
+type TenantDocument = {
+  _id: string;
+  name: string;
+  suspended: boolean;
+  email_verified: boolean;
+  rate_limit: number;
+  burst: number;
+  bulk_max: number;
+  currency: string;
+  plan: string;
+  redact_bodies: boolean;
+  created_at: Date;
+  updated_at: Date;
+  /** Rises with each change; guards concurrent updates. */
+  version: number;
+};
+
+type KeyDocument = {
+  _id: string;
+  tenant_id: string;
+  hash: Binary;
+  mode: KeyMode;
+  scopes: Scope[];
+  allowed_networks: string[];
+  created_at: Date;
+  revoked_at?: Date;
+};
+
+/** The MongoDB adapter of the service's port. */
+export function createTenantStore(db: Db): TenantStore {
+  const tenants = db.collection<TenantDocument>("tenants");
+  const keys = db.collection<KeyDocument>("api_keys");
+  const versions = new WeakMap<Tenant, number>();
+
+  function toTenant(document: TenantDocument): Tenant {
+    const tenant: Tenant = {
+      id: document._id,
+      name: document.name,
+      isSuspended: document.suspended,
+      isEmailVerified: document.email_verified,
+      rateLimit: document.rate_limit,
+      burst: document.burst,
+      bulkMax: document.bulk_max,
+      currency: document.currency,
+      plan: document.plan,
+      redactsBodies: document.redact_bodies,
+      createdAtMs: document.created_at.getTime(),
+      updatedAtMs: document.updated_at.getTime(),
+    };
+    versions.set(tenant, document.version);
+    return tenant;
+  }
+
+  return {
+    async insertTenant(tenant) {
+      try {
+        await tenants.insertOne(fromTenant(tenant, 1));
+      } catch (error) {
+        if (isDuplicateKey(error)) {
+          throw new AppError("already_exists", "A tenant of that name exists.");
+        }
+        throw wrapMongoError(error);
+      }
+    },
+    async findTenant(idOrName) {
+      const filter = idOrName.startsWith("ten_") ? { _id: idOrName } : { name: idOrName };
+      const document = await guarded(tenants.findOne(filter));
+      return document === null ? undefined : toTenant(document);
+    },
+    async listTenants(limit, afterId) {
+      const page = await guarded(
+        tenants
+          .find({ _id: { $gt: afterId } })
+          .sort({ _id: 1 })
+          .limit(limit + 1)
+          .toArray(),
+      );
+      const shown = page.slice(0, limit);
+      return {
+        tenants: shown.map(toTenant),
+        nextCursor: page.length > limit ? (shown.at(-1)?._id ?? "") : "",
+      };
+    },
+    async replaceTenant(before, after) {
+      const version = versions.get(before) ?? 0;
+      const result = await guarded(
+        tenants.replaceOne({ _id: before.id, version }, fromTenant(after, version + 1)),
+      );
+      return result.matchedCount === 1;
+    },
+    async insertKey(key, secretHash) {
+      await guarded(keys.insertOne(fromKey(key, secretHash)));
+    },
+    async listKeys(tenantId) {
+      const documents = await guarded(
+        keys.find({ tenant_id: tenantId }).sort({ _id: 1 }).limit(10_000).toArray(),
+      );
+      return documents.map(toKey);
+    },
+    async revokeKey(keyId, nowMs) {
+      await guarded(
+        keys.updateOne(
+          { _id: keyId, revoked_at: { $exists: false } },
+          { $set: { revoked_at: new Date(nowMs) } },
+        ),
+      );
+      const document = await guarded(keys.findOne({ _id: keyId }));
+      if (document === null) return undefined;
+      return { key: toKey(document), hash: Buffer.from(document.hash.buffer) };
+    },
+    async findKeyByHash(hash) {
+      const document = await guarded(keys.findOne({ hash: new Binary(hash) }));
+      return document === null ? undefined : toKey(document);
+    },
+  };
+}
+
+async function guarded<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}
+
+function fromTenant(tenant: Tenant, version: number): TenantDocument {
+  return {
+    _id: tenant.id,
+    name: tenant.name,
+    suspended: tenant.isSuspended,
+    email_verified: tenant.isEmailVerified,
+    rate_limit: tenant.rateLimit,
+    burst: tenant.burst,
+    bulk_max: tenant.bulkMax,
+    currency: tenant.currency,
+    plan: tenant.plan,
+    redact_bodies: tenant.redactsBodies,
+    created_at: new Date(tenant.createdAtMs),
+    updated_at: new Date(tenant.updatedAtMs),
+    version,
+  };
+}
+
+function fromKey(key: ApiKey, secretHash: Uint8Array): KeyDocument {
+  return {
+    _id: key.id,
+    tenant_id: key.tenantId,
+    hash: new Binary(secretHash),
+    mode: key.mode,
+    scopes: [...key.scopes],
+    allowed_networks: [...key.allowedNetworks],
+    created_at: new Date(key.createdAtMs),
+  };
+}
+
+function toKey(document: KeyDocument): ApiKey {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    mode: document.mode,
+    scopes: document.scopes,
+    allowedNetworks: document.allowed_networks,
+    createdAtMs: document.created_at.getTime(),
+    ...(document.revoked_at === undefined ? {} : { revokedAtMs: document.revoked_at.getTime() }),
+  };
+}
+
+const SHAPES: readonly CollectionShape[] = [
+  {
+    name: "tenants",
+    indexes: [{ key: { name: 1 }, name: "name", unique: true }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "name", "suspended", "email_verified", "rate_limit", "burst", "version"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^ten_" },
+        name: { bsonType: "string", maxLength: 100 },
+        suspended: { bsonType: "bool" },
+        email_verified: { bsonType: "bool" },
+      },
+    },
+  },
+  {
+    name: "api_keys",
+    indexes: [
+      { key: { hash: 1 }, name: "hash", unique: true },
+      { key: { tenant_id: 1, _id: 1 }, name: "tenant" },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "hash", "mode", "scopes"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^key_" },
+        hash: { bsonType: "binData" },
+        mode: { enum: ["live", "test"] },
+      },
+    },
+  },
+];
+
+/** Brings the database to the shape this version needs. */
+export function shapeTenantDatabase(db: Db): Promise<void> {
+  return shapeCollections(db, SHAPES);
+}
