@@ -4,7 +4,6 @@
  * then the connections end.
  */
 import { readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import { type ConnectRouter, createClient, type Transport } from "@connectrpc/connect";
 import { systemClock } from "./core/clock.ts";
@@ -113,18 +112,7 @@ async function startAll(
   });
   await server.listen(config.GRPC_HOST, config.GRPC_PORT);
   lifecycle.onClose("gRPC server", async () => void (await server.drain(GRPC_DRAIN_MS)));
-  opsHandlers.push(rpcInJson(createJsonOps({ routes: serveAll, auth, log, onCall })));
-}
-
-/** Paths of RPC methods begin with a package and service name: `/sms.v1.WalletService/GetWallet`. */
-function rpcInJson(
-  handler: (request: IncomingMessage, response: ServerResponse) => void,
-): OpsHandler {
-  return (request, response) => {
-    if (!/^\/[a-z0-9.]+\.[A-Za-z]+\/[A-Za-z]+$/.test(request.url ?? "")) return false;
-    handler(request, response);
-    return true;
-  };
+  opsHandlers.push(createJsonOps({ routes: serveAll, auth, log, onCall }));
 }
 
 /** Picks each client's transport: in memory for services of this process, else a gRPC channel. */

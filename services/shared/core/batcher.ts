@@ -9,7 +9,14 @@
  *   item fails with it, because each half would meet the same outage.
  * - Ordered where it matters: one flush at a time per batcher (`lanes` of 1) keeps arrival order.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "./errors.ts";
+
+/**
+ * Runs a function outside any caller's asynchronous context: a flush serves many callers, and must
+ * not carry the deadline and request id of whichever of them happened to come first.
+ */
+const runOutsideCalls = AsyncLocalStorage.snapshot();
 
 /** Shape and bounds of a batcher. */
 export type BatcherOptions<Item, Result> = {
@@ -58,7 +65,7 @@ export function createBatcher<Item, Result>(
     if (scheduled || running >= lanes || queue.length === 0) return;
     scheduled = true;
     // One turn of the event loop lets requests that were read together be written together.
-    setImmediate(start);
+    setImmediate(runOutsideCalls, start);
   }
 
   function start(): void {

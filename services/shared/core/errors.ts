@@ -39,6 +39,7 @@ export type ErrorKind = {
 
 /** The registry of error codes; `service.md` "Errors", then those of `decisions.md`. */
 export const ERRORS = {
+  bad_request: kind(400, GRPC.invalidArgument, "Bad request"),
   unauthenticated: kind(401, GRPC.unauthenticated, "Authentication failed"),
   insufficient_balance: kind(402, GRPC.failedPrecondition, "Insufficient balance"),
   ip_not_allowed: kind(403, GRPC.permissionDenied, "IP address not allowed"),

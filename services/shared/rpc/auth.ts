@@ -90,8 +90,8 @@ const TOKEN_LENGTH_MIN = 16;
 /**
  * Reads callers from settings: `RPC_TOKENS`, a JSON object `{"gateway": {"tokens": ["…"], "methods":
  * ["sms.v1.MessagingService/*"], "certificates": ["gateway"]}}` (`token` for a single one); without
- * it `RPC_TOKEN`, the token that this process shows itself, may call everything. Throws an `Error` that names the fault, never a
- * token. Answers no callers when neither is set.
+ * it `RPC_TOKEN`, the token that this process shows itself, may call everything. Throws an `Error`
+ * that names the fault, never a token. Answers no callers when neither is set.
  */
 export function readRpcCallers(tokens: string | undefined, token?: string): RpcCaller[] {
   const callers: RpcCaller[] = [];

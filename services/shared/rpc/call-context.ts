@@ -17,6 +17,11 @@ export type CallContext = {
   readonly caller?: string | undefined;
   /** When the caller stops waiting, in milliseconds since the Unix epoch; calls made on its behalf end by then too. */
   readonly deadlineAtMs?: number | undefined;
+  /**
+   * Set by whoever serves the call once its handler has settled: work that goes on after that is
+   * no longer done for the caller, and its deadline no longer binds it.
+   */
+  isSettled?: boolean;
 };
 
 /** Header names on the wire. */
@@ -38,6 +43,13 @@ export function currentCall(): CallContext {
   return storage.getStore() ?? { requestId: newId("request") };
 }
 
+/** The deadline that binds calls made from here, in milliseconds since the Unix epoch, or none. */
+export function inheritedDeadlineMs(): number {
+  const context = storage.getStore();
+  if (context === undefined || context.isSettled === true) return Number.POSITIVE_INFINITY;
+  return context.deadlineAtMs ?? Number.POSITIVE_INFINITY;
+}
+
 /** Runs a function, and all it awaits, as part of a call. */
 export function runInCall<T>(context: CallContext, run: () => T): T {
   return storage.run(context, run);
@@ -53,7 +65,9 @@ export function runDetached<T>(run: () => T): T {
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const TENANT_ID = /^[0-9A-Za-z_-]{1,64}$/;
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** A well-formed `traceparent` (W3C Trace Context section 3.2). */
+export const TRACEPARENT =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
  * Reads the context from a call's headers. What is malformed is dropped, because it ends in logs;

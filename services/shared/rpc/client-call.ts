@@ -2,7 +2,7 @@
 import type { DescMethod, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type StreamResponse, type UnaryResponse } from "@connectrpc/connect";
 import { type Channel, Metadata, type StatusObject, status } from "@grpc/grpc-js";
-import { activeCall, CALL_HEADERS, currentCall } from "./call-context.ts";
+import { CALL_HEADERS, currentCall, inheritedDeadlineMs } from "./call-context.ts";
 import { type CallReport, statusName } from "./call-report.ts";
 import { markReceived } from "./error-status.ts";
 import { addHeaders, type HeaderSource, toHeaders } from "./headers.ts";
@@ -202,9 +202,7 @@ function openCall(host: ClientHost, codec: MethodCodec, deadline: number): Call 
 
 /** The instant at which a call ends, never later than that of the call it is made for. */
 function deadlineFor(limitMs: number): number {
-  const own = Date.now() + limitMs;
-  const inherited = activeCall()?.deadlineAtMs;
-  return inherited === undefined ? own : Math.min(own, inherited);
+  return Math.min(Date.now() + limitMs, inheritedDeadlineMs());
 }
 
 function metadataOf(host: ClientHost, header: HeaderSource | undefined): Metadata {

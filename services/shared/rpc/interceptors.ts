@@ -39,6 +39,7 @@ export function createServerInterceptor(options: ServerInterceptorOptions): Inte
       const caller = isOpen ? undefined : options.auth?.authorize(method, header("authorization"));
       const context = readCall(header, caller, deadlineOf(header("connect-timeout-ms")));
       const response = await runInCall(context, () => next(request));
+      context.isSettled = !response.stream;
       if (response.stream)
         return { ...response, message: watched(context, response, report, fail) };
       report(0);
@@ -63,7 +64,10 @@ function watched(
         async next() {
           try {
             const item = await runInCall(context, () => items.next());
-            if (item.done === true) report(0);
+            if (item.done === true) {
+              context.isSettled = true;
+              report(0);
+            }
             return item;
           } catch (thrown) {
             return fail(thrown);

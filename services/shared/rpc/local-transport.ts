@@ -20,10 +20,10 @@ import {
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
 import {
-  activeCall,
   CALL_HEADERS,
   type CallContext,
   currentCall,
+  inheritedDeadlineMs,
   runInCall,
 } from "./call-context.ts";
 import { type CallReport, type RpcLog, statusName } from "./call-report.ts";
@@ -124,6 +124,7 @@ function callUnary(
   return new Promise((resolve, reject) => {
     const report = startReport(options, route);
     let isDone = false;
+    let timer: NodeJS.Timeout | undefined;
     const finish = (code: number, reason?: unknown): boolean => {
       if (isDone) return false;
       isDone = true;
@@ -138,15 +139,19 @@ function callUnary(
     };
     const onAbort = (): void => fail(ConnectError.from(signal?.reason, Code.Canceled));
     const remainingMs = scope.timeoutMs() ?? 0;
-    const timer = setTimeout(() => fail(outOfTime()), remainingMs);
     if (signal?.aborted) return onAbort();
     if (remainingMs <= 0) return fail(outOfTime());
+    timer = setTimeout(() => fail(outOfTime()), remainingMs);
     signal?.addEventListener("abort", onAbort, { once: true });
     runInCall(context, () => invokeUnary(route, scope, message)).then(
       (answer) => {
+        context.isSettled = true;
         if (finish(0)) resolve(responseOf(route, scope, answer));
       },
-      (thrown: unknown) => fail(shown(options, route, thrown)),
+      (thrown: unknown) => {
+        context.isSettled = true;
+        fail(shown(options, route, thrown));
+      },
     );
   });
 }
@@ -176,6 +181,7 @@ async function callStream(
     try {
       const item = await unlessAborted(signal, () => runInCall(context, () => items.next()));
       if (item.done === true) {
+        context.isSettled = true;
         for (const [name, value] of scope.sentTrailer ?? []) trailer.append(name, value);
         finish(0);
       }
@@ -283,8 +289,7 @@ function startReport(options: LocalTransportOptions, route: Route): (code: numbe
 }
 
 function deadlineFor(limitMs: number): number {
-  const inherited = activeCall()?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
-  return Math.min(Date.now() + limitMs, inherited);
+  return Math.min(Date.now() + limitMs, inheritedDeadlineMs());
 }
 
 function outOfTime(): ConnectError {

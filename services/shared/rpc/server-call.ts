@@ -164,6 +164,7 @@ export class ServerCall {
     this.#host.calls.add(this);
     if (!this.#route.isOpen) this.#host.inFlight += 1;
     void runInCall(context, () => run(scope)).finally(() => {
+      context.isSettled = true;
       if (!this.#route.isOpen) this.#host.inFlight -= 1;
       this.#host.calls.delete(this);
     });

@@ -77,6 +77,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     return new DirectCall(call, new ServerCall(call, route, host));
   };
   const server = new Server({ ...serverOptions(options), interceptors: [direct] });
+  allowCancellations(server);
   for (const { path, spec } of routes.values()) {
     server.register(path, NEVER_CALLED, AS_IS, AS_IS, HANDLER_TYPES[spec.kind]);
   }
@@ -156,6 +157,21 @@ function serverOptions(options: RpcServerOptions) {
     "grpc.max_concurrent_streams": 2 * (options.maxInFlight ?? 1024),
     "grpc.enable_channelz": 0,
   };
+}
+
+/**
+ * HTTP/2 servers close a connection on which many streams are reset (CVE-2023-44487): Node allows
+ * 1,000 and then 33 a second. A cancelled or late call is such a reset, and a thousand of those come
+ * together whenever something slows down; losing the connection then, with every other call on it,
+ * would make it worse. Callers are our own services and work in hand is bounded, so we allow more.
+ * grpc-js has no setting for these two options of `http2.createServer`, hence the way in here.
+ */
+function allowCancellations(server: Server): void {
+  const http2Options: unknown = Reflect.get(server, "commonServerOptions");
+  if (typeof http2Options !== "object" || http2Options === null) {
+    throw new Error("this version of grpc-js keeps its HTTP/2 options elsewhere");
+  }
+  Object.assign(http2Options, { streamResetBurst: 20_000, streamResetRate: 5_000 });
 }
 
 function serverCredentials(tls: RpcServerTls | undefined): ServerCredentials {

@@ -469,6 +469,13 @@ export declare type LookupSendRequest = Message$1<"sms.v1.LookupSendRequest"> & 
    * @generated from field: bytes fingerprint = 4;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * Set: the key is one of this message's cancel, and endpoint is not looked at.
+   *
+   * @generated from field: string cancel_message_id = 5;
+   */
+  cancelMessageId: string;
 };
 
 /**
@@ -482,7 +489,7 @@ export declare const LookupSendRequestSchema: GenMessage<LookupSendRequest>;
  */
 export declare type LookupSendResponse = Message$1<"sms.v1.LookupSendResponse"> & {
   /**
-   * Absent when the key is free.
+   * Absent when the key is free. Of a cancel only message is set.
    *
    * @generated from field: sms.v1.SendMessagesResponse response = 1;
    */

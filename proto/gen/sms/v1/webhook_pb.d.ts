@@ -70,6 +70,13 @@ export declare type WebhookEndpoint = Message<"sms.v1.WebhookEndpoint"> & {
    * @generated from field: int64 updated_at_ms = 10;
    */
   updatedAtMs: bigint;
+
+  /**
+   * The first failure since the last success; 0 when there is none.
+   *
+   * @generated from field: int64 failing_since_ms = 11;
+   */
+  failingSinceMs: bigint;
 };
 
 /**

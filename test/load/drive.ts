@@ -1,0 +1,97 @@
+/**
+ * Two ways to drive a service. Open: requests start at their intended instants whatever the
+ * service does, and latency counts from the intended start, so a stall is not hidden by requests
+ * that were never made. Closed: a fixed number of callers, each waiting for its answer; it finds
+ * the highest throughput.
+ */
+import { build, type Histogram } from "hdr-histogram-js";
+
+/** One unit of work by one of the callers; answers whether it counts as a success. */
+export type Work = (caller: number) => Promise<boolean>;
+
+/** What a run measured; latencies in milliseconds. */
+export type Measured = {
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p90Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+};
+
+/** Runs `callers` at once for `warmupMs` unmeasured, then `measureMs` measured. */
+export async function driveClosed(options: {
+  readonly callers: number;
+  readonly warmupMs: number;
+  readonly measureMs: number;
+  readonly work: Work;
+}): Promise<Measured> {
+  const { callers, warmupMs, measureMs, work } = options;
+  const tally = createTally();
+  const fromMs = performance.now() + warmupMs;
+  const untilMs = fromMs + measureMs;
+  await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      for (let startMs = performance.now(); startMs < untilMs; startMs = performance.now()) {
+        const isGood = await work(caller).catch(() => false);
+        const endMs = performance.now();
+        if (endMs >= fromMs && endMs < untilMs) tally.add(isGood, endMs - startMs);
+      }
+    }),
+  );
+  return tally.result(measureMs / 1000);
+}
+
+/** Starts `perSecond` requests a second over `callers` connections, evenly spaced. */
+export async function driveOpen(options: {
+  readonly callers: number;
+  readonly perSecond: number;
+  readonly warmupMs: number;
+  readonly measureMs: number;
+  readonly work: Work;
+}): Promise<Measured> {
+  const { callers, perSecond, warmupMs, measureMs, work } = options;
+  const tally = createTally();
+  const beganMs = performance.now();
+  const total = Math.round((perSecond * (warmupMs + measureMs)) / 1000);
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      while (next < total) {
+        const intendedMs = beganMs + (next * 1000) / perSecond;
+        next += 1;
+        const earlyMs = intendedMs - performance.now();
+        if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
+        const isGood = await work(caller).catch(() => false);
+        if (intendedMs >= beganMs + warmupMs) tally.add(isGood, performance.now() - intendedMs);
+      }
+    }),
+  );
+  return tally.result(measureMs / 1000);
+}
+
+function createTally() {
+  const latencies: Histogram = build({ highestTrackableValue: 120_000_000 });
+  let succeeded = 0;
+  let failed = 0;
+  const ms = (percentile: number) => latencies.getValueAtPercentile(percentile) / 1000;
+  return {
+    add(isGood: boolean, latencyMs: number) {
+      if (isGood) succeeded += 1;
+      else failed += 1;
+      latencies.recordValue(Math.max(1, Math.round(latencyMs * 1000)));
+    },
+    result: (seconds: number): Measured => ({
+      succeeded,
+      failed,
+      seconds,
+      perSecond: succeeded / seconds,
+      p50Ms: ms(50),
+      p90Ms: ms(90),
+      p99Ms: ms(99),
+      maxMs: latencies.maxValue / 1000,
+    }),
+  };
+}

@@ -1,0 +1,25 @@
+import { existsSync, readFileSync } from "node:fs";
+import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { startTestStack } from "../support/stack.ts";
+
+/** A stack to measure, and how to leave it. */
+export type LoadStack = { readonly stack: StackFile; readonly stop: () => Promise<void> };
+
+/**
+ * A stack of the benchmark's own, one process per service, so that nothing else runs beside it;
+ * `BENCH_STACK=.local/stack.json` measures a running one instead.
+ */
+export async function loadStack(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<LoadStack> {
+  const file = process.env.BENCH_STACK;
+  if (file !== undefined && existsSync(file)) {
+    return {
+      stack: JSON.parse(readFileSync(file, "utf8")) as StackFile,
+      stop: async () => undefined,
+    };
+  }
+  process.stdout.write("starting a stack of its own\n");
+  const stack = await startTestStack({ settings: { LOG_LEVEL: "warn", ...settings } });
+  return { stack, stop: stack.stop };
+}

@@ -1,0 +1,83 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readJson } from "../../deploy/dev/json-file.ts";
+import { layoutOf } from "../../deploy/dev/layout.ts";
+import { PORTS_OF_A_STACK } from "../../deploy/dev/port-layout.ts";
+import { freePortRange } from "../../deploy/dev/ports.ts";
+import type { ServiceProcess } from "../../deploy/dev/process-table.ts";
+import { killProcess } from "../../deploy/dev/processes.ts";
+import { restartProcess } from "../../deploy/dev/restart-stack.ts";
+import { runningProcesses } from "../../deploy/dev/run-records.ts";
+import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { startStack } from "../../deploy/dev/start-stack.ts";
+import { stopProcesses } from "../../deploy/dev/stop-stack.ts";
+import { createGuard } from "./guard.ts";
+
+/** A whole stack of a test's own: servers, services, simulator and receiver, seeded like `make up` does it. */
+export type TestStack = StackFile & {
+  /** The folder that a stack usually keeps in `.local`: logs, data, stack.json. */
+  readonly dir: string;
+  /** The pid that a process has now. */
+  readonly pid: (name: string) => number;
+  /** Ends and starts a process or server; more settings may be given, and stay. */
+  readonly restart: (name: string, settings?: Readonly<Record<string, string>>) => Promise<void>;
+  /** kill -9. */
+  readonly kill: (name: string) => Promise<void>;
+  /** Ends everything and removes the folder. */
+  readonly stop: () => Promise<void>;
+};
+
+/** All services in one process: the fastest start, for tests that kill nothing. */
+export const ONE_PROCESS: readonly ServiceProcess[] = [
+  {
+    name: "services",
+    services: [
+      ...["tenant", "sender-id", "wallet", "routing"],
+      ...["messaging", "carrier", "webhook", "gateway"],
+    ],
+  },
+];
+
+/** Starts a stack on free ports in a folder of its own; `settings` reach every process of it. */
+export async function startTestStack(
+  options: {
+    readonly settings?: Readonly<Record<string, string>>;
+    readonly processes?: readonly ServiceProcess[];
+  } = {},
+): Promise<TestStack> {
+  const dir = await mkdtemp(join(tmpdir(), "sms-stack-"));
+  const layout = layoutOf(dir);
+  const guard = createGuard(dir);
+  const portBase = await freePortRange(PORTS_OF_A_STACK);
+  const stop = async () => {
+    await stopProcesses(layout);
+    guard.dismiss();
+    await rm(dir, { recursive: true, force: true });
+  };
+  let stack: StackFile;
+  try {
+    stack = await startStack({
+      dir,
+      env: { ...options.settings, PORT_BASE: String(portBase) },
+      onStart: guard.add,
+      ...(options.processes === undefined ? {} : { processes: options.processes }),
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    ...stack,
+    dir,
+    stop,
+    pid: (name) => readJson<StackFile>(layout.stackFile)?.pids[name] ?? 0,
+    restart: (name, settings = {}) =>
+      restartProcess(name, { dir, env: settings, onStart: guard.add }),
+    async kill(name) {
+      const record = runningProcesses(layout.runDir).get(name);
+      if (record === undefined) throw new Error(`${name} does not run`);
+      await killProcess(record);
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** A whole wallet without its process: real MongoDB and NATS, a database of its own. */
+import { randomBytes } from "node:crypto";
+import { systemClock } from "../../services/shared/core/clock.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { isMongoOutage, openMongo } from "../../services/shared/io/mongo.ts";
+import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
+import { createOutbox } from "../../services/shared/io/outbox.ts";
+import { toStreamItem } from "../../services/wallet/events.ts";
+import { migrate } from "../../services/wallet/migrate.ts";
+import { createCheckWallets } from "../../services/wallet/service/check.ts";
+import { createCommandQueue } from "../../services/wallet/service/command-queue.ts";
+import { createSettleMessages } from "../../services/wallet/service/settle-messages.ts";
+import { createWallets } from "../../services/wallet/service/wallets.ts";
+import { openLedgerSnapshot } from "../../services/wallet/store/snapshot.ts";
+import { createWalletStore } from "../../services/wallet/store/wallet-store.ts";
+import type { TestServers } from "./servers.ts";
+
+export const silentLog = createLogger("test", "silent");
+
+export type WalletHarness = Awaited<ReturnType<typeof openWallet>>;
+
+/** Opens one replica; several on one database when `database` is given. */
+export async function openWallet(
+  servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
+  options: { readonly database?: string; readonly graceMs?: number } = {},
+) {
+  const database = options.database ?? `t_${randomBytes(6).toString("hex")}_wallet`;
+  const log = silentLog;
+  const mongo = await openMongo({ uri: servers.mongodbUri, database, log });
+  await migrate(mongo.db);
+  const nats = await openNats({ url: servers.natsUrl, name: "wallet test", log });
+  await ensureStream(await nats.connection.jetstreamManager(), {
+    name: EVENT_STREAM,
+    subjects: ["events.>"],
+    replicas: 1,
+    maxAgeMs: 3_600_000,
+    maxBytes: 268_435_456,
+  });
+  const outbox = createOutbox({ db: mongo.db, nats, log });
+  const store = createWalletStore({
+    client: mongo.client,
+    db: mongo.db,
+    outbox,
+    toItem: toStreamItem,
+    graceMs: options.graceMs ?? 300_000,
+  });
+  const queue = createCommandQueue({
+    store,
+    clock: systemClock,
+    batchMax: 1000,
+    queueMax: 20_000,
+    totalMax: 50_000,
+    flushesMax: 8,
+    isTransient: isMongoOutage,
+  });
+  const settleMessages = createSettleMessages({ store, queue });
+  const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));
+  return {
+    database,
+    mongo,
+    nats,
+    store,
+    queue,
+    settleMessages,
+    checkWallets,
+    wallets: createWallets({ store, queue, clock: systemClock }),
+    /** Every broken invariant, as text. */
+    async breaches(tenantId = ""): Promise<string[]> {
+      const found: string[] = [];
+      for await (const { breaches } of checkWallets(tenantId)) {
+        found.push(...breaches.map(({ invariant, what, ids }) => `${invariant} ${what} ${ids}`));
+      }
+      return found;
+    },
+    async close({ drop = true }: { readonly drop?: boolean } = {}) {
+      await queue.close();
+      await outbox.close();
+      await nats.close();
+      if (drop) await mongo.db.dropDatabase();
+      await mongo.close();
+    },
+  };
+}
