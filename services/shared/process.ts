@@ -5,7 +5,13 @@
  */
 import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
-import { type ConnectRouter, createClient, type Transport } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createClient,
+  type Transport,
+} from "@connectrpc/connect";
 import { systemClock } from "./core/clock.ts";
 import { ADDRESS_SETTINGS, PROCESS_SETTINGS } from "./io/base-config.ts";
 import { type Config, ConfigError, readConfig } from "./io/config.ts";
@@ -66,7 +72,9 @@ async function startAll(
   const metrics = createMetrics();
   const routes: ((router: ConnectRouter) => void)[] = [];
   const opsHandlers: OpsHandler[] = [];
+  let isComplete = false;
   const serveAll = (router: ConnectRouter) => {
+    if (!isComplete) throw new ConnectError("the process is starting", Code.Unavailable);
     for (const route of routes) route(router);
   };
   const onCall = rpcMetrics(metrics);
@@ -96,6 +104,8 @@ async function startAll(
   });
   lifecycle.onClose("ops server", () => ops.close());
   for (const { start } of services) await start(context);
+  // A call within the process that comes earlier hears "unavailable", and its caller tries again.
+  isComplete = true;
 
   if (routes.length === 0) return;
   const auth = createRpcAuth(readRpcCallers(config.RPC_TOKENS, config.RPC_TOKEN));

@@ -123,7 +123,10 @@ async function measure(
 
   const cold = await Promise.all(Array.from({ length: 8 }, () => newTenant(one)));
   let turn = 0;
-  const placeCold = () => placeOne(one, cold[(turn += 1) % cold.length] ?? "")();
+  const placeCold = () => {
+    turn = (turn + 1) % cold.length;
+    return placeOne(one, cold[turn] ?? "")();
+  };
   const calm = await rateOf(8, 1, placeCold);
   const [besideHot] = await Promise.all([
     rateOf(8, 1, placeCold),

@@ -55,7 +55,7 @@ export async function startWallet(
     async start() {
       child = spawn(process.execPath, [MAIN, "wallet"], {
         env,
-        stdio: ["ignore", process.env["WALLET_LOG"] === "1" ? "inherit" : "ignore", "inherit"],
+        stdio: ["ignore", process.env.WALLET_LOG === "1" ? "inherit" : "ignore", "inherit"],
       });
       const isReady = async () => (await fetch(`${opsUrl}/readyz`)).ok;
       await eventually(isReady, { timeoutMs: 20_000, what: "a ready wallet" });

@@ -125,6 +125,23 @@ describe("parseReceipt", () => {
     }
   });
 
+  it("reads a text that a stray zero octet has pushed one further, and the parameters behind it", () => {
+    const text = "id:a1 stat:DELIVRD err:000 text:x";
+    const tlv = Buffer.from("0427000102", "hex");
+    const written = encodePdu({
+      command: "deliver_sm",
+      sequence: 1,
+      body: { esmClass: ESM_RECEIPT, shortMessage: Buffer.from(`\0${text}`) },
+    });
+    const octets = Buffer.concat([written, tlv]);
+    octets.writeUInt32BE(octets.length, 0);
+    const lengthAt = octets.indexOf(text) - 2;
+    octets[lengthAt] = text.length;
+    const pdu = decodePdu(octets, 0, octets.length) as PduOf<"deliver_sm">;
+    expect(parseReceipt(pdu)).to.deep.include({ messageId: "a1", rawState: "DELIVRD" });
+    expect(pdu.tlvs.messageState).to.equal(2);
+  });
+
   it("takes no handset's message for a receipt, whatever its text, unless the connector says so", () => {
     const pdu = deliver({ esmClass: 0, shortMessage: Buffer.from("id:a1 stat:DELIVRD err:000") });
     expect(parseReceipt(pdu)).to.equal(undefined);

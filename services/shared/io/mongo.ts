@@ -106,6 +106,7 @@ export async function runTransaction<T>(
   client: MongoClient,
   work: (session: ClientSession) => Promise<T>,
   limitMs = 10_000,
+  pauseMs: (attempt: number) => number = (attempt) => backoffMs(attempt, 2, 200),
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
   const session = client.startSession();
@@ -122,7 +123,7 @@ export async function runTransaction<T>(
       } catch (error) {
         if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
         if (!isTransient(error) || performance.now() > deadlineMs) throw wrapMongoError(error);
-        await pause(backoffMs(attempt, 2, 200));
+        await pause(pauseMs(attempt));
       }
     }
   } finally {

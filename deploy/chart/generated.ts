@@ -1,0 +1,15 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHART } from "./layout.ts";
+import { readmeOf } from "./readme.ts";
+import { schemaOf } from "./schema.ts";
+import { readValuesTree } from "./values-tree.ts";
+
+/** The chart's generated files, by name: what they should say now. */
+export function generatedFiles(): Readonly<Record<string, string>> {
+  const tree = readValuesTree(readFileSync(join(CHART, "values.yaml"), "utf8"));
+  return {
+    "values.schema.json": `${JSON.stringify(schemaOf(tree), null, 2)}\n`,
+    "README.md": readmeOf(tree),
+  };
+}

@@ -1,0 +1,8 @@
+import { join } from "node:path";
+import { ROOT } from "../dev/layout.ts";
+
+/** The chart's folder. */
+export const CHART = join(ROOT, "helm/sms");
+
+/** Where the rendered manifests are kept. */
+export const MANIFESTS = join(ROOT, "deploy/manifests");

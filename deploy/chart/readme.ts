@@ -1,0 +1,75 @@
+/** Makes the chart's README: what it is and how to start by hand, the table of values from the comments. */
+import { settingsOf } from "./service-settings.ts";
+import type { ValueKey } from "./values-tree.ts";
+
+const HEAD = `# The sms chart
+
+Installs the SMS messaging service: eight services, a migration before each version, and what
+operators need around them. MongoDB (a replica set), NATS with JetStream, and Redis are external.
+Kubernetes 1.29 or newer, Helm 3 or 4.
+
+\`\`\`sh
+kubectl create namespace sms
+kubectl -n sms create secret generic sms-credentials \\
+  --from-literal=uri='mongodb://…' --from-literal=nats-url='nats://…' --from-literal=redis-url='redis://…' \\
+  --from-literal=keys="k1:$(openssl rand -base64 32)" --from-literal=key="$(openssl rand -base64 32)" \\
+  --from-literal=token="$(openssl rand -base64 32)"
+helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml
+helm -n sms test sms --logs
+\`\`\`
+
+| file | for |
+| --- | --- |
+| [values-dev.yaml](values-dev.yaml) | one replica each, the SMSC simulator, small limits |
+| [values-production.yaml](values-production.yaml) | three replicas on the request path, autoscaling, strict spreading, mutual TLS |
+| [values-10k.yaml](values-10k.yaml) | on top of production: 10,000 sends a second |
+| [ci/](ci/) | values that the tests render, one file per way to install |
+
+What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in [CHANGELOG.md](CHANGELOG.md). Requests may be as large
+as \`gateway.settings.BODY_BYTES_MAX\` (4 MiB) and take up to 30 s: give whatever stands before the
+gateway the same limits. Under Argo CD or Flux set \`migration.useHelmHooks\` to \`false\`.
+`;
+
+/** The README of a values tree. */
+export function readmeOf(tree: readonly ValueKey[]): string {
+  const parts = [HEAD, "## Values\n"];
+  for (const key of tree) {
+    if (key.section !== undefined) parts.push(`### ${key.section}\n`, "| key | default | |\n| --- | --- | --- |");
+    parts.push(...rowsOf(key));
+    if (isLastOfSection(tree, key)) parts.push("");
+  }
+  parts.push("### Settings of each component\n", settingsTable(tree));
+  return `${parts.join("\n").trimEnd()}\n`;
+}
+
+function isLastOfSection(tree: readonly ValueKey[], key: ValueKey): boolean {
+  const next = tree[tree.indexOf(key) + 1];
+  return next === undefined || next.section !== undefined;
+}
+
+function rowsOf(key: ValueKey): string[] {
+  const hasRowsBelow = key.children.length > 0 && key.keywords === undefined;
+  if (!hasRowsBelow) return [row(key, `\`${shown(key.value)}\``)];
+  const own = key.description === "" ? [] : [row(key, "")];
+  return [...own, ...key.children.flatMap(rowsOf)];
+}
+
+function row({ path, description, component }: ValueKey, value: string): string {
+  const more = component === undefined ? "" : " Takes every key of `defaults` that fits.";
+  return `| \`${path}\` | ${value} | ${(description + more).replaceAll("|", "\\|")} |`;
+}
+
+/** A default as one line; long ones are left to `values.yaml`. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "null";
+  return text.length > 60 ? "see values.yaml" : text.replaceAll("|", "\\|");
+}
+
+function settingsTable(tree: readonly ValueKey[]): string {
+  const rows = tree
+    .filter(({ component }) => component !== undefined)
+    .map(({ name, component = "" }) => [name, settingsOf(component)] as const)
+    .filter(([, names]) => names.length > 0)
+    .map(([name, names]) => `| \`${name}\` | ${names.map((one) => `\`${one}\``).join(" ")} |`);
+  return ["| component | `settings` |", "| --- | --- |", ...rows].join("\n");
+}

@@ -1,0 +1,21 @@
+/** Which settings each component takes: the names its code reads, less those the chart sets itself. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../dev/layout.ts";
+
+const BASE = "services/shared/io/base-config.ts";
+
+/** Settings that follow from other values; to set them by hand would contradict those. */
+const OWNED =
+  /^(HOST|PORT|(GRPC|OPS)_(HOST|PORT)|\w+_GRPC|RPC_\w+|MONGODB_\w+|NATS_\w+|REDIS_\w+|EVENT_STREAM_\w+|ENCRYPTION_KEYS|CURSOR_KEY|DRAIN_DELAY_MS|CLOSE_TIMEOUT_MS|LOG_LEVEL|CARRIER_ID|CARRIER_JOURNAL_DIR|CARRIER_RECEIPT_(HOST|PORT|URL)|SMSC_(HOST|PORT|CONTROL_PORT|SYSTEM_ID|PASSWORD)|GATEWAY_REPLICAS|WEBHOOK_ALLOWED_(NETWORKS|PORTS))$/;
+
+/** Names that a component's `settings` may hold, sorted. */
+export function settingsOf(component: string): string[] {
+  const own = component === "gateway" ? "gateway/config.ts" : `services/${component}/config.ts`;
+  const files = [BASE, own].filter((file) => existsSync(join(ROOT, file)));
+  const names = files.flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    return [...text.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map((match) => match[1] ?? "");
+  });
+  return [...new Set(names)].filter((name) => !OWNED.test(name)).sort();
+}

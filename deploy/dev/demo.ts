@@ -1,0 +1,154 @@
+import { pathToFileURL } from "node:url";
+import { readJson } from "./json-file.ts";
+import { layoutOf } from "./layout.ts";
+import { pollUntil } from "./poll.ts";
+import { runCommand, StackError } from "./stack-error.ts";
+import type { StackFile } from "./stack-file.ts";
+
+type Message = {
+  readonly id: string;
+  readonly status: string;
+  readonly to: string;
+  readonly from: string;
+  readonly segments: number;
+  readonly held_amount: string;
+  readonly amount: string | null;
+  readonly currency: string;
+  readonly status_history?: readonly { readonly status: string; readonly occurred_at: string }[];
+};
+
+type Balance = { readonly balance: string; readonly held: string; readonly currency: string };
+type Received = {
+  readonly body: string;
+  readonly verified: boolean;
+  readonly received_at: string;
+};
+
+const WAIT_MS = 20_000;
+const SETTLEMENT_WAIT_MS = 60_000;
+
+/** Sends one real message through REST and prints what becomes of it; throws one line when a part does not arrive. */
+export async function runDemo(stack: StackFile): Promise<void> {
+  const before = await get<Balance>(stack, "/v1/balance");
+  const to = "08031234567";
+  const sent = await post(stack, { to, from: stack.sender_id, body: "Hello from make up" });
+  say(`POST ${stack.gateway}/v1/sms/messages  {"to":"${to}","from":"${stack.sender_id}",…}`);
+  say(`  ${sent.id} to ${sent.to}, ${sent.segments} segment, ${sent.held_amount} held\n`);
+
+  const message = await awaitDelivered(stack, sent.id);
+  const history = message.status_history ?? [];
+  const begunMs = Date.parse(history[0]?.occurred_at ?? "");
+  for (const { status, occurred_at } of history) {
+    const afterMs = Date.parse(occurred_at) - begunMs;
+    say(`  ${status.padEnd(10)} ${occurred_at}  +${afterMs} ms`);
+  }
+  say(`\n  charge     ${message.amount} ${message.currency}`);
+  const after = await awaitSettled(stack, before, message);
+  say(`  wallet     ${before.balance} before, ${after.balance} after, ${after.held} held`);
+
+  for (const status of ["sent", "delivered"]) {
+    const event = await awaitWebhook(stack, sent.id, status);
+    const signature = event.verified ? "signature verified" : "signature NOT verified";
+    say(`  webhook    ${status.padEnd(10)} ${event.received_at}  ${signature}`);
+    if (!event.verified) throw new StackError("the webhook's signature is not right");
+  }
+  say("\nnext: make status · make logs S=messaging · make demo · npx smsctl --help · make test");
+}
+
+async function awaitDelivered(stack: StackFile, id: string): Promise<Message> {
+  let last: Message | undefined;
+  const done = await pollUntil(
+    async () => {
+      last = await get<Message>(stack, `/v1/messages/${id}`);
+      if (["failed", "undelivered", "cancelled", "rejected"].includes(last.status)) return last;
+      return last.status === "delivered" && last;
+    },
+    WAIT_MS,
+    50,
+  );
+  if (done?.status === "delivered") return done;
+  throw new StackError(
+    `message ${id} was not delivered within ${WAIT_MS / 1000} s, it is ${last?.status}: see make logs S=carrier`,
+  );
+}
+
+async function awaitSettled(stack: StackFile, before: Balance, message: Message): Promise<Balance> {
+  const charge = units(message.amount ?? "0");
+  const settled = await pollUntil(
+    async () => {
+      const now = await get<Balance>(stack, "/v1/balance");
+      return units(now.balance) <= units(before.balance) - charge && now;
+    },
+    SETTLEMENT_WAIT_MS,
+    100,
+  );
+  if (settled !== undefined) return settled;
+  throw new StackError(
+    `message ${message.id} was not settled within ${SETTLEMENT_WAIT_MS / 1000} s: see make logs S=wallet`,
+  );
+}
+
+async function awaitWebhook(stack: StackFile, id: string, status: string): Promise<Received> {
+  const found = await pollUntil(
+    async () => {
+      const response = await fetch(`${stack.receiver.events}?contains=${id}`);
+      const events = (await response.json()) as Received[];
+      return events.find(({ body }) => {
+        const object = JSON.parse(body)?.data?.object;
+        return object?.id === id && object.status === status;
+      });
+    },
+    WAIT_MS,
+    100,
+  );
+  if (found !== undefined) return found;
+  throw new StackError(
+    `no webhook told of ${id} being ${status} within ${WAIT_MS / 1000} s: see make logs S=webhook`,
+  );
+}
+
+/** Amounts as whole numbers of 1/10,000. */
+function units(amount: string): bigint {
+  return BigInt(amount.replace(".", ""));
+}
+
+function get<T>(stack: StackFile, path: string): Promise<T> {
+  return call<T>(stack, path, {});
+}
+
+function post(stack: StackFile, body: unknown): Promise<Message> {
+  return call<Message>(stack, "/v1/sms/messages", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+async function call<T>(stack: StackFile, path: string, init: RequestInit): Promise<T> {
+  const headers = { ...init.headers, authorization: `Bearer ${stack.api_key}` };
+  const timeout = AbortSignal.timeout(10_000);
+  const response = await fetch(stack.gateway + path, { ...init, headers, signal: timeout }).catch(
+    (error: unknown) => {
+      throw new StackError(`the gateway at ${stack.gateway} does not answer (${String(error)})`);
+    },
+  );
+  const text = await response.text();
+  if (!response.ok) {
+    throw new StackError(
+      `${init.method ?? "GET"} ${path} was answered ${response.status}: ${text}`,
+    );
+  }
+  return (JSON.parse(text) as { data: T }).data;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await runCommand(async () => {
+    const stack = readJson<StackFile>(layoutOf().stackFile);
+    if (stack === undefined) throw new StackError("there is no stack yet: make up");
+    await runDemo(stack);
+  });
+}

@@ -1,0 +1,219 @@
+import { join } from "node:path";
+import { ensureCertificates, type TlsFiles } from "./certificates.ts";
+import { CACHE_DIR, type Layout, ROOT, SERVERS_DIR } from "./layout.ts";
+import { pollUntil } from "./poll.ts";
+import { opsPort, portOf } from "./port-layout.ts";
+import {
+  argumentsOf,
+  defaultSettings,
+  fixedSettings,
+  placeOf,
+  RECEIVER,
+  type StackPlan,
+} from "./process-table.ts";
+import {
+  endProcess,
+  isRunning,
+  lastLines,
+  type ProcessRecord,
+  runToEnd,
+  startProcess,
+} from "./processes.ts";
+import { noteProcess } from "./run-records.ts";
+import { type StackSecrets, stackSecrets } from "./secrets.ts";
+import type { ServerName } from "./server-table.ts";
+import { startServer } from "./servers.ts";
+import { StackError } from "./stack-error.ts";
+import type { StackState } from "./stack-file.ts";
+
+/** One stack while it is being brought up, restarted or looked at. */
+export type Launcher = {
+  readonly layout: Layout;
+  readonly state: StackState;
+  readonly tls: TlsFiles;
+  readonly secrets: StackSecrets;
+  /** The pinned Node's path. */
+  readonly node: string;
+  readonly progress: (line: string) => void;
+  readonly signal: AbortSignal | undefined;
+  /** Told of every process as soon as it exists. */
+  readonly onStart: (record: ProcessRecord) => void;
+};
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** Gathers what is needed to start processes of a stack; makes its secrets and certificates at the first time. */
+export function createLauncher(
+  layout: Layout,
+  state: StackState,
+  options: {
+    readonly progress?: (line: string) => void;
+    readonly signal?: AbortSignal | undefined;
+    readonly onStart?: (record: ProcessRecord) => void;
+  } = {},
+): Launcher {
+  return {
+    layout,
+    state,
+    tls: ensureCertificates(layout.tlsDir),
+    secrets: stackSecrets(layout.secretsFile),
+    node: process.execPath,
+    progress: options.progress ?? (() => {}),
+    signal: options.signal,
+    onStart(record) {
+      noteProcess(layout.runDir, record);
+      options.onStart?.(record);
+    },
+  };
+}
+
+/** Starts an embedded server and waits until it serves. */
+export async function launchServer(launcher: Launcher, name: ServerName): Promise<void> {
+  const { layout, state, progress, signal } = launcher;
+  const begunMs = performance.now();
+  await startServer({
+    name,
+    port: portOf(state.portBase, name),
+    dataDir: join(layout.dataDir, name),
+    logFile: logFileOf(layout, name),
+    serversDir: SERVERS_DIR,
+    progress,
+    onStart: launcher.onStart,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  progress(readyLine(name, portOf(state.portBase, name), begunMs));
+}
+
+/** Starts a process of Node and waits until its `/readyz` says yes; when it ends or hangs instead, it is ended. */
+export async function launchProcess(launcher: Launcher, name: string): Promise<void> {
+  const { layout, signal, progress } = launcher;
+  const begunMs = performance.now();
+  signal?.throwIfAborted();
+  const record = await startProcess({
+    name,
+    program: launcher.node,
+    args: argumentsOf(planOf(launcher), name),
+    cwd: ROOT,
+    env: environmentOf(launcher, name),
+    logFile: logFileOf(layout, name),
+  });
+  launcher.onStart(record);
+  const url = readyUrl(launcher.state, name);
+  const ready = await pollUntil(
+    async () => {
+      signal?.throwIfAborted();
+      return !isRunning(record) || (await answersOk(url));
+    },
+    READY_TIMEOUT_MS,
+    100,
+  );
+  if (ready === undefined || !isRunning(record)) {
+    await endProcess(record, 2_000);
+    const what = ready === undefined ? "was not ready in time" : "ended at its start";
+    const log = logFileOf(layout, name);
+    throw new StackError(`${name} ${what}; the end of ${log}:\n${lastLines(log, 6)}`);
+  }
+  progress(readyLine(name, Number(new URL(url).port), begunMs));
+}
+
+/** Runs `node services/main.ts migrate` to its end: indexes, validators, streams. */
+export async function runMigration(launcher: Launcher): Promise<void> {
+  const begunMs = performance.now();
+  const logFile = logFileOf(launcher.layout, "migrate");
+  launcher.signal?.throwIfAborted();
+  const code = await runToEnd(
+    {
+      name: "migrate",
+      program: launcher.node,
+      args: [join(ROOT, "services/main.ts"), "migrate"],
+      cwd: ROOT,
+      env: environmentOf(launcher, "migrate"),
+      logFile,
+    },
+    READY_TIMEOUT_MS,
+    launcher.signal,
+  );
+  if (code !== 0) {
+    throw new StackError(`migrate failed; the end of ${logFile}:\n${lastLines(logFile, 6)}`);
+  }
+  launcher.progress(`${"migrated".padEnd(16)} ${"".padEnd(6)}${seconds(begunMs)}`);
+}
+
+/** The environment of a process: the machine's own, the stack's defaults, the settings kept, the fixed ones. */
+export function environmentOf(launcher: Launcher, name: string): Record<string, string> {
+  const { layout, state, tls } = launcher;
+  const plan = planOf(launcher);
+  return {
+    ...machineEnvironment(process.env),
+    ...defaultSettings(plan),
+    ...state.settings,
+    ...fixedSettings(plan, name),
+    NODE_COMPILE_CACHE: CACHE_DIR,
+    ...(name === RECEIVER ? receiverSettings(layout, state, tls) : {}),
+  };
+}
+
+function planOf({ layout, state, tls, secrets }: Launcher): StackPlan {
+  return {
+    portBase: state.portBase,
+    processes: state.processes,
+    urls: state.urls,
+    secrets,
+    dataDir: layout.dataDir,
+    caFile: tls.caFile,
+  };
+}
+
+function receiverSettings(layout: Layout, { portBase }: StackState, tls: TlsFiles) {
+  return {
+    RECEIVER_PORT: String(portOf(portBase, "receiver")),
+    RECEIVER_EVENTS_PORT: String(portOf(portBase, "receiver-events")),
+    RECEIVER_CERT_FILE: tls.certFile,
+    RECEIVER_KEY_FILE: tls.keyFile,
+    RECEIVER_SECRETS_FILE: layout.receiverSecretsFile,
+  };
+}
+
+const MACHINE_SETTINGS =
+  /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|OTEL_\w+)$/;
+
+function machineEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && MACHINE_SETTINGS.test(name)) kept[name] = value;
+  }
+  return kept;
+}
+
+/** Where a process says whether it is ready. */
+export function readyUrl(state: StackState, name: string): string {
+  const port =
+    name === RECEIVER
+      ? portOf(state.portBase, "receiver-events")
+      : opsPort(state.portBase, placeOf(state, name));
+  return `http://127.0.0.1:${port}/readyz`;
+}
+
+/** True when a GET is answered with 200 within a second. */
+export async function answersOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(1_000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Where a process's output is kept. */
+export function logFileOf(layout: Layout, name: string): string {
+  return join(layout.logDir, `${name}.log`);
+}
+
+function readyLine(name: string, port: number, begunMs: number): string {
+  return `${name.padEnd(16)} ${String(port).padEnd(6)}${seconds(begunMs)}`;
+}
+
+function seconds(begunMs: number): string {
+  return `${((performance.now() - begunMs) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The repository's root. */
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+
+/** Where unpacked server programs are kept; stacks and tests share them. */
+export const SERVERS_DIR = join(ROOT, ".local", "servers");
+
+/** Compiled code of the services, kept between starts: it makes a start about a third faster. */
+export const CACHE_DIR = join(ROOT, ".local", "cache");
+
+/** Where one stack keeps everything it makes; nothing is written outside `dir`. */
+export type Layout = ReturnType<typeof layoutOf>;
+
+/**
+ * The files of the stack that lives in `dir`; unless a test says otherwise that is STACK_DIR, or
+ * `.local` of the repository.
+ */
+export function layoutOf(dir = process.env.STACK_DIR || join(ROOT, ".local")) {
+  return {
+    dir,
+    stackFile: join(dir, "stack.json"),
+    runDir: join(dir, "run"),
+    stateFile: join(dir, "run", "state.json"),
+    logDir: join(dir, "log"),
+    dataDir: join(dir, "data"),
+    tlsDir: join(dir, "tls"),
+    secretsFile: join(dir, "secrets.json"),
+    seedFile: join(dir, "seed.json"),
+    receiverSecretsFile: join(dir, "receiver-secrets.json"),
+  } as const;
+}

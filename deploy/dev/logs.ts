@@ -1,0 +1,29 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readJson } from "./json-file.ts";
+import { logFileOf } from "./launch.ts";
+import { layoutOf } from "./layout.ts";
+import { canonicalName } from "./process-table.ts";
+import { processNames } from "./restart-stack.ts";
+import { runCommand, StackError } from "./stack-error.ts";
+import type { StackState } from "./stack-file.ts";
+
+/** `make logs [S=wallet] [F=1]`: the end of each log, or of one; with F=1 it goes on as they grow. */
+await runCommand(async () => {
+  const [typed = "", follow = ""] = process.argv.slice(2);
+  const layout = layoutOf();
+  const state = readJson<StackState>(layout.stateFile);
+  if (state === undefined) throw new StackError("there are no logs yet: make up first");
+  const names = [...processNames(state), "migrate"];
+  const wanted = typed === "" ? names : [canonicalName(typed)];
+  if (!wanted.every((name) => names.includes(name))) {
+    throw new StackError(`no process is called "${typed}": S= takes ${names.join(", ")}`);
+  }
+  const files = wanted.map((name) => logFileOf(layout, name)).filter((file) => existsSync(file));
+  if (files.length === 0) throw new StackError("there is no such log yet");
+  const lines = typed === "" ? "20" : "200";
+  const tail = spawn("tail", ["-n", lines, ...(follow === "" ? [] : ["-F"]), ...files], {
+    stdio: "inherit",
+  });
+  await new Promise((resolve) => tail.once("exit", resolve));
+});

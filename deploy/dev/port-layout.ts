@@ -1,0 +1,66 @@
+import { isPortFree } from "./ports.ts";
+import { StackError } from "./stack-error.ts";
+
+/** PORT_BASE when the environment does not say: the gateway's port, from which the others are counted. */
+export const DEFAULT_PORT_BASE = 8080;
+
+/** How many ports from PORT_BASE on belong to one stack. */
+export const PORTS_OF_A_STACK = 60;
+
+const OFFSETS = {
+  gateway: 0,
+  ops: 10,
+  grpc: 25,
+  mongod: 40,
+  "nats-server": 41,
+  redis: 42,
+  smsc: 43,
+  "smsc-control": 44,
+  receiver: 45,
+  "receiver-events": 46,
+} as const;
+
+export type FixedPort = Exclude<keyof typeof OFFSETS, "ops" | "grpc">;
+
+/** The port of a stack's part; the webhook receiver of the default stack is on 8443, which the URL rule allows. */
+export function portOf(base: number, part: FixedPort): number {
+  return part === "receiver" && base === DEFAULT_PORT_BASE ? 8443 : base + OFFSETS[part];
+}
+
+/** The ops port of the process at this place in the process table. */
+export function opsPort(base: number, place: number): number {
+  return base + OFFSETS.ops + place;
+}
+
+/** The gRPC port of the process at this place in the process table. */
+export function grpcPort(base: number, place: number): number {
+  return base + OFFSETS.grpc + place;
+}
+
+/** Reads PORT_BASE; undefined when the environment does not set it. */
+export function portBaseIn(env: NodeJS.ProcessEnv): number | undefined {
+  const text = env.PORT_BASE;
+  if (text === undefined || text === "") return undefined;
+  const base = Number(text);
+  const highest = 65_535 - PORTS_OF_A_STACK;
+  if (!Number.isInteger(base) || base < 1_024 || base > highest) {
+    throw new StackError(`PORT_BASE must be a whole number from 1024 to ${highest}, not "${text}"`);
+  }
+  return base;
+}
+
+/** Throws one line naming every port of `wanted` (port to its user) that something else listens on. */
+export async function requireFreePorts(wanted: ReadonlyMap<number, string>): Promise<void> {
+  const checks = await Promise.all(
+    [...wanted].map(async ([port, user]) =>
+      (await isPortFree(port)) ? [] : [`${port} (${user})`],
+    ),
+  );
+  const taken = checks.flat();
+  if (taken.length === 0) return;
+  const one = taken.length === 1;
+  throw new StackError(
+    `port${one ? "" : "s"} ${taken.join(", ")} of 127.0.0.1 ${one ? "is" : "are"} taken: ` +
+      "end what listens there, or choose other ports: PORT_BASE=18080 make up",
+  );
+}

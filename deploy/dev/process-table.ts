@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import { ROOT } from "./layout.ts";
+import { grpcPort, opsPort, portOf } from "./port-layout.ts";
+import type { ServerName } from "./server-table.ts";
+
+/** A service process: its name in `make restart S=…`, and the services that it runs. */
+export type ServiceProcess = { readonly name: string; readonly services: readonly string[] };
+
+/** One process each. Services named in one row share a process and call each other in memory. */
+export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
+  { name: "tenant", services: ["tenant"] },
+  { name: "sender-id", services: ["sender-id"] },
+  { name: "wallet", services: ["wallet"] },
+  { name: "routing", services: ["routing"] },
+  { name: "messaging", services: ["messaging"] },
+  { name: "carrier", services: ["carrier"] },
+  { name: "webhook", services: ["webhook"] },
+  { name: "gateway", services: ["gateway"] },
+];
+
+/** The services that others call over gRPC, with the setting that tells callers where. */
+export const GRPC_SETTINGS: Readonly<Record<string, string>> = {
+  tenant: "TENANT_GRPC",
+  "sender-id": "SENDER_ID_GRPC",
+  wallet: "WALLET_GRPC",
+  routing: "ROUTING_GRPC",
+  messaging: "MESSAGING_GRPC",
+  webhook: "WEBHOOK_GRPC",
+};
+
+/** The parts that stand in for the outside world: the carrier's SMSC and the customer's webhook server. */
+export const SMSC_SIMULATOR = "smsc-simulator";
+export const RECEIVER = "receiver";
+
+/** Other names people use for the servers and the simulator. */
+const ALIASES: Readonly<Record<string, ServerName | typeof SMSC_SIMULATOR>> = {
+  mongodb: "mongod",
+  mongo: "mongod",
+  nats: "nats-server",
+  "redis-server": "redis",
+  "valkey-server": "redis",
+  valkey: "redis",
+  smsc: SMSC_SIMULATOR,
+};
+
+/** The process name meant by what somebody typed. */
+export function canonicalName(typed: string): string {
+  return ALIASES[typed] ?? typed;
+}
+
+/** What every process environment is made from. */
+export type StackPlan = {
+  readonly portBase: number;
+  readonly processes: readonly ServiceProcess[];
+  readonly urls: { readonly mongodb: string; readonly nats: string; readonly redis: string };
+  readonly secrets: {
+    readonly rpcToken: string;
+    readonly encryptionKeys: string;
+    readonly cursorKey: string;
+    readonly smscPassword: string;
+  };
+  readonly dataDir: string;
+  readonly caFile: string;
+};
+
+export const SMSC_SYSTEM_ID = "smsdev";
+
+/** Settings of the development stack that the environment of `make up` may override. */
+export function defaultSettings(plan: StackPlan): Record<string, string> {
+  return {
+    LOG_LEVEL: "info",
+    RPC_TOKEN: plan.secrets.rpcToken,
+    ENCRYPTION_KEYS: plan.secrets.encryptionKeys,
+    CURSOR_KEY: plan.secrets.cursorKey,
+    // The receiver is on loopback, which webhooks otherwise never reach.
+    WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+    WEBHOOK_ALLOWED_PORTS: [...new Set([443, 8443, portOf(plan.portBase, "receiver")])].join(","),
+    WEBHOOK_CA_FILE: plan.caFile,
+    CARRIER_ID: "carrier-dev",
+  };
+}
+
+/** Settings that follow from the stack's plan, whatever the environment says. */
+export function fixedSettings(plan: StackPlan, name: string): Record<string, string> {
+  const { portBase, processes, urls } = plan;
+  const place = placeOf(plan, name);
+  const addresses = Object.entries(GRPC_SETTINGS).flatMap(([service, setting]) => {
+    const at = processes.findIndex((row) => row.services.includes(service));
+    return at < 0 ? [] : [[setting, `127.0.0.1:${grpcPort(portBase, at)}`]];
+  });
+  return {
+    ...Object.fromEntries(addresses),
+    MONGODB_URI: urls.mongodb,
+    NATS_URL: urls.nats,
+    REDIS_URL: urls.redis,
+    HOST: "127.0.0.1",
+    PORT: String(portOf(portBase, "gateway")),
+    GRPC_HOST: "127.0.0.1",
+    GRPC_PORT: String(grpcPort(portBase, place)),
+    OPS_HOST: "127.0.0.1",
+    OPS_PORT: String(opsPort(portBase, place)),
+    CARRIER_JOURNAL_DIR: join(plan.dataDir, "carrier-journal"),
+    SMSC_HOST: "127.0.0.1",
+    SMSC_PORT: String(portOf(portBase, "smsc")),
+    SMSC_CONTROL_PORT: String(portOf(portBase, "smsc-control")),
+    SMSC_SYSTEM_ID,
+    SMSC_PASSWORD: plan.secrets.smscPassword,
+  };
+}
+
+/** The arguments after `node` that run a process of the stack. */
+export function argumentsOf(plan: StackPlan, name: string): string[] {
+  if (name === RECEIVER) return [join(ROOT, "deploy/dev/receiver.ts")];
+  const services =
+    plan.processes.find((row) => row.name === name)?.services ??
+    (name === SMSC_SIMULATOR ? [SMSC_SIMULATOR] : []);
+  if (services.length === 0) throw new Error(`no process is called ${name}`);
+  return [join(ROOT, "services/main.ts"), ...services];
+}
+
+/** Place of a process among those with an ops port; the simulator comes after the services. */
+export function placeOf(plan: Pick<StackPlan, "processes">, name: string): number {
+  const at = plan.processes.findIndex((row) => row.name === name);
+  return at < 0 ? plan.processes.length : at;
+}

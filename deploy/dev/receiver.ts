@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { readJson } from "./json-file.ts";
+import { isSigned } from "./signature.ts";
+
+/**
+ * The customer's side of a webhook, for development: takes POST over HTTPS on loopback, checks the
+ * signature, and lists what came at `GET /events[?contains=text]` of its plain HTTP port; DELETE
+ * empties the list. A request that is not signed with a known secret is listed too
+ * (`verified: false`) and answered with 400.
+ */
+const KEPT_MAX = 10_000;
+const BODY_BYTES_MAX = 1_048_576;
+
+type Received = {
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+  readonly verified: boolean;
+  readonly received_at: string;
+};
+
+const setting = (name: string) => {
+  const value = process.env[name];
+  if (value === undefined || value === "") throw new Error(`${name} is required`);
+  return value;
+};
+
+const events: Received[] = [];
+const secretsFile = setting("RECEIVER_SECRETS_FILE");
+const readSecrets = () => readJson<string[]>(secretsFile) ?? [];
+let secrets = readSecrets();
+
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request);
+  if (body === undefined) return void response.writeHead(413).end();
+  const header = request.headers["x-service-signature"];
+  const signature = Array.isArray(header) ? header.join(",") : header;
+  let verified = isSigned(signature, body, secrets, Date.now());
+  if (!verified) {
+    // An endpoint may have been made, or its secret rotated, since the file was read.
+    secrets = readSecrets();
+    verified = isSigned(signature, body, secrets, Date.now());
+  }
+  events.push({
+    headers: request.headers,
+    body: body.toString("utf8"),
+    verified,
+    received_at: new Date().toISOString(),
+  });
+  if (events.length > KEPT_MAX) events.splice(0, events.length - KEPT_MAX);
+  response.writeHead(verified ? 204 : 400).end();
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function answerEvents(request: IncomingMessage, response: ServerResponse): void {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+  if (pathname === "/readyz") return void response.writeHead(200).end("ready\n");
+  if (pathname !== "/events") return void response.writeHead(404).end();
+  if (request.method === "DELETE") {
+    events.length = 0;
+    return void response.writeHead(204).end();
+  }
+  response.writeHead(200, { "content-type": "application/json" });
+  const part = searchParams.get("contains") ?? "";
+  response.end(JSON.stringify(events.filter(({ body }) => body.includes(part))));
+}
+
+const tls = {
+  cert: readFileSync(setting("RECEIVER_CERT_FILE")),
+  key: readFileSync(setting("RECEIVER_KEY_FILE")),
+};
+
+function listen(host: string): void {
+  const server = createTlsServer(tls, (request, response) => {
+    if (request.method !== "POST") return answerEvents(request, response);
+    receive(request, response).catch(() => response.destroy());
+  });
+  server.on("error", (error: NodeJS.ErrnoException) => {
+    // A machine without IPv6 has no ::1; localhost then means 127.0.0.1 alone.
+    if (host !== "127.0.0.1") return;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  });
+  server.listen(Number(setting("RECEIVER_PORT")), host);
+}
+
+listen("127.0.0.1");
+listen("::1");
+createServer(answerEvents).listen(Number(setting("RECEIVER_EVENTS_PORT")), "127.0.0.1");
+process.stdout.write(`listening on ${setting("RECEIVER_PORT")}\n`);
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(0));

@@ -1,0 +1,52 @@
+import { readJson, writeJson } from "./json-file.ts";
+import { createLauncher, launchProcess, launchServer } from "./launch.ts";
+import { type Layout, layoutOf } from "./layout.ts";
+import { canonicalName, RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
+import { SERVERS, type ServerName } from "./server-table.ts";
+import { settingsIn } from "./settings.ts";
+import { StackError } from "./stack-error.ts";
+import { pidsOf, type StackFile, type StackState } from "./stack-file.ts";
+import { withStackLock } from "./stack-lock.ts";
+import { embeddedServers, type StartOptions } from "./start-stack.ts";
+import { stopProcesses } from "./stop-stack.ts";
+
+export type RestartOptions = Pick<StartOptions, "dir" | "env" | "progress" | "onStart">;
+
+/**
+ * Ends and starts one process or embedded server of a stack, or only starts it when it is dead, and
+ * rewrites `pids` in stack.json. Settings in `env` are added to those kept from `make up`.
+ */
+export async function restartProcess(typed: string, options: RestartOptions): Promise<void> {
+  const layout = layoutOf(options.dir);
+  await withStackLock(layout, () => restart(layout, typed, options));
+}
+
+async function restart(layout: Layout, typed: string, options: RestartOptions): Promise<void> {
+  const kept = readJson<StackState>(layout.stateFile);
+  if (kept === undefined) throw new StackError("there is no stack to restart: make up first");
+  const state: StackState = {
+    ...kept,
+    settings: { ...kept.settings, ...settingsIn(options.env) },
+  };
+  const name = canonicalName(typed);
+  const names = processNames(state);
+  if (!names.includes(name)) {
+    throw new StackError(`no process is called "${typed}": S= takes ${names.join(", ")}`);
+  }
+  writeJson(layout.stateFile, state);
+  await stopProcesses(layout, new Set([name]), options.progress);
+  const launcher = createLauncher(layout, state, options);
+  try {
+    if (name in SERVERS) await launchServer(launcher, name as ServerName);
+    else await launchProcess(launcher, name);
+  } finally {
+    const file = readJson<StackFile>(layout.stackFile);
+    if (file !== undefined) writeJson(layout.stackFile, { ...file, pids: pidsOf(layout) });
+  }
+}
+
+/** The names that `make restart`, `make logs` and stack.json use, in the order of starting. */
+export function processNames(state: StackState): string[] {
+  const services = state.processes.map((row) => row.name);
+  return [...embeddedServers(state), SMSC_SIMULATOR, RECEIVER, ...services];
+}

@@ -1,0 +1,14 @@
+import { restartProcess } from "./restart-stack.ts";
+import { runCommand, StackError } from "./stack-error.ts";
+
+/** `make restart S=name[,name…]`: ends and starts processes of the running stack with the settings it has. */
+await runCommand(async () => {
+  const names = (process.argv[2] ?? "").split(/[,\s]+/).filter((name) => name !== "");
+  if (names.length === 0) throw new StackError("say which: make restart S=wallet");
+  for (const name of names) {
+    await restartProcess(name, {
+      env: process.env,
+      progress: (line) => process.stdout.write(`  ${line}\n`),
+    });
+  }
+});

@@ -1,0 +1,177 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import type { Connector } from "../../proto/gen/sms/v1/routing_pb.js";
+import { ConnectorType } from "../../proto/gen/sms/v1/routing_pb.js";
+import { SenderIdReview, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { readJson, writeJson } from "./json-file.ts";
+import type { Launcher } from "./launch.ts";
+import { portOf } from "./port-layout.ts";
+import { SMSC_SYSTEM_ID } from "./process-table.ts";
+import { openClients, type StackClients } from "./stack-clients.ts";
+import { StackError } from "./stack-error.ts";
+import type { Seeded } from "./stack-file.ts";
+
+/**
+ * What the demo needs, made over the same gRPC interface that operators use: a funded tenant with
+ * keys and an approved sender ID, a connector to the simulator, a route with prices, a webhook
+ * endpoint at the receiver. Run again it finds what is there and makes only what is missing.
+ */
+export async function seed(launcher: Launcher): Promise<Seeded> {
+  const { layout, state, secrets } = launcher;
+  const clients = openClients(state, state.settings.RPC_TOKEN ?? secrets.rpcToken);
+  try {
+    const kept = readJson<Kept>(layout.seedFile);
+    const [tenant] = await Promise.all([seedTenant(clients, kept), seedRoute(clients, launcher)]);
+    const [webhook] = await Promise.all([
+      seedWebhook(clients, tenant.tenant_id, launcher, kept),
+      seedFunds(clients, tenant.tenant_id),
+      seedSenderId(clients, tenant.tenant_id),
+    ]);
+    writeJson(layout.seedFile, { ...tenant, ...webhook } satisfies Kept);
+    writeJson(layout.receiverSecretsFile, [webhook.webhook_secret]);
+    return { ...tenant, sender_id: SENDER_ID, webhook_secret: webhook.webhook_secret };
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    throw new StackError(`the demo tenant could not be made: ${error.message}; see make logs`);
+  } finally {
+    clients.close();
+  }
+}
+
+type Kept = Omit<Seeded, "sender_id"> & { readonly webhook_id: string };
+
+const TENANT_NAME = "Demo";
+const SENDER_ID = "DEMO";
+const CONNECTOR_ID = "smsc";
+const ROUTE_NAME = "smsc";
+
+/** High enough that benchmarks with the demo key measure the service and not the limiter. */
+const REQUESTS_PER_SECOND = 20_000;
+
+/** In 1/10,000 NGN: topped up to 10 million whenever a tenth of it is left. */
+const FUNDS = 100_000_000_000n;
+
+/** Per segment, in 1/10,000 NGN. */
+const PRICES: readonly { readonly prefix: string; readonly price: bigint }[] = [
+  { prefix: "234", price: 40_000n },
+  { prefix: "233", price: 120_000n },
+  { prefix: "254", price: 150_000n },
+  { prefix: "27", price: 180_000n },
+  { prefix: "44", price: 450_000n },
+];
+
+type Keys = Pick<Seeded, "tenant_id" | "api_key" | "test_api_key">;
+
+async function seedTenant({ tenants }: StackClients, kept: Kept | undefined): Promise<Keys> {
+  const found = await unlessNotFound(
+    tenants.getTenant({ idOrName: kept?.tenant_id ?? TENANT_NAME }),
+  );
+  if (kept !== undefined && found !== undefined) {
+    return { tenant_id: kept.tenant_id, api_key: kept.api_key, test_api_key: kept.test_api_key };
+  }
+  const limits = { rateLimit: REQUESTS_PER_SECOND, burst: 2 * REQUESTS_PER_SECOND };
+  const { tenant } = found ?? (await tenants.createTenant({ name: TENANT_NAME, ...limits }));
+  const tenantId = tenant?.id ?? "";
+  const [live, test] = await Promise.all([
+    tenants.createApiKey({ tenantId, mode: Mode.LIVE }),
+    tenants.createApiKey({ tenantId, mode: Mode.TEST }),
+  ]);
+  return { tenant_id: tenantId, api_key: live.secret, test_api_key: test.secret };
+}
+
+async function seedFunds({ wallets }: StackClients, tenantId: string): Promise<void> {
+  const found = await unlessNotFound(wallets.getWallet({ tenantId }));
+  const wallet =
+    found?.wallet ?? (await wallets.createWallet({ tenantId, currency: "NGN" })).wallet;
+  const available = wallet?.available ?? 0n;
+  if (available > FUNDS / 10n) return;
+  // The balance is part of the reference: a repeat of this very top-up is recognised as one.
+  const reference = `demo-${wallet?.balance ?? 0n}`;
+  await wallets.fundWallet({
+    tenantId,
+    amount: FUNDS - available,
+    reference,
+    actor: { name: "make up" },
+  });
+}
+
+async function seedSenderId({ senderIds }: StackClients, tenantId: string): Promise<void> {
+  const found = await unlessNotFound(senderIds.resolveSenderId({ tenantId, name: SENDER_ID }));
+  if (found === undefined) {
+    await senderIds.createSenderId({ tenantId, name: SENDER_ID, approve: true });
+  } else if (found.senderId?.status === SenderIdStatus.PENDING) {
+    const idOrName = found.senderId.id;
+    await senderIds.reviewSenderId({ idOrName, tenantId, review: SenderIdReview.APPROVE });
+  }
+}
+
+async function seedRoute({ routing }: StackClients, launcher: Launcher): Promise<void> {
+  const smpp = {
+    host: "127.0.0.1",
+    port: portOf(launcher.state.portBase, "smsc"),
+    systemId: SMSC_SYSTEM_ID,
+    password: launcher.secrets.smscPassword,
+    bindMode: "transceiver",
+    binds: 1,
+    window: 100,
+  };
+  const { connectors } = await routing.listConnectors({});
+  const connector = connectors.find(({ id }) => id === CONNECTOR_ID);
+  if (connector === undefined) {
+    await routing.createConnector({
+      connector: { id: CONNECTOR_ID, type: ConnectorType.SMPP, smpp },
+    });
+  } else if (!isAt(connector, smpp)) {
+    await routing.updateConnector({
+      id: CONNECTOR_ID,
+      connector: { id: CONNECTOR_ID, smpp },
+      fields: ["smpp"],
+    });
+  }
+  const { routes } = await routing.listRoutes({});
+  if (routes.some(({ name }) => name === ROUTE_NAME)) return;
+  await routing.createRoute({
+    route: {
+      name: ROUTE_NAME,
+      connectorId: CONNECTOR_ID,
+      enabled: true,
+      priority: 1,
+      weight: 1,
+      prices: [...PRICES],
+    },
+  });
+}
+
+function isAt({ smpp }: Connector, wanted: { host: string; port: number; systemId: string }) {
+  return (
+    smpp?.host === wanted.host && smpp.port === wanted.port && smpp.systemId === wanted.systemId
+  );
+}
+
+async function seedWebhook(
+  { webhooks }: StackClients,
+  tenantId: string,
+  { state }: Launcher,
+  kept: Kept | undefined,
+): Promise<Pick<Kept, "webhook_id" | "webhook_secret">> {
+  const url = `https://localhost:${portOf(state.portBase, "receiver")}/`;
+  const { endpoints } = await webhooks.listEndpoints({ tenantId });
+  const mine = endpoints.find(({ id }) => id === kept?.webhook_id);
+  if (mine !== undefined && kept !== undefined && mine.url === url) {
+    return { webhook_id: mine.id, webhook_secret: kept.webhook_secret };
+  }
+  // An endpoint whose secret is not known any more, or whose port has moved, is of no use here.
+  const stale = endpoints.filter((endpoint) => endpoint.id === mine?.id || endpoint.url === url);
+  for (const { id } of stale) await webhooks.deleteEndpoint({ tenantId, endpointId: id });
+  const { endpoint, secret } = await webhooks.createEndpoint({ tenantId, url });
+  return { webhook_id: endpoint?.id ?? "", webhook_secret: secret };
+}
+
+async function unlessNotFound<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,20 @@
+/** A fault of the machine or of its settings, told in one line that says what to do about it. */
+export class StackError extends Error {
+  override readonly name = "StackError";
+}
+
+/** Runs a command's main function; a StackError becomes one line on standard error and exit 1. */
+export async function runCommand(main: () => Promise<void>): Promise<void> {
+  // A reader that leaves early (`make up | head`) must not break off what is under way.
+  process.stdout.on("error", () => {});
+  try {
+    await main();
+  } catch (error) {
+    process.stderr.write(`${error instanceof StackError ? error.message : describe(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

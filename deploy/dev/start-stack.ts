@@ -1,0 +1,187 @@
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { requireExternalServers } from "./external-servers.ts";
+import { readJson, writeJson } from "./json-file.ts";
+import {
+  createLauncher,
+  type Launcher,
+  launchProcess,
+  launchServer,
+  runMigration,
+} from "./launch.ts";
+import { type Layout, layoutOf } from "./layout.ts";
+import {
+  DEFAULT_PORT_BASE,
+  grpcPort,
+  opsPort,
+  portBaseIn,
+  portOf,
+  requireFreePorts,
+} from "./port-layout.ts";
+import {
+  placeOf,
+  RECEIVER,
+  SERVICE_PROCESSES,
+  type ServiceProcess,
+  SMSC_SIMULATOR,
+} from "./process-table.ts";
+import { runningProcesses } from "./run-records.ts";
+import { seed } from "./seed.ts";
+import { SERVERS, type ServerName } from "./server-table.ts";
+import { serverUrl } from "./servers.ts";
+import { settingsIn } from "./settings.ts";
+import { StackError } from "./stack-error.ts";
+import { type StackFile, type StackState, stackFile } from "./stack-file.ts";
+import { withStackLock } from "./stack-lock.ts";
+import { stopProcesses } from "./stop-stack.ts";
+
+export type StartOptions = {
+  /** Where the stack lives; `.local` of the repository unless said otherwise. */
+  readonly dir?: string;
+  /** PORT_BASE, the servers' addresses and the settings of the services. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly processes?: readonly ServiceProcess[];
+  readonly progress?: (line: string) => void;
+  readonly onStart?: Launcher["onStart"];
+  /** Aborting ends what was started so far. */
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Brings up what of the stack does not run yet, seeds it, and writes stack.json. When a part fails,
+ * what this call started is ended again and the error says why.
+ */
+export async function startStack(options: StartOptions): Promise<StackFile> {
+  const layout = layoutOf(options.dir);
+  return withStackLock(layout, () => start(layout, options));
+}
+
+async function start(layout: Layout, options: StartOptions): Promise<StackFile> {
+  const running = runningProcesses(layout.runDir);
+  const state = nextState(options, layout, running.size > 0);
+  await requireFreePorts(wantedPorts(state, new Set(running.keys())));
+  await requireExternalServers(state);
+  if (running.size === 0) await setLogsAside(layout);
+  writeJson(layout.stateFile, state);
+
+  const started = new Set<string>();
+  const halt = new AbortController();
+  options.signal?.addEventListener("abort", () => halt.abort(options.signal?.reason));
+  const launcher = createLauncher(layout, state, {
+    ...(options.progress === undefined ? {} : { progress: options.progress }),
+    signal: halt.signal,
+    onStart(record) {
+      started.add(record.name);
+      options.onStart?.(record);
+    },
+  });
+  try {
+    await launchMissing(launcher, new Set(running.keys()), halt);
+    const seeded = await seed(launcher);
+    const file = stackFile(layout, state, launcher.tls, launcher.secrets, seeded);
+    writeJson(layout.stackFile, file);
+    return file;
+  } catch (error) {
+    await stopProcesses(layout, started);
+    throw error;
+  }
+}
+
+/** Decides what the stack shall be, from the environment and from what runs already. */
+export function nextState(
+  options: Pick<StartOptions, "env" | "processes">,
+  layout: Layout,
+  isRunning: boolean,
+): StackState {
+  const { env, processes = SERVICE_PROCESSES } = options;
+  const kept = isRunning ? readJson<StackState>(layout.stateFile) : undefined;
+  const asked = portBaseIn(env);
+  if (kept !== undefined && asked !== undefined && asked !== kept.portBase) {
+    throw new StackError(
+      `this clone's stack runs on PORT_BASE ${kept.portBase}: make down first, then up on ${asked}`,
+    );
+  }
+  const portBase = kept?.portBase ?? asked ?? DEFAULT_PORT_BASE;
+  const external = Object.values(SERVERS).filter(
+    ({ name, urlSetting }) => kept?.external.includes(name) ?? Boolean(env[urlSetting]),
+  );
+  const isExternal = (name: ServerName) => external.some((kind) => kind.name === name);
+  const urlOf = (name: ServerName, keptUrl: string | undefined) =>
+    keptUrl ??
+    (isExternal(name) ? env[SERVERS[name].urlSetting] : undefined) ??
+    serverUrl(name, portOf(portBase, name));
+  return {
+    portBase,
+    processes: kept?.processes ?? processes,
+    settings: { ...kept?.settings, ...settingsIn(env) },
+    urls: {
+      mongodb: urlOf("mongod", kept?.urls.mongodb),
+      nats: urlOf("nats-server", kept?.urls.nats),
+      redis: urlOf("redis", kept?.urls.redis),
+    },
+    external: external.map(({ name }) => name),
+  };
+}
+
+async function launchMissing(
+  launcher: Launcher,
+  running: ReadonlySet<string>,
+  halt: AbortController,
+): Promise<void> {
+  const { state } = launcher;
+  const isMissing = (name: string) => !running.has(name);
+  const servers = embeddedServers(state).filter(isMissing);
+  const services = state.processes.map(({ name }) => name).filter(isMissing);
+  // The outside world's stand-ins need nothing, so they start beside the servers.
+  const outside = [SMSC_SIMULATOR, RECEIVER]
+    .filter(isMissing)
+    .map((name) => launchProcess(launcher, name));
+  await settleAll(halt, [...outside, ...servers.map((name) => launchServer(launcher, name))]);
+  if (servers.length === 0 && services.length === 0) return;
+  await runMigration(launcher);
+  await settleAll(
+    halt,
+    services.map((name) => launchProcess(launcher, name)),
+  );
+}
+
+/** Waits for all; the first failure halts the others, so that nothing still starts when it is reported. */
+async function settleAll(halt: AbortController, work: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(work.map((one) => one.catch((error: unknown) => halt.abort(error))));
+  halt.signal.throwIfAborted();
+}
+
+/** The servers that this stack runs itself. */
+export function embeddedServers(state: StackState): ServerName[] {
+  return Object.values(SERVERS)
+    .map(({ name }) => name)
+    .filter((name) => !state.external.includes(name));
+}
+
+function wantedPorts(state: StackState, running: ReadonlySet<string>): Map<number, string> {
+  const { portBase, processes } = state;
+  const wanted = new Map<number, string>();
+  const want = (port: number, user: string) => void (running.has(user) || wanted.set(port, user));
+  for (const name of embeddedServers(state)) want(portOf(portBase, name), name);
+  for (const { name } of [...processes, { name: SMSC_SIMULATOR }]) {
+    want(opsPort(portBase, placeOf(state, name)), name);
+    want(grpcPort(portBase, placeOf(state, name)), name);
+  }
+  const gateway = processes.find((row) => row.services.includes("gateway"))?.name;
+  if (gateway !== undefined) want(portOf(portBase, "gateway"), gateway);
+  want(portOf(portBase, "smsc"), SMSC_SIMULATOR);
+  want(portOf(portBase, "smsc-control"), SMSC_SIMULATOR);
+  want(portOf(portBase, "receiver"), RECEIVER);
+  want(portOf(portBase, "receiver-events"), RECEIVER);
+  return wanted;
+}
+
+/** A new start begins with empty logs; those of the run before stay beside them. */
+async function setLogsAside(layout: Layout): Promise<void> {
+  const previous = `${layout.logDir}.previous`;
+  if (existsSync(layout.logDir)) {
+    await rm(previous, { recursive: true, force: true });
+    await rename(layout.logDir, previous);
+  }
+  await mkdir(layout.logDir, { recursive: true });
+}

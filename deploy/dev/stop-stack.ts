@@ -1,0 +1,43 @@
+import type { Layout } from "./layout.ts";
+import { RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
+import { endProcess, isRunning, type ProcessRecord } from "./processes.ts";
+import { forgetProcess, notedProcesses } from "./run-records.ts";
+import { SERVERS } from "./server-table.ts";
+
+/** Services drain for up to 25 seconds; a little more than that before they are killed. */
+const GRACE_MS = 30_000;
+
+/** Which go first: the door, then the services, then the outside world, then the servers under all. */
+function tierOf(name: string): number {
+  if (name === "gateway") return 0;
+  if (name in SERVERS) return 3;
+  return name === SMSC_SIMULATOR || name === RECEIVER ? 2 : 1;
+}
+
+/** Ends the noted processes of a stack (only those in `names`, when given) and nothing else; gives their names. */
+export async function stopProcesses(
+  layout: Layout,
+  names?: ReadonlySet<string>,
+  progress: (line: string) => void = () => {},
+): Promise<string[]> {
+  const records = notedProcesses(layout.runDir).filter(({ name }) => names?.has(name) ?? true);
+  for (const tier of [0, 1, 2, 3]) {
+    await Promise.all(
+      records
+        .filter(({ name }) => tierOf(name) === tier)
+        .map((record) => stopProcess(layout, record, progress)),
+    );
+  }
+  return records.map(({ name }) => name);
+}
+
+async function stopProcess(
+  layout: Layout,
+  record: ProcessRecord,
+  progress: (line: string) => void,
+): Promise<void> {
+  const wasRunning = isRunning(record);
+  const how = wasRunning ? await endProcess(record, GRACE_MS) : "had ended before";
+  forgetProcess(layout.runDir, record.name);
+  progress(`${record.name.padEnd(16)} ${how}`);
+}

@@ -1,0 +1,20 @@
+import { runDemo } from "./demo.ts";
+import { runCommand, StackError } from "./stack-error.ts";
+import { startStack } from "./start-stack.ts";
+
+/** `make up`: brings the stack up, then shows one real message on its way. */
+await runCommand(async () => {
+  const begunMs = performance.now();
+  const abort = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => abort.abort(new StackError("stopped before it was up")));
+  }
+  const stack = await startStack({
+    env: process.env,
+    signal: abort.signal,
+    progress: (line) => process.stdout.write(`  ${line}\n`),
+  });
+  const took = ((performance.now() - begunMs) / 1000).toFixed(1);
+  process.stdout.write(`up in ${took} s: ${stack.gateway} (docs ${stack.docs})\n\n`);
+  await runDemo(stack);
+});

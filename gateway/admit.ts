@@ -1,0 +1,35 @@
+import type { Context } from "koa";
+import { AppError } from "../services/shared/core/errors.ts";
+import type { Authenticator } from "./auth/authenticate.ts";
+import { type AddressMatcher, callerAddress } from "./auth/caller-address.ts";
+import type { RateLimiter } from "./rate-limit/limiter.ts";
+import type { Caller, RequestState } from "./request-state.ts";
+
+/** What admission needs. */
+export type AdmissionParts = {
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly isTrustedProxy: AddressMatcher;
+};
+
+/** Who calls, from where, and how often: 401, 403 ip_not_allowed, 429; in this order. */
+export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
+  const { headers, socket } = context.req;
+  const caller = await parts.authenticator.authenticate(headers.authorization);
+  (context.state as RequestState).caller = caller;
+  const forwardedFor = headers["x-forwarded-for"] as string | undefined;
+  const address = callerAddress(socket.remoteAddress ?? "", forwardedFor, parts.isTrustedProxy);
+  if (!caller.allowsAddress(address)) {
+    throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
+  }
+  const decision = await parts.limiter.take(caller.tenantId, caller.rateLimit, caller.burst);
+  context.set("RateLimit-Limit", String(caller.rateLimit));
+  context.set("RateLimit-Remaining", String(decision.remaining));
+  context.set("RateLimit-Reset", String(decision.resetS));
+  if (!decision.isAllowed) {
+    throw new AppError("rate_limited", "Too many requests; slow down.", {
+      retryAfterMs: decision.retryAfterMs,
+    });
+  }
+  return caller;
+}

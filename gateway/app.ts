@@ -1,0 +1,170 @@
+/**
+ * One request's way: id → overload (503) → body (413, 415) → caller (401) → address (403) → rate
+ * (429) → path and method (404, 405) → scope (403) → handler. Whatever throws on the way becomes
+ * a problem in one place.
+ */
+import Koa, { type Context, type Middleware } from "koa";
+import { AppError, asAppError } from "../services/shared/core/errors.ts";
+import { newId } from "../services/shared/core/ids.ts";
+import type { Logger } from "../services/shared/io/log.ts";
+import { runInCall, TRACEPARENT } from "../services/shared/rpc/call-context.ts";
+import { type AdmissionParts, admit } from "./admit.ts";
+import { type BodyLimits, readBody } from "./body.ts";
+import type { Cors } from "./cors.ts";
+import { deprecationHeaders } from "./deprecation.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { LoadGate } from "./load-gate.ts";
+import { answerProblem, problemHeaders, toProblem } from "./problem.ts";
+import type { RequestState } from "./request-state.ts";
+import { allowedMethods, compileRoutes, endpointFor, type RouteTable } from "./route-table.ts";
+import { splitTarget } from "./target.ts";
+import { answerAndDrain, leavesBodyUnread } from "./unread-body.ts";
+
+/** What the app is made of. */
+export type AppParts = AdmissionParts & {
+  readonly endpoints: readonly Endpoint[];
+  /** Answers paths that need no key (docs, OpenAPI, error pages), or passes on. */
+  readonly pages: Middleware;
+  readonly cors: Cors;
+  readonly gate: LoadGate;
+  readonly docsUrl: string;
+  readonly log: Logger;
+  readonly bodyLimits: BodyLimits;
+  readonly onFinish: (request: FinishedRequest) => void;
+};
+
+/** What is known of a request once it has been answered; for the log line and metrics. */
+export type FinishedRequest = {
+  readonly requestId: string;
+  readonly method: string;
+  /** Path template, or empty when no route matched. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly tenantId: string;
+  readonly code: string;
+};
+
+/** Builds the Koa application. */
+export function createApp(parts: AppParts): Koa {
+  const app = new Koa();
+  app.silent = true;
+  const routes = compileRoutes(parts.endpoints);
+  app.use(outermost(parts, routes));
+  app.use(parts.pages);
+  app.use(dispatch(parts));
+  return app;
+}
+
+/** Gives the request an id, bounds how many run at once, and turns errors into problems. */
+function outermost(parts: AppParts, routes: RouteTable): Middleware {
+  return async (context, next) => {
+    const state = context.state as RequestState;
+    state.requestId = newId("request");
+    state.startedMs = performance.now();
+    const { path, query } = splitTarget(context.req.url ?? "/");
+    state.path = path;
+    state.query = query;
+    state.match = routes.match(path);
+    context.set("X-Request-Id", state.requestId);
+    context.set("Cache-Control", "no-store");
+    parts.cors(context, undefined);
+    let code = "";
+    try {
+      parts.gate.enter();
+      if (context.req.headers.host === undefined && context.req.httpVersionMinor > 0) {
+        throw new AppError("bad_request", "An HTTP/1.1 request names its host.");
+      }
+      await next();
+    } catch (thrown) {
+      code = answerError(parts, context, thrown);
+    } finally {
+      parts.gate.leave();
+      parts.onFinish({
+        requestId: state.requestId,
+        method: context.method,
+        route: state.match?.path ?? "",
+        status: context.status,
+        durationMs: performance.now() - state.startedMs,
+        tenantId: state.caller?.tenantId ?? "",
+        code,
+      });
+    }
+  };
+}
+
+/** Answers with the problem of whatever was thrown, and gives its code back. */
+function answerError(parts: AppParts, context: Context, thrown: unknown): string {
+  const state = context.state as RequestState;
+  const error = asAppError(thrown);
+  if (error.code === "internal_error") {
+    parts.log.error({ error: thrown, requestId: state.requestId }, "a request failed");
+  }
+  if (error.code !== "payload_too_large" && error.code !== "unsupported_media_type") {
+    const endpoint = endpointFor(state.match, context.method);
+    if (endpoint?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
+  }
+  answerProblem(context, toProblem(error, state.requestId, parts.docsUrl), problemHeaders(error));
+  if (leavesBodyUnread(context)) answerAndDrain(context);
+  return error.code;
+}
+
+/** Everything from the body to the handler, in the order of the contract. */
+function dispatch(parts: AppParts): Middleware {
+  const deprecation = deprecationHeaders(parts.docsUrl);
+  return async (context) => {
+    const state = context.state as RequestState;
+    const { match } = state;
+    const endpoint = endpointFor(match, context.method);
+    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits);
+    if (match === undefined || endpoint === undefined) return unmatched(parts, context);
+    const caller = await admit(parts, context);
+    if (!caller.scopes.has(endpoint.scope)) {
+      throw new AppError("insufficient_scope", `The API key lacks the scope ${endpoint.scope}.`);
+    }
+    if (endpoint.isDeprecated === true) context.set(deprecation);
+    const { requestId } = state;
+    const { headers } = context.req;
+    const call = { requestId, tenantId: caller.tenantId, traceparent: traceOf(headers) };
+    const answer = await runInCall(call, () =>
+      endpoint.handle({
+        caller,
+        requestId,
+        params: match.params,
+        query: state.query,
+        bodyBytes: state.bodyBytes,
+        idempotencyKey: headers["idempotency-key"] as string | undefined,
+      }),
+    );
+    context.status = answer.status;
+    if (answer.headers !== undefined) context.set(answer.headers);
+    if (answer.body === undefined) return;
+    // Before the body, or Koa would look for a type by itself.
+    context.set("Content-Type", "application/json; charset=utf-8");
+    context.body = JSON.stringify(answer.body);
+  };
+}
+
+/** The caller's trace, when it names one. */
+function traceOf(headers: Context["req"]["headers"]): string | undefined {
+  const traceparent = headers.traceparent as string | undefined;
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+}
+
+/** Paths and methods that no endpoint has: below /v1 the caller is asked for first. */
+async function unmatched(parts: AppParts, context: Context): Promise<void> {
+  const { match, path } = context.state as RequestState;
+  const allow = match === undefined ? undefined : allowedMethods(match);
+  if (allow !== undefined && context.method === "OPTIONS") {
+    context.status = 204;
+    context.set("Allow", allow);
+    parts.cors(context, allow);
+    return;
+  }
+  if (path.startsWith("/v1/")) await admit(parts, context);
+  if (allow !== undefined) {
+    context.set("Allow", allow);
+    throw new AppError("method_not_allowed", "This path does not have that method.");
+  }
+  throw new AppError("not_found", "There is no such path.");
+}

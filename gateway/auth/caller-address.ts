@@ -1,0 +1,52 @@
+import ipaddr from "ipaddr.js";
+
+/** Tells whether an address is in any of some networks; IPv4-mapped IPv6 counts as IPv4. */
+export type AddressMatcher = (address: string) => boolean;
+
+type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Compiles CIDRs and single addresses; throws on anything else. */
+export function compileNetworks(texts: readonly string[]): AddressMatcher {
+  const networks = texts.map(parseNetwork);
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return networks.some(
+      ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits),
+    );
+  };
+}
+
+function parseNetwork(text: string): Network {
+  if (!text.includes("/")) {
+    const address = ipaddr.process(text);
+    return [address, address.kind() === "ipv4" ? 32 : 128];
+  }
+  const [address, bits] = ipaddr.parseCIDR(text);
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
+    return [address.toIPv4Address(), bits - 96];
+  }
+  return [address, bits];
+}
+
+/**
+ * The caller's address: the socket's, or when the peer is a trusted proxy, the last entry of
+ * `X-Forwarded-For` that is not itself one. Entries left of the first untrusted one are whatever
+ * the client wrote, and are not believed.
+ */
+export function callerAddress(
+  peer: string,
+  forwardedFor: string | undefined,
+  isTrustedProxy: AddressMatcher,
+): string {
+  if (forwardedFor === undefined || !isTrustedProxy(peer)) return peer;
+  const hops = forwardedFor.split(",").map((hop) => hop.trim());
+  for (const hop of hops.reverse()) {
+    const address = hop
+      .replace(/^\[(.*)\](?::\d+)?$/, "$1")
+      .replace(/^(\d+(?:\.\d+){3}):\d+$/, "$1");
+    if (!ipaddr.isValid(address)) return peer;
+    if (!isTrustedProxy(address)) return address;
+  }
+  return peer;
+}

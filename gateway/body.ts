@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../services/shared/core/errors.ts";
+
+/** Bounds of a request body. */
+export type BodyLimits = { readonly bytesMax: number; readonly timeoutMs: number };
+
+/**
+ * Reads a request's body whole, bounded in size and time. Errors: `payload_too_large` as soon as
+ * the length is known to be over, `unsupported_media_type` for a body that is not JSON in UTF-8,
+ * `request_timeout` when it does not arrive in time.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<Buffer> {
+  const { headers } = request;
+  const isChunked = headers["transfer-encoding"] !== undefined;
+  const announced = Number(headers["content-length"] ?? 0);
+  if (announced === 0 && !isChunked) return EMPTY;
+  if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
+  const isAcceptable = isJson(headers["content-type"], headers["content-encoding"]);
+  // Only a chunked body can turn out to be none at all, so only then its first byte is awaited.
+  if (!isAcceptable && !isChunked) throw wrongType();
+  if (headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  return collect(request, isAcceptable ? limits : { ...limits, bytesMax: 0 }, () =>
+    isAcceptable ? tooLarge(limits.bytesMax) : wrongType(),
+  );
+}
+
+const EMPTY = Buffer.alloc(0);
+
+const JSON_TYPE =
+  /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?([^";\s]+)"?[ \t]*)?;?[ \t]*$/i;
+
+function isJson(type: string | undefined, encoding: string | undefined): boolean {
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
+  if (type === "application/json") return true;
+  const match = JSON_TYPE.exec(type ?? "");
+  if (match === null) return false;
+  const charset = match[1]?.toLowerCase() ?? "utf-8";
+  return charset === "utf-8" || charset === "utf8";
+}
+
+function collect(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  overflow: () => AppError,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => {
+      finish();
+      reject(new AppError("request_timeout", "The request body did not arrive in time."));
+    }, limits.timeoutMs);
+
+    function onData(chunk: Buffer): void {
+      size += chunk.length;
+      if (size <= limits.bytesMax) {
+        chunks.push(chunk);
+        return;
+      }
+      finish();
+      reject(overflow());
+    }
+    function onEnd(): void {
+      finish();
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+    }
+    function onGone(): void {
+      finish();
+      reject(new AppError("request_timeout", "The request ended before its body was complete."));
+    }
+    function finish(): void {
+      clearTimeout(timer);
+      request.off("data", onData);
+      request.off("end", onEnd);
+      request.off("error", onGone);
+      request.off("close", onGone);
+    }
+    request.on("data", onData);
+    request.once("end", onEnd);
+    request.once("error", onGone);
+    request.once("close", onGone);
+  });
+}
+
+function tooLarge(bytesMax: number): AppError {
+  return new AppError("payload_too_large", `A request body has at most ${bytesMax} bytes.`);
+}
+
+function wrongType(): AppError {
+  return new AppError(
+    "unsupported_media_type",
+    "Send the body as application/json in UTF-8, without content encoding.",
+  );
+}

@@ -1,0 +1,48 @@
+import {
+  durationMs,
+  flag,
+  list,
+  oneOf,
+  port,
+  type Schema,
+  text,
+  whole,
+} from "../services/shared/io/config.ts";
+
+/** The environment of the gateway. */
+export const GATEWAY_SETTINGS = {
+  HOST: text("127.0.0.1"),
+  PORT: port(8080),
+  REDIS_URL: text(),
+  NATS_URL: text(),
+  /** Key under which list cursors are signed; the same on every replica. */
+  CURSOR_KEY: text(),
+  /** Largest request body. */
+  BODY_BYTES_MAX: whole(1, 67_108_864, 4_194_304),
+  /** How long a client may take to send its body. */
+  BODY_TIMEOUT_MS: durationMs(15_000),
+  /** Documentation address of error types; empty means this gateway's own `/docs`. */
+  DOCS_URL: text(""),
+  /** The address customers use; empty means the `Host` of the request. */
+  BASE_URL: text(""),
+  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  TRUSTED_PROXIES: list(text(), []),
+  /** `remove` after the sunset takes the deprecated send path away. */
+  MESSAGE_SEND_SUNSET: oneOf(["keep", "remove"], "keep"),
+  SEND_AT_MIN_MS: durationMs(60_000),
+  SEND_AT_MAX_MS: durationMs(7_776_000_000),
+  /** Longest span one list request may cover. */
+  LIST_SPAN_MAX_MS: durationMs(7_948_800_000),
+  /** How many gateways share the rate limit while Redis is away. */
+  GATEWAY_REPLICAS: whole(1, 1000, 1),
+  /** Requests in progress beyond which the gateway answers 503 at once. */
+  REQUESTS_MAX: whole(1, 1_000_000, 2000),
+  /** Smoothed lateness of the event loop beyond which new requests get 503. */
+  LOOP_LAG_MAX_MS: durationMs(500),
+  CONNECTIONS_MAX: whole(1, 1_000_000, 20_000),
+  /** How long a caller's key and tenant are believed without asking again. */
+  AUTH_CACHE_MS: durationMs(4000),
+  /** Origins that browsers may call from; empty keeps CORS off. */
+  CORS_ORIGINS: list(text(), []),
+  ACCESS_LOG: flag(true),
+} as const satisfies Schema;

@@ -1,0 +1,8 @@
+/** Headers of the deprecated send path (`decisions.md` "Deprecation"; RFC 8594 for Sunset). */
+export function deprecationHeaders(docsUrl: string): Record<string, string> {
+  return {
+    Deprecation: "true",
+    Sunset: "Thu, 15 Apr 2027 23:59:59 GMT",
+    Link: `<${docsUrl}/api/migrations/send-endpoint>; rel="deprecation"`,
+  };
+}

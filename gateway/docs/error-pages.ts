@@ -1,0 +1,38 @@
+import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
+import { ERROR_PAGES } from "./error-texts.ts";
+import { type Html, html, json, page, prose } from "./html.ts";
+import { problemExample } from "./problem-examples.ts";
+
+/** Every code of the registry. */
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** The page of one error code: what happened, how to mend it, whether to retry. */
+export function errorPage(code: ErrorCode, docsUrl: string): string {
+  const { http, title } = ERRORS[code];
+  const text = ERROR_PAGES[code];
+  return page(
+    `${code} — ${title}`,
+    html`<p><a href="${docsUrl}">Reference</a></p>
+<h1>${title}</h1>
+<p>HTTP ${http}, code <code>${code}</code></p>
+<h2>What happened</h2>
+<p>${prose(text.happened)}</p>
+<h2>How to fix it</h2>
+<p>${prose(text.fix)}</p>
+<h2>Retry?</h2>
+<p>${prose(text.retry)}</p>
+<h2>Example</h2>
+${json(problemExample(code, docsUrl))}`,
+  );
+}
+
+/** The list of all codes, each leading to its page. */
+export function errorTable(docsUrl: string): Html {
+  const rows = ERROR_CODES.map(
+    (code) =>
+      html`<tr><td>${ERRORS[code].http}</td><td><a href="${docsUrl}/errors/${code}"><code>${code}</code></a></td><td>${prose(ERROR_PAGES[code].happened)}</td></tr>`,
+  );
+  return html`<table><tr><th>HTTP</th><th>code</th><th>What happened</th></tr>
+${rows}
+</table>`;
+}

@@ -1,0 +1,209 @@
+/**
+ * The OpenAPI 3.1 document, made from the endpoints themselves: the schemas that check requests
+ * are the ones published, and every error of the registry that an operation names is described.
+ */
+import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { ANSWER_SCHEMAS } from "../schemas/answers.ts";
+import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
+import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts";
+import { HEADERS } from "./headers.ts";
+import type { HeaderName, Operation, Schema } from "./operation.ts";
+import { problemExample } from "./problem-examples.ts";
+
+/** Addresses that the document names. */
+export type DocumentOptions = {
+  /** Where customers reach the API; `/` when it is where the document is. */
+  readonly baseUrl: string;
+  readonly docsUrl: string;
+};
+
+/** Error codes that every operation may answer. */
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  "bad_request",
+  "unauthenticated",
+  "ip_not_allowed",
+  "insufficient_scope",
+  "request_timeout",
+  "payload_too_large",
+  "unsupported_media_type",
+  "validation_error",
+  "rate_limited",
+  "headers_too_large",
+  "internal_error",
+  "service_unavailable",
+];
+
+/** Refusals that come before the caller is known, so before any bucket is asked. */
+const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431, 500, 503]);
+
+/** Refusals that never reach an endpoint, and so carry none of its own headers. */
+const UNREACHED: ReadonlySet<number> = new Set([400, 413, 415, 431]);
+
+const DESCRIPTION = `Send SMS to one or many recipients, follow each message to its delivery, \
+cancel what has not been sent, and read the wallet's balance.
+
+Every request carries \`Authorization: Bearer <API_KEY>\`. Amounts are decimal strings with four \
+fraction digits, instants are RFC 3339 in UTC. Clients ignore members and enumeration values that \
+they do not know. Errors are problems (RFC 9457): branch on \`code\`.`;
+
+/** Builds the document. */
+export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOptions) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const endpoint of endpoints) {
+    if (endpoint.isRemoved === true) continue;
+    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] ??= {};
+    paths[path][endpoint.method.toLowerCase()] = describeOperation(endpoint, options);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "SMS messaging API",
+      version: "1.0.0",
+      description: DESCRIPTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: options.baseUrl }],
+    externalDocs: { description: "Reference and error pages", url: options.docsUrl },
+    security: [{ apiKey: [] }],
+    tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key: sk_live_… or sk_test_…",
+        },
+      },
+      headers: HEADERS,
+      schemas: {
+        SingleSend: SINGLE_SEND,
+        BulkSend: BULK_SEND,
+        BatchSend: BATCH_SEND,
+        NewWebhookEndpoint: NEW_ENDPOINT,
+        WebhookEndpointChange: ENDPOINT_CHANGE,
+        WebhookRecoveryRequest: RECOVERY,
+        ...ANSWER_SCHEMAS,
+      },
+    },
+  } as const;
+}
+
+function describeOperation(endpoint: Endpoint, options: DocumentOptions) {
+  const { operation, scope } = endpoint;
+  const { body } = operation;
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: `${operation.description}\n\nNeeds the scope \`${scope}\`.`,
+    ...(endpoint.isDeprecated === true ? { deprecated: true } : {}),
+    parameters: describeParameters(operation),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: body.isRequired,
+            content: { "application/json": { schema: body.schema, example: body.example } },
+          },
+        }),
+    responses: describeResponses(endpoint, options),
+    "x-required-scope": scope,
+  };
+}
+
+function describeParameters({ params, query, takesIdempotencyKey }: Operation) {
+  const inPath = Object.entries(params ?? {}).map(([name, schema]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema,
+  }));
+  const inQuery = Object.entries(query ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: "query",
+    required: false,
+    description,
+    schema,
+    ...(schema.type === "array" ? { style: "form", explode: true } : {}),
+  }));
+  return [...inPath, ...inQuery, ...(takesIdempotencyKey === true ? [IDEMPOTENCY_KEY] : [])];
+}
+
+const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "Makes a retry safe: for 24 hours the same key with the same body answers the stored first " +
+    "response. A key belongs to one endpoint.",
+  schema: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+  example: "order-1001-attempt",
+} as const;
+
+function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
+  const { answer, errors } = endpoint.operation;
+  const deprecation: HeaderName[] =
+    endpoint.isDeprecated === true ? ["Deprecation", "Sunset", "Link"] : [];
+  const responses: Record<string, unknown> = {
+    [answer.status]: {
+      description: answer.description,
+      headers: headersOf([...RATE_LIMIT, ...(answer.headers ?? []), ...deprecation]),
+      ...(answer.schema === undefined
+        ? {}
+        : {
+            content: {
+              "application/json": { schema: answer.schema, example: answer.example },
+            },
+          }),
+    },
+  };
+  const codes = [...new Set([...COMMON_ERRORS, ...errors])];
+  for (const [status, group] of groupByStatus(codes)) {
+    const extra: HeaderName[] = [];
+    if (!UNLIMITED.has(status)) extra.push(...RATE_LIMIT);
+    if (status === 401) extra.push("WWW-Authenticate");
+    if (status === 429 || status === 503) extra.push("Retry-After");
+    if (!UNREACHED.has(status)) extra.push(...deprecation);
+    responses[status] = {
+      description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
+      headers: headersOf(extra),
+      content: { "application/problem+json": describeProblem(status, group, options.docsUrl) },
+    };
+  }
+  return responses;
+}
+
+function describeProblem(status: number, codes: readonly ErrorCode[], docsUrl: string) {
+  const schema: Schema = {
+    allOf: [
+      { $ref: "#/components/schemas/Problem" },
+      { type: "object", properties: { status: { const: status }, code: { enum: codes } } },
+      ...(codes.includes("insufficient_balance")
+        ? [{ required: ["required_amount", "available_amount", "currency"] }]
+        : []),
+    ],
+  };
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { value: problemExample(code, docsUrl) }]),
+  );
+  return { schema, examples };
+}
+
+const RATE_LIMIT = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
+function headersOf(names: readonly HeaderName[]) {
+  const all = ["X-Request-Id", "Cache-Control", ...names];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function groupByStatus(codes: readonly ErrorCode[]): [number, ErrorCode[]][] {
+  const groups = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const { http } = ERRORS[code];
+    groups.set(http, [...(groups.get(http) ?? []), code]);
+  }
+  return [...groups].sort(([a], [b]) => a - b);
+}

@@ -1,0 +1,65 @@
+/**
+ * Pages that need no key. The documentation address is this gateway's own `/docs` unless it is
+ * set; the same pages are also at the root, where a proxy of another address may look for them.
+ */
+import type { Middleware } from "koa";
+import { AppError } from "../../services/shared/core/errors.ts";
+import type { Endpoint } from "../endpoint.ts";
+import type { RequestState } from "../request-state.ts";
+import { ERROR_CODES, errorPage } from "./error-pages.ts";
+import { PAGE_POLICY } from "./html.ts";
+import { migrationPage } from "./migration-page.ts";
+import { buildOpenApi } from "./openapi.ts";
+import { referencePage } from "./reference-page.ts";
+
+type Page = { readonly type: string; readonly body: string };
+
+const HTML = "text/html; charset=utf-8";
+
+/** Builds every page once and serves them by path; other paths are passed on. */
+export function createPages(
+  endpoints: readonly Endpoint[],
+  options: { readonly baseUrl: string; readonly docsUrl: string },
+): Middleware {
+  const pages = buildPages(endpoints, options);
+  return (context, next) => {
+    const { path } = context.state as RequestState;
+    const page = path.startsWith("/v1/") ? undefined : pages.get(path);
+    if (page === undefined) return next();
+    const { method } = context;
+    if (method === "GET" || method === "HEAD") {
+      context.set("Content-Type", page.type);
+      context.set("X-Content-Type-Options", "nosniff");
+      if (page.type === HTML) context.set("Content-Security-Policy", PAGE_POLICY);
+      context.body = page.body;
+      return;
+    }
+    context.set("Allow", "GET, HEAD, OPTIONS");
+    if (method !== "OPTIONS") {
+      throw new AppError("method_not_allowed", "This path does not have that method.");
+    }
+    context.status = 204;
+    return;
+  };
+}
+
+function buildPages(
+  endpoints: readonly Endpoint[],
+  options: { readonly baseUrl: string; readonly docsUrl: string },
+): ReadonlyMap<string, Page> {
+  const { docsUrl } = options;
+  const document = buildOpenApi(endpoints, options);
+  const openApi = { type: "application/json; charset=utf-8", body: JSON.stringify(document) };
+  const reference = { type: HTML, body: referencePage(document, docsUrl) };
+  const pages = new Map<string, Page>([
+    ["/docs", reference],
+    ["/docs/", reference],
+  ]);
+  const add = (path: string, page: Page) => pages.set(path, page).set(`/docs${path}`, page);
+  add("/openapi.json", openApi);
+  add("/api/migrations/send-endpoint", { type: HTML, body: migrationPage(docsUrl) });
+  for (const code of ERROR_CODES) {
+    add(`/errors/${code}`, { type: HTML, body: errorPage(code, docsUrl) });
+  }
+  return pages;
+}

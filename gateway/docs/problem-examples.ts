@@ -1,0 +1,24 @@
+import { AppError, type ErrorCode, type FieldError } from "../../services/shared/core/errors.ts";
+import { type Problem, toProblem } from "../problem.ts";
+import { ERROR_PAGES } from "./error-texts.ts";
+
+const REQUEST_ID = "req_01KB1Z6QZ5T9W4M2N8R7C3D6EJ";
+
+const FIELDS: Partial<Record<ErrorCode, readonly FieldError[]>> = {
+  validation_error: [
+    { field: "to", code: "invalid_recipient", message: "This is not a valid mobile number." },
+    { field: "client_reference", code: "too_long", message: "The value is too long." },
+  ],
+};
+
+/** An example of a problem with this code, in the form of real ones. */
+export function problemExample(code: ErrorCode, docsUrl: string): Problem {
+  const error = new AppError(code, ERROR_PAGES[code].detail, {
+    fields: FIELDS[code] ?? [],
+    extra:
+      code === "insufficient_balance"
+        ? { required_amount: "40.0000", available_amount: "12.5000", currency: "NGN" }
+        : {},
+  });
+  return toProblem(error, REQUEST_ID, docsUrl);
+}

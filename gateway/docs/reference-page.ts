@@ -1,0 +1,149 @@
+/** The reference as one page that works without a network: made from the OpenAPI document. */
+import { errorTable } from "./error-pages.ts";
+import { type Html, html, json, page, prose } from "./html.ts";
+import type { buildOpenApi } from "./openapi.ts";
+
+type Document = ReturnType<typeof buildOpenApi>;
+type Schema = { readonly [keyword: string]: unknown };
+type OperationObject = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly deprecated?: boolean;
+  readonly parameters: readonly {
+    name: string;
+    in: string;
+    required: boolean;
+    description?: string;
+    schema: Schema;
+  }[];
+  readonly requestBody?: {
+    content: { "application/json": { schema: Schema; example: unknown } };
+  };
+  readonly responses: Readonly<
+    Record<
+      string,
+      { description: string; content?: Record<string, { schema: Schema; example?: unknown }> }
+    >
+  >;
+};
+
+/** Builds the page. */
+export function referencePage(document: Document, docsUrl: string): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      operation: operation as OperationObject,
+    })),
+  );
+  const sections = document.tags.map(({ name }) => {
+    const mine = operations.filter(({ operation }) => operation.tags.includes(name));
+    return html`<h2>${name}</h2>
+${mine.map(({ method, path, operation }) => operationSection(method, path, operation))}`;
+  });
+  const links = operations.map(
+    ({ method, path, operation }) =>
+      html`<li><a href="#${operation.operationId}"><span class="method">${method}</span> ${path}</a></li>`,
+  );
+  const schemas = Object.entries(document.components.schemas as Record<string, Schema>);
+  return page(
+    document.info.title,
+    html`<h1>${document.info.title}</h1>
+${document.info.description.split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
+<p><a href="${docsUrl}/openapi.json">OpenAPI 3.1 document</a> ·
+<a href="${docsUrl}/api/migrations/send-endpoint">Migration from POST /v1/messages</a> ·
+<a href="#errors">Errors</a> · <a href="#schemas">Schemas</a></p>
+<nav><ul>
+${links}
+</ul></nav>
+${sections}
+<h2 id="errors">Errors</h2>
+${errorTable(docsUrl)}
+<h2 id="schemas">Schemas</h2>
+${schemas.map(([name, schema]) => schemaSection(name, schema))}`,
+  );
+}
+
+function operationSection(method: string, path: string, operation: OperationObject): Html {
+  const body = operation.requestBody?.content["application/json"];
+  return html`<section id="${operation.operationId}">
+<h3><span class="method">${method}</span> <code>${path}</code></h3>
+<p><strong>${operation.summary}.</strong></p>
+${operation.deprecated === true ? html`<p class="note">Deprecated.</p>` : html``}
+${operation.description.split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
+${parameterTable(operation.parameters)}
+${body === undefined ? html`` : html`<h4>Body</h4>${body.schema.$ref === undefined ? html`` : html`<p>${typeOf(body.schema)}</p>`}${json(body.example)}`}
+<h4>Answers</h4>
+${responseTable(operation.responses)}
+</section>`;
+}
+
+function parameterTable(parameters: OperationObject["parameters"]): Html {
+  if (parameters.length === 0) return html``;
+  const rows = parameters.map(
+    ({ name, in: place, schema, description, required }) =>
+      html`<tr><td><code>${name}</code></td><td>${place}${required ? ", required" : ""}</td><td>${typeOf(schema)}</td><td>${prose(description ?? "")}</td></tr>`,
+  );
+  return html`<h4>Parameters</h4>
+<table><tr><th>Name</th><th>In</th><th>Type</th><th></th></tr>
+${rows}
+</table>`;
+}
+
+function responseTable(responses: OperationObject["responses"]): Html {
+  const rows = Object.entries(responses).map(([status, { description }]) => {
+    return html`<tr><td>${status}</td><td>${prose(description)}</td></tr>`;
+  });
+  const success = Object.values(responses).find(({ content }) => content?.["application/json"]);
+  const answer = success?.content?.["application/json"];
+  return html`<table>
+${rows}
+</table>
+${answer === undefined ? html`` : html`<p>${typeOf(answer.schema)}</p>${json(answer.example)}`}`;
+}
+
+function schemaSection(name: string, schema: Schema): Html {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
+  const required = new Set((schema.required ?? []) as string[]);
+  const rows = properties.map(
+    ([property, inner]) =>
+      html`<tr><td><code>${property}</code></td><td>${typeOf(inner)}</td><td>${required.has(property) ? "always" : ""}</td><td>${prose(String(inner.description ?? ""))}</td></tr>`,
+  );
+  return html`<section id="schema-${name}">
+<h3>${name}</h3>
+<table><tr><th>Member</th><th>Type</th><th>Present</th><th></th></tr>
+${rows}
+</table>
+</section>`;
+}
+
+/** A schema's type in words, with its bounds. */
+function typeOf(schema: Schema): Html {
+  const reference = schema.$ref;
+  if (typeof reference === "string") {
+    const name = reference.slice(reference.lastIndexOf("/") + 1);
+    return html`<a href="#schema-${name}">${name}</a>`;
+  }
+  const data = (schema.properties as Record<string, Schema> | undefined)?.data;
+  if (data !== undefined) return html`<code>{data}</code>: ${typeOf(data)}`;
+  if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
+  const items = schema.items as Schema | undefined;
+  if (items !== undefined) return html`list of ${typeOf(items)}${bounds(schema)}`;
+  if (Array.isArray(schema.enum)) {
+    return html`one of ${prose(schema.enum.map((word) => `\`${word}\``).join(", "))}`;
+  }
+  const type = schema.type;
+  const name = Array.isArray(type) ? type.join(" or ") : String(type ?? "any");
+  const format = schema.format === undefined ? "" : ` (${schema.format})`;
+  return html`${name}${format}${bounds(schema)}`;
+}
+
+function bounds(schema: Schema): Html {
+  const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema;
+  const low = minLength ?? minimum ?? minItems;
+  const high = maxLength ?? maximum ?? maxItems;
+  const range = low === undefined && high === undefined ? "" : `, ${low ?? 0} to ${high ?? "any"}`;
+  return html`${range}${pattern === undefined ? "" : html`, <code>${String(pattern)}</code>`}`;
+}

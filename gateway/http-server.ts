@@ -1,0 +1,86 @@
+import type { Server, ServerOptions, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { protocolAnswer } from "./protocol-errors.ts";
+
+/** A listening HTTP server. */
+export type HttpServer = { readonly port: number; close(): Promise<void> };
+
+/** Bounds of every connection: what is slower or longer than this is refused. */
+export const SERVER_OPTIONS: ServerOptions = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5000,
+  maxHeaderSize: 16_384,
+  // The app itself answers a request without a host, as a problem.
+  requireHostHeader: false,
+};
+
+/** How long requests in progress may go on after closing has begun. */
+const CLOSE_GRACE_MS = 10_000;
+
+/** How long a client may take to read the answer to what it sent wrongly. */
+const FAREWELL_MS = 2000;
+
+/** Where Node keeps the answer under way on a connection. */
+type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+/**
+ * Listens, and closes without dropping a request: no new connections, idle ones end, those at
+ * work answer with `Connection: close` and then end.
+ */
+export async function listen(
+  server: Server,
+  options: { readonly host: string; readonly port: number; readonly docsUrl: string },
+): Promise<HttpServer> {
+  // The body reader says when to go on; expectations that nobody knows are not refused.
+  server.on("checkContinue", (request, response) => server.emit("request", request, response));
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    refuseInput(error, socket as ServerSocket, options.docsUrl);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: options.host, port: options.port, backlog: 2048 }, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+        setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS).unref();
+      }),
+  };
+}
+
+/**
+ * Answers input that is no HTTP, or not in time. An answer under way on the connection belongs
+ * to an earlier request and goes first; input of the request that it answers gets no second one.
+ */
+function refuseInput(error: NodeJS.ErrnoException, socket: ServerSocket, docsUrl: string): void {
+  const underWay = socket._httpMessage;
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+  } else if (underWay === null || underWay === undefined) {
+    farewell(socket, protocolAnswer(error.code, docsUrl));
+  } else if (underWay.req.complete) {
+    underWay.once("close", () => {
+      if (socket.writable) farewell(socket, protocolAnswer(error.code, docsUrl));
+    });
+  } else if (underWay.headersSent) {
+    socket.destroySoon();
+  } else {
+    // The request under way is the broken one; its handler finds the socket gone.
+    farewell(socket, protocolAnswer(error.code, docsUrl));
+  }
+}
+
+/** Sends the last bytes of a connection and ends it once the client has had time to read them. */
+function farewell(socket: Socket, bytes: string): void {
+  socket.end(bytes);
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), FAREWELL_MS);
+  timer.unref();
+  socket.once("close", () => clearTimeout(timer));
+}

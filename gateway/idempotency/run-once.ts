@@ -1,0 +1,45 @@
+import { AppError, asAppError } from "../../services/shared/core/errors.ts";
+import type { FenceKeeper } from "./fence.ts";
+
+/** How long a request waits to learn whether the one before it has just finished. */
+const BUSY_LOOKUP_MS = 500;
+
+/** A request that carries an idempotency key. */
+export type KeyedRequest<T> = {
+  /** Tenant, endpoint and key: what the key belongs to. */
+  readonly scope: string;
+  readonly fingerprint: Buffer;
+  /** The stored first answer, if the key has one; no effect. It may be given less time. */
+  readonly lookup: (timeoutMs?: number) => Promise<T | undefined>;
+  /** Carries the request out. `isFenced` is false when nobody keeps a twin from running too. */
+  readonly run: (isFenced: boolean) => Promise<T>;
+};
+
+/**
+ * Runs a request behind its key's fence. Errors: `conflict` while the same request runs,
+ * `idempotency_key_reused` while one with another body does. A fence that is still up although
+ * its request has finished (the release is on its way) is no conflict: the stored answer decides.
+ */
+export async function runOnce<T>(fences: FenceKeeper, request: KeyedRequest<T>): Promise<T> {
+  const fence = await fences.take(request.scope, request.fingerprint);
+  if (fence.state === "busy_other") {
+    throw new AppError(
+      "idempotency_key_reused",
+      "This Idempotency-Key is in use by a request with another body.",
+    );
+  }
+  if (fence.state === "busy_same") {
+    const stored = await request.lookup(BUSY_LOOKUP_MS).catch((error: unknown) => {
+      // Whoever cannot look in time knows at least that the first request is not through.
+      if (asAppError(error).code === "service_unavailable") return undefined;
+      throw error;
+    });
+    if (stored !== undefined) return stored;
+    throw new AppError("conflict", "A request with this Idempotency-Key is still in progress.");
+  }
+  try {
+    return await request.run(fence.state === "taken");
+  } finally {
+    fence.release();
+  }
+}

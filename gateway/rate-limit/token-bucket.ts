@@ -1,0 +1,74 @@
+/**
+ * The token bucket, in whole numbers only. Tokens are counted in millionths, so that a bucket of
+ * `rate` tokens a second gains `rate` millionths each microsecond, exactly.
+ */
+
+/** What the limiter decided about one request. */
+export type RateDecision = {
+  readonly isAllowed: boolean;
+  /** Whole requests left in the bucket. */
+  readonly remaining: number;
+  /** Seconds until the bucket is full again, rounded up. */
+  readonly resetS: number;
+  /** Milliseconds until one request would be allowed; 0 when this one was. */
+  readonly retryAfterMs: number;
+};
+
+/** Millionths of a token in one token. */
+const MICRO = 1_000_000;
+
+/** A bucket's content: millionths of tokens at an instant in microseconds. */
+export type Bucket = { readonly level: number; readonly atUs: number };
+
+/** Takes one token if there is one; the pure twin of the Lua script, for the local fallback. */
+export function takeToken(
+  bucket: Bucket | undefined,
+  rate: number,
+  burst: number,
+  nowUs: number,
+): { bucket: Bucket; isAllowed: boolean } {
+  const full = burst * MICRO;
+  const before = bucket ?? { level: full, atUs: nowUs };
+  const elapsedUs = Math.max(0, nowUs - before.atUs);
+  const level = Math.min(full, before.level + elapsedUs * rate);
+  const isAllowed = level >= MICRO;
+  return {
+    bucket: { level: isAllowed ? level - MICRO : level, atUs: Math.max(nowUs, before.atUs) },
+    isAllowed,
+  };
+}
+
+/** Says of a bucket's level what the headers show. */
+export function describeLevel(
+  level: number,
+  rate: number,
+  burst: number,
+  isAllowed: boolean,
+): RateDecision {
+  return {
+    isAllowed,
+    remaining: Math.floor(level / MICRO),
+    resetS: Math.ceil((burst * MICRO - level) / (rate * MICRO)),
+    retryAfterMs: isAllowed ? 0 : Math.max(1, Math.ceil((MICRO - level) / (rate * 1000))),
+  };
+}
+
+/**
+ * The same in Redis: one call, the server's clock, whole numbers. A bucket that would be full
+ * again anyway is left to expire. Answers `{allowed, level}`.
+ */
+export const TOKEN_BUCKET_LUA = `
+local rate, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local full = burst * 1000000
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local stored = redis.call('HMGET', KEYS[1], 'l', 't')
+local level, at = tonumber(stored[1]) or full, tonumber(stored[2]) or now
+if now > at then level = level + (now - at) * rate else now = at end
+if level > full then level = full end
+local allowed = 0
+if level >= 1000000 then allowed = 1; level = level - 1000000 end
+redis.call('HSET', KEYS[1], 'l', string.format('%.0f', level), 't', string.format('%.0f', now))
+redis.call('PEXPIRE', KEYS[1], math.ceil((full - level) / rate / 1000) + 1000)
+return {allowed, string.format('%.0f', level)}
+`;

@@ -1,0 +1,29 @@
+import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { formatInstant } from "../../services/shared/core/rfc3339.ts";
+import { textOrNull } from "./message.ts";
+
+/** Sender ID statuses as customers spell them. */
+export const SENDER_ID_STATUSES = {
+  pending: SenderIdStatus.PENDING,
+  approved: SenderIdStatus.APPROVED,
+  rejected: SenderIdStatus.REJECTED,
+  suspended: SenderIdStatus.SUSPENDED,
+} as const;
+
+const NAMES = new Map<SenderIdStatus, string>(
+  Object.entries(SENDER_ID_STATUSES).map(([name, status]) => [status, name]),
+);
+
+/** A `SenderId` resource; usable only when approved, and only while its account may send. */
+export function renderSenderId(senderId: SenderId, isTenantActive: boolean) {
+  return {
+    id: senderId.id,
+    object: "sender_id",
+    name: senderId.name,
+    status: NAMES.get(senderId.status) ?? "",
+    usable: isTenantActive && senderId.status === SenderIdStatus.APPROVED,
+    rejection_reason: textOrNull(senderId.rejectionReason),
+    created_at: formatInstant(Number(senderId.createdAtMs)),
+    updated_at: formatInstant(Number(senderId.updatedAtMs)),
+  };
+}

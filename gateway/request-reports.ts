@@ -1,0 +1,38 @@
+import { DURATION_BUCKETS_S, Histogram } from "../services/shared/io/metrics.ts";
+import type { ServiceContext } from "../services/shared/io/service-context.ts";
+import type { FinishedRequest } from "./app.ts";
+
+/** Reports each request: one duration in the metrics and, when wanted, one wide log line. */
+export function reportRequests(
+  { log, metrics }: Pick<ServiceContext, "log" | "metrics">,
+  isLogged: boolean,
+): (request: FinishedRequest) => void {
+  const durations = new Histogram({
+    name: "http_server_request_duration_seconds",
+    help: "Duration of REST requests in seconds.",
+    labelNames: ["http_request_method", "http_route", "http_response_status_code"],
+    buckets: DURATION_BUCKETS_S,
+    registers: [metrics],
+  });
+  return (request) => {
+    durations
+      .labels(methodLabel(request.method), request.route, String(request.status))
+      .observe(request.durationMs / 1000);
+    if (isLogged) log.info(request, "request");
+  };
+}
+
+const METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
+/** Methods that clients make up must not become series of their own. */
+function methodLabel(method: string): string {
+  return METHODS.has(method) ? method : "other";
+}

@@ -1,0 +1,131 @@
+import type { Client } from "@connectrpc/connect";
+import type { Message, MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { fingerprint } from "../../services/shared/core/canonical-json.ts";
+import { asAppError, type FieldError } from "../../services/shared/core/errors.ts";
+import { componentRef, dataOf } from "../docs/operation.ts";
+import { MESSAGE_EXAMPLE } from "../docs/samples.ts";
+import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
+import type { FenceKeeper } from "../idempotency/fence.ts";
+import { readIdempotencyKey } from "../idempotency/key.ts";
+import { runOnce } from "../idempotency/run-once.ts";
+import { parseObject } from "../json.ts";
+import { renderMessage } from "../render/message.ts";
+import { rpcAnswer } from "../rpc-answer.ts";
+import { MESSAGE_ID } from "../schemas/answers.ts";
+import { queryFaults } from "../schemas/query.ts";
+import { compileSchema, refuse } from "../schemas/validate.ts";
+import { EMPTY_BODY } from "../schemas/webhooks.ts";
+import { checkedMessageId, unknownMessage } from "./messages.ts";
+
+/** What cancelling needs. */
+export type CancelPorts = {
+  readonly messaging: Client<typeof MessagingService>;
+  readonly fences: FenceKeeper;
+};
+
+type Cancelled = { readonly message?: Message | undefined; readonly replayed: boolean };
+
+const validate = compileSchema(EMPTY_BODY);
+
+/** Cancelling one message (`service.md` "POST /v1/messages/{id}/cancel"). */
+export function cancelEndpoint(ports: CancelPorts): Endpoint {
+  return {
+    method: "POST",
+    path: "/v1/messages/:message_id/cancel",
+    scope: "messages:send",
+    operation: {
+      id: "cancelMessage",
+      tag: "Messages",
+      summary: "Cancel a message",
+      description:
+        "Cancels a scheduled or queued message sent through the API and releases its hold. One " +
+        "that is cancelled already is returned unchanged. Campaign messages are cancelled with " +
+        "their campaign.",
+      params: { message_id: MESSAGE_ID },
+      body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+      takesIdempotencyKey: true,
+      answer: {
+        status: 200,
+        description: "The cancelled message.",
+        schema: dataOf(componentRef("Message")),
+        example: {
+          data: {
+            ...MESSAGE_EXAMPLE,
+            status: "cancelled",
+            amount: "0.0000",
+            error: { code: "cancelled", message: "The message was cancelled." },
+            completed_at: "2026-11-02T09:30:04.000Z",
+          },
+        },
+        headers: ["Idempotent-Replayed"],
+      },
+      errors: [
+        "not_found",
+        "conflict",
+        "idempotency_key_reused",
+        "invalid_state_transition",
+        "validation_error",
+      ],
+    },
+    handle: (request) => cancel(ports, request),
+  };
+}
+
+async function cancel(ports: CancelPorts, request: EndpointRequest): Promise<EndpointAnswer> {
+  const { caller } = request;
+  const messageId = checkedMessageId(request.params.message_id);
+  const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
+  const target = { tenantId: caller.tenantId, mode: caller.mode, messageId };
+  // No body and an empty object say the same.
+  const { body, faults } = readEmptyBody(request);
+  faults.push(...keyFaults);
+  const print = fingerprint(body ?? {});
+  const keyed = { idempotencyKey: key, fingerprint: print };
+  const lookup = async (timeoutMs?: number): Promise<Cancelled | undefined> => {
+    const wanted = { tenantId: caller.tenantId, cancelMessageId: messageId, ...keyed };
+    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    const { response } = await rpcAnswer(ports.messaging.lookupSend(wanted, options));
+    return response === undefined ? undefined : { message: response.message, replayed: true };
+  };
+  if (faults.length > 0) {
+    // First what comes first: the message must be there, and the key must not be another body's.
+    await rpcAnswer(ports.messaging.getMessage(target));
+    if (key !== "" && body !== undefined) await lookup();
+    refuse(faults);
+  }
+  if (key === "") return toAnswer(await rpcAnswer(ports.messaging.cancelMessage(target)));
+  const scope = `${caller.tenantId}|cancel|${messageId}|${key}`;
+  return toAnswer(
+    await runOnce<Cancelled>(ports.fences, {
+      scope,
+      fingerprint: print,
+      lookup,
+      run: (isFenced) =>
+        rpcAnswer(ports.messaging.cancelMessage({ ...target, ...keyed, fenced: isFenced })),
+    }),
+  );
+}
+
+/** The body, `undefined` when it cannot be read, and everything that is wrong with the request. */
+function readEmptyBody(request: EndpointRequest): {
+  body: Record<string, unknown> | undefined;
+  faults: FieldError[];
+} {
+  const faults = [...queryFaults(request.query)];
+  if (request.bodyBytes.length === 0) return { body: {}, faults };
+  try {
+    const { value, members } = parseObject(request.bodyBytes);
+    return { body: value, faults: [...faults, ...validate(value, members)] };
+  } catch (error) {
+    return { body: undefined, faults: [...faults, ...asAppError(error).fields] };
+  }
+}
+
+function toAnswer({ message, replayed }: Cancelled): EndpointAnswer {
+  if (message === undefined) throw unknownMessage();
+  return {
+    status: 200,
+    body: { data: renderMessage(message) },
+    ...(replayed ? { headers: { "Idempotent-Replayed": "true" } } : {}),
+  };
+}

@@ -1,0 +1,29 @@
+import type { FieldError } from "../../services/shared/core/errors.ts";
+import { parseInstant } from "../../services/shared/core/rfc3339.ts";
+
+/** Bounds of `send_at`, in milliseconds from now. */
+export type SendTimeBounds = { readonly minMs: number; readonly maxMs: number };
+
+/** Reads a `send_at` that the schema has passed: 0 for "now", or the instant, or its fault. */
+export function readSendAt(
+  value: unknown,
+  nowMs: number,
+  bounds: SendTimeBounds,
+): { readonly sendAtMs: number } | { readonly fault: FieldError } {
+  if (value === undefined || value === null) return { sendAtMs: 0 };
+  const atMs = typeof value === "string" ? parseInstant(value) : undefined;
+  if (atMs === undefined) {
+    return fault(
+      "invalid_format",
+      "send_at is an RFC 3339 date-time, such as 2027-01-15T09:30:00Z.",
+    );
+  }
+  if (atMs < nowMs + bounds.minMs || atMs > nowMs + bounds.maxMs) {
+    return fault("out_of_range", "send_at lies from 1 minute to 90 days ahead.");
+  }
+  return { sendAtMs: atMs };
+}
+
+function fault(code: string, message: string): { fault: FieldError } {
+  return { fault: { field: "send_at", code, message } };
+}

@@ -1,0 +1,87 @@
+import type { Client } from "@connectrpc/connect";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import type { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { fingerprint } from "../../services/shared/core/canonical-json.ts";
+import { AppError, asAppError, type FieldError } from "../../services/shared/core/errors.ts";
+import { isId } from "../../services/shared/core/ids.ts";
+import type { EndpointAnswer, EndpointRequest } from "../endpoint.ts";
+import { readIdempotencyKey } from "../idempotency/key.ts";
+import { parseObject } from "../json.ts";
+import { rpcAnswer } from "../rpc-answer.ts";
+import { queryFaults } from "../schemas/query.ts";
+import { refuse, type Validator } from "../schemas/validate.ts";
+
+/** The scope of everything about webhook endpoints. */
+export const WEBHOOK_SCOPE = "webhooks:manage";
+
+/** A client of the webhook service. */
+export type Webhooks = Client<typeof WebhookService>;
+
+/** The endpoint that a path names; malformed ids answer as unknown ones do. */
+export function endpointTarget({ caller, params }: EndpointRequest) {
+  const endpointId = params.endpoint_id ?? "";
+  if (!isId("webhookEndpoint", endpointId)) throw unknownEndpoint();
+  return { tenantId: caller.tenantId, endpointId };
+}
+
+/** The error for a webhook endpoint that is not there, or not the caller's. */
+export function unknownEndpoint(): AppError {
+  return new AppError("not_found", "There is no such webhook endpoint.");
+}
+
+/**
+ * Reads the body of an operation on webhooks, and its idempotency key with the fingerprint that
+ * goes with it. What is wrong is thrown only when `exists` has found what the path names.
+ */
+export async function readWebhookRequest(
+  request: EndpointRequest,
+  validate: Validator,
+  options: { readonly isBodyRequired: boolean; readonly exists?: () => Promise<unknown> },
+): Promise<{
+  body: Record<string, unknown>;
+  keyed: { idempotencyKey: string; fingerprint: Buffer };
+}> {
+  const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
+  const faults: FieldError[] = [...queryFaults(request.query), ...keyFaults];
+  let body: Record<string, unknown> = {};
+  if (request.bodyBytes.length > 0 || options.isBodyRequired) {
+    try {
+      const parsed = parseObject(request.bodyBytes);
+      body = parsed.value;
+      faults.push(...validate(body, parsed.members));
+    } catch (error) {
+      faults.push(...asAppError(error).fields);
+    }
+  }
+  if (faults.length > 0) {
+    await options.exists?.();
+    refuse(faults);
+  }
+  const print = request.caller.mode === Mode.TEST ? fingerprint("test", body) : fingerprint(body);
+  return {
+    body,
+    keyed: { idempotencyKey: key, fingerprint: key === "" ? Buffer.alloc(0) : print },
+  };
+}
+
+/** Asks whether the endpoint exists; throws `not_found` when it does not. */
+export function existsEndpoint(
+  webhooks: Webhooks,
+  target: ReturnType<typeof endpointTarget>,
+): () => Promise<unknown> {
+  return () => rpcAnswer(webhooks.getEndpoint(target));
+}
+
+/** An answer, marked when it is the stored first one. */
+export function keyedAnswer(
+  status: number,
+  data: unknown,
+  replayed: boolean,
+  headers: Record<string, string> = {},
+): EndpointAnswer {
+  return {
+    status,
+    body: { data },
+    headers: replayed ? { ...headers, "Idempotent-Replayed": "true" } : headers,
+  };
+}

@@ -1,0 +1,110 @@
+import { PAGE_DEFAULT, PAGE_MAX, RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import type { QuerySchema } from "./query.ts";
+import { MESSAGE_SOURCES, MESSAGE_STATUSES } from "./words.ts";
+
+const LIMIT = {
+  type: "integer",
+  description: "Entries per page.",
+  minimum: 1,
+  maximum: PAGE_MAX,
+  default: PAGE_DEFAULT,
+} as const;
+
+const CURSOR = {
+  type: "string",
+  description: "The next_cursor of the previous page, with the same filters.",
+  maxLength: 256,
+} as const;
+
+const CREATED_AFTER = {
+  type: "string",
+  format: "date-time",
+  description: "Created at or after this RFC 3339 instant; at most 12 months ago.",
+  examples: ["2026-11-01T00:00:00Z"],
+} as const;
+
+const CREATED_BEFORE = {
+  type: "string",
+  format: "date-time",
+  description: "Created before this RFC 3339 instant; now when absent.",
+  examples: ["2026-11-08T00:00:00Z"],
+} as const;
+
+/** Query of the message list (`service.md` "GET /v1/messages"). */
+export const MESSAGE_LIST: QuerySchema = {
+  status: {
+    type: "array",
+    description: "Any of these statuses; queued also matches messages being sent.",
+    items: { type: "string", enum: MESSAGE_STATUSES },
+  },
+  from: {
+    type: "string",
+    description: "Sender ID, without regard to case.",
+    minLength: 1,
+    maxLength: 64,
+  },
+  to: {
+    type: "string",
+    description: "Recipient, in any form that a send accepts.",
+    minLength: 1,
+    maxLength: RECIPIENT_CHARS_MAX,
+    examples: ["+2348031234567"],
+  },
+  client_reference: {
+    type: "string",
+    description: "Your own reference, exactly.",
+    minLength: 1,
+    maxLength: 64,
+  },
+  campaign_id: {
+    type: "string",
+    description: "Messages of this campaign.",
+    pattern: "^cmp_[0-9A-HJKMNP-TV-Z]{26}$",
+  },
+  source: {
+    type: "array",
+    description: "Any of these sources.",
+    items: { type: "string", enum: MESSAGE_SOURCES },
+  },
+  created_after: CREATED_AFTER,
+  created_before: CREATED_BEFORE,
+  limit: LIMIT,
+  cursor: CURSOR,
+};
+
+/** Query of the sender ID list (`decisions.md` "Sender ID record"). */
+export const SENDER_ID_LIST: QuerySchema = {
+  status: {
+    type: "array",
+    description: "Any of these statuses.",
+    items: { type: "string", enum: ["pending", "approved", "rejected", "suspended"] },
+  },
+  usable: { type: "boolean", description: "Only those that can, or cannot, be used now." },
+  name: {
+    type: "string",
+    description: "The name, without regard to case.",
+    minLength: 1,
+    maxLength: 64,
+  },
+  limit: LIMIT,
+  cursor: CURSOR,
+};
+
+/** Query of a webhook endpoint's deliveries. */
+export const DELIVERY_LIST: QuerySchema = {
+  status: {
+    type: "array",
+    description: "Any of these statuses.",
+    items: { type: "string", enum: ["pending", "succeeded", "failed", "dropped"] },
+  },
+  event_type: {
+    type: "string",
+    description: "Deliveries of this event type.",
+    minLength: 1,
+    maxLength: 64,
+  },
+  created_after: { ...CREATED_AFTER, description: "Created at or after this RFC 3339 instant." },
+  created_before: CREATED_BEFORE,
+  limit: LIMIT,
+  cursor: CURSOR,
+};

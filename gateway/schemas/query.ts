@@ -1,0 +1,95 @@
+import type { FieldError } from "../../services/shared/core/errors.ts";
+import { compileSchema, refuse } from "./validate.ts";
+
+/** One query parameter as a JSON schema; an array may be repeated, anything else may not. */
+export type ParameterSchema = {
+  readonly type: "string" | "integer" | "boolean" | "array";
+  readonly format?: string;
+  readonly description: string;
+  readonly [keyword: string]: unknown;
+};
+
+/** The query parameters of an endpoint; there are no others. */
+export type QuerySchema = Readonly<Record<string, ParameterSchema>>;
+
+/** What a query string says: values by name, and what is wrong with it. */
+export type QueryReading = {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly faults: readonly FieldError[];
+};
+
+const NOTHING: QueryReading = { values: {}, faults: [] };
+
+/** Compiles parameters into a reader of query strings (`application/x-www-form-urlencoded`). */
+export function compileQuery(parameters: QuerySchema): (query: string) => QueryReading {
+  const validate = compileSchema({
+    type: "object",
+    additionalProperties: false,
+    properties: parameters,
+  });
+  return (query) => {
+    if (query === "") return NOTHING;
+    const { values, faults } = readPairs(query, parameters);
+    const known = new Set(faults.map(({ field }) => field));
+    const rest = validate(values).filter(({ field }) => !known.has(field));
+    return { values, faults: [...faults, ...rest] };
+  };
+}
+
+const readNothing = compileQuery({});
+
+/** Refuses any query parameter: a misspelt one must not be taken for none. */
+export function refuseQuery(query: string): void {
+  if (query !== "") refuse(readNothing(query).faults);
+}
+
+/** The faults of a query string where no parameter is known. */
+export function queryFaults(query: string): readonly FieldError[] {
+  return readNothing(query).faults;
+}
+
+function readPairs(query: string, parameters: QuerySchema) {
+  const values: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const faults: FieldError[] = [];
+  for (const pair of query.split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const rawName = equals < 0 ? pair : pair.slice(0, equals);
+    const name = decode(rawName) ?? rawName;
+    const text = decode(equals < 0 ? "" : pair.slice(equals + 1));
+    const schema = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    if (text === undefined) {
+      faults.push(fault(name, "invalid_format", "The value is not percent-encoded UTF-8."));
+    } else if (schema?.type === "array") {
+      values[name] = [...((values[name] as string[] | undefined) ?? []), text];
+    } else if (schema !== undefined && Object.hasOwn(values, name)) {
+      faults.push(fault(name, "invalid_value", "This parameter may be given only once."));
+    } else {
+      values[name] = schema === undefined ? text : coerce(text, schema);
+    }
+  }
+  return { values, faults };
+}
+
+/** What cannot be read as the type stays a text, which the schema then refuses. */
+function coerce(text: string, schema: ParameterSchema): unknown {
+  if (schema.type === "integer") return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  if (schema.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  // A + that the client forgot to encode has become a space; in a date-time it can mean nothing else.
+  if (schema.format === "date-time") return text.replace(/ (?=\d\d:\d\d$)/, "+");
+  return text;
+}
+
+function decode(text: string): string | undefined {
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  if (!spaced.includes("%")) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return undefined;
+  }
+}
+
+function fault(field: string, code: string, message: string): FieldError {
+  return { field: field.slice(0, 100), code, message };
+}

@@ -1,0 +1,110 @@
+import {
+  BULK_DEFAULT,
+  RECIPIENT_CHARS_MAX,
+  SEGMENTS_MAX,
+} from "../../services/shared/core/limits.ts";
+
+/** Fields that every send shares (`service.md` "POST /v1/sms/messages"). */
+const FROM = {
+  type: "string",
+  description: "A sender ID of yours that can be used now, without regard to case.",
+  minLength: 3,
+  maxLength: 11,
+  pattern: "^[A-Za-z0-9 .-]+$",
+  examples: ["Acme"],
+} as const;
+
+const BODY = {
+  type: "string",
+  description:
+    `The text, sent exactly as given; at most ${SEGMENTS_MAX} segments. ` +
+    "Placeholders such as {{name}} are not expanded.",
+  minLength: 1,
+  examples: ["Your code is 123456"],
+} as const;
+
+const CLIENT_REFERENCE = {
+  type: ["string", "null"],
+  description: "Your own reference: 1 to 64 printable ASCII characters.",
+  minLength: 1,
+  maxLength: 64,
+  pattern: "^[\\x20-\\x7E]*$",
+  examples: ["order-1001"],
+} as const;
+
+const SEND_AT = {
+  type: ["string", "null"],
+  format: "date-time",
+  description: "RFC 3339 instant from 1 minute to 90 days ahead; omit it to send now.",
+  examples: ["2027-01-15T09:30:00Z"],
+} as const;
+
+const TO_ITEM = {
+  type: "string",
+  description:
+    "A recipient, in any common Nigerian or international form. One that is not a valid mobile " +
+    `number of at most ${RECIPIENT_CHARS_MAX} characters is rejected on its own.`,
+  examples: ["+2348031234567"],
+} as const;
+
+/** Body of a single send. */
+export const SINGLE_SEND = {
+  type: "object",
+  additionalProperties: false,
+  required: ["to", "from", "body"],
+  properties: {
+    to: {
+      type: "string",
+      description: "The recipient, in any common Nigerian or international form.",
+      minLength: 1,
+      maxLength: RECIPIENT_CHARS_MAX,
+      examples: ["+2348031234567"],
+    },
+    from: FROM,
+    body: BODY,
+    client_reference: CLIENT_REFERENCE,
+    send_at: SEND_AT,
+  },
+} as const;
+
+/** Body of a bulk send. Recipients are judged one by one, so only their type is checked here. */
+export const BULK_SEND = {
+  type: "object",
+  additionalProperties: false,
+  required: ["to", "from", "body"],
+  properties: {
+    to: {
+      type: "array",
+      description: "1 to 1,000 recipients; the account's limit may differ.",
+      minItems: 1,
+      maxItems: BULK_DEFAULT,
+      items: TO_ITEM,
+    },
+    from: FROM,
+    body: BODY,
+    client_reference: { ...CLIENT_REFERENCE, description: "Copied onto every message." },
+    send_at: SEND_AT,
+  },
+} as const;
+
+/** Body of a personalised batch. */
+export const BATCH_SEND = {
+  type: "object",
+  additionalProperties: false,
+  required: ["from", "messages"],
+  properties: {
+    from: FROM,
+    messages: {
+      type: "array",
+      description: "1 to 1,000 items; the account's limit may differ.",
+      minItems: 1,
+      maxItems: BULK_DEFAULT,
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["to", "body"],
+        properties: { to: TO_ITEM, body: BODY, client_reference: CLIENT_REFERENCE },
+      },
+    },
+  },
+} as const;

@@ -1,0 +1,122 @@
+import { Ajv, type ErrorObject, type Options, type SchemaObject } from "ajv";
+import { AppError, type FieldError } from "../../services/shared/core/errors.ts";
+import { parseInstant } from "../../services/shared/core/rfc3339.ts";
+
+const OPTIONS: Options = {
+  strict: true,
+  strictTypes: false,
+  allowUnionTypes: true,
+  unicodeRegExp: true,
+};
+
+/**
+ * ajv compiled once per schema; the same schemas are published in the OpenAPI document, so what
+ * is documented is what is checked. One instance collects every fault; the other stops at the
+ * first, for input so large that its faults would not fit in memory.
+ */
+const all = prepare(new Ajv({ ...OPTIONS, allErrors: true }));
+const first = prepare(new Ajv(OPTIONS));
+
+/** Field errors of one answer. */
+const ERRORS_MAX = 1000;
+
+/** Members of a body beyond which only its first fault is looked for; no valid body has as many. */
+const MEMBERS_MAX = 50_000;
+
+/** Answers the field errors of a value, none when it is valid; `members` as `parseObject` gives. */
+export type Validator = (value: unknown, members?: number) => readonly FieldError[];
+
+/** Compiles a schema; the variant that stops at the first fault only when it is needed. */
+export function compileSchema(schema: SchemaObject): Validator {
+  const findAll = all.compile(schema);
+  let findFirst: typeof findAll | undefined;
+  return (value, members = 0) => {
+    if (members > MEMBERS_MAX) {
+      findFirst ??= first.compile(schema);
+      return findFirst(value) ? [] : toFieldErrors(findFirst.errors ?? []);
+    }
+    return findAll(value) ? [] : toFieldErrors(findAll.errors ?? []);
+  };
+}
+
+/** Throws `validation_error` when there are field errors. */
+export function refuse(fields: readonly FieldError[]): void {
+  if (fields.length === 0) return;
+  throw new AppError("validation_error", "One or more fields are not valid.", { fields });
+}
+
+function prepare(ajv: Ajv): Ajv {
+  // Of the two only `example` (OpenAPI) is not in Ajv's own vocabulary.
+  if (ajv.getKeyword("example") === false) ajv.addKeyword("example");
+  ajv.addFormat("date-time", (text) => parseInstant(text) !== undefined);
+  return ajv.addFormat("uri", true);
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  required: "required",
+  type: "invalid_type",
+  additionalProperties: "unknown_field",
+  pattern: "invalid_format",
+  format: "invalid_format",
+  minLength: "too_short",
+  maxLength: "too_long",
+  minItems: "too_few",
+  maxItems: "too_many",
+  minProperties: "too_few",
+  maxProperties: "unknown_field",
+  enum: "invalid_value",
+  const: "invalid_value",
+  uniqueItems: "invalid_value",
+  minimum: "out_of_range",
+  maximum: "out_of_range",
+};
+
+function toFieldErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
+  const fields: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const error of errors) {
+    const code = CODES[error.keyword];
+    if (code === undefined) continue;
+    const field = fieldOf(error);
+    // The first fault of a field is enough to mend it: a wrong type has no length to speak of.
+    if (seen.has(field)) continue;
+    seen.add(field);
+    fields.push({ field, code, message: messageOf(error, code) });
+    if (fields.length === ERRORS_MAX) break;
+  }
+  return fields;
+}
+
+/** Field names are shown as sent, but no longer than this. */
+const NAME_CHARS_MAX = 100;
+
+function fieldOf(error: ErrorObject): string {
+  const path = fieldPath(error.instancePath);
+  const params = error.params as Record<string, unknown>;
+  const child = params.missingProperty ?? params.additionalProperty;
+  if (typeof child !== "string") return path;
+  const name = child.slice(0, NAME_CHARS_MAX);
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** A JSON pointer as customers write it: `/messages/3/to` → `messages[3].to`. */
+function fieldPath(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part)) return `${path}[${part}]`;
+      return path === "" ? part : `${path}.${part}`;
+    }, "");
+}
+
+function messageOf(error: ErrorObject, code: string): string {
+  if (code === "required") return "This field is required.";
+  if (code === "unknown_field") return "There is no such field.";
+  if (code === "invalid_format") return "The value does not have the required form.";
+  if (error.keyword === "enum") {
+    return `The value is not one of ${(error.params.allowedValues as unknown[]).join(", ")}.`;
+  }
+  return `The value ${error.message ?? "is not valid"}.`;
+}

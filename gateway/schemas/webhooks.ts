@@ -1,0 +1,88 @@
+import { MESSAGE_SOURCES } from "./words.ts";
+
+/** Body of an operation that needs none. */
+export const EMPTY_BODY = {
+  type: "object",
+  description: "Nothing, or an empty object.",
+  additionalProperties: false,
+  properties: {},
+} as const;
+
+const URL_FIELD = {
+  type: "string",
+  description:
+    "HTTPS on port 443 or 8443, with a host name that resolves only to public addresses, and no " +
+    "user name or password.",
+  minLength: 1,
+  maxLength: 2048,
+  examples: ["https://example.com/sms-events"],
+} as const;
+
+const EVENT_TYPES = {
+  type: "array",
+  description: "Event types that are wanted.",
+  minItems: 1,
+  maxItems: 64,
+  items: { type: "string", maxLength: 64 },
+  examples: [["message.status_changed"]],
+} as const;
+
+const SOURCES = {
+  type: "array",
+  description: "Message sources whose events are wanted; empty means all.",
+  maxItems: 16,
+  items: { type: "string", enum: MESSAGE_SOURCES },
+  examples: [["api"]],
+} as const;
+
+const DESCRIPTION = {
+  type: "string",
+  description: "A note for people.",
+  maxLength: 256,
+} as const;
+
+/** Body of a new webhook endpoint. */
+export const NEW_ENDPOINT = {
+  type: "object",
+  additionalProperties: false,
+  required: ["url"],
+  properties: {
+    url: URL_FIELD,
+    event_types: EVENT_TYPES,
+    sources: SOURCES,
+    description: DESCRIPTION,
+  },
+} as const;
+
+/** Body of a change to a webhook endpoint: what is absent stays. */
+export const ENDPOINT_CHANGE = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    url: URL_FIELD,
+    status: {
+      type: "string",
+      description: "Disabling stops sending at once; what was due is dropped.",
+      enum: ["enabled", "disabled"],
+    },
+    event_types: EVENT_TYPES,
+    sources: SOURCES,
+    description: DESCRIPTION,
+  },
+} as const;
+
+/** Body of a recovery. */
+export const RECOVERY = {
+  type: "object",
+  additionalProperties: false,
+  required: ["since"],
+  properties: {
+    since: {
+      type: "string",
+      format: "date-time",
+      description: "Failed deliveries created at or after this RFC 3339 instant.",
+      examples: ["2026-11-01T00:00:00Z"],
+    },
+  },
+} as const;

@@ -1,0 +1,101 @@
+import { createServer } from "node:http";
+import { hostname } from "node:os";
+import { MessagingService } from "../proto/gen/sms/v1/messaging_pb.js";
+import { SenderIdService } from "../proto/gen/sms/v1/sender_id_pb.js";
+import { TenantService } from "../proto/gen/sms/v1/tenant_pb.js";
+import { WalletService } from "../proto/gen/sms/v1/wallet_pb.js";
+import { WebhookService } from "../proto/gen/sms/v1/webhook_pb.js";
+import { type Config, readConfig } from "../services/shared/io/config.ts";
+import { openNats } from "../services/shared/io/nats.ts";
+import { openRedis } from "../services/shared/io/redis.ts";
+import type { ServiceContext } from "../services/shared/io/service-context.ts";
+import { createApp } from "./app.ts";
+import { createAuthenticator } from "./auth/authenticate.ts";
+import { compileNetworks } from "./auth/caller-address.ts";
+import { watchInvalidations } from "./auth/invalidations.ts";
+import { GATEWAY_SETTINGS } from "./config.ts";
+import { createCors } from "./cors.ts";
+import { createPages } from "./docs/pages.ts";
+import { createEndpoints } from "./endpoints.ts";
+import { listen, SERVER_OPTIONS } from "./http-server.ts";
+import { createFenceKeeper } from "./idempotency/fence.ts";
+import { createCursors } from "./lists/cursor.ts";
+import { createLoadGate } from "./load-gate.ts";
+import { createRateLimiter } from "./rate-limit/limiter.ts";
+import { reportRequests } from "./request-reports.ts";
+
+/** Opens, wires and serves the REST gateway. */
+export async function start(context: ServiceContext): Promise<void> {
+  const { env, log, clock, lifecycle } = context;
+  const config = readConfig(env, GATEWAY_SETTINGS);
+
+  const redis = openRedis({ url: config.REDIS_URL, log });
+  lifecycle.onClose("Redis", () => redis.disconnect());
+  const nats = await openNats({
+    url: config.NATS_URL,
+    name: `gateway ${hostname()}`,
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("NATS", () => nats.close());
+
+  const authenticator = createAuthenticator(context.client(TenantService), config.AUTH_CACHE_MS);
+  watchInvalidations(nats, authenticator);
+  const gate = createLoadGate({
+    requestsMax: config.REQUESTS_MAX,
+    lagMaxMs: config.LOOP_LAG_MAX_MS,
+  });
+  lifecycle.onClose("load gate", () => gate.close());
+
+  const endpoints = createEndpoints(
+    {
+      messaging: context.client(MessagingService),
+      wallets: context.client(WalletService),
+      senderIds: context.client(SenderIdService),
+      webhooks: context.client(WebhookService),
+      fences: createFenceKeeper(redis),
+      cursors: createCursors(config.CURSOR_KEY),
+      clock,
+      sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
+      spanMaxMs: config.LIST_SPAN_MAX_MS,
+    },
+    config.MESSAGE_SEND_SUNSET === "keep",
+  );
+  const addresses = publicAddresses(config);
+  const app = createApp({
+    endpoints,
+    pages: createPages(endpoints, addresses),
+    cors: createCors(config.CORS_ORIGINS),
+    gate,
+    authenticator,
+    limiter: createRateLimiter(redis, config.GATEWAY_REPLICAS),
+    isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
+    docsUrl: addresses.docsUrl,
+    log,
+    bodyLimits: { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS },
+    onFinish: reportRequests(context, config.ACCESS_LOG),
+  });
+
+  const server = createServer(SERVER_OPTIONS, app.callback());
+  server.maxConnections = config.CONNECTIONS_MAX;
+  const http = await listen(server, {
+    host: config.HOST,
+    port: config.PORT,
+    docsUrl: addresses.docsUrl,
+  });
+  lifecycle.onClose("HTTP server", () => http.close());
+}
+
+/** The addresses that answers and documents name, without a last slash. */
+function publicAddresses(config: Config<typeof GATEWAY_SETTINGS>): {
+  baseUrl: string;
+  docsUrl: string;
+} {
+  const host = /^(0\.0\.0\.0|::)$/.test(config.HOST) ? "localhost" : config.HOST;
+  const own = config.BASE_URL === "" ? `http://${host}:${config.PORT}` : config.BASE_URL;
+  const docsUrl = config.DOCS_URL === "" ? `${own.replace(/\/+$/, "")}/docs` : config.DOCS_URL;
+  return {
+    baseUrl: config.BASE_URL === "" ? "/" : config.BASE_URL.replace(/\/+$/, ""),
+    docsUrl: docsUrl.replace(/\/+$/, ""),
+  };
+}

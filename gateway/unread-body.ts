@@ -1,0 +1,51 @@
+/**
+ * Answers that leave before the request's body has been read. Closing a socket with unread bytes
+ * resets the connection, and the reset may overtake the answer: a client still sending would then
+ * see a broken pipe instead of the 413. So the answer is written, the rest of the body is read and
+ * thrown away for a while, and only then the connection ends.
+ */
+import type { Context } from "koa";
+
+/** Bodies whose announced length is at most this are read to their end and the connection kept. */
+const KEPT_BYTES_MAX = 262_144;
+
+/** How much of a longer body is thrown away before the connection ends, and for how long. */
+const DRAIN_BYTES_MAX = 67_108_864;
+const DRAIN_MS = 5000;
+
+/** Whether the answer must go by `answerAndDrain`. */
+export function leavesBodyUnread(context: Context): boolean {
+  const { req } = context;
+  if (req.complete) return false;
+  const announced = Number(req.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  // Node itself reads a short rest before it takes the connection's next request.
+  return req.headers.expect !== undefined || !(announced <= KEPT_BYTES_MAX);
+}
+
+/** Writes the answer that the context holds, drains the request, then closes the connection. */
+export function answerAndDrain(context: Context): void {
+  const { req, res } = context;
+  context.respond = false;
+  context.set("Connection", "close");
+  if (context.method === "HEAD") res.flushHeaders();
+  else res.write(context.body as string);
+
+  let left = DRAIN_BYTES_MAX;
+  const timer = setTimeout(finish, DRAIN_MS);
+  timer.unref();
+  req.on("data", onData);
+  req.once("end", finish);
+  req.once("close", finish);
+  req.once("error", finish);
+  req.resume();
+
+  function onData(chunk: Buffer): void {
+    left -= chunk.length;
+    if (left < 0) finish();
+  }
+  function finish(): void {
+    clearTimeout(timer);
+    req.off("data", onData);
+    if (!res.writableEnded) res.end();
+  }
+}

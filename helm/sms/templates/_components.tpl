@@ -1,0 +1,128 @@
+{{/*
+What the chart knows of each component, from the table of services/ARCHITECTURE.md: `serves` is its
+gRPC service, `calls` the arrows that leave it, `needs` what it connects to, `durable` its consumer of
+the event stream.
+*/}}
+{{- define "sms.table" -}}
+gateway:
+  calls: [tenant, messaging, wallet, sender-id, webhook]
+  needs: [nats, redis, cursor]
+tenant:
+  serves: sms.v1.TenantService
+  needs: [mongodb, nats]
+sender-id:
+  serves: sms.v1.SenderIdService
+  calls: [tenant]
+  needs: [mongodb, nats]
+wallet:
+  serves: sms.v1.WalletService
+  durable: wallet-settle
+  calls: [messaging]
+  needs: [mongodb, nats]
+routing:
+  serves: sms.v1.RoutingService
+  needs: [mongodb, nats, encryption]
+messaging:
+  serves: sms.v1.MessagingService
+  calls: [tenant, sender-id, routing, wallet]
+  needs: [mongodb, nats]
+carrier:
+  calls: [messaging, routing]
+  needs: [mongodb, nats, redis]
+webhook:
+  serves: sms.v1.WebhookService
+  durable: webhook-deliver
+  needs: [mongodb, nats, encryption]
+smsc-simulator: {}
+migration:
+  needs: [mongodb, nats]
+test:
+  calls: [tenant, sender-id, webhook]
+{{- end -}}
+
+{{/* Names of the components that run for as long as the release lives, as a YAML list. */}}
+{{- define "sms.workloads" -}}
+{{- $names := list "gateway" "tenant" "sender-id" "wallet" "routing" "messaging" "carrier" "webhook" -}}
+{{- if .Values.smscSimulator.enabled -}}{{- $names = append $names "smsc-simulator" -}}{{- end -}}
+{{ toYaml $names }}
+{{- end -}}
+
+{{/*
+One component as YAML: its row of the table, its name in the cluster, and its values over `defaults`.
+(list root name)
+*/}}
+{{- define "sms.component" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $values := $root.Values -}}
+{{- $own := dict
+  "gateway" $values.gateway
+  "tenant" $values.tenant
+  "sender-id" $values.senderId
+  "wallet" $values.wallet
+  "routing" $values.routing
+  "messaging" $values.messaging
+  "carrier" $values.carrier
+  "webhook" $values.webhook
+  "smsc-simulator" $values.smscSimulator
+  "migration" $values.migration
+  "test" $values.test
+-}}
+{{- $row := get (include "sms.table" $root | fromYaml) $name -}}
+{{- $merged := mergeOverwrite (deepCopy $values.defaults) (deepCopy (get $own $name)) -}}
+{{- $ownerships := and $merged.autoscaling.enabled $merged.keda.enabled -}}
+{{- $least := $merged.replicas -}}
+{{- if $merged.autoscaling.enabled -}}{{- $least = $merged.autoscaling.minReplicas -}}{{- end -}}
+{{- if $merged.keda.enabled -}}{{- $least = $merged.keda.minReplicas -}}{{- end -}}
+{{- dict
+  "name" $name
+  "fullName" (printf "%s-%s" (include "sms.fullname" $root) $name)
+  "kind" (ternary "StatefulSet" "Deployment" (eq $name "carrier"))
+  "serves" ($row.serves | default "")
+  "durable" ($row.durable | default "")
+  "calls" ($row.calls | default list)
+  "needs" ($row.needs | default list)
+  "isScaled" (or $merged.autoscaling.enabled $merged.keda.enabled)
+  "isOwnedTwice" $ownerships
+  "leastReplicas" $least
+  "values" $merged
+  | toYaml -}}
+{{- end -}}
+
+{{/* Where a credential is: the Secret's name and key, as YAML. (list root concern) */}}
+{{- define "sms.credential" -}}
+{{- $root := index . 0 -}}
+{{- $concern := index . 1 -}}
+{{- $values := $root.Values -}}
+{{- $all := dict
+  "mongodb" (dict "env" "MONGODB_URI" "own" "mongodb-uri" "text" $values.mongodb.uri "from" $values.mongodb)
+  "nats" (dict "env" "NATS_URL" "own" "nats-url" "text" $values.nats.url "from" $values.nats)
+  "redis" (dict "env" "REDIS_URL" "own" "redis-url" "text" $values.redis.url "from" $values.redis)
+  "encryption" (dict "env" "ENCRYPTION_KEYS" "own" "encryption-keys" "text" $values.encryption.keys "from" $values.encryption)
+  "cursor" (dict "env" "CURSOR_KEY" "own" "cursor-key" "text" $values.cursor.key "from" $values.cursor)
+  "rpc" (dict "env" "RPC_TOKEN" "own" "rpc-token" "text" $values.rpc.token "from" $values.rpc)
+  "smsc" (dict "env" "SMSC_PASSWORD" "own" "smsc-password" "text" $values.smscSimulator.password "from" $values.smscSimulator)
+-}}
+{{- $one := get $all $concern -}}
+{{- $isExternal := ne $one.from.existingSecret "" -}}
+{{- dict
+  "env" $one.env
+  "text" $one.text
+  "ownKey" $one.own
+  "isExternal" $isExternal
+  "secret" (ternary $one.from.existingSecret (include "sms.fullname" $root) $isExternal)
+  "key" (ternary $one.from.existingSecretKey $one.own $isExternal)
+  | toYaml -}}
+{{- end -}}
+
+{{/* What the chart's own Secret holds: a YAML map, empty when every credential is elsewhere. */}}
+{{- define "sms.secretData" -}}
+{{- $data := dict -}}
+{{- $concerns := list "mongodb" "nats" "redis" "encryption" "cursor" "rpc" -}}
+{{- if .Values.smscSimulator.enabled -}}{{- $concerns = append $concerns "smsc" -}}{{- end -}}
+{{- range $concerns -}}
+{{- $one := include "sms.credential" (list $ .) | fromYaml -}}
+{{- if not $one.isExternal -}}{{- $_ := set $data $one.ownKey $one.text -}}{{- end -}}
+{{- end -}}
+{{ toYaml $data }}
+{{- end -}}

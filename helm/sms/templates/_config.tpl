@@ -1,0 +1,173 @@
+{{/* Settings of a component that are no secret: the data of its ConfigMap. (list root component) */}}
+{{- define "sms.config" -}}
+{{- $root := index . 0 -}}
+{{- $c := index . 1 -}}
+{{- $values := $root.Values -}}
+{{- $data := dict "LOG_LEVEL" $c.values.logLevel "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
+{{- if has "mongodb" $c.needs -}}
+{{- $_ := set $data "MONGODB_PREFIX" $values.mongodb.databasePrefix -}}
+{{- $_ := set $data "MONGODB_POOL_MAX" (include "sms.text" $values.mongodb.poolMax) -}}
+{{- end -}}
+{{- if has "nats" $c.needs -}}
+{{- $_ := set $data "EVENT_STREAM_REPLICAS" (include "sms.text" $values.nats.stream.replicas) -}}
+{{- $_ := set $data "EVENT_STREAM_MAX_BYTES" (include "sms.text" $values.nats.stream.maxBytes) -}}
+{{- $_ := set $data "EVENT_STREAM_MAX_AGE_MS" (include "sms.text" $values.nats.stream.maxAgeMs) -}}
+{{- end -}}
+{{- if eq $c.name "gateway" -}}
+{{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" $c.leastReplicas) -}}
+{{- $hosts := concat $c.values.ingress.hosts $c.values.httpRoute.hostnames -}}
+{{- if $hosts -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" (first $hosts)) -}}{{- end -}}
+{{- end -}}
+{{- if eq $c.name "webhook" -}}
+{{- $ports := list -}}
+{{- range $values.networkPolicy.webhooks.ports -}}{{- $ports = append $ports (include "sms.text" .) -}}{{- end -}}
+{{- $_ := set $data "WEBHOOK_ALLOWED_PORTS" (join "," $ports) -}}
+{{- $_ := set $data "WEBHOOK_ALLOWED_NETWORKS" (join "," $values.networkPolicy.webhooks.allowedNetworks) -}}
+{{- end -}}
+{{- if eq $c.name "carrier" -}}
+{{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
+{{- if $c.values.receipts.enabled -}}
+{{- $_ := set $data "CARRIER_RECEIPT_HOST" "0.0.0.0" -}}
+{{- $_ := set $data "CARRIER_RECEIPT_PORT" (include "sms.text" $c.values.receipts.port) -}}
+{{- $_ := set $data "CARRIER_RECEIPT_URL" $c.values.receipts.url -}}
+{{- end -}}
+{{- end -}}
+{{- if eq $c.name "smsc-simulator" -}}
+{{- $_ := set $data "SMSC_HOST" "0.0.0.0" -}}
+{{- $_ := set $data "SMSC_PORT" (include "sms.text" $c.values.port) -}}
+{{- $_ := set $data "SMSC_CONTROL_PORT" (include "sms.text" $c.values.controlPort) -}}
+{{- $_ := set $data "SMSC_SYSTEM_ID" $c.values.systemId -}}
+{{- end -}}
+{{- with $values.telemetry.otlp -}}
+{{- if .endpoint -}}
+{{- $_ := set $data "OTEL_EXPORTER_OTLP_ENDPOINT" .endpoint -}}
+{{- $_ := set $data "OTEL_SERVICE_NAME" (printf "sms-%s" $c.name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $setting := $c.values.settings -}}
+{{- $_ := set $data $name (include "sms.text" $setting) -}}
+{{- end -}}
+{{ toYaml $data }}
+{{- end -}}
+
+{{/* The TLS files of what a component connects to: a YAML list of mounts. (list root component) */}}
+{{- define "sms.tlsMounts" -}}
+{{- $root := index . 0 -}}
+{{- $c := index . 1 -}}
+{{- $values := $root.Values -}}
+{{- $mounts := list -}}
+{{- $sources := dict "mongodb" $values.mongodb.tls "nats" $values.nats.tls "redis" $values.redis.tls -}}
+{{- range $name := list "mongodb" "nats" "redis" -}}
+{{- $tls := get $sources $name -}}
+{{- if and (has $name $c.needs) $tls.existingSecret -}}
+{{- $mounts = append $mounts (dict "name" $name "env" (printf "%s_TLS" (upper $name)) "tls" $tls) -}}
+{{- end -}}
+{{- end -}}
+{{- with $values.telemetry.otlp -}}
+{{- if and .endpoint .tls.existingSecret -}}
+{{- $mounts = append $mounts (dict "name" "otlp" "env" "" "tls" .tls) -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $mounts }}
+{{- end -}}
+
+{{/* Name of the Secret with a component's certificate for calls between services, or nothing. (list root component) */}}
+{{- define "sms.rpcTlsSecret" -}}
+{{- $root := index . 0 -}}
+{{- $tls := $root.Values.rpc.tls -}}
+{{- if $tls.enabled -}}
+{{- $tls.existingSecret | default (printf "%s-rpc-tls" (index . 1).fullName) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Environment variables of a component's container. (list root component) */}}
+{{- define "sms.env" -}}
+{{- $root := index . 0 -}}
+{{- $c := index . 1 -}}
+{{- $v := $c.values -}}
+{{- if ne $c.name "migration" }}
+- name: OPS_HOST
+  value: 0.0.0.0
+- name: OPS_PORT
+  value: {{ include "sms.text" $v.ports.ops | quote }}
+- name: GRPC_HOST
+  value: 0.0.0.0
+- name: GRPC_PORT
+  value: {{ include "sms.text" $v.ports.grpc | quote }}
+- name: DRAIN_DELAY_MS
+  value: {{ include "sms.text" $v.drainDelayMs | quote }}
+- name: CLOSE_TIMEOUT_MS
+  value: {{ include "sms.text" $v.closeTimeoutMs | quote }}
+- name: RPC_CONNECTION_AGE_MS
+  value: {{ include "sms.text" $root.Values.rpc.maxConnectionAgeMs | quote }}
+{{- end }}
+{{- if eq $c.name "gateway" }}
+- name: HOST
+  value: 0.0.0.0
+- name: PORT
+  value: {{ include "sms.text" $v.port | quote }}
+{{- end }}
+{{- if eq $c.name "carrier" }}
+- name: CARRIER_ID
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+{{- end }}
+{{- range $c.calls }}
+{{- $callee := include "sms.component" (list $root .) | fromYaml }}
+- name: {{ . | upper | replace "-" "_" }}_GRPC
+  value: {{ include "sms.headlessHost" (list $root .) }}:{{ include "sms.text" $callee.values.ports.grpc }}
+{{- end }}
+{{- $concerns := without $c.needs "" }}
+{{- if ne $c.name "migration" }}{{- $concerns = prepend $concerns "rpc" }}{{- end }}
+{{- if eq $c.name "smsc-simulator" }}{{- $concerns = append $concerns "smsc" }}{{- end }}
+{{- range $concerns }}
+{{- $one := include "sms.credential" (list $root .) | fromYaml }}
+- name: {{ $one.env }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ if and (eq $c.name "migration") $v.useHelmHooks (not $one.isExternal) }}{{ $c.fullName }}{{ else }}{{ $one.secret }}{{ end }}
+      key: {{ $one.key }}
+{{- end }}
+{{- with $root.Values.rpc.callers }}
+{{- if and .existingSecret $c.serves }}
+- name: RPC_TOKENS
+  valueFrom:
+    secretKeyRef:
+      name: {{ .existingSecret }}
+      key: {{ .existingSecretKey }}
+{{- end }}
+{{- end }}
+{{- if and (include "sms.rpcTlsSecret" (list $root $c)) (or $c.serves $c.calls) }}
+- name: RPC_TLS_CERT_FILE
+  value: /etc/sms/rpc-tls/tls.crt
+- name: RPC_TLS_KEY_FILE
+  value: /etc/sms/rpc-tls/tls.key
+- name: RPC_TLS_CA_FILE
+  value: /etc/sms/rpc-tls/ca.crt
+{{- end }}
+{{- range include "sms.tlsMounts" (list $root $c) | fromYamlArray }}
+{{- if eq .name "otlp" }}
+- name: OTEL_EXPORTER_OTLP_CERTIFICATE
+  value: /etc/sms/otlp-tls/{{ .tls.caKey }}
+{{- if .tls.clientCertificate }}
+- name: OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE
+  value: /etc/sms/otlp-tls/{{ .tls.certKey }}
+- name: OTEL_EXPORTER_OTLP_CLIENT_KEY
+  value: /etc/sms/otlp-tls/{{ .tls.keyKey }}
+{{- end }}
+{{- else }}
+- name: {{ .env }}_CA_FILE
+  value: /etc/sms/{{ .name }}-tls/{{ .tls.caKey }}
+{{- if .tls.clientCertificate }}
+- name: {{ .env }}_CERT_FILE
+  value: /etc/sms/{{ .name }}-tls/{{ .tls.certKey }}
+- name: {{ .env }}_KEY_FILE
+  value: /etc/sms/{{ .name }}-tls/{{ .tls.keyKey }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $v.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,96 @@
+{{/*
+The prefix of every name. The longest name put behind it is `-smsc-simulator-headless` (24), and the
+StatefulSet's revision label adds eleven characters to its name, so 30 leave room below 63. A prefix
+that must be cut keeps a hash of the whole, so that two long release names stay apart.
+*/}}
+{{- define "sms.fullname" -}}
+{{- $name := .Values.nameOverride | default .Chart.Name -}}
+{{- $full := .Values.fullnameOverride -}}
+{{- if not $full -}}
+{{- $full = ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- end -}}
+{{- if gt (len $full) 30 -}}
+{{- printf "%s-%s" ($full | trunc 21 | trimSuffix "-") ($full | sha256sum | trunc 8) -}}
+{{- else -}}
+{{- $full | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels that never change while a release lives; the only ones in selectors. (list root component) */}}
+{{- define "sms.selectorLabels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ $root.Values.nameOverride | default $root.Chart.Name }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* The recommended labels, on every pod. (list root component) */}}
+{{- define "sms.podLabels" -}}
+{{- $root := index . 0 -}}
+{{ include "sms.selectorLabels" . }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | replace "+" "_" | trunc 63 | quote }}
+app.kubernetes.io/part-of: sms
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+{{- end -}}
+
+{{/* The recommended labels and the chart's, on every object. (list root component) */}}
+{{- define "sms.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "sms.podLabels" . }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 }}
+{{- with $root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The metadata of an object. (dict root component name annotations) */}}
+{{- define "sms.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "sms.labels" (list .root .component) | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (.annotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "sms.image" -}}
+{{- $image := .Values.image -}}
+{{- $registry := .Values.global.imageRegistry | default $image.registry -}}
+{{- $name := $image.repository -}}
+{{- if $registry -}}{{- $name = printf "%s/%s" ($registry | trimSuffix "/") $name -}}{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $name $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $name ($image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name that callers resolve: one address per ready pod. (list root component) */}}
+{{- define "sms.headlessHost" -}}
+{{- $root := index . 0 -}}
+{{ include "sms.fullname" $root }}-{{ index . 1 }}-headless.{{ $root.Release.Namespace }}.svc.{{ $root.Values.clusterDomain }}
+{{- end -}}
+
+{{/* A value as the text of an environment variable: whole numbers without an exponent. */}}
+{{- define "sms.text" -}}
+{{- if kindIs "float64" . -}}{{ int64 . }}{{- else -}}{{ . }}{{- end -}}
+{{- end -}}
+
+{{/* A memory quantity in MiB. */}}
+{{- define "sms.mebibytes" -}}
+{{- $text := toString . -}}
+{{- $number := regexFind "^[0-9]+" $text | int64 -}}
+{{- $unit := regexFind "[A-Za-z]*$" $text -}}
+{{- if eq $unit "Gi" -}}{{ mul $number 1024 }}
+{{- else if eq $unit "Mi" -}}{{ $number }}
+{{- else if eq $unit "G" -}}{{ div (mul $number 1000000000) 1048576 }}
+{{- else if eq $unit "M" -}}{{ div (mul $number 1000000) 1048576 }}
+{{- else if eq $unit "" -}}{{ div $number 1048576 }}
+{{- else -}}{{ fail (printf "resources.limits.memory: write %s in Mi or Gi" $text) }}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,110 @@
+import type { Client } from "@connectrpc/connect";
+import type { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import type { Clock } from "../shared/core/clock.ts";
+import { pause } from "../shared/io/backoff.ts";
+import type { Lifecycle } from "../shared/io/lifecycle.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { startLoop } from "../shared/io/loop.ts";
+import type { ConnectorRunner } from "./connector-runner.ts";
+import type { Journal } from "./journal.ts";
+import type { MessagingPort } from "./messaging.ts";
+import type { ReceiptDesk } from "./receipts.ts";
+import { recoverClaims } from "./recovery.ts";
+import type { CarrierStore } from "./store.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+/** What the carrier's background work needs. */
+export type BackgroundOptions = {
+  readonly journal: Journal;
+  readonly messaging: MessagingPort;
+  readonly routing: Client<typeof RoutingService>;
+  readonly store: CarrierStore;
+  readonly desk: ReceiptDesk;
+  readonly log: Logger;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly carrierName: string;
+  readonly drainMs: number;
+  readonly runners: () => ReadonlyMap<string, ConnectorRunner>;
+  /** Called when earlier claims have been recovered: only then may anything be claimed. */
+  readonly startConnectors: () => Supervisor;
+};
+
+const RENEW_MS = 10_000;
+const HEALTH_MS = 1000;
+const SWEEP_MS = 1000;
+
+/**
+ * Recovers, then starts the connectors, and from then on renews claims, looks at parked receipts and
+ * reports health. It answers at once: messaging may not be up yet, and a process that waited for it
+ * would hold up the others that start beside it.
+ */
+export function startBackground(options: BackgroundOptions): void {
+  const { journal, messaging, store, desk, log, lifecycle } = options;
+  const { signal } = lifecycle;
+  let supervisor: Supervisor | undefined;
+
+  async function begin(): Promise<void> {
+    // Services of this very process can be called only when all of them have started.
+    while (lifecycle.state === "starting") await pause(20, signal);
+    await recoverClaims({ journal, messaging, store, log, signal });
+    if (!signal.aborted) supervisor = options.startConnectors();
+  }
+
+  const recovered = begin();
+  const loops = [
+    startLoop({
+      name: "claims",
+      intervalMs: RENEW_MS,
+      log,
+      work: async () => {
+        if (supervisor !== undefined) await messaging.renewClaims();
+        return false;
+      },
+    }),
+    startLoop({
+      name: "parked receipts",
+      intervalMs: SWEEP_MS,
+      log,
+      work: async () => supervisor !== undefined && (await desk.sweep()),
+    }),
+    startLoop({
+      name: "connector health",
+      intervalMs: HEALTH_MS,
+      log,
+      work: async () => {
+        await reportHealth(options);
+        return false;
+      },
+    }),
+  ];
+  lifecycle.onClose("connectors", async () => {
+    await recovered;
+    await supervisor?.close(options.drainMs);
+    await Promise.all(loops.map((loop) => loop.close()));
+  });
+}
+
+async function reportHealth({ routing, runners, clock, carrierName }: BackgroundOptions) {
+  const nowMs = BigInt(clock.now());
+  const health = [...runners()].flatMap(([connectorId, runner]) =>
+    runner.reports().map((report) => ({
+      connectorId,
+      bind: `${carrierName}/${report.bind}`,
+      link: report.link,
+      windowUsed: report.windowUsed,
+      window: report.window,
+      submitsPerSecond: report.submitsPerSecond,
+      throttled: BigInt(report.throttled),
+      unknown: BigInt(report.unknown),
+      answerMsP99: report.answerMsP99,
+      lastError: report.lastError,
+      reportedAtMs: nowMs,
+      failureShare: report.failureShare,
+      submitted: BigInt(report.submitted),
+      receipts: BigInt(report.receipts),
+      receiptSecondsP50: report.receiptSecondsP50,
+    })),
+  );
+  if (health.length > 0) await routing.reportConnectorHealth({ health });
+}

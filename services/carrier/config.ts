@@ -1,0 +1,32 @@
+import { hostname } from "node:os";
+import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
+import { type Config, durationMs, port, readConfig, text } from "../shared/io/config.ts";
+
+const SETTINGS = {
+  ...DATABASE_SETTINGS,
+  NATS_URL: text(),
+  REDIS_URL: text(),
+  /** This replica's stable name (the pod's name); its journal and its claims belong to it. */
+  CARRIER_ID: text(hostname()),
+  /** A folder on this replica's own disk that outlives the process. */
+  CARRIER_JOURNAL_DIR: text(".local/carrier"),
+  /** How long a stopping carrier waits for answers. */
+  CARRIER_DRAIN_MS: durationMs(10_000),
+  /** Where receipts of HTTP carriers are taken; port 0 lets the system choose. */
+  CARRIER_RECEIPT_HOST: text("127.0.0.1"),
+  CARRIER_RECEIPT_PORT: port(0),
+  /** How carriers reach that listener; by default its own address. */
+  CARRIER_RECEIPT_URL: text(""),
+  /** A receipt that has waited so long for its message is unmatched. */
+  RECEIPT_GIVE_UP_MS: durationMs(900_000),
+  /** How often settings are read when nobody announces a change. */
+  CONNECTOR_POLL_MS: durationMs(2000),
+} as const;
+
+/** The carrier's settings. */
+export type CarrierConfig = Config<typeof SETTINGS>;
+
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readCarrierConfig(env: NodeJS.ProcessEnv): CarrierConfig {
+  return readConfig(env, SETTINGS);
+}

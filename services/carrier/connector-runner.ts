@@ -1,0 +1,192 @@
+/**
+ * One connector in this process: its binds, its dispatcher, and the loop that claims messages for
+ * them. It claims while the connector is active, a bind is up, outcomes are getting through, and
+ * there is room: the free window and as much as goes out in a tenth of a second, so that a claim's
+ * round trip never leaves the window empty. What is claimed beyond the window has not been written
+ * and is given back when it cannot go.
+ */
+import type { Clock } from "../shared/core/clock.ts";
+import { backoffMs } from "../shared/io/backoff.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { type Bind, createBind } from "./bind.ts";
+import type { DispatcherOptions } from "./dispatcher.ts";
+import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
+import type { BindFigures } from "./domain/bind-stats.ts";
+import type { MatchedReceipt } from "./domain/message.ts";
+import type { Submission } from "./domain/submission.ts";
+import type { Link, LinkEvents, LinkStatus } from "./links/link.ts";
+import type { MessagingPort } from "./messaging.ts";
+import type { OutcomeReporter } from "./outcomes.ts";
+import type { Pacer } from "./pacer.ts";
+
+/** How one bind stands, for reports and metrics. */
+export type BindReport = BindFigures & {
+  readonly bind: number;
+  readonly link: LinkStatus | "paused";
+  readonly windowUsed: number;
+  readonly window: number;
+  readonly lastError: string;
+};
+
+/** A running connector. */
+export type ConnectorRunner = {
+  /** Messages may be waiting. */
+  ring(): void;
+  setActive(isActive: boolean): void;
+  setPacer(pacer: Pacer | undefined): void;
+  /** Opens and closes binds so that exactly these are up. */
+  setOwned(indexes: readonly number[]): void;
+  noteReceipt(receipt: MatchedReceipt, submission: Submission): void;
+  reports(): BindReport[];
+  /** Stops claiming, lets answers come for at most so long, closes the binds. */
+  close(drainMs: number): Promise<void>;
+  /** Cuts every bind at once: another process may own them now. */
+  fence(): void;
+};
+
+/** What a runner needs. */
+export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes"> & {
+  readonly messaging: Pick<MessagingPort, "claim">;
+  readonly outcomes: OutcomeReporter;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly makeLink: (events: LinkEvents) => Link;
+  readonly onReceipt: LinkEvents["onReceipt"];
+  readonly onMobileOriginated: () => void;
+  readonly onSettled?: () => void;
+};
+
+const POLL_MS = 250;
+const CLAIM_MAX = 1000;
+/** Messages claimed ahead: what goes out in so many seconds. */
+const AHEAD_S = 0.1;
+const TICK_MS = 200;
+
+/** Starts a connector with no binds yet. */
+export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
+  const { connectorId, messaging, outcomes, clock, log } = options;
+  const binds = new Map<number, Bind>();
+  const dispatcher: Dispatcher = createDispatcher({ ...options, onRoom: claimSoon });
+  let isActive = false;
+  let isClosed = false;
+  let isClaiming = false;
+  let isRung = true;
+  let failures = 0;
+  let nextPollMs = 0;
+  let perSecond = 0;
+  const tick = setInterval(onTick, TICK_MS);
+
+  function onTick(): void {
+    const reports = [...binds.values()].map((bind) => bind.figures().submitsPerSecond);
+    perSecond = reports.reduce((total, rate) => total + rate, 0);
+    dispatcher.expire(false);
+    if (!isUp()) dispatcher.giveBackWaiting("no_link");
+    dispatcher.pump();
+  }
+
+  function isUp(): boolean {
+    for (const { link } of binds.values()) if (link.status === "bound") return true;
+    return false;
+  }
+
+  function wanted(): number {
+    const ahead = Math.min(CLAIM_MAX, Math.ceil(perSecond * AHEAD_S));
+    const { room } = dispatcher;
+    // Nothing is claimed ahead of a bind that is paused or full and slow.
+    return Math.min(CLAIM_MAX, room > 0 ? room + ahead : ahead - dispatcher.waiting);
+  }
+
+  function claimSoon(): void {
+    if (isClaiming || isClosed || !isActive || outcomes.isStuck || !isUp()) return;
+    if (!isRung && clock.now() < nextPollMs) return;
+    if (wanted() > 0) void claim();
+  }
+
+  async function claim(): Promise<void> {
+    isClaiming = true;
+    isRung = false;
+    try {
+      const { messages, more } = await messaging.claim(connectorId, wanted());
+      failures = 0;
+      isRung ||= more || messages.length > 0;
+      nextPollMs = clock.now() + POLL_MS;
+      isClaiming = false;
+      if (messages.length > 0) dispatcher.add(messages);
+      if (isClosed || !isActive) dispatcher.giveBackWaiting("closing");
+      else claimSoon();
+    } catch (error) {
+      isClaiming = false;
+      failures += 1;
+      nextPollMs = clock.now() + backoffMs(failures, 100, 5000);
+      isRung = false;
+      log.warn({ error, connector: connectorId, failures }, "no messages could be claimed");
+    }
+  }
+
+  function open(index: number): void {
+    const link = options.makeLink({
+      beforeWrite: dispatcher.beforeWrite,
+      onReceipt: options.onReceipt,
+      onLateAnswer: dispatcher.lateAnswer,
+      onMobileOriginated: options.onMobileOriginated,
+      onChange: () => dispatcher.pump(),
+    });
+    binds.set(index, createBind(index, link, clock));
+    dispatcher.setBinds([...binds.values()]);
+    link.start();
+  }
+
+  async function closeBind(bind: Bind, drainMs: number): Promise<void> {
+    binds.delete(bind.index);
+    dispatcher.setBinds([...binds.values()]);
+    await bind.link.close(drainMs);
+  }
+
+  return {
+    ring() {
+      isRung = true;
+      claimSoon();
+    },
+    setActive(next) {
+      isActive = next;
+      if (isActive) claimSoon();
+      else dispatcher.giveBackWaiting("paused");
+    },
+    setPacer: (pacer) => dispatcher.setPacer(pacer),
+    setOwned(indexes) {
+      const wantedIndexes = new Set(indexes);
+      for (const bind of [...binds.values()]) {
+        if (!wantedIndexes.has(bind.index)) void closeBind(bind, 5000);
+      }
+      for (const index of indexes) if (!binds.has(index)) open(index);
+    },
+    noteReceipt(receipt, submission) {
+      const [bind] = binds.values();
+      bind?.stats.noteReceipt(Math.max(0, receipt.occurredAtMs - submission.atMs));
+    },
+    reports: () =>
+      [...binds.values()].map((bind) => ({
+        ...bind.figures(),
+        bind: bind.index,
+        link: bind.link.status === "bound" && !isActive ? "paused" : bind.link.status,
+        windowUsed: bind.link.inFlight,
+        window: bind.link.window,
+        lastError: bind.link.lastError,
+      })),
+    async close(drainMs) {
+      isClosed = true;
+      clearInterval(tick);
+      dispatcher.giveBackWaiting("closing");
+      const deadlineMs = performance.now() + drainMs;
+      while (dispatcher.inFlight > 0 && performance.now() < deadlineMs) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      dispatcher.expire(true);
+      await Promise.all([...binds.values()].map((bind) => closeBind(bind, 0)));
+    },
+    fence() {
+      for (const bind of [...binds.values()]) void closeBind(bind, 0);
+      dispatcher.giveBackWaiting("fenced");
+    },
+  };
+}

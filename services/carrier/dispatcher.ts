@@ -1,0 +1,300 @@
+/**
+ * Sends the claimed messages of one connector over its binds.
+ *
+ * Messages wait in `waiting` (claimed, nothing of them written) until a bind has room and the rate
+ * has a place; then their first part goes out, and when the carrier has taken it, the others. Parts
+ * of begun messages go before new messages. Every message given to `add` ends in exactly one
+ * settlement, at the latest when the dispatcher closes.
+ */
+import type { Clock } from "../shared/core/clock.ts";
+import { pause } from "../shared/io/backoff.ts";
+import type { Logger } from "../shared/io/log.ts";
+import type { Bind } from "./bind.ts";
+import type { WrittenEntry } from "./domain/journal-lines.ts";
+import type { ClaimedMessage, Outcome, PartOutcome } from "./domain/message.ts";
+import { giveBack, giveUpParts, judgeParts, retryDelayMs } from "./domain/outcome.ts";
+import { type InFlight, judgeLate, noteOutcome, startInFlight, unknownsOf } from "./in-flight.ts";
+import type { Part } from "./links/link.ts";
+import type { Settlement } from "./outcomes.ts";
+import type { Pacer } from "./pacer.ts";
+import type { RecentSubmissions } from "./recent-submissions.ts";
+
+/** The dispatcher of one connector. */
+export type Dispatcher = {
+  add(messages: readonly ClaimedMessage[]): void;
+  /** Looks again for room: a bind came up, a pause ended. */
+  pump(): void;
+  /** Messages that could start now, over what already waits. */
+  readonly room: number;
+  readonly waiting: number;
+  readonly inFlight: number;
+  /** Notes messages whose octets are about to leave; throws when the journal cannot. */
+  beforeWrite(messageIds: readonly string[]): void;
+  lateAnswer(messageId: string, partIndex: number, outcome: PartOutcome): void;
+  /** Replaces the binds; messages under way keep theirs until answered. */
+  setBinds(binds: readonly Bind[]): void;
+  setPacer(pacer: Pacer | undefined): void;
+  /** Gives back what was never started. */
+  giveBackWaiting(code: string): void;
+  /** Ends begun messages whose rest has waited for a bind too long, or all when closing. */
+  expire(isClosing: boolean): void;
+};
+
+/** What a dispatcher needs. */
+export type DispatcherOptions = {
+  readonly connectorId: string;
+  readonly hasSingleReceipt: boolean;
+  readonly journal: { noteWritten(entries: readonly WrittenEntry[]): void };
+  readonly outcomes: { report(settlement: Settlement): void };
+  readonly recent: RecentSubmissions;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called when there may be room for more. */
+  readonly onRoom: () => void;
+};
+
+type Task = { readonly flight: InFlight; readonly part: Part; readonly done: () => void };
+
+/** How long the rest of a partly accepted message is tried for. */
+const REST_MAX_MS = 120_000;
+/** Messages in doubt that are remembered for a late answer. */
+const DOUBTFUL_MAX = 10_000;
+
+/** Makes the dispatcher of one connector. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { connectorId, clock, log } = options;
+  const waiting: ClaimedMessage[] = [];
+  const continuing: Task[] = [];
+  const flights = new Map<string, InFlight>();
+  const doubtful = new Map<string, InFlight>();
+  let binds: readonly Bind[] = [];
+  let pacer: Pacer | undefined;
+  let isAsking = false;
+  let isClosing = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function pump(): void {
+    if (pacer !== undefined) return void askPacer(pacer);
+    start(Number.POSITIVE_INFINITY);
+  }
+
+  async function askPacer(current: Pacer): Promise<void> {
+    if (isAsking) return;
+    const wanted = Math.min(roomNow(), waiting.length + continuing.length);
+    if (wanted === 0) return start(0);
+    isAsking = true;
+    const { count, waitMs } = await current.ask(wanted);
+    isAsking = false;
+    start(count);
+    if (waiting.length + continuing.length > 0) wakeIn(Math.ceil(waitMs));
+  }
+
+  /** Starts up to `places` parts, as far as binds have room. */
+  function start(places: number): void {
+    for (let left = places; left > 0; left -= 1) {
+      if (waiting.length + continuing.length === 0) break;
+      const bind = pickBind();
+      if (bind === undefined) break;
+      const task = continuing.shift() ?? firstTask(bind);
+      if (task !== undefined) void submit(bind, task);
+    }
+    wakeAfterPause();
+    options.onRoom();
+  }
+
+  function wakeIn(ms: number): void {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      pump();
+    }, ms);
+  }
+
+  function wakeAfterPause(): void {
+    if (waiting.length + continuing.length === 0) return;
+    const nowMs = clock.now();
+    const ends = binds.map(({ pausedUntilMs }) => pausedUntilMs).filter((at) => at > nowMs);
+    if (ends.length > 0) wakeIn(Math.min(...ends) - nowMs);
+  }
+
+  function roomNow(): number {
+    return binds.reduce((total, bind) => total + bind.room, 0);
+  }
+
+  function pickBind(): Bind | undefined {
+    let best: Bind | undefined;
+    let bestRoom = 0;
+    for (const bind of binds) {
+      const { room } = bind;
+      if (room > bestRoom) {
+        best = bind;
+        bestRoom = room;
+      }
+    }
+    return best;
+  }
+
+  /** Begins the next waiting message; undefined when it turned out to be unfit for this link. */
+  function firstTask(bind: Bind): Task | undefined {
+    const message = waiting.shift();
+    if (message === undefined) return undefined;
+    try {
+      const flight = startInFlight(message, connectorId, bind.link, clock.now());
+      flights.set(message.messageId, flight);
+      return { flight, part: flight.parts[0] as Part, done: () => void goOn(flight) };
+    } catch (error) {
+      log.warn({ error, messageId: message.messageId }, "the message does not fit the connector");
+      const outcome = giveBack(message, "unencodable", clock.now());
+      settle({ ...outcome, kind: "refused", errorCode: "carrier_rejected" });
+      return undefined;
+    }
+  }
+
+  async function submit(bind: Bind, { flight, part, done }: Task): Promise<void> {
+    const outcome = await bind.submit(part);
+    const nowMs = clock.now();
+    const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
+    const submission = noteOutcome(flight, part, outcome, how);
+    if (submission !== undefined) options.recent.add(submission, flight.reported);
+    done();
+    pump();
+  }
+
+  /** After the first part: the others when it was taken, else the end. */
+  async function goOn(flight: InFlight): Promise<void> {
+    const rest = flight.parts.slice(1);
+    if (rest.length > 0 && flight.outcomes[0]?.kind === "accepted") await submitAll(flight, rest);
+    for (let round = 0; ; round += 1) {
+      const parts = pickRest(flight);
+      if (parts === undefined) return;
+      await pause(retryDelayMs(round));
+      await submitAll(flight, parts);
+    }
+  }
+
+  /** Ends the message when its parts say how; else answers the parts to try again. */
+  function pickRest(flight: InFlight): Part[] | undefined {
+    const { message, outcomes, startedAtMs } = flight;
+    const nowMs = clock.now();
+    const known = outcomes[0]?.kind === "accepted" ? outcomes : outcomes.slice(0, 1);
+    const verdict = judgeParts(message, known, nowMs);
+    if (verdict.kind === "done") {
+      finish(flight, verdict.outcome);
+      return undefined;
+    }
+    if (isClosing || nowMs - startedAtMs > REST_MAX_MS) {
+      finish(flight, giveUpParts(message, "parts_not_taken", nowMs));
+      return undefined;
+    }
+    return verdict.parts.flatMap((index) => flight.parts[index] ?? []);
+  }
+
+  async function submitAll(flight: InFlight, parts: readonly Part[]): Promise<void> {
+    const ends = parts.map(
+      (part) =>
+        new Promise<void>((resolve) => {
+          continuing.push({ flight, part, done: resolve });
+        }),
+    );
+    pump();
+    await Promise.all(ends);
+  }
+
+  function finish(flight: InFlight, outcome: Outcome): void {
+    const { messageId } = flight.message;
+    flights.delete(messageId);
+    if (outcome.kind === "unknown") remember(messageId, flight);
+    const unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
+    settle(outcome, flight, unknowns);
+  }
+
+  function settle(
+    outcome: Outcome,
+    flight?: InFlight,
+    unknowns: Settlement["unknowns"] = [],
+  ): void {
+    options.outcomes.report({
+      outcome,
+      submissions: flight?.submissions ?? [],
+      unknowns,
+      ...(flight === undefined ? {} : { onReported: flight.markReported }),
+    });
+  }
+
+  function remember(messageId: string, flight: InFlight): void {
+    doubtful.set(messageId, flight);
+    const oldest = doubtful.keys().next().value;
+    if (doubtful.size > DOUBTFUL_MAX && oldest !== undefined) doubtful.delete(oldest);
+  }
+
+  return {
+    add(messages) {
+      waiting.push(...messages);
+      pump();
+    },
+    pump,
+    get room() {
+      return roomNow() - continuing.length - waiting.length;
+    },
+    get waiting() {
+      return waiting.length;
+    },
+    get inFlight() {
+      return flights.size;
+    },
+    beforeWrite(messageIds) {
+      const fresh = new Set<InFlight>();
+      for (const messageId of messageIds) {
+        const flight = flights.get(messageId);
+        if (flight !== undefined && !flight.isJournaled) fresh.add(flight);
+      }
+      if (fresh.size === 0) return;
+      const atMs = clock.now();
+      options.journal.noteWritten(
+        Array.from(fresh, ({ message: { messageId, to, from }, parts }) => {
+          return { messageId, connectorId, to, from, parts: parts.length, atMs };
+        }),
+      );
+      for (const flight of fresh) flight.isJournaled = true;
+    },
+    lateAnswer(messageId, partIndex, outcome) {
+      const flight = doubtful.get(messageId);
+      const part = flight?.parts[partIndex];
+      const bind = binds[0];
+      if (flight === undefined || part === undefined || bind === undefined) return;
+      const nowMs = clock.now();
+      const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
+      const submission = noteOutcome(flight, part, outcome, how);
+      if (submission !== undefined) options.recent.add(submission, flight.reported);
+      const judged = judgeLate(flight, nowMs);
+      if (judged === undefined) return;
+      doubtful.delete(messageId);
+      log.info({ connector: connectorId, messageId, kind: judged.kind }, "a late answer came");
+      settle(judged, flight);
+    },
+    setBinds(next) {
+      binds = next;
+      pump();
+    },
+    setPacer(next) {
+      pacer = next;
+      pump();
+    },
+    giveBackWaiting(code) {
+      const nowMs = clock.now();
+      for (const message of waiting.splice(0)) settle(giveBack(message, code, nowMs));
+    },
+    expire(closing) {
+      isClosing ||= closing;
+      const nowMs = clock.now();
+      const isOver = ({ flight }: Task) => isClosing || nowMs - flight.startedAtMs > REST_MAX_MS;
+      const over = continuing.filter(isOver);
+      if (over.length === 0) return;
+      continuing.splice(0, continuing.length, ...continuing.filter((task) => !isOver(task)));
+      for (const { flight, part, done } of over) {
+        flight.outcomes[part.index] = { kind: "not_sent", code: "no_link" };
+        done();
+      }
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** What one bind has done: totals since it began, and the shape of its last half minute. */
+import type { PartOutcome } from "./message.ts";
+
+/** The figures of one bind now. */
+export type BindFigures = {
+  readonly submitted: number;
+  readonly throttled: number;
+  readonly unknown: number;
+  readonly receipts: number;
+  readonly submitsPerSecond: number;
+  readonly answerMsP99: number;
+  readonly receiptSecondsP50: number;
+  /** Of the last half minute's submits, those that failed for the carrier's own reasons. */
+  readonly failureShare: number;
+};
+
+/** A running count. */
+export type BindStats = {
+  noteSubmit(nowMs: number): void;
+  noteOutcome(outcome: PartOutcome, tookMs: number, nowMs: number): void;
+  /** A receipt that came so long after its submit. */
+  noteReceipt(afterMs: number): void;
+  read(nowMs: number): BindFigures;
+};
+
+const WINDOW_S = 30;
+const RATE_S = 5;
+const SAMPLES = 512;
+
+type Second = { at: number; submits: number; answers: number; failures: number };
+
+/** Makes the count of one bind. */
+export function createBindStats(): BindStats {
+  const totals = { submitted: 0, throttled: 0, unknown: 0, receipts: 0 };
+  const answerMs = createSamples();
+  const receiptMs = createSamples();
+  const seconds: Second[] = Array.from({ length: WINDOW_S }, () => emptySecond(-1));
+
+  function secondAt(nowMs: number): Second {
+    const at = Math.floor(nowMs / 1000);
+    const place = at % WINDOW_S;
+    let second = seconds[place] as Second;
+    if (second.at !== at) {
+      second = emptySecond(at);
+      seconds[place] = second;
+    }
+    return second;
+  }
+
+  return {
+    noteSubmit(nowMs) {
+      totals.submitted += 1;
+      secondAt(nowMs).submits += 1;
+    },
+    noteOutcome(outcome, tookMs, nowMs) {
+      const second = secondAt(nowMs);
+      second.answers += 1;
+      if (isCarrierFailure(outcome)) second.failures += 1;
+      if (outcome.kind === "unknown") totals.unknown += 1;
+      else answerMs.add(tookMs);
+      if (outcome.kind === "refused" && outcome.disposition === "throttled") totals.throttled += 1;
+    },
+    noteReceipt(afterMs) {
+      totals.receipts += 1;
+      receiptMs.add(afterMs);
+    },
+    read(nowMs) {
+      const now = Math.floor(nowMs / 1000);
+      const fresh = seconds.filter(({ at }) => at > now - WINDOW_S && at <= now);
+      const answers = sum(fresh, ({ answers: count }) => count);
+      const failures = sum(fresh, ({ failures: count }) => count);
+      const latest = fresh.filter(({ at }) => at >= now - RATE_S && at < now);
+      return {
+        ...totals,
+        submitsPerSecond: sum(latest, ({ submits }) => submits) / RATE_S,
+        answerMsP99: answerMs.quantile(0.99),
+        receiptSecondsP50: receiptMs.quantile(0.5) / 1000,
+        failureShare: answers === 0 ? 0 : failures / answers,
+      };
+    },
+  };
+}
+
+/** A refusal of one message is that message's fault, throttling is ours; the rest is the carrier's. */
+function isCarrierFailure(outcome: PartOutcome): boolean {
+  if (outcome.kind === "unknown") return true;
+  if (outcome.kind !== "refused") return false;
+  return outcome.disposition === "temporary" || outcome.disposition === "bind";
+}
+
+function emptySecond(at: number): Second {
+  return { at, submits: 0, answers: 0, failures: 0 };
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
+
+function createSamples() {
+  const values: number[] = [];
+  let next = 0;
+  return {
+    add(value: number): void {
+      values[next] = value;
+      next = (next + 1) % SAMPLES;
+    },
+    quantile(share: number): number {
+      if (values.length === 0) return 0;
+      const sorted = [...values].sort((a, b) => a - b);
+      return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    },
+  };
+}

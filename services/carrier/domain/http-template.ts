@@ -1,0 +1,48 @@
+/** Requests to a carrier's HTTP interface from a template, and answers read by JSON pointer. */
+
+/** What a template's placeholders stand for. */
+export type TemplateValues = {
+  readonly to: string;
+  readonly from: string;
+  readonly body: string;
+  readonly message_id: string;
+  readonly receipt_url: string;
+};
+
+/**
+ * Fills `{{name}}` placeholders. In JSON each becomes a whole JSON string with its quotes, in a form
+ * a percent-encoded value, so no text of a customer can break out of its place.
+ */
+export function fillTemplate(
+  template: string,
+  contentType: string,
+  values: TemplateValues,
+): string {
+  const isJson = contentType.includes("json");
+  const bare = isJson ? template.replaceAll(/"(\{\{[a-z_]+\}\})"/g, "$1") : template;
+  return bare.replaceAll(/\{\{([a-z_]+)\}\}/g, (whole, name: string) => {
+    if (!Object.hasOwn(values, name)) return whole;
+    const value = values[name as keyof TemplateValues];
+    return isJson ? JSON.stringify(value) : encodeURIComponent(value);
+  });
+}
+
+/** Reads a value of a JSON document by pointer (RFC 6901); undefined when there is none. */
+export function readPointer(document: unknown, pointer: string): unknown {
+  if (pointer === "") return document;
+  let value = document;
+  for (const token of pointer.slice(1).split("/")) {
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
+      return undefined;
+    }
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** Reads a text or number by pointer as text; empty when there is neither. */
+export function readPointerText(document: unknown, pointer: string): string {
+  const value = readPointer(document, pointer);
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}

@@ -1,0 +1,46 @@
+/**
+ * The journal's lines. Each message has at most two: one written before its first octet goes to a
+ * carrier, one when its outcome is known to messaging. Fields are separated by tabs:
+ *
+ *     W <message id> <connector> <to> <from> <parts> <at, ms>
+ *     S <message id>
+ *
+ * A crash may cut the last line short; a line without its end is no line.
+ */
+
+/** A message whose octets may have reached a carrier. */
+export type WrittenEntry = {
+  readonly messageId: string;
+  readonly connectorId: string;
+  readonly to: string;
+  readonly from: string;
+  readonly parts: number;
+  readonly atMs: number;
+};
+
+/** The line that must be in the journal before a message's octets leave. */
+export function writtenLine(entry: WrittenEntry): string {
+  const { messageId, connectorId, to, from, parts, atMs } = entry;
+  return `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\n`;
+}
+
+/** The line that says a message's outcome has been reported. */
+export function settledLine(messageId: string): string {
+  return `S\t${messageId}\n`;
+}
+
+/** Reads a journal: the messages that were written and whose outcome was never reported. */
+export function readOpenEntries(text: string): Map<string, WrittenEntry> {
+  const open = new Map<string, WrittenEntry>();
+  const lines = text.split("\n");
+  // What follows the last line end is empty, or a line that a crash cut short.
+  for (const line of lines.slice(0, -1)) {
+    const [kind, messageId = "", connectorId = "", to = "", from = "", parts, at] =
+      line.split("\t");
+    if (kind === "S") open.delete(messageId);
+    if (kind !== "W" || at === undefined) continue;
+    const entry = { messageId, connectorId, to, from, parts: Number(parts), atMs: Number(at) };
+    open.set(messageId, entry);
+  }
+  return open;
+}

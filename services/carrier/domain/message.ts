@@ -1,0 +1,81 @@
+/** What a carrier process handles: claimed messages, their parts, and what became of them. */
+
+/** A message this carrier has claimed and must answer for. */
+export type ClaimedMessage = {
+  readonly messageId: string;
+  readonly claimId: string;
+  /** E.164. */
+  readonly to: string;
+  readonly from: string;
+  readonly body: string;
+  readonly encoding: "gsm7" | "ucs2";
+  readonly segments: number;
+  /** Submits so far over this connector that were throttled or refused for now. */
+  readonly attempt: number;
+  readonly queueUntilMs: number;
+};
+
+/** What the carrier said to one submit. */
+export type PartOutcome =
+  | { readonly kind: "accepted"; readonly carrierMessageId: string }
+  | {
+      readonly kind: "refused";
+      /** The carrier's own code, for operators. */
+      readonly code: string;
+      readonly disposition: Disposition;
+    }
+  | { readonly kind: "unknown"; readonly code: string }
+  /** Certain: the carrier has seen nothing of it. */
+  | { readonly kind: "not_sent"; readonly code: string };
+
+/**
+ * What a refusal means: `permanent` (this carrier never takes it), `throttled` (slow down, keep the
+ * place), `temporary` (the same submit may succeed later), `bind` (the link is not usable).
+ */
+export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
+
+/** What became of a claimed message; `sms.v1.OutcomeKind`. */
+export type OutcomeKind = "accepted" | "refused" | "not_sent" | "unknown" | "partly_refused";
+
+/** The report on one claimed message. */
+export type Outcome = {
+  readonly messageId: string;
+  readonly claimId: string;
+  readonly kind: OutcomeKind;
+  readonly carrierCode: string;
+  /** Our message error code for `refused`; empty lets messaging choose. */
+  readonly errorCode: string;
+  /** For `not_sent`: not to be claimed again before. */
+  readonly retryAtMs: number;
+  readonly occurredAtMs: number;
+};
+
+/** What a receipt proves; `acknowledged` only that the carrier has the message. */
+export type ReceiptVerdict = "delivered" | "undelivered" | "acknowledged";
+
+/** A receipt matched to its message. */
+export type MatchedReceipt = {
+  readonly messageId: string;
+  /** Counted from 1; 0 means the whole message. */
+  readonly segment: number;
+  readonly verdict: ReceiptVerdict;
+  readonly errorCode: string;
+  readonly carrierCode: string;
+  readonly occurredAtMs: number;
+};
+
+/** A receipt as it came from a carrier. */
+export type IncomingReceipt = {
+  readonly connectorId: string;
+  /** Canonical forms of the carrier's message id, best first; empty when the receipt has none. */
+  readonly keys: readonly string[];
+  readonly verdict: ReceiptVerdict;
+  readonly errorCode: string;
+  readonly carrierCode: string;
+  readonly occurredAtMs: number;
+  /** Parties of the message as digits and text; empty when not told. */
+  readonly to: string;
+  readonly from: string;
+  /** Set when the receipt itself names the message (a signed receipt URL does). */
+  readonly messageId: string;
+};

@@ -1,0 +1,92 @@
+/**
+ * From what the carrier said to each part of a message to what became of the message.
+ *
+ * A doubt dominates: a message with one part in doubt is in doubt. A message is accepted when every
+ * part is. Parts that were put off (throttled, not sent) leave the whole message free to wait again
+ * only while no part has been accepted; after that the carrier finishes the rest by itself.
+ */
+import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome } from "./message.ts";
+
+/** Submits refused "for now" before the carrier's system counts as unable to take the message. */
+export const TEMPORARY_MAX = 8;
+const RETRY_BASE_MS = 250;
+const RETRY_CAP_MS = 5000;
+
+/** What to do after a round of submits. */
+export type Verdict =
+  /** Submit the parts at these places again, over any bind. */
+  | { readonly kind: "again"; readonly parts: readonly number[] }
+  | { readonly kind: "done"; readonly outcome: Outcome };
+
+/** Decides what a message's parts so far amount to; `parts` holds the newest outcome of each. */
+export function judgeParts(
+  message: ClaimedMessage,
+  parts: readonly (PartOutcome | undefined)[],
+  nowMs: number,
+): Verdict {
+  const doubt = parts.find((part) => part?.kind === "unknown");
+  if (doubt !== undefined) return done(message, "unknown", doubt.code, nowMs);
+  const accepted = parts.filter((part) => part?.kind === "accepted").length;
+  if (accepted === parts.length) return done(message, "accepted", "", nowMs);
+  const refusal = parts.find((part) => isFinalRefusal(message, part));
+  if (refusal !== undefined && refusal.kind === "refused") {
+    return done(message, accepted > 0 ? "partly_refused" : "refused", refusal.code, nowMs, {
+      errorCode: refusal.disposition === "permanent" ? "carrier_rejected" : "carrier_unavailable",
+    });
+  }
+  if (accepted > 0) {
+    return { kind: "again", parts: parts.flatMap((part, at) => (isAccepted(part) ? [] : [at])) };
+  }
+  const putOff = parts.find((part) => part !== undefined && part.kind !== "accepted");
+  const code = putOff?.kind === "refused" || putOff?.kind === "not_sent" ? putOff.code : "";
+  const retryAtMs = putOff?.kind === "refused" ? nowMs + retryDelayMs(message.attempt) : nowMs;
+  return done(message, "not_sent", code, nowMs, { retryAtMs });
+}
+
+/** What a message that was claimed and never submitted is reported as. */
+export function giveBack(message: ClaimedMessage, code: string, nowMs: number): Outcome {
+  return build(message, "not_sent", code, nowMs, { retryAtMs: nowMs });
+}
+
+/** What a message ends as when its remaining parts could not be submitted in time. */
+export function giveUpParts(message: ClaimedMessage, code: string, nowMs: number): Outcome {
+  return build(message, "partly_refused", code, nowMs, {});
+}
+
+/** The wait before the same submit is tried again: 250 ms, doubling, at most 5 s. */
+export function retryDelayMs(attempt: number): number {
+  return Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** Math.min(attempt, 10));
+}
+
+function isAccepted(part: PartOutcome | undefined): boolean {
+  return part?.kind === "accepted";
+}
+
+/** Throttling never uses up a message's patience; only its queue time ends that. */
+function isFinalRefusal(message: ClaimedMessage, part: PartOutcome | undefined): boolean {
+  if (part?.kind !== "refused") return false;
+  if (part.disposition === "permanent") return true;
+  return part.disposition === "temporary" && message.attempt + 1 >= TEMPORARY_MAX;
+}
+
+function done(
+  message: ClaimedMessage,
+  kind: OutcomeKind,
+  code: string,
+  nowMs: number,
+  more: Partial<Outcome> = {},
+): Verdict {
+  return { kind: "done", outcome: build(message, kind, code, nowMs, more) };
+}
+
+function build(
+  message: ClaimedMessage,
+  kind: OutcomeKind,
+  carrierCode: string,
+  occurredAtMs: number,
+  more: Partial<Outcome>,
+): Outcome {
+  const { messageId, claimId } = message;
+  const plain = { messageId, claimId, kind, carrierCode, errorCode: "", retryAtMs: 0 };
+  return { ...plain, occurredAtMs, ...more };
+}

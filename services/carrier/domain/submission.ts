@@ -1,0 +1,49 @@
+/** One submit that a carrier took: which message and segment its id stands for. */
+export type Submission = {
+  readonly connectorId: string;
+  /** The carrier's message id in its one canonical form. */
+  readonly key: string;
+  readonly messageId: string;
+  /** The segment that its receipts speak of, counted from 1; 0 for the whole message. */
+  readonly segment: number;
+  /** Parties in comparable form (`comparableParty`). */
+  readonly to: string;
+  readonly from: string;
+  readonly atMs: number;
+};
+
+/** A submit whose octets were written and that nobody answered: it has no carrier id. */
+export type UnknownSubmission = Omit<Submission, "key">;
+
+/** The name under which a submission is kept: one per connector and carrier id. */
+export function submissionName(connectorId: string, key: string): string {
+  return `${connectorId}|${key}`;
+}
+
+/**
+ * The segment a part's receipts speak of. A message that travels in one submit, or whose carrier
+ * sends one receipt for all, is spoken of as a whole. Where the connector's charset made more parts
+ * than the message has segments, the surplus counts for the last segment.
+ */
+export function segmentOfPart(
+  part: number,
+  parts: number,
+  segments: number,
+  hasSingleReceipt: boolean,
+): number {
+  if (parts === 1 || hasSingleReceipt) return 0;
+  return Math.min(part + 1, segments);
+}
+
+/**
+ * Finds the one message that a receipt without a known id can belong to, by its parties. Nothing is
+ * found when submits of two messages fit: a wrong match would be worse than none.
+ */
+export function matchByParties(
+  candidates: readonly UnknownSubmission[],
+): UnknownSubmission | undefined {
+  const [first] = candidates;
+  if (first === undefined) return undefined;
+  if (candidates.some(({ messageId }) => messageId !== first.messageId)) return undefined;
+  return candidates.reduce((best, one) => (one.segment < best.segment ? one : best));
+}

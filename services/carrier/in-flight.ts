@@ -1,0 +1,100 @@
+import type { ClaimedMessage, Outcome, PartOutcome } from "./domain/message.ts";
+import { judgeParts } from "./domain/outcome.ts";
+import { comparableParty } from "./domain/receipt.ts";
+import { type Submission, segmentOfPart, type UnknownSubmission } from "./domain/submission.ts";
+import type { Link, Part } from "./links/link.ts";
+
+/** A claimed message on its way through a link. */
+export type InFlight = {
+  readonly message: ClaimedMessage;
+  readonly connectorId: string;
+  readonly parts: readonly Part[];
+  /** The newest outcome of each part. */
+  readonly outcomes: (PartOutcome | undefined)[];
+  readonly submissions: Submission[];
+  readonly startedAtMs: number;
+  /** Its first octet may have left. */
+  isJournaled: boolean;
+  /** Resolves when messaging knows the outcome. */
+  readonly reported: Promise<void>;
+  readonly markReported: () => void;
+};
+
+/** Begins a message's way. Throws when the link cannot carry it at all. */
+export function startInFlight(
+  message: ClaimedMessage,
+  connectorId: string,
+  link: Link,
+  nowMs: number,
+): InFlight {
+  const parts = link.prepare(message);
+  const { promise: reported, resolve: markReported } = Promise.withResolvers<void>();
+  return {
+    message,
+    connectorId,
+    parts,
+    outcomes: new Array<PartOutcome | undefined>(parts.length).fill(undefined),
+    submissions: [],
+    startedAtMs: nowMs,
+    isJournaled: false,
+    reported,
+    markReported,
+  };
+}
+
+/** Notes a part's outcome; answers the submission when the carrier took it under an id. */
+export function noteOutcome(
+  flight: InFlight,
+  part: Part,
+  outcome: PartOutcome,
+  how: {
+    readonly keyOf: Link["keyOf"];
+    readonly hasSingleReceipt: boolean;
+    readonly nowMs: number;
+  },
+): Submission | undefined {
+  flight.outcomes[part.index] = outcome;
+  if (outcome.kind !== "accepted" || outcome.carrierMessageId === "") return undefined;
+  const submission: Submission = {
+    ...place(flight, part.index, how.hasSingleReceipt, how.nowMs),
+    key: how.keyOf(outcome.carrierMessageId),
+  };
+  flight.submissions.push(submission);
+  return submission;
+}
+
+/** The parts without an id of their own: in doubt, or taken by a carrier that gave none. */
+export function unknownsOf(
+  flight: InFlight,
+  hasSingleReceipt: boolean,
+  nowMs: number,
+): UnknownSubmission[] {
+  return flight.outcomes.flatMap((outcome, index) => {
+    const isUnnamed = outcome?.kind === "accepted" && outcome.carrierMessageId === "";
+    if (outcome?.kind !== "unknown" && !isUnnamed) return [];
+    return [place(flight, index, hasSingleReceipt, nowMs)];
+  });
+}
+
+/** What the message ends as now that a late answer is known; undefined while it is still in doubt. */
+export function judgeLate(flight: InFlight, nowMs: number): Outcome | undefined {
+  const verdict = judgeParts(flight.message, flight.outcomes, nowMs);
+  if (verdict.kind === "again" || verdict.outcome.kind === "unknown") return undefined;
+  return verdict.outcome;
+}
+
+function place(
+  { message, connectorId, parts }: InFlight,
+  index: number,
+  hasSingleReceipt: boolean,
+  nowMs: number,
+): UnknownSubmission {
+  return {
+    connectorId,
+    messageId: message.messageId,
+    segment: segmentOfPart(index, parts.length, message.segments, hasSingleReceipt),
+    to: comparableParty(message.to),
+    from: comparableParty(message.from),
+    atMs: nowMs,
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * The journal of a carrier process: which messages' octets may have reached a carrier. It answers
+ * one question after a crash: what was never written, and may go to another carrier at once?
+ *
+ * Lines are handed to the kernel before the socket gets the octets, so they outlive the process,
+ * however it dies. They are not forced to the disk: when the machine itself loses power, the tail
+ * of the file may be gone, so a machine that was rebooted treats everything it had claimed as in
+ * doubt (the boot id is part of the identity below).
+ *
+ * The journal also gives the process its identity: claims belong to this file. A process that
+ * finds no journal (a lost volume) is somebody new; the claims of the old one fall silent, and
+ * messaging calls them in doubt, instead of taking a blank page for "nothing was written".
+ */
+import { createHash, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import {
+  readOpenEntries,
+  settledLine,
+  type WrittenEntry,
+  writtenLine,
+} from "./domain/journal-lines.ts";
+
+/** A running journal. */
+export type Journal = {
+  /** `<CARRIER_ID>.<random>`: the same for as long as the file lives. */
+  readonly carrierId: string;
+  /** What an earlier process wrote and never saw settled; read once at the start. */
+  readonly inherited: ReadonlyMap<string, WrittenEntry>;
+  /** Notes messages before their octets leave; synchronous, one write. Throws when it cannot. */
+  noteWritten(entries: readonly WrittenEntry[]): void;
+  /** Notes that outcomes have been reported. A lost line only costs a repeated report. */
+  noteSettled(messageIds: readonly string[]): void;
+  /** Messages written and not settled. */
+  readonly open: number;
+  close(): void;
+};
+
+/** The file is written anew when it has grown past this. */
+const COMPACT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Opens the journal of a carrier id in a folder, and holds the folder against other processes.
+ * Throws when another one has it.
+ */
+export async function openJournal(options: {
+  readonly dir: string;
+  readonly carrierId: string;
+  readonly bootId?: string;
+}): Promise<Journal> {
+  const dir = join(options.dir, options.carrierId);
+  mkdirSync(dir, { recursive: true });
+  const release = await holdFolder(dir);
+  const carrierId = readIdentity(dir, options.carrierId, options.bootId ?? readBootId());
+  const path = join(dir, `${carrierId}.journal`);
+  const inherited = readOpenEntries(readIfThere(path));
+  const open = new Map(inherited);
+  let bytes = 0;
+  let fd = compact();
+
+  function compact(): number {
+    const next = `${path}.next`;
+    const file = openSync(next, "w");
+    const text = [...open.values()].map(writtenLine).join("");
+    if (text !== "") writeSync(file, text);
+    closeSync(file);
+    renameSync(next, path);
+    bytes = text.length;
+    return openSync(path, "a");
+  }
+
+  function append(text: string): void {
+    writeSync(fd, text);
+    bytes += text.length;
+  }
+
+  return {
+    carrierId,
+    inherited,
+    noteWritten(entries) {
+      append(entries.map(writtenLine).join(""));
+      for (const entry of entries) open.set(entry.messageId, entry);
+    },
+    noteSettled(messageIds) {
+      const known = messageIds.filter((id) => open.delete(id));
+      if (known.length > 0) append(known.map(settledLine).join(""));
+      // Twice what must be kept, so that a large window does not compact at every line.
+      if (bytes > COMPACT_BYTES && bytes > open.size * 400) {
+        closeSync(fd);
+        fd = compact();
+      }
+    },
+    get open() {
+      return open.size;
+    },
+    close() {
+      closeSync(fd);
+      release();
+    },
+  };
+}
+
+/** Identity files hold `<identity> <boot id>`; another boot is another identity. */
+function readIdentity(dir: string, carrierId: string, bootId: string): string {
+  const path = join(dir, "identity");
+  const [known, boot] = readIfThere(path).trim().split(" ");
+  if (known !== undefined && known !== "" && boot === bootId) return known;
+  const identity = `${carrierId}.${randomBytes(6).toString("hex")}`;
+  const file = openSync(`${path}.next`, "w");
+  writeSync(file, `${identity} ${bootId}\n`);
+  closeSync(file);
+  renameSync(`${path}.next`, path);
+  return identity;
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** Tells one boot of the machine from the next (proc(5)); constant where there is no such file. */
+function readBootId(): string {
+  return readIfThere("/proc/sys/kernel/random/boot_id").trim() || "unknown";
+}
+
+/**
+ * Holds a folder for as long as this process lives: a Unix socket in Linux's abstract namespace
+ * (unix(7)) vanishes with its process, so there is no stale lock to clean up.
+ */
+async function holdFolder(dir: string): Promise<() => void> {
+  if (process.platform !== "linux") return () => undefined;
+  const name = createHash("sha256").update(realpathSync(dir)).digest("hex").slice(0, 40);
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const text = "another carrier process runs with this CARRIER_ID and CARRIER_JOURNAL_DIR";
+      reject(error.code === "EADDRINUSE" ? new Error(text, { cause: error }) : error);
+    });
+    server.listen({ path: `\0sms-carrier-${name}` }, resolve);
+  });
+  server.unref();
+  return () => void server.close();
+}

@@ -1,0 +1,120 @@
+/**
+ * Who may have which bind. A lease is a document with an owner and an end, by MongoDB's clock; its
+ * owner renews it well before the end. An owner that cannot renew counts from before it asked, so
+ * it stops (`onLost`) before anybody else may start: one bind never has two owners.
+ *
+ * Binds are shared out evenly: with R processes alive, each takes at most the R-th part of a
+ * connector's binds, rounded up, and gives back what it has beyond that.
+ */
+import type { Collection, Db, Document } from "mongodb";
+import { isDuplicateKey } from "../shared/io/mongo.ts";
+
+type LeaseDocument = { _id: string; owner: string; expires_at: Date };
+
+/** The leases of one process. */
+export type Leases = {
+  /** Processes alive, this one included. */
+  readonly replicas: number;
+  /** Renews what is held and takes what is free of these binds; answers the held ones. */
+  sync(wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number[]>>;
+  /** False from shortly before the leases could have ended unrenewed. */
+  readonly isValid: boolean;
+  releaseAll(): Promise<void>;
+};
+
+/** Makes the leases of a process; `ttlMs` is how long a silent owner keeps its binds. */
+export function createLeases(db: Db, owner: string, ttlMs = 8000): Leases {
+  const collection: Collection<LeaseDocument> = db.collection("leases");
+  const held = new Set<string>();
+  let replicas = 1;
+  let validUntilMs = 0;
+
+  const renewal: Document[] = [{ $set: { owner, expires_at: { $add: ["$$NOW", ttlMs] } } }];
+  const isFreeOrMine = {
+    $expr: { $or: [{ $eq: ["$owner", owner] }, { $lt: ["$expires_at", "$$NOW"] }] },
+  };
+
+  async function take(name: string): Promise<boolean> {
+    const result = await collection.updateOne({ _id: name, ...isFreeOrMine }, renewal);
+    if (result.matchedCount === 1) return true;
+    try {
+      await collection.insertOne({ _id: name, owner, expires_at: new Date(Date.now() + ttlMs) });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  async function renewHeld(): Promise<void> {
+    if (held.size === 0) return;
+    const names = [...held];
+    const { matchedCount } = await collection.updateMany({ _id: { $in: names }, owner }, renewal);
+    if (matchedCount === names.length) return;
+    const mine = await collection.find({ _id: { $in: names }, owner }).toArray();
+    held.clear();
+    for (const { _id } of mine) held.add(_id);
+  }
+
+  async function release(names: readonly string[]): Promise<void> {
+    for (const name of names) held.delete(name);
+    if (names.length > 0) await collection.deleteMany({ _id: { $in: [...names] }, owner });
+  }
+
+  async function syncConnector(connectorId: string, binds: number): Promise<number[]> {
+    const share = Math.ceil(binds / Math.max(1, replicas));
+    const mine: number[] = [];
+    const surplus: string[] = [];
+    for (let index = 0; index < binds; index += 1) {
+      const name = bindName(connectorId, index);
+      if (!held.has(name)) continue;
+      if (mine.length < share) mine.push(index);
+      else surplus.push(name);
+    }
+    await release(surplus);
+    for (let index = 0; index < binds && mine.length < share; index += 1) {
+      const name = bindName(connectorId, index);
+      if (held.has(name) || surplus.includes(name) || !(await take(name))) continue;
+      held.add(name);
+      mine.push(index);
+    }
+    return mine;
+  }
+
+  return {
+    get replicas() {
+      return replicas;
+    },
+    get isValid() {
+      return performance.now() < validUntilMs;
+    },
+    async sync(wanted) {
+      const askedMs = performance.now();
+      await take(`replica/${owner}`);
+      await renewHeld();
+      validUntilMs = askedMs + ttlMs * 0.75;
+      replicas = await collection.countDocuments({
+        _id: { $gte: "replica/", $lt: "replica0" },
+        $expr: { $gte: ["$expires_at", "$$NOW"] },
+      });
+      const owned = new Map<string, number[]>();
+      for (const [connectorId, binds] of wanted) {
+        owned.set(connectorId, await syncConnector(connectorId, binds));
+      }
+      const names = new Set(
+        [...owned].flatMap(([id, indexes]) => indexes.map((index) => bindName(id, index))),
+      );
+      await release([...held].filter((name) => !names.has(name)));
+      return owned;
+    },
+    async releaseAll() {
+      held.clear();
+      validUntilMs = 0;
+      await collection.deleteMany({ owner });
+    },
+  };
+}
+
+function bindName(connectorId: string, index: number): string {
+  return `bind/${connectorId}/${index}`;
+}

@@ -1,0 +1,95 @@
+import type { HttpSettings } from "../../../proto/gen/sms/v1/routing_pb.js";
+import { readHttpAnswer, readHttpFailure } from "../domain/http-answer.ts";
+import { fillTemplate } from "../domain/http-template.ts";
+import type { PartOutcome } from "../domain/message.ts";
+import { makeReceiptUrl } from "../domain/receipt-url.ts";
+import type { Link, LinkEvents } from "./link.ts";
+
+/** Octets of an answer that are read; a carrier's answer has some hundred. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+
+/** Makes the link of a connector that speaks HTTP: one request a message, `concurrency` at once. */
+export function createHttpLink(options: {
+  readonly connectorId: string;
+  readonly settings: HttpSettings;
+  readonly events: LinkEvents;
+  /** Where carriers reach the receipt listener, without a slash at the end. */
+  readonly receiptBase: string;
+}): Link {
+  const { connectorId, settings, events, receiptBase } = options;
+  let inFlight = 0;
+  let isOpen = false;
+  let lastError = "";
+
+  async function post(body: string): Promise<PartOutcome> {
+    try {
+      const response = await fetch(settings.url, {
+        method: settings.method || "POST",
+        headers: { ...settings.headers, "content-type": settings.contentType },
+        body,
+        // A redirect would send the message and our credentials to somebody else.
+        redirect: "manual",
+        signal: AbortSignal.timeout(settings.timeoutMs),
+      });
+      return readHttpAnswer(response.status, await readBody(response), settings.idPointer);
+    } catch (error) {
+      return readHttpFailure(error);
+    }
+  }
+
+  return {
+    get status() {
+      return isOpen ? "bound" : "down";
+    },
+    get lastError() {
+      return lastError;
+    },
+    get inFlight() {
+      return inFlight;
+    },
+    window: settings.concurrency,
+    start() {
+      isOpen = true;
+      events.onChange();
+    },
+    prepare({ messageId, to, from, body }) {
+      const receiptUrl = makeReceiptUrl(
+        receiptBase,
+        { connectorId, messageId },
+        settings.receiptSecret,
+      );
+      const values = { to, from, body, message_id: messageId, receipt_url: receiptUrl };
+      const payload = fillTemplate(settings.bodyTemplate, settings.contentType, values);
+      return [{ messageId, index: 0, payload }];
+    },
+    async submit(part) {
+      if (!isOpen) return { kind: "not_sent", code: "closed" };
+      events.beforeWrite([part.messageId]);
+      inFlight += 1;
+      const outcome = await post(part.payload as string);
+      inFlight -= 1;
+      lastError = outcome.kind === "accepted" ? "" : outcome.code;
+      return outcome;
+    },
+    keyOf: (carrierMessageId) => carrierMessageId,
+    async close(drainMs) {
+      isOpen = false;
+      const deadlineMs = performance.now() + drainMs;
+      while (inFlight > 0 && performance.now() < deadlineMs) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+  };
+}
+
+async function readBody(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) break;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

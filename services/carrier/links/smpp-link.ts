@@ -1,0 +1,237 @@
+import type { SmppSettings } from "../../../proto/gen/sms/v1/routing_pb.js";
+import type { Clock } from "../../shared/core/clock.ts";
+import { splitText } from "../../shared/core/segments.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import type { ClaimedMessage, IncomingReceipt, PartOutcome } from "../domain/message.ts";
+import { comparableParty, readReceipt } from "../domain/receipt.ts";
+import { recipientAddress, senderAddress } from "../smpp/addresses.ts";
+import { createSmppClient } from "../smpp/client.ts";
+import type { IncomingMessage, LinkInfo, LinkState } from "../smpp/client-options.ts";
+import {
+  canonicalMessageId,
+  type MessageIdForm,
+  messageIdCandidates,
+} from "../smpp/message-ids.ts";
+import { type Concatenator, splitMessage } from "../smpp/message-parts.ts";
+import type { PduBody } from "../smpp/pdu.ts";
+import { parseReceipt } from "../smpp/receipts.ts";
+import { STATUS } from "../smpp/statuses.ts";
+import type { SubmitOutcome } from "../smpp/submit-outcome.ts";
+import type { Tlvs } from "../smpp/tlvs.ts";
+import type { Link, LinkEvents, LinkStatus } from "./link.ts";
+
+/** A submit_sm waiting to be sent. */
+type SmppPayload = {
+  readonly fields: Partial<PduBody<"submit_sm">>;
+  readonly tlvs: Tlvs | undefined;
+};
+
+/**
+ * Names the message to carriers that recognise a repeat, in a parameter of the vendors' range
+ * (SMPP 3.4 section 5.3.2). Others ignore what they do not know (section 3.3.1); one that refuses it
+ * is not told again.
+ */
+const MESSAGE_NAME_TAG = 0x1500;
+
+/** Refusals that may be about an optional parameter. */
+const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
+  STATUS.ESME_RINVOPTPARSTREAM,
+  STATUS.ESME_ROPTPARNOTALLWD,
+  STATUS.ESME_RINVPARLEN,
+  STATUS.ESME_RINVOPTPARAMVAL,
+]);
+
+/** How each setting of a receipt's id form reads the ids of answers and of receipts. */
+const ID_FORMS: Readonly<Record<string, { answer: MessageIdForm; receipt: MessageIdForm }>> = {
+  as_is: { answer: "auto", receipt: "auto" },
+  hex_to_decimal: { answer: "hex", receipt: "decimal" },
+  decimal_to_hex: { answer: "decimal", receipt: "hex" },
+};
+
+/** Makes one SMPP bind of a connector. */
+export function createSmppLink(options: {
+  readonly connectorId: string;
+  readonly settings: SmppSettings;
+  readonly events: LinkEvents;
+  readonly log: Logger;
+  readonly clock: Clock;
+}): Link {
+  const { connectorId, settings, events, log, clock } = options;
+  const forms = ID_FORMS[settings.receiptIdForm] ?? { answer: "auto", receipt: "auto" };
+  let status: LinkStatus = "down";
+  let lastError = "";
+  let isNaming = true;
+
+  const client = createSmppClient({
+    host: settings.host,
+    port: settings.port,
+    ...(settings.tls ? { tls: tlsOptions(settings) } : {}),
+    systemId: settings.systemId,
+    password: settings.password,
+    systemType: settings.systemType,
+    mode: settings.bindMode as "transceiver" | "transmitter" | "receiver",
+    windowMax: settings.window,
+    queueMax: settings.window + 256,
+    responseTimeoutMs: settings.responseTimeoutMs,
+    enquireLinkIntervalMs: settings.enquireLinkIntervalMs,
+    beforeWrite: (tokens) => events.beforeWrite(tokens.map((token) => readToken(token).messageId)),
+    onDeliver: (message) => deliver(message),
+    onLateAnswer(token, outcome) {
+      const { messageId, index } = readToken(token);
+      events.onLateAnswer(messageId, index, toPartOutcome(outcome));
+    },
+    onState(state, info) {
+      status = statusOf(state);
+      if (state === "waiting") lastError = describe(info);
+      log.info({ connector: connectorId, link: state, reason: info.reason }, "the link changed");
+      events.onChange();
+    },
+  });
+
+  async function deliver(message: IncomingMessage): Promise<void> {
+    const receipt = parseReceipt(message, { isTextEnough: true });
+    if (receipt === undefined) return events.onMobileOriginated();
+    const { verdict, errorCode } = readReceipt(
+      receipt.state,
+      receipt.errorCode,
+      settings.errorCodes,
+    );
+    const incoming: IncomingReceipt = {
+      connectorId,
+      keys:
+        receipt.messageId === undefined
+          ? []
+          : messageIdCandidates(receipt.messageId, forms.receipt),
+      verdict,
+      errorCode,
+      carrierCode: carrierCode(receipt.rawState, receipt.errorCode),
+      occurredAtMs: receipt.doneAt?.getTime() ?? clock.now(),
+      to: comparableParty(receipt.recipient),
+      from: comparableParty(receipt.sender),
+      messageId: "",
+    };
+    await events.onReceipt(incoming);
+  }
+
+  return {
+    get status() {
+      return status;
+    },
+    get lastError() {
+      return status === "bound" ? "" : lastError;
+    },
+    get inFlight() {
+      return client.inFlight + client.queued;
+    },
+    window: settings.window,
+    start: () => client.start(),
+    prepare: (message) => prepare(message, settings, isNaming),
+    async submit(part) {
+      const { fields, tlvs } = part.payload as SmppPayload;
+      const token = `${part.messageId}/${part.index}`;
+      const outcome = await client.submit(fields, tlvs, token);
+      if (outcome.kind === "refused" && isNaming && PARAMETER_STATUSES.has(outcome.status)) {
+        isNaming = false;
+        return { kind: "refused", code: outcome.statusName, disposition: "temporary" };
+      }
+      return toPartOutcome(outcome);
+    },
+    keyOf: (carrierMessageId) => canonicalMessageId(carrierMessageId, forms.answer),
+    close: (drainMs) => client.close({ drainMs }),
+  };
+}
+
+function prepare(message: ClaimedMessage, settings: SmppSettings, isNaming: boolean) {
+  const { messageId, to, from, encoding } = message;
+  const reference = referenceOf(messageId);
+  const parts = splitMessage({
+    segments: splitText(message.body).segments,
+    encoding: settings.defaultCharset === "ucs2" ? "ucs2" : encoding,
+    reference,
+    concatenator: (settings.longMessage || "udh8") as Concatenator,
+    charset: charsetOf(settings.defaultCharset),
+    // The setting says what data_coding 0 means to this carrier.
+    dataCoding: 0,
+  });
+  const source = senderAddress(from, override(settings.sourceTon, settings.sourceNpi));
+  const target = recipientAddress(to, override(settings.destinationTon, settings.destinationNpi));
+  const name = isNaming ? [{ tag: MESSAGE_NAME_TAG, value: Buffer.from(messageId) }] : undefined;
+  return parts.map((part, index) => {
+    const fields: Partial<PduBody<"submit_sm">> = {
+      sourceAddrTon: source.ton,
+      sourceAddrNpi: source.npi,
+      sourceAddr: source.address,
+      destAddrTon: target.ton,
+      destAddrNpi: target.npi,
+      destinationAddr: target.address,
+      esmClass: part.esmClass,
+      registeredDelivery: 1,
+      dataCoding: part.dataCoding,
+      shortMessage: part.shortMessage,
+    };
+    const tlvs = name === undefined ? part.tlvs : { ...part.tlvs, other: name };
+    return { messageId, index, payload: { fields, tlvs } satisfies SmppPayload };
+  });
+}
+
+/** Ties the segments of one message together; messages to one number within minutes must differ. */
+function referenceOf(messageId: string): number {
+  let hash = 0;
+  for (let at = 0; at < messageId.length; at++) {
+    hash = (Math.imul(hash, 31) + messageId.charCodeAt(at)) | 0;
+  }
+  return (hash ^ (hash >>> 16)) & 0xffff;
+}
+
+function charsetOf(name: string): "gsm7" | "latin1" | "ascii" {
+  return name === "latin1" || name === "ascii" ? name : "gsm7";
+}
+
+function override(ton: number | undefined, npi: number | undefined) {
+  return {
+    ...(ton === undefined || ton < 0 ? {} : { ton }),
+    ...(npi === undefined || npi < 0 ? {} : { npi }),
+  };
+}
+
+function tlsOptions(settings: SmppSettings) {
+  return {
+    servername: settings.tlsServerName || settings.host,
+    ...(settings.tlsCa === "" ? {} : { ca: settings.tlsCa }),
+  };
+}
+
+function readToken(token: string): { messageId: string; index: number } {
+  const slash = token.lastIndexOf("/");
+  return { messageId: token.slice(0, slash), index: Number(token.slice(slash + 1)) };
+}
+
+function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
+  switch (outcome.kind) {
+    case "accepted":
+      return { kind: "accepted", carrierMessageId: outcome.messageId };
+    case "refused":
+      return { kind: "refused", code: outcome.statusName, disposition: outcome.disposition };
+    case "unknown":
+      return { kind: "unknown", code: outcome.reason };
+    case "not_sent":
+      // What cannot be encoded cannot be sent over this carrier, today or tomorrow.
+      return outcome.reason === "unencodable"
+        ? { kind: "refused", code: "unencodable", disposition: "permanent" }
+        : { kind: "not_sent", code: outcome.reason };
+  }
+}
+
+function statusOf(state: LinkState): LinkStatus {
+  if (state === "bound") return "bound";
+  return state === "connecting" || state === "binding" ? "connecting" : "down";
+}
+
+function describe(info: LinkInfo): string {
+  const status = info.status === undefined ? "" : ` status 0x${info.status.toString(16)}`;
+  return `${info.reason ?? "down"}${status}${info.error === undefined ? "" : `: ${info.error.message}`}`;
+}
+
+function carrierCode(rawState: string, errorCode: string | undefined): string {
+  return errorCode === undefined ? rawState : `${rawState}/${errorCode}`;
+}

@@ -1,0 +1,107 @@
+/** The carrier's side of messaging's RPCs: proto ↔ domain and nothing else. */
+import type { Client } from "@connectrpc/connect";
+import {
+  Encoding,
+  type MessagingService,
+  OutcomeKind,
+  ReceiptState,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
+import type {
+  ClaimedMessage,
+  MatchedReceipt,
+  Outcome,
+  OutcomeKind as OutcomeName,
+  ReceiptVerdict,
+} from "./domain/message.ts";
+
+/** What a carrier asks of messaging. Each call throws when it cannot be answered. */
+export type MessagingPort = {
+  claim(connectorId: string, max: number): Promise<{ messages: ClaimedMessage[]; more: boolean }>;
+  /** Answers the ids whose claim was no longer ours. */
+  reportOutcomes(outcomes: readonly Outcome[]): Promise<readonly string[]>;
+  /** Answers the ids that messaging does not know. */
+  recordReceipts(receipts: readonly MatchedReceipt[]): Promise<readonly string[]>;
+  /** Says that this carrier lives and what it holds; older claims whose answer got lost go back. */
+  renewClaims(): Promise<void>;
+  recoverClaims(written: readonly string[]): Promise<{ givenBack: number; inDoubt: number }>;
+};
+
+const OUTCOMES: Readonly<Record<OutcomeName, OutcomeKind>> = {
+  accepted: OutcomeKind.ACCEPTED,
+  refused: OutcomeKind.REFUSED,
+  not_sent: OutcomeKind.NOT_SENT,
+  unknown: OutcomeKind.UNKNOWN,
+  partly_refused: OutcomeKind.PARTLY_REFUSED,
+};
+const STATES: Readonly<Record<ReceiptVerdict, ReceiptState>> = {
+  delivered: ReceiptState.DELIVERED,
+  undelivered: ReceiptState.UNDELIVERED,
+  acknowledged: ReceiptState.ACKNOWLEDGED,
+};
+
+/** Makes the port on a client, for one claiming identity. */
+export function createMessagingPort(
+  client: Client<typeof MessagingService>,
+  carrierId: string,
+): MessagingPort {
+  /** Claims that messaging has not heard the outcome of: message to claim. */
+  const held = new Map<string, string>();
+
+  return {
+    async claim(connectorId, max) {
+      const { messages, more } = await client.claimMessages({ connectorId, carrierId, max });
+      for (const { messageId, claimId } of messages) held.set(messageId, claimId);
+      return {
+        more,
+        messages: messages.map((message) => ({
+          messageId: message.messageId,
+          claimId: message.claimId,
+          to: message.to,
+          from: message.from,
+          body: message.body,
+          encoding: message.encoding === Encoding.UCS2 ? ("ucs2" as const) : ("gsm7" as const),
+          segments: message.segments,
+          attempt: message.attempt,
+          queueUntilMs: Number(message.queueUntilMs),
+        })),
+      };
+    },
+    async reportOutcomes(outcomes) {
+      const { staleMessageIds } = await client.reportOutcomes({
+        outcomes: outcomes.map((outcome) => ({
+          messageId: outcome.messageId,
+          claimId: outcome.claimId,
+          kind: OUTCOMES[outcome.kind],
+          carrierCode: outcome.carrierCode,
+          errorCode: outcome.errorCode,
+          retryAtMs: BigInt(Math.round(outcome.retryAtMs)),
+          occurredAtMs: BigInt(Math.round(outcome.occurredAtMs)),
+        })),
+      });
+      for (const { messageId, claimId } of outcomes) {
+        // It may have been claimed anew before this answer came.
+        if (held.get(messageId) === claimId) held.delete(messageId);
+      }
+      return staleMessageIds;
+    },
+    async recordReceipts(receipts) {
+      const { unknownMessageIds } = await client.recordReceipts({
+        receipts: receipts.map((receipt) => ({
+          messageId: receipt.messageId,
+          segment: receipt.segment,
+          state: STATES[receipt.verdict],
+          errorCode: receipt.errorCode,
+          carrierCode: receipt.carrierCode,
+          occurredAtMs: BigInt(Math.round(receipt.occurredAtMs)),
+        })),
+      });
+      return unknownMessageIds;
+    },
+    async renewClaims() {
+      await client.renewClaims({ carrierId, heldMessageIds: [...held.keys()], listsHeld: true });
+    },
+    async recoverClaims(written) {
+      return await client.recoverClaims({ carrierId, writtenMessageIds: [...written] });
+    },
+  };
+}

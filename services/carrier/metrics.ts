@@ -1,0 +1,80 @@
+import { Counter, Gauge, type Registry } from "../shared/io/metrics.ts";
+import type { ConnectorRunner } from "./connector-runner.ts";
+
+/** Counts what no bind counts by itself. */
+export type CarrierMetrics = {
+  readonly receipts: Counter<"connector" | "verdict">;
+  readonly parked: Counter<"connector">;
+  readonly mobileOriginated: Counter<"connector">;
+};
+
+/** Registers the carrier's metrics; gauges are read from the runners when scraped. */
+export function createCarrierMetrics(
+  registry: Registry,
+  runners: () => ReadonlyMap<string, ConnectorRunner>,
+  pendingOutcomes: () => number,
+): CarrierMetrics {
+  const registers = [registry];
+  const labelNames = ["connector", "bind"] as const;
+  const gauges = {
+    windowUsed: gauge("carrier_window_used", "Submits unanswered now."),
+    window: gauge("carrier_window", "Submits that may be unanswered."),
+    rate: gauge("carrier_submits_per_second", "Submits per second over the last seconds."),
+    up: gauge("carrier_link_up", "1 while the link is bound."),
+    p99: gauge("carrier_answer_seconds_p99", "99th percentile of the answer latency."),
+    receipt: gauge("carrier_receipt_seconds_p50", "Median time from submit to receipt."),
+    submitted: gauge("carrier_submitted_total", "Submits since the bind began."),
+    throttled: gauge("carrier_throttled_total", "Throttled submits since the bind began."),
+    unknown: gauge("carrier_unknown_total", "Submits without an answer since the bind began."),
+  };
+
+  function gauge(name: string, help: string): Gauge<"connector" | "bind"> {
+    return new Gauge({ name, help, labelNames, registers });
+  }
+
+  new Gauge({
+    name: "carrier_outcomes_pending",
+    help: "Outcomes that messaging does not know yet.",
+    registers,
+    collect() {
+      this.set(pendingOutcomes());
+      for (const one of Object.values(gauges)) one.reset();
+      for (const [connector, runner] of runners()) {
+        for (const report of runner.reports()) {
+          const labels = { connector, bind: String(report.bind) };
+          gauges.windowUsed.set(labels, report.windowUsed);
+          gauges.window.set(labels, report.window);
+          gauges.rate.set(labels, report.submitsPerSecond);
+          gauges.up.set(labels, report.link === "bound" || report.link === "paused" ? 1 : 0);
+          gauges.p99.set(labels, report.answerMsP99 / 1000);
+          gauges.receipt.set(labels, report.receiptSecondsP50);
+          gauges.submitted.set(labels, report.submitted);
+          gauges.throttled.set(labels, report.throttled);
+          gauges.unknown.set(labels, report.unknown);
+        }
+      }
+    },
+  });
+
+  const connector = ["connector"] as const;
+  return {
+    receipts: new Counter({
+      name: "carrier_receipts_total",
+      help: "Receipts matched to their message and recorded.",
+      labelNames: ["connector", "verdict"],
+      registers,
+    }),
+    parked: new Counter({
+      name: "carrier_receipts_parked_total",
+      help: "Receipts that found no message at first, or messaging away.",
+      labelNames: connector,
+      registers,
+    }),
+    mobileOriginated: new Counter({
+      name: "carrier_mobile_originated_total",
+      help: "Messages from handsets, acknowledged and not kept.",
+      labelNames: connector,
+      registers,
+    }),
+  };
+}

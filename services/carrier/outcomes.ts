@@ -1,0 +1,148 @@
+/**
+ * The way of outcomes to messaging. Each batch goes in this order, and a failure starts again
+ * where it stood, for ever, because an outcome that is dropped is a message lost or sent twice:
+ *
+ * 1. the submissions behind it are stored, so that their receipts find their message;
+ * 2. messaging is told;
+ * 3. the journal notes that these messages are settled.
+ *
+ * While batches fail, `isStuck` tells the claim loops to stop, so what is held here stays bounded
+ * by what was claimed.
+ */
+import type { Clock } from "../shared/core/clock.ts";
+import { AppError } from "../shared/core/errors.ts";
+import { backoffMs, pause } from "../shared/io/backoff.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+import type { Outcome } from "./domain/message.ts";
+import type { Submission, UnknownSubmission } from "./domain/submission.ts";
+import type { Journal } from "./journal.ts";
+import type { MessagingPort } from "./messaging.ts";
+import type { CarrierStore } from "./store.ts";
+
+/** An outcome with what must be durable before it is reported. */
+export type Settlement = {
+  readonly outcome: Outcome;
+  readonly submissions: readonly Submission[];
+  readonly unknowns: readonly UnknownSubmission[];
+  /** Called once messaging knows. */
+  readonly onReported?: () => void;
+};
+
+/** The reporter of outcomes. */
+export type OutcomeReporter = {
+  report(settlement: Settlement): void;
+  /** Outcomes not yet reported. */
+  readonly pending: number;
+  /** True while batches fail, or more wait than should: claim nothing. */
+  readonly isStuck: boolean;
+  /** Waits until everything is reported, at most so long; answers whether it is. */
+  drain(limitMs: number): Promise<boolean>;
+};
+
+const BATCH_MAX = 500;
+const LANES = 3;
+const PENDING_MAX = 10_000;
+
+/** Makes the reporter. */
+export function createOutcomeReporter(options: {
+  readonly store: Pick<CarrierStore, "saveSubmissions" | "saveUnknowns">;
+  readonly messaging: Pick<MessagingPort, "reportOutcomes">;
+  readonly journal: Pick<Journal, "noteSettled">;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Told which submissions are stored, to look for receipts that came before them. */
+  readonly onStored: (submissions: readonly Submission[]) => void;
+}): OutcomeReporter {
+  const { store, messaging, journal, log } = options;
+  let queue: Settlement[] = [];
+  let taken = 0;
+  let lanes = 0;
+  let failures = 0;
+
+  function schedule(): void {
+    if (lanes >= LANES || queue.length === 0) return;
+    lanes += 1;
+    setImmediate(() => void runLane());
+  }
+
+  async function runLane(): Promise<void> {
+    while (queue.length > 0) {
+      const batch = queue.length <= BATCH_MAX ? queue : queue.slice(0, BATCH_MAX);
+      queue = queue.length <= BATCH_MAX ? [] : queue.slice(BATCH_MAX);
+      taken += batch.length;
+      await settle(batch);
+      taken -= batch.length;
+    }
+    lanes -= 1;
+  }
+
+  async function settle(batch: readonly Settlement[]): Promise<void> {
+    const submissions = batch.flatMap((settlement) => settlement.submissions);
+    const unknowns = batch.flatMap((settlement) => settlement.unknowns);
+    await insist("submissions", () => store.saveSubmissions(submissions));
+    if (unknowns.length > 0) await insist("unknowns", () => store.saveUnknowns(unknowns));
+    if (submissions.length > 0) options.onStored(submissions);
+    await tell(batch);
+    journal.noteSettled(batch.map(({ outcome }) => outcome.messageId));
+    for (const { onReported } of batch) onReported?.();
+  }
+
+  /** A batch that messaging calls wrong is told one by one, so that one bad item stops no other. */
+  async function tell(batch: readonly Settlement[]): Promise<void> {
+    const outcomes = batch.map(({ outcome }) => outcome);
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const stale = await messaging.reportOutcomes(outcomes);
+        if (stale.length > 0)
+          log.warn({ count: stale.length }, "outcomes of claims lost meanwhile");
+        failures = 0;
+        return;
+      } catch (error) {
+        failures += 1;
+        log.warn({ error, outcomes: outcomes.length, attempt }, "outcomes are reported again");
+        if (outcomes.length > 1 && !isOutage(error)) {
+          for (const settlement of batch) await tell([settlement]);
+          return;
+        }
+        await pause(backoffMs(attempt, 50, 5000));
+      }
+    }
+  }
+
+  async function insist(what: string, work: () => Promise<void>): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await work();
+        return;
+      } catch (error) {
+        failures += 1;
+        log.warn({ error, what, attempt }, "storing is tried again");
+        await pause(backoffMs(attempt, 50, 5000));
+      }
+    }
+  }
+
+  return {
+    report(settlement) {
+      queue.push(settlement);
+      schedule();
+    },
+    get pending() {
+      return queue.length + taken;
+    },
+    get isStuck() {
+      return failures > 0 || queue.length + taken >= PENDING_MAX;
+    },
+    async drain(limitMs) {
+      const deadlineMs = performance.now() + limitMs;
+      while (queue.length + taken > 0 && performance.now() < deadlineMs) await pause(5);
+      return queue.length + taken === 0;
+    },
+  };
+}
+
+function isOutage(error: unknown): boolean {
+  const { code } = error instanceof AppError ? error : toAppError(error);
+  return code === "service_unavailable" || code === "request_timeout" || code === "rate_limited";
+}

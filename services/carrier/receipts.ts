@@ -1,0 +1,215 @@
+/**
+ * The way of receipts. A receipt is acknowledged to the carrier when `take` has answered:
+ *
+ * - its message is found by the carrier's id, in memory or in the store → recorded in messaging;
+ * - it is not found, or messaging is away → parked durably, and looked at again.
+ *
+ * Parked receipts are matched when their submission is stored, by the carrier's id; and after
+ * `partiesAfterMs`, when every submit that was under way has been answered or is in doubt, by
+ * recipient and sender, if exactly one message in doubt fits. Those that fit nothing for
+ * `giveUpAfterMs` go to the unmatched ones, which operators see for three days.
+ */
+import { type Batcher, createBatcher } from "../shared/core/batcher.ts";
+import type { Clock } from "../shared/core/clock.ts";
+import { pause } from "../shared/io/backoff.ts";
+import type { Logger } from "../shared/io/log.ts";
+import type { IncomingReceipt, MatchedReceipt } from "./domain/message.ts";
+import { matchByParties, type Submission, submissionName } from "./domain/submission.ts";
+import type { MessagingPort } from "./messaging.ts";
+import type { RecentSubmissions } from "./recent-submissions.ts";
+import type { CarrierStore, ParkedReceipt } from "./store.ts";
+
+/** The keeper of receipts. */
+export type ReceiptDesk = {
+  /** Answers when the receipt is durable: recorded, or parked. Throws when it is neither. */
+  take(receipt: IncomingReceipt): Promise<void>;
+  /** Looks for parked receipts of submissions that have just been stored. */
+  onStored(submissions: readonly Submission[]): void;
+  /** Looks at parked receipts whose time has come; answers whether more are due. */
+  sweep(): Promise<boolean>;
+  close(): Promise<void>;
+};
+
+/** What the desk needs, and its patience in milliseconds. */
+export type ReceiptDeskOptions = {
+  readonly store: CarrierStore;
+  readonly messaging: Pick<MessagingPort, "recordReceipts">;
+  readonly recent: RecentSubmissions;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onRecorded: (receipt: MatchedReceipt, submission: Submission) => void;
+  readonly onParked: (receipt: IncomingReceipt) => void;
+  /** After a receipt has waited so long, its parties may identify it. */
+  readonly partiesAfterMs: (connectorId: string) => number;
+  readonly giveUpAfterMs: number;
+};
+
+const BATCH_MAX = 500;
+const SWEEP_MAX = 500;
+/** A receipt waits at most so long for its own submit's outcome; then it goes ahead. */
+const OUTCOME_WAIT_MS = 5000;
+/** How old a submit in doubt may be for a receipt to be its own. */
+const UNKNOWN_AGE_MS = 24 * 3_600_000;
+
+/** Makes the desk. */
+export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
+  const { store, recent, clock, log } = options;
+  /** Names of receipts this process has parked, to spare a read at each stored batch. */
+  const parkedNames = new Set<string>();
+
+  const batcher: Batcher<IncomingReceipt, void> = createBatcher<IncomingReceipt, void>({
+    name: "receipts",
+    batchMax: BATCH_MAX,
+    queueMax: 20_000,
+    lanes: 3,
+    isTransient: () => true,
+    async flush(receipts) {
+      const { found, lost } = await match(receipts);
+      const isRecorded = await tryRecord(found.map(({ matched }) => matched));
+      if (isRecorded) for (const one of found) options.onRecorded(one.matched, one.submission);
+      const toPark = isRecorded ? lost : receipts;
+      await park(toPark);
+      return receipts.map(() => undefined);
+    },
+  });
+
+  async function park(receipts: readonly IncomingReceipt[]): Promise<void> {
+    if (receipts.length === 0) return;
+    await store.park(receipts, clock.now());
+    for (const receipt of receipts) {
+      for (const name of namesOf(receipt)) parkedNames.add(name);
+      options.onParked(receipt);
+    }
+    // A submission may have been stored between the look and the parking.
+    if (parkedNames.size > 100_000) parkedNames.clear();
+  }
+
+  async function match(receipts: readonly IncomingReceipt[]) {
+    const found: { matched: MatchedReceipt; submission: Submission }[] = [];
+    const lost: IncomingReceipt[] = [];
+    const unseen = receipts.filter((receipt) => findKnown(receipt) === undefined);
+    const stored = await store.findSubmissions(unseen.flatMap(namesOf));
+    for (const receipt of receipts) {
+      const submission = findKnown(receipt) ?? findStored(receipt, stored);
+      if (submission === undefined) lost.push(receipt);
+      else found.push({ matched: toMatched(receipt, submission), submission });
+    }
+    return { found, lost };
+  }
+
+  /** The submission when no read is needed: it is recent, or the receipt names its message. */
+  function findKnown(receipt: IncomingReceipt): Submission | undefined {
+    const { connectorId, messageId, to, from, occurredAtMs: atMs } = receipt;
+    if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs };
+    const [name] = namesOf(receipt);
+    return name === undefined ? undefined : recent.find(name)?.submission;
+  }
+
+  async function tryRecord(receipts: readonly MatchedReceipt[]): Promise<boolean> {
+    if (receipts.length === 0) return true;
+    try {
+      const unknown = await options.messaging.recordReceipts(receipts);
+      if (unknown.length > 0) log.warn({ count: unknown.length }, "receipts for unknown messages");
+      return true;
+    } catch (error) {
+      log.warn({ error, receipts: receipts.length }, "receipts are parked: messaging is away");
+      return false;
+    }
+  }
+
+  async function settleParked(parked: readonly ParkedReceipt[]): Promise<void> {
+    const { found, lost } = await match(parked.map(({ receipt }) => receipt));
+    const stillLost = new Set(lost);
+    const nowMs = clock.now();
+    for (const one of parked) {
+      if (!stillLost.has(one.receipt)) continue;
+      if (nowMs - one.parkedAtMs < options.partiesAfterMs(one.receipt.connectorId)) continue;
+      const submission = await identify(one.receipt);
+      if (submission === undefined) continue;
+      stillLost.delete(one.receipt);
+      found.push({ matched: toMatched(one.receipt, submission), submission });
+    }
+    if (!(await tryRecord(found.map(({ matched }) => matched)))) return;
+    for (const one of found) options.onRecorded(one.matched, one.submission);
+    await store.removeParked(
+      parked.filter(({ receipt }) => !stillLost.has(receipt)).map(({ id }) => id),
+    );
+    const tooOld = parked.filter(
+      ({ receipt, parkedAtMs }) =>
+        stillLost.has(receipt) && nowMs - parkedAtMs >= options.giveUpAfterMs,
+    );
+    await store.giveUpParked(tooOld);
+    if (tooOld.length > 0) log.warn({ count: tooOld.length }, "receipts without a message");
+  }
+
+  /** Finds the one message in doubt that the receipt's parties fit, and ties its id to it. */
+  async function identify(receipt: IncomingReceipt): Promise<Submission | undefined> {
+    const { connectorId, to, from } = receipt;
+    if (to === "") return undefined;
+    const sinceMs = clock.now() - UNKNOWN_AGE_MS;
+    const unknown = matchByParties(await store.findUnknowns({ connectorId, to, from, sinceMs }));
+    if (unknown === undefined) return undefined;
+    const submission: Submission = { ...unknown, key: receipt.keys[0] ?? "" };
+    if (submission.key !== "") {
+      await store.saveSubmissions([submission]);
+      await store.removeUnknowns([unknown]);
+    }
+    return submission;
+  }
+
+  return {
+    async take(receipt) {
+      const name = namesOf(receipt)[0];
+      const reported = name === undefined ? undefined : recent.find(name)?.reported;
+      if (reported !== undefined) await Promise.race([reported, pause(OUTCOME_WAIT_MS)]);
+      await batcher.add(receipt);
+    },
+    onStored(submissions) {
+      if (parkedNames.size === 0) return;
+      const names = submissions
+        .map(({ connectorId, key }) => submissionName(connectorId, key))
+        .filter((name) => parkedNames.delete(name));
+      if (names.length === 0) return;
+      void store
+        .findParked(names)
+        .then(settleParked)
+        .catch((error: unknown) => log.warn({ error }, "parked receipts are left to the sweep"));
+    },
+    async sweep() {
+      const due = await store.takeDueParked(clock.now(), SWEEP_MAX);
+      if (due.length > 0) await settleParked(due);
+      return due.length === SWEEP_MAX;
+    },
+    close: () => batcher.close(),
+  };
+}
+
+function namesOf(receipt: IncomingReceipt): string[] {
+  return receipt.keys.map((key) => submissionName(receipt.connectorId, key));
+}
+
+/**
+ * The best candidate that the store has. An id in another notation than the carrier's answer may
+ * by chance be another message's, so it counts only when the recipient is the same.
+ */
+function findStored(
+  receipt: IncomingReceipt,
+  stored: ReadonlyMap<string, Submission>,
+): Submission | undefined {
+  const candidates = namesOf(receipt).map((name) => stored.get(name));
+  return candidates.find((submission, at) => {
+    if (submission === undefined) return false;
+    return at === 0 || receipt.to === "" || submission.to === receipt.to;
+  });
+}
+
+function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedReceipt {
+  return {
+    messageId: submission.messageId,
+    segment: submission.segment,
+    verdict: receipt.verdict,
+    errorCode: receipt.errorCode,
+    carrierCode: receipt.carrierCode,
+    occurredAtMs: receipt.occurredAtMs,
+  };
+}

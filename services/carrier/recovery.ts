@@ -1,0 +1,44 @@
+import { backoffMs, pause } from "../shared/io/backoff.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { comparableParty } from "./domain/receipt.ts";
+import type { UnknownSubmission } from "./domain/submission.ts";
+import type { Journal } from "./journal.ts";
+import type { MessagingPort } from "./messaging.ts";
+import type { CarrierStore } from "./store.ts";
+
+/**
+ * Clears up after an earlier process of the same identity, before anything new is claimed: what its
+ * journal never saw written goes back to its queue at once; the rest is in doubt, and is kept by its
+ * parties, so that a receipt can still say what became of it. Tries for ever.
+ */
+export async function recoverClaims(options: {
+  readonly journal: Journal;
+  readonly messaging: Pick<MessagingPort, "recoverClaims">;
+  readonly store: Pick<CarrierStore, "saveUnknowns">;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const { journal, messaging, store, log, signal } = options;
+  const written = [...journal.inherited.values()];
+  const unknowns = written.flatMap(({ messageId, connectorId, to, from, parts, atMs }) =>
+    Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
+      const segment = parts === 1 ? 0 : index + 1;
+      const parties = { to: comparableParty(to), from: comparableParty(from) };
+      return { connectorId, messageId, segment, ...parties, atMs };
+    }),
+  );
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
+    try {
+      await store.saveUnknowns(unknowns);
+      const result = await messaging.recoverClaims(written.map(({ messageId }) => messageId));
+      journal.noteSettled(written.map(({ messageId }) => messageId));
+      if (result.givenBack > 0 || result.inDoubt > 0) {
+        log.warn({ givenBack: result.givenBack, inDoubt: result.inDoubt }, "claims recovered");
+      }
+      return;
+    } catch (error) {
+      log.warn({ error, attempt }, "claims are not recovered yet");
+      await pause(backoffMs(attempt, 100, 5000), signal);
+    }
+  }
+}

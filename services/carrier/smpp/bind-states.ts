@@ -1,0 +1,73 @@
+import type { CommandName } from "./commands.ts";
+
+/**
+ * States of a session, SMPP 3.4 section 2.2:
+ * - `open`: connected, not bound. Leaves by an accepted bind, a refused one (closing) or the deadline.
+ * - `bound_tx`, `bound_rx`, `bound_trx`: bound as transmitter, receiver or transceiver.
+ *   Leaves by unbind from either side or when the link ends.
+ * - `unbinding`: unbind was sent or received; nothing new is submitted. Leaves when the link ends.
+ * - `closed`: the socket is gone and every pending request has been settled. Never left.
+ */
+export type BindState = "open" | "bound_tx" | "bound_rx" | "bound_trx" | "unbinding" | "closed";
+
+/** `esme` binds and submits, `smsc` accepts binds and delivers. */
+export type SessionRole = "esme" | "smsc";
+
+/** How an ESME binds. */
+export type BindMode = "transmitter" | "receiver" | "transceiver";
+
+/** The bound state that each mode leads to. */
+export const BOUND_STATE = {
+  transmitter: "bound_tx",
+  receiver: "bound_rx",
+  transceiver: "bound_trx",
+} as const satisfies Record<BindMode, BindState>;
+
+const OPEN: readonly BindState[] = ["open"];
+const SUBMITTING: readonly BindState[] = ["bound_tx", "bound_trx"];
+const RECEIVING: readonly BindState[] = ["bound_rx", "bound_trx"];
+const BOUND: readonly BindState[] = ["bound_tx", "bound_rx", "bound_trx"];
+const ALIVE: readonly BindState[] = [...BOUND, "open", "unbinding"];
+
+/** Which requests each side may receive and in which states, SMPP 3.4 section 2.3. */
+const RECEIVABLE: Record<SessionRole, Partial<Record<CommandName, readonly BindState[]>>> = {
+  smsc: {
+    bind_transmitter: OPEN,
+    bind_receiver: OPEN,
+    bind_transceiver: OPEN,
+    submit_sm: SUBMITTING,
+    submit_multi: SUBMITTING,
+    data_sm: SUBMITTING,
+    query_sm: SUBMITTING,
+    cancel_sm: SUBMITTING,
+    replace_sm: SUBMITTING,
+    unbind: [...BOUND, "unbinding"],
+    enquire_link: ALIVE,
+  },
+  esme: {
+    deliver_sm: RECEIVING,
+    data_sm: RECEIVING,
+    alert_notification: RECEIVING,
+    unbind: [...BOUND, "unbinding"],
+    enquire_link: ALIVE,
+  },
+};
+
+/**
+ * Judges a request received in a state: `ok`, `wrong_state` (the command exists for this side but not
+ * now) or `wrong_side` (this side never takes it; outbind to a client that called itself is one).
+ */
+export function judgeRequest(
+  role: SessionRole,
+  state: BindState,
+  command: CommandName,
+): "ok" | "wrong_state" | "wrong_side" {
+  const states = RECEIVABLE[role][command];
+  if (states === undefined) return "wrong_side";
+  return states.includes(state) ? "ok" : "wrong_state";
+}
+
+/** Tells whether a session in this state is bound. */
+export function isBound(state: BindState): boolean {
+  return BOUND.includes(state);
+}

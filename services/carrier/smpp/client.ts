@@ -1,0 +1,230 @@
+/**
+ * The carrier's end of an SMPP link: one bind that keeps itself up.
+ *
+ *     const client = createSmppClient({
+ *       host, port, systemId, password, windowMax: 100,
+ *       beforeWrite: (tokens) => journal.append(tokens),     // optional: durable before any octet leaves
+ *       onDeliver: async (message) => { await receipts.store(message); },  // then it is acknowledged
+ *       onState: (state, info) => log.info({ state, ...info }),
+ *       onLateAnswer: (token, outcome) => {},                // an `unknown` that was answered after all
+ *     });
+ *     client.start();
+ *     const outcome = await client.submit(fields, tlvs, submissionId);
+ *     switch (outcome.kind) { case "accepted": case "refused": case "unknown": case "not_sent": }
+ *     await client.close({ drainMs: 5000 });
+ *
+ * `submit` never rejects and always ends, at the latest after `responseTimeoutMs` or with the link.
+ * `free` tells how many submits can go out at once; more wait in a queue of `queueMax`. While the link
+ * is down a submit is `not_sent` at once. Submits made in one turn of the event loop leave in one write.
+ */
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import type { IncomingMessage, LinkInfo, LinkState, SmppClientOptions } from "./client-options.ts";
+import type { RequestName } from "./commands.ts";
+import type { Pdu, PduBody } from "./pdu.ts";
+import type { RequestOutcome } from "./request-window.ts";
+import { Session } from "./session.ts";
+import { STATUS } from "./statuses.ts";
+import { type SubmitOutcome, submitOutcome } from "./submit-outcome.ts";
+import type { Tlvs } from "./tlvs.ts";
+
+/** One bind of a connector. */
+export interface SmppClient {
+  readonly state: LinkState;
+  /** Submits that can go to the wire at once; 0 while not bound. */
+  readonly free: number;
+  /** Submits written and unanswered. */
+  readonly inFlight: number;
+  readonly queued: number;
+  /** Connects and from then on keeps the link up. */
+  start(): void;
+  /** Sends one submit_sm; `token` names it to `beforeWrite` and `onLateAnswer`. */
+  submit(
+    fields: Partial<PduBody<"submit_sm">>,
+    tlvs?: Tlvs,
+    token?: string,
+  ): Promise<SubmitOutcome>;
+  /** Sends any other request: data_sm, query_sm, cancel_sm, replace_sm, submit_multi. */
+  request<C extends RequestName>(
+    command: C,
+    body?: Partial<PduBody<C>>,
+    tlvs?: Tlvs,
+    token?: string,
+  ): Promise<RequestOutcome>;
+  /** Stops submitting, gives answers up to `drainMs` (0 by default) to come, unbinds and stays down. */
+  close(options?: { drainMs?: number }): Promise<void>;
+}
+
+const NOT_BOUND = { kind: "not_sent", reason: "not_bound" } as const;
+
+/** Makes a client; nothing happens before `start`. */
+export function createSmppClient(options: SmppClientOptions): SmppClient {
+  const link = new Link(options);
+  return {
+    get state() {
+      return link.state;
+    },
+    get free() {
+      return link.bound?.window.free ?? 0;
+    },
+    get inFlight() {
+      return link.session?.window.inFlight ?? 0;
+    },
+    get queued() {
+      return link.session?.window.queued ?? 0;
+    },
+    start: () => link.start(),
+    async submit(fields, tlvs, token) {
+      const session = link.bound;
+      if (session === undefined) return NOT_BOUND;
+      return submitOutcome(await session.request("submit_sm", fields, tlvs, token));
+    },
+    request: (command, body, tlvs, token) =>
+      link.bound?.request(command, body, tlvs, token) ?? Promise.resolve(NOT_BOUND),
+    close: (closing) => link.close(closing?.drainMs ?? 0),
+  };
+}
+
+/** Keeps one session after the other; the states are those of `LinkState`. */
+class Link {
+  state: LinkState = "stopped";
+  session: Session | undefined;
+  readonly #options: SmppClientOptions;
+  #isWanted = false;
+  #isDraining = false;
+  #attempt = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #connecting: Socket | undefined;
+
+  constructor(options: SmppClientOptions) {
+    this.#options = options;
+  }
+
+  /** The session when it takes submits. */
+  get bound(): Session | undefined {
+    return this.state === "bound" && !this.#isDraining ? this.session : undefined;
+  }
+
+  start(): void {
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    this.#isDraining = false;
+    this.#connect();
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#isWanted = false;
+    this.#isDraining = true;
+    clearTimeout(this.#retry);
+    this.#connecting?.destroy();
+    this.#connecting = undefined;
+    const { session } = this;
+    if (session !== undefined) {
+      const deadlineMs = performance.now() + drainMs;
+      while (session.window.inFlight + session.window.queued > 0) {
+        if (performance.now() >= deadlineMs || session.state === "closed") break;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await session.unbind();
+    }
+    if (this.state !== "stopped") this.#enter("stopped", { attempt: this.#attempt });
+  }
+
+  #connect(): void {
+    const { host, port, tls, connectTimeoutMs = 10_000 } = this.#options;
+    this.#attempt++;
+    this.#enter("connecting", { attempt: this.#attempt });
+    const socket = tls ? connectTls(tlsSettings(host, port, tls)) : connectTcp({ host, port });
+    this.#connecting = socket;
+    const timer = setTimeout(() => socket.destroy(new Error("connect timeout")), connectTimeoutMs);
+    const onFailure = (error?: Error): void => {
+      clearTimeout(timer);
+      if (this.#connecting !== socket) return;
+      this.#connecting = undefined;
+      socket.destroy();
+      this.#retryLater({ reason: "connect_failed", ...(error && { error }) });
+    };
+    socket.once("error", onFailure);
+    socket.once("close", () => onFailure());
+    socket.once(tls ? "secureConnect" : "connect", () => {
+      clearTimeout(timer);
+      socket.removeListener("error", onFailure);
+      if (this.#connecting !== socket) return void socket.destroy();
+      this.#connecting = undefined;
+      void this.#bind(socket);
+    });
+  }
+
+  async #bind(socket: Socket): Promise<void> {
+    const options = this.#options;
+    const session = new Session(socket, {
+      ...options,
+      role: "esme",
+      onLateAnswer: (token, response) =>
+        options.onLateAnswer?.(token, submitOutcome({ kind: "answered", response })),
+      onRequest: (pdu, from) => void this.#onRequest(pdu, from),
+      onState: (state) => this.#onSessionState(session, state),
+      onClose: (reason, error) => {
+        if (this.session !== session) return;
+        this.session = undefined;
+        this.#retryLater({ reason, ...(error && { error }), ...refusal });
+      },
+    });
+    let refusal: { status: number } | undefined;
+    this.session = session;
+    this.#enter("binding", { attempt: this.#attempt });
+    const outcome = await session.bind(options.mode ?? "transceiver", {
+      systemId: options.systemId,
+      password: options.password,
+      systemType: options.systemType ?? "",
+      interfaceVersion: options.interfaceVersion ?? 0x34,
+      addrTon: options.addrTon ?? 0,
+      addrNpi: options.addrNpi ?? 0,
+      addressRange: options.addressRange ?? "",
+    });
+    if (outcome.kind === "answered" && outcome.response.status === STATUS.ESME_ROK) return;
+    if (outcome.kind === "answered") refusal = { status: outcome.response.status };
+    session.close(outcome.kind === "answered" ? "bind_refused" : "bind_timeout");
+  }
+
+  #onSessionState(session: Session, state: string): void {
+    if (this.session !== session) return;
+    if (state === "unbinding") this.#enter("unbinding", { attempt: this.#attempt });
+    if (!state.startsWith("bound_")) return;
+    this.#attempt = 0;
+    this.#enter("bound", { attempt: 0 });
+  }
+
+  async #onRequest(pdu: Pdu, session: Session): Promise<void> {
+    if (pdu.command !== "deliver_sm" && pdu.command !== "data_sm") return session.ignore();
+    try {
+      await this.#options.onDeliver(pdu as IncomingMessage);
+      session.respond(pdu);
+    } catch {
+      session.respond(pdu, { status: STATUS.ESME_RX_T_APPN });
+    }
+  }
+
+  #retryLater(info: Omit<LinkInfo, "attempt" | "retryInMs">): void {
+    if (!this.#isWanted) return;
+    const { reconnectMinMs = 500, reconnectMaxMs = 30_000, random = Math.random } = this.#options;
+    // A refused bind seldom heals by itself, and some carriers lock accounts that insist.
+    const exponent = info.status === undefined ? this.#attempt : this.#attempt + 2;
+    const ceilingMs = Math.min(reconnectMaxMs, reconnectMinMs * 2 ** Math.min(exponent, 16));
+    const retryInMs = Math.round(ceilingMs * (0.5 + random() / 2));
+    this.#retry = setTimeout(() => this.#connect(), retryInMs);
+    this.#enter("waiting", { ...info, attempt: this.#attempt, retryInMs });
+  }
+
+  #enter(state: LinkState, info: LinkInfo): void {
+    this.state = state;
+    this.#options.onState?.(state, info);
+  }
+}
+
+/** An address is no server name (RFC 6066 section 3); the certificate is then checked against the host. */
+function tlsSettings(host: string, port: number, tls: true | ConnectionOptions): ConnectionOptions {
+  const { servername, ...settings } = tls === true ? {} : tls;
+  const isName = servername !== undefined && isIP(servername) === 0;
+  return { host, port, ...settings, ...(isName && { servername }) };
+}

@@ -1,0 +1,71 @@
+import { HEADER_BYTES } from "./codec.ts";
+import { FrameError } from "./errors.ts";
+
+/** Receives one whole frame; the octets are only valid during the call unless kept as views. */
+export type FrameHandler = (buffer: Buffer, start: number, end: number) => void;
+
+/**
+ * Cuts a byte stream into PDU frames by command_length. Memory is bounded by `frameBytesMax`: a longer
+ * or impossible length throws FrameError as soon as its four octets are there, before anything is kept.
+ * Frames that lie whole inside a chunk are handed over without a copy.
+ */
+export class FrameReader {
+  readonly #frameBytesMax: number;
+  readonly #onFrame: FrameHandler;
+  #head = Buffer.alloc(4);
+  #frame: Buffer | undefined;
+  #have = 0;
+
+  constructor(frameBytesMax: number, onFrame: FrameHandler) {
+    this.#frameBytesMax = frameBytesMax;
+    this.#onFrame = onFrame;
+  }
+
+  /** Tells whether the beginning of a frame waits for its rest. */
+  get hasPartialFrame(): boolean {
+    return this.#have > 0;
+  }
+
+  /** Takes the next octets of the stream. Throws FrameError; the stream is then beyond repair. */
+  push(chunk: Buffer): void {
+    let at = this.#have > 0 ? this.#complete(chunk) : 0;
+    while (chunk.length - at >= 4) {
+      const length = this.#checked(chunk.readUInt32BE(at));
+      if (chunk.length - at < length) {
+        this.#frame = Buffer.allocUnsafe(length);
+        this.#have = chunk.copy(this.#frame, 0, at);
+        return;
+      }
+      this.#onFrame(chunk, at, at + length);
+      at += length;
+    }
+    if (at < chunk.length) this.#have = chunk.copy(this.#head, 0, at);
+  }
+
+  /** Adds to the waiting frame; returns how much of the chunk it took. */
+  #complete(chunk: Buffer): number {
+    let at = 0;
+    if (this.#frame === undefined) {
+      at = chunk.copy(this.#head, this.#have);
+      this.#have += at;
+      if (this.#have < 4) return at;
+      this.#frame = Buffer.allocUnsafe(this.#checked(this.#head.readUInt32BE(0)));
+      this.#head.copy(this.#frame);
+    }
+    const taken = chunk.copy(this.#frame, this.#have, at);
+    this.#have += taken;
+    if (this.#have === this.#frame.length) {
+      const frame = this.#frame;
+      this.#frame = undefined;
+      this.#have = 0;
+      this.#onFrame(frame, 0, frame.length);
+    }
+    return at + taken;
+  }
+
+  #checked(length: number): number {
+    if (length < HEADER_BYTES) throw new FrameError("too_short", length);
+    if (length > this.#frameBytesMax) throw new FrameError("too_long", length);
+    return length;
+  }
+}

@@ -1,0 +1,181 @@
+import type { Charset } from "./charset.ts";
+import { charsetOf, decodeText } from "./charset.ts";
+import type { PduOf } from "./pdu.ts";
+import { formatReceiptDate, parseReceiptDate } from "./receipt-dates.ts";
+
+/** What a receipt says of the message, SMPP 3.4 section 5.2.28. */
+export type ReceiptState =
+  | "enroute"
+  | "delivered"
+  | "expired"
+  | "deleted"
+  | "undeliverable"
+  | "accepted"
+  | "unknown"
+  | "rejected";
+
+/** A delivery receipt; what the carrier left out is undefined. */
+export interface Receipt {
+  messageId: string | undefined;
+  state: ReceiptState;
+  /** The state as written: the word of the text, or the number of the parameter. */
+  rawState: string;
+  /** The `err` of the text as written, or the code of network_error_code in decimal. */
+  errorCode: string | undefined;
+  /** network_error_code: the network type (3 is GSM) and the code. */
+  networkError: { type: number; code: number } | undefined;
+  submittedAt: Date | undefined;
+  doneAt: Date | undefined;
+  /** The recipient of the message: the source of the receipt. */
+  recipient: string;
+  sender: string;
+}
+
+/** How a connector's receipts are to be read. */
+export interface ReceiptOptions {
+  /** Takes a text that looks like a receipt for one although esm_class does not say so. */
+  isTextEnough?: boolean;
+  /** How far the carrier's clock is ahead of UTC. */
+  offsetMinutes?: number;
+  smscDefault?: Charset;
+}
+
+const BY_NUMBER: readonly ReceiptState[] = [
+  "unknown",
+  "enroute",
+  "delivered",
+  "expired",
+  "deleted",
+  "undeliverable",
+  "accepted",
+  "unknown",
+  "rejected",
+];
+
+/** The words seen in the `stat` field; SMPP 3.4 appendix B has the seven-letter ones. */
+const BY_WORD: Readonly<Record<string, ReceiptState>> = {
+  ENROUTE: "enroute",
+  BUFFERED: "enroute",
+  BUFFRED: "enroute",
+  DELIVRD: "delivered",
+  DELIVERED: "delivered",
+  EXPIRED: "expired",
+  DELETED: "deleted",
+  UNDELIV: "undeliverable",
+  UNDELIVERED: "undeliverable",
+  UNDELIVERABLE: "undeliverable",
+  FAILED: "undeliverable",
+  ACCEPTD: "accepted",
+  ACCEPTED: "accepted",
+  UNKNOWN: "unknown",
+  REJECTD: "rejected",
+  REJECTED: "rejected",
+};
+
+const ESM_TYPE_MASK = 0x3c;
+const ESM_RECEIPT = 0x04;
+const ESM_INTERMEDIATE = 0x20;
+
+/**
+ * Reads the delivery receipt in a deliver_sm or data_sm; undefined when it is not one (a message from
+ * a handset, an acknowledgement by its user). Optional parameters come before the text.
+ */
+export function parseReceipt(
+  pdu: PduOf<"deliver_sm"> | PduOf<"data_sm">,
+  options: ReceiptOptions = {},
+): Receipt | undefined {
+  const { body, tlvs } = pdu;
+  const type = body.esmClass & ESM_TYPE_MASK;
+  const isMarked = type === ESM_RECEIPT || type === ESM_INTERMEDIATE;
+  const hasTlvs = tlvs.receiptedMessageId !== undefined && tlvs.messageState !== undefined;
+  if (!isMarked && !(type === 0 && (hasTlvs || options.isTextEnough === true))) return undefined;
+  const fields = readText(textOf(pdu, options.smscDefault ?? "latin1"));
+  if (!isMarked && !hasTlvs && (fields.id === undefined || fields.stat === undefined)) {
+    return undefined;
+  }
+  const network = tlvs.networkErrorCode;
+  const networkError =
+    network?.length === 3
+      ? { type: network[0] as number, code: network.readUInt16BE(1) }
+      : undefined;
+  const offset = options.offsetMinutes ?? 0;
+  const { messageState } = tlvs;
+  return {
+    messageId: tlvs.receiptedMessageId || fields.id,
+    ...stateOf(messageState, fields.stat),
+    errorCode: fields.err ?? networkError?.code.toString(),
+    networkError,
+    submittedAt: fields.submit && parseReceiptDate(fields.submit, offset),
+    doneAt: fields.done && parseReceiptDate(fields.done, offset),
+    recipient: body.sourceAddr,
+    sender: body.destinationAddr,
+  } as Receipt;
+}
+
+function stateOf(
+  messageState: number | undefined,
+  word: string | undefined,
+): Pick<Receipt, "state" | "rawState"> {
+  const fromText = word === undefined ? undefined : BY_WORD[word.toUpperCase()];
+  if (messageState === undefined) return { state: fromText ?? "unknown", rawState: word ?? "" };
+  const state = BY_NUMBER[messageState];
+  return { state: state ?? fromText ?? "unknown", rawState: word ?? messageState.toString() };
+}
+
+function textOf(pdu: PduOf<"deliver_sm"> | PduOf<"data_sm">, smscDefault: Charset): string {
+  const short = pdu.command === "deliver_sm" ? pdu.body.shortMessage : undefined;
+  let octets = short?.length ? short : (pdu.tlvs.messagePayload ?? Buffer.alloc(0));
+  if (octets.length > 1024) octets = octets.subarray(0, 1024);
+  if (pdu.body.esmClass & 0x40 && octets.length > 0) {
+    octets = octets.subarray(1 + (octets[0] as number));
+  }
+  const isWide = octets.length >= 4 && octets[0] === 0 && octets[2] === 0;
+  // One maker's codec puts a zero octet before the text.
+  if (octets[0] === 0 && !isWide) octets = octets.subarray(1);
+  const charset = isWide ? "ucs2" : (charsetOf(pdu.body.dataCoding, smscDefault) ?? "latin1");
+  return decodeText(octets, charset);
+}
+
+interface TextFields {
+  id?: string;
+  submit?: string;
+  done?: string;
+  stat?: string;
+  err?: string;
+}
+
+const FIELD =
+  /(?:^|[\s;,|])(id|sub(?:mit)?[ _-]?date|done[ _-]?date|stat(?:us)?|err(?:or)?)\s*[:=]\s*([^\s;,|]*)/gi;
+
+function readText(text: string): TextFields {
+  const fields: TextFields = {};
+  // What follows `text:` is the customer's own words and must not be read as fields.
+  const end = /(?:^|\s)text\s*[:=]/i.exec(text)?.index ?? text.length;
+  for (const [, name = "", value = ""] of text.slice(0, end).matchAll(FIELD)) {
+    if (value === "") continue;
+    const key = name.toLowerCase();
+    if (key === "id") fields.id ??= value;
+    else if (key.startsWith("sub")) fields.submit ??= value;
+    else if (key.startsWith("done")) fields.done ??= value;
+    else if (key.startsWith("stat")) fields.stat ??= value;
+    else if (/^[0-9a-z.-]{1,20}$/i.test(value)) fields.err ??= value;
+  }
+  return fields;
+}
+
+/** Writes the text of a receipt as in SMPP 3.4 appendix B; `text` is cut to 20 characters. */
+export function formatReceipt(receipt: {
+  messageId: string;
+  word: string;
+  errorCode: string;
+  submittedAt: Date;
+  doneAt: Date;
+  text: string;
+}): string {
+  const { messageId, word, errorCode, submittedAt, doneAt, text } = receipt;
+  const delivered = word === "DELIVRD" ? "001" : "000";
+  return (
+    `id:${messageId} sub:001 dlvrd:${delivered} submit date:${formatReceiptDate(submittedAt)} ` +
+    `done date:${formatReceiptDate(doneAt)} stat:${word} err:${errorCode} text:${text.slice(0, 20)}`
+  );
+}

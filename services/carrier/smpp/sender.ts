@@ -1,0 +1,234 @@
+import type { Socket } from "node:net";
+import type { RequestName } from "./commands.ts";
+import { Output } from "./output.ts";
+import type { OutgoingPdu } from "./pdu.ts";
+import { type PendingRequest, type RequestOutcome, RequestWindow } from "./request-window.ts";
+import type { ResolvedOptions } from "./session-options.ts";
+import { NO_TLVS, type Tlvs } from "./tlvs.ts";
+
+const SEQUENCE_MAX = 0x7fffffff;
+
+/** What the sender asks of its session. */
+export interface SenderPort {
+  /** Tells whether queued requests may go out now. */
+  isBound(): boolean;
+  /** The peer leaves more unread than `outputBytesMax`. */
+  onPeerNotReading(): void;
+}
+
+/**
+ * The writing half of a session: gathers what becomes due in one turn of the event loop, has the
+ * caller journal requests before they are written, and settles every request exactly once.
+ */
+export class Sender {
+  readonly window: RequestWindow;
+  readonly #socket: Socket;
+  readonly #options: ResolvedOptions;
+  readonly #port: SenderPort;
+  readonly #output = new Output();
+  #sequence: number;
+  #isTurnDue = false;
+  #isBlocked = false;
+  #isStopped = false;
+  #isFrozen = false;
+  #held: PendingRequest[] | undefined;
+
+  constructor(socket: Socket, options: ResolvedOptions, port: SenderPort) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#port = port;
+    this.#sequence = options.firstSequence;
+    this.window = new RequestWindow(options.windowMax, options.queueMax);
+    socket.on("drain", () => this.#onDrain());
+  }
+
+  /** Queues a request for the window. */
+  enqueue(
+    command: RequestName,
+    body: OutgoingPdu["body"] | undefined,
+    tlvs: Tlvs | undefined,
+    token: string | undefined,
+    settle: (outcome: RequestOutcome) => void,
+  ): void {
+    const request = pending(command, body, tlvs, token, false, settle);
+    if (this.window.enqueue(request)) this.scheduleTurn();
+    else settle({ kind: "not_sent", reason: "queue_full" });
+  }
+
+  /** Writes a request that keeps the link itself; it takes no place in the window. */
+  control(
+    command: RequestName,
+    body: OutgoingPdu["body"] | undefined,
+    timeoutMs: number,
+  ): Promise<RequestOutcome> {
+    return new Promise((settle) => {
+      if (this.#isStopped) {
+        settle({ kind: "not_sent", reason: "closed" });
+        return;
+      }
+      const request = pending(command, body, undefined, undefined, true, settle);
+      this.#write(request, performance.now(), timeoutMs);
+      this.scheduleTurn();
+    });
+  }
+
+  /** Writes a response or a generic_nack. Throws EncodeError. */
+  send(pdu: OutgoingPdu): void {
+    if (this.#isStopped) return;
+    this.#output.add(pdu);
+    this.scheduleTurn();
+  }
+
+  /** Writes octets as they are. */
+  sendRaw(octets: Buffer): void {
+    if (this.#isStopped) return;
+    this.#output.addRaw(octets);
+    this.scheduleTurn();
+  }
+
+  /** Writes what is due when the present turn of the event loop is over. */
+  scheduleTurn(): void {
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
+    process.nextTick(this.#turn);
+  }
+
+  /** Settles what still waits in the queue. */
+  settleQueue(): void {
+    for (const request of this.window.clearQueue()) {
+      request.settle({ kind: "not_sent", reason: "closed" });
+    }
+  }
+
+  /** Settles everything: what was written is unknown, the rest was not sent. */
+  stop(): void {
+    this.#isStopped = true;
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#releaseAll(held, "closed");
+    this.settleQueue();
+    for (const request of this.window.clearWritten()) {
+      request.settle({ kind: "unknown", reason: "closed" });
+    }
+  }
+
+  /** What is written from now on is lost, as on a wire that has been cut. */
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  /** Hands what is gathered to the socket. */
+  flush(): void {
+    if (this.#isStopped) return;
+    const blocks = this.#output.take();
+    if (this.#isFrozen) return;
+    for (const block of blocks) {
+      if (!this.#socket.write(block)) this.#isBlocked = true;
+    }
+    if (!this.#isBlocked) return;
+    if (this.#socket.writableLength > this.#options.outputBytesMax) this.#port.onPeerNotReading();
+    // A server that cannot get rid of its answers takes no more requests.
+    else if (this.#options.role === "smsc") this.#socket.pause();
+  }
+
+  readonly #turn = (): void => {
+    this.#isTurnDue = false;
+    if (this.#isStopped) return;
+    if (this.#port.isBound() && !this.#isBlocked && this.#held === undefined) this.#pump();
+    this.flush();
+  };
+
+  #onDrain(): void {
+    this.#isBlocked = false;
+    if (this.#isStopped || this.#isFrozen) return;
+    if (this.#options.role === "smsc") this.#socket.resume();
+    this.scheduleTurn();
+  }
+
+  #pump(): void {
+    const held = this.window.hold();
+    if (held.length === 0) return;
+    const { beforeWrite } = this.#options;
+    const tokens: string[] = [];
+    if (beforeWrite !== undefined) {
+      for (const { token } of held) if (token !== undefined) tokens.push(token);
+    }
+    if (beforeWrite === undefined || tokens.length === 0) this.#writeAll(held);
+    else this.#journal(held, tokens, beforeWrite);
+  }
+
+  #journal(
+    held: PendingRequest[],
+    tokens: string[],
+    beforeWrite: NonNullable<ResolvedOptions["beforeWrite"]>,
+  ): void {
+    this.#held = held;
+    try {
+      const journaled = beforeWrite(tokens);
+      if (journaled === undefined) this.#afterJournal(held);
+      else {
+        journaled.then(
+          () => this.#afterJournal(held),
+          (cause: unknown) => this.#onJournalFailure(held, cause),
+        );
+      }
+    } catch (cause) {
+      this.#onJournalFailure(held, cause);
+    }
+  }
+
+  #afterJournal(held: PendingRequest[]): void {
+    if (this.#held !== held) return;
+    this.#held = undefined;
+    if (this.#port.isBound()) this.#writeAll(held);
+    else this.#releaseAll(held, "closed");
+    this.flush();
+    this.scheduleTurn();
+  }
+
+  #onJournalFailure(held: PendingRequest[], cause: unknown): void {
+    if (this.#held !== held) return;
+    this.#held = undefined;
+    this.#releaseAll(held, "journal_failed", cause);
+    this.scheduleTurn();
+  }
+
+  #releaseAll(held: PendingRequest[], reason: "closed" | "journal_failed", cause?: unknown): void {
+    for (const request of held) {
+      this.window.release();
+      request.settle({ kind: "not_sent", reason, ...(cause !== undefined && { cause }) });
+    }
+  }
+
+  #writeAll(held: PendingRequest[]): void {
+    const nowMs = performance.now();
+    for (const request of held) this.#write(request, nowMs, this.#options.responseTimeoutMs);
+  }
+
+  #write(request: PendingRequest, nowMs: number, timeoutMs: number): void {
+    const sequence = this.#sequence;
+    const { command, body, tlvs } = request;
+    try {
+      this.#output.add({ command, sequence, body: body ?? {}, tlvs: tlvs ?? NO_TLVS });
+    } catch (cause) {
+      if (!request.isControl) this.window.release();
+      request.settle({ kind: "not_sent", reason: "unencodable", cause });
+      return;
+    }
+    this.#sequence = sequence === SEQUENCE_MAX ? 1 : sequence + 1;
+    request.writtenAtMs = nowMs;
+    request.deadlineMs = nowMs + timeoutMs;
+    this.window.written(request, sequence);
+  }
+}
+
+function pending(
+  command: RequestName,
+  body: OutgoingPdu["body"] | undefined,
+  tlvs: Tlvs | undefined,
+  token: string | undefined,
+  isControl: boolean,
+  settle: (outcome: RequestOutcome) => void,
+): PendingRequest {
+  return { command, body, tlvs, token, isControl, writtenAtMs: 0, deadlineMs: 0, settle };
+}

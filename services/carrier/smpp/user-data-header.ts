@@ -1,0 +1,48 @@
+/** Where a segment stands in its message. */
+export interface Concatenation {
+  reference: number;
+  total: number;
+  /** Counted from 1. */
+  sequence: number;
+}
+
+/** Writes the user data header of a segment, 3GPP TS 23.040 sections 9.2.3.24.1 and 9.2.3.24.8. */
+export function concatenationHeader(part: Concatenation, referenceBits: 8 | 16): Buffer {
+  const { reference, total, sequence } = part;
+  if (referenceBits === 8) return Buffer.from([5, 0x00, 3, reference & 0xff, total, sequence]);
+  return Buffer.from([6, 0x08, 4, (reference >> 8) & 0xff, reference & 0xff, total, sequence]);
+}
+
+/** The header at the beginning of short_message, and what follows it. */
+export interface UserData {
+  concatenation: Concatenation | undefined;
+  octets: Buffer;
+}
+
+/** Splits user data that begins with a header (esm_class bit 0x40); a bad header is kept as text. */
+export function readUserData(octets: Buffer): UserData {
+  const end = 1 + (octets[0] ?? 0);
+  if (octets.length === 0 || end > octets.length) return { concatenation: undefined, octets };
+  let concatenation: Concatenation | undefined;
+  for (let at = 1; at + 2 <= end; ) {
+    const id = octets[at] as number;
+    const length = octets[at + 1] as number;
+    const from = at + 2;
+    at = from + length;
+    if (at > end) break;
+    if (id === 0x00 && length === 3) {
+      concatenation = {
+        reference: octets[from] as number,
+        total: octets[from + 1] as number,
+        sequence: octets[from + 2] as number,
+      };
+    } else if (id === 0x08 && length === 4) {
+      concatenation = {
+        reference: octets.readUInt16BE(from),
+        total: octets[from + 2] as number,
+        sequence: octets[from + 3] as number,
+      };
+    }
+  }
+  return { concatenation, octets: octets.subarray(end) };
+}

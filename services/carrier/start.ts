@@ -1,0 +1,111 @@
+import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import type { StartService } from "../shared/io/service-context.ts";
+import { startBackground } from "./background.ts";
+import { readCarrierConfig } from "./config.ts";
+import { subscribeToRings } from "./events.ts";
+import { openJournal } from "./journal.ts";
+import { createLeases } from "./leases.ts";
+import { createMakers } from "./makers.ts";
+import { createMessagingPort } from "./messaging.ts";
+import { createCarrierMetrics } from "./metrics.ts";
+import { answerUnmatched } from "./ops.ts";
+import { createOutcomeReporter } from "./outcomes.ts";
+import { startReceiptListener } from "./receipt-listener.ts";
+import { createReceiptDesk } from "./receipts.ts";
+import { createRecentSubmissions } from "./recent-submissions.ts";
+import { openServers } from "./servers.ts";
+import { createCarrierStore } from "./store.ts";
+import { type Supervisor, startSupervisor } from "./supervisor.ts";
+
+/** Submissions kept in memory: some seconds at full speed. */
+const RECENT_MAX = 30_000;
+
+/** Starts the carrier: journal, receipts, outcomes, then the connectors that feed them. */
+export const start: StartService = async (context) => {
+  const { log, clock, lifecycle, metrics: registry } = context;
+  const config = readCarrierConfig(context.env);
+  const { mongo, nats, redis } = await openServers(context, config);
+  const journal = await openJournal({
+    dir: config.CARRIER_JOURNAL_DIR,
+    carrierId: config.CARRIER_ID,
+  });
+  lifecycle.onClose("carrier journal", () => journal.close());
+
+  const store = createCarrierStore(mongo.db);
+  const messaging = createMessagingPort(context.client(MessagingService), journal.carrierId);
+  const routing = context.client(RoutingService);
+  const recent = createRecentSubmissions(RECENT_MAX);
+  let supervisor: Supervisor | undefined;
+
+  const desk = createReceiptDesk({
+    store,
+    messaging,
+    recent,
+    clock,
+    log,
+    giveUpAfterMs: config.RECEIPT_GIVE_UP_MS,
+    partiesAfterMs: (connectorId) => supervisor?.patienceMs(connectorId) ?? 12_000,
+    onRecorded(receipt, submission) {
+      const { connectorId } = submission;
+      metrics.receipts.inc({ connector: connectorId, verdict: receipt.verdict });
+      supervisor?.find(connectorId)?.runner.noteReceipt(receipt, submission);
+    },
+    onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
+  });
+  lifecycle.onClose("receipt desk", () => desk.close());
+  const outcomes = createOutcomeReporter({
+    store,
+    messaging,
+    journal,
+    log,
+    clock,
+    onStored: desk.onStored,
+  });
+  lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
+  const metrics = createCarrierMetrics(
+    registry,
+    () => supervisor?.runners ?? new Map(),
+    () => outcomes.pending,
+  );
+
+  const listener = await startReceiptListener({
+    host: config.CARRIER_RECEIPT_HOST,
+    port: config.CARRIER_RECEIPT_PORT,
+    clock,
+    findSettings: (connectorId) => supervisor?.find(connectorId)?.connector.http,
+    onReceipt: desk.take,
+  });
+  lifecycle.onClose("receipt listener", () => listener.close());
+  const receiptBase =
+    config.CARRIER_RECEIPT_URL || `http://${config.CARRIER_RECEIPT_HOST}:${listener.port}`;
+
+  const leases = createLeases(mongo.db, journal.carrierId);
+  const makers = createMakers(
+    { journal, outcomes, recent, messaging, clock, log, store, redis, receiptBase },
+    {
+      ratePrefix: `rate:connector:${config.MONGODB_PREFIX}`,
+      replicas: () => leases.replicas,
+      onReceipt: desk.take,
+      onMobileOriginated: (connector) => metrics.mobileOriginated.inc({ connector }),
+    },
+  );
+
+  context.onOps(answerUnmatched(store));
+  startBackground({
+    ...{ journal, messaging, routing, store, desk, log, lifecycle, clock },
+    carrierName: config.CARRIER_ID,
+    drainMs: config.CARRIER_DRAIN_MS,
+    runners: () => supervisor?.runners ?? new Map(),
+    startConnectors() {
+      supervisor = startSupervisor({
+        listConnectors: async () => (await routing.getConnectorSettings({})).connectors,
+        ...{ leases, log, ...makers },
+        pollMs: config.CONNECTOR_POLL_MS,
+        drainMs: config.CARRIER_DRAIN_MS,
+      });
+      subscribeToRings(nats.connection, supervisor);
+      return supervisor;
+    },
+  });
+};

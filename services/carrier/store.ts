@@ -1,0 +1,255 @@
+import type { AnyBulkWriteOperation, Collection, Db, ObjectId } from "mongodb";
+import { MongoBulkWriteError } from "mongodb";
+import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import type { IncomingReceipt } from "./domain/message.ts";
+import { type Submission, submissionName, type UnknownSubmission } from "./domain/submission.ts";
+
+type SubmissionDocument = {
+  /** `<connector>|<canonical carrier id>` */
+  _id: string;
+  m: string;
+  s: number;
+  to: string;
+  from: string;
+  at: Date;
+};
+type UnknownDocument = {
+  /** `<message id>/<segment>` */
+  _id: string;
+  message_id: string;
+  segment: number;
+  connector_id: string;
+  to: string;
+  from: string;
+  at: Date;
+};
+type ParkedDocument = {
+  _id: ObjectId;
+  connector_id: string;
+  names: string[];
+  receipt: IncomingReceipt;
+  at: Date;
+  next_at: Date;
+};
+
+/** A receipt that waits for its message. */
+export type ParkedReceipt = {
+  readonly id: ObjectId;
+  readonly receipt: IncomingReceipt;
+  readonly parkedAtMs: number;
+};
+
+/** A parked receipt that was given up on, for operators. */
+export type UnmatchedReceipt = {
+  readonly receipt: IncomingReceipt;
+  readonly receivedAtMs: number;
+};
+
+/** What a carrier process remembers: submits, and receipts that found no message yet. */
+export type CarrierStore = ReturnType<typeof createCarrierStore>;
+
+/** Makes the MongoDB store of the carrier. */
+export function createCarrierStore(db: Db) {
+  const submissions: Collection<SubmissionDocument> = db.collection("submissions");
+  const unknowns: Collection<UnknownDocument> = db.collection("unknown_submissions");
+  const parked: Collection<ParkedDocument> = db.collection("parked_receipts");
+  const unmatched: Collection<Omit<ParkedDocument, "next_at">> =
+    db.collection("unmatched_receipts");
+
+  return {
+    /** Keeps submissions; an id that a carrier uses a second time stands for the newer one. */
+    async saveSubmissions(items: readonly Submission[]): Promise<void> {
+      if (items.length === 0) return;
+      const documents = items.map(toSubmissionDocument);
+      try {
+        await submissions.insertMany(documents, { ordered: false });
+      } catch (error) {
+        if (!isDuplicateKey(error) || !(error instanceof MongoBulkWriteError)) {
+          throw wrapMongoError(error);
+        }
+        await wrap(submissions.bulkWrite(replaceAll(documents), { ordered: true }));
+      }
+    },
+
+    /** Finds submissions by their names. */
+    async findSubmissions(names: readonly string[]): Promise<Map<string, Submission>> {
+      if (names.length === 0) return new Map();
+      const found = await wrap(submissions.find({ _id: { $in: [...names] } }).toArray());
+      return new Map(found.map((document) => [document._id, fromSubmissionDocument(document)]));
+    },
+
+    /** Submissions of a connector whose names lie in a range; for the test connector's restart. */
+    async listSubmissions(fromName: string, untilName: string, max: number): Promise<Submission[]> {
+      const range = { _id: { $gte: fromName, $lt: untilName } };
+      const found = await wrap(submissions.find(range).sort({ _id: 1 }).limit(max).toArray());
+      return found.map(fromSubmissionDocument);
+    },
+
+    /** Keeps submits without an answer, so that a receipt can find them by their parties. */
+    async saveUnknowns(items: readonly UnknownSubmission[]): Promise<void> {
+      if (items.length === 0) return;
+      const writes: AnyBulkWriteOperation<UnknownDocument>[] = items.map((item) => ({
+        updateOne: {
+          filter: { _id: `${item.messageId}/${item.segment}` },
+          update: {
+            $setOnInsert: {
+              message_id: item.messageId,
+              segment: item.segment,
+              connector_id: item.connectorId,
+              to: item.to,
+              from: item.from,
+              at: new Date(item.atMs),
+            },
+          },
+          upsert: true,
+        },
+      }));
+      await wrap(unknowns.bulkWrite(writes, { ordered: false }));
+    },
+
+    /** Submits without an answer from one sender to one recipient, made since an instant. */
+    async findUnknowns(query: {
+      readonly connectorId: string;
+      readonly to: string;
+      readonly from: string;
+      readonly sinceMs: number;
+    }): Promise<UnknownSubmission[]> {
+      const { connectorId, to, from, sinceMs } = query;
+      const filter = { connector_id: connectorId, to, from, at: { $gte: new Date(sinceMs) } };
+      return (await wrap(unknowns.find(filter).limit(300).toArray())).map((document) => ({
+        connectorId,
+        messageId: document.message_id,
+        segment: document.segment,
+        to,
+        from,
+        atMs: document.at.getTime(),
+      }));
+    },
+
+    async removeUnknowns(items: readonly UnknownSubmission[]): Promise<void> {
+      if (items.length === 0) return;
+      const ids = items.map(({ messageId, segment }) => `${messageId}/${segment}`);
+      await wrap(unknowns.deleteMany({ _id: { $in: ids } }));
+    },
+
+    /** Parks receipts; they may be acknowledged to the carrier when this has answered. */
+    async park(receipts: readonly IncomingReceipt[], nowMs: number): Promise<void> {
+      if (receipts.length === 0) return;
+      const at = new Date(nowMs);
+      const documents = receipts.map((receipt) => ({
+        connector_id: receipt.connectorId,
+        names: receipt.keys.map((key) => submissionName(receipt.connectorId, key)),
+        receipt,
+        at,
+        next_at: at,
+      }));
+      await wrap(parked.insertMany(documents as never));
+    },
+
+    /** Parked receipts that may belong to submissions just stored. */
+    async findParked(names: readonly string[]): Promise<ParkedReceipt[]> {
+      return toParked(
+        await wrap(
+          parked
+            .find({ names: { $in: [...names] } })
+            .limit(1000)
+            .toArray(),
+        ),
+      );
+    },
+
+    /**
+     * Takes parked receipts that are due for another look, and puts their next look off: by half
+     * their age, from two seconds to two minutes.
+     */
+    async takeDueParked(nowMs: number, max: number): Promise<ParkedReceipt[]> {
+      const due = { next_at: { $lte: new Date(nowMs) } };
+      const documents = await wrap(parked.find(due).sort({ next_at: 1 }).limit(max).toArray());
+      if (documents.length === 0) return [];
+      const ids = documents.map(({ _id }) => _id);
+      const now = new Date(nowMs);
+      const halfAge = { $divide: [{ $subtract: [now, "$at"] }, 2] };
+      const wait = { $max: [2000, { $min: [120_000, halfAge] }] };
+      const next = [{ $set: { next_at: { $add: [now, wait] } } }];
+      await wrap(parked.updateMany({ _id: { $in: ids } }, next));
+      return toParked(documents);
+    },
+
+    async removeParked(ids: readonly ObjectId[]): Promise<void> {
+      if (ids.length > 0) await wrap(parked.deleteMany({ _id: { $in: [...ids] } }));
+    },
+
+    /** Gives up on parked receipts: they are kept for operators, then forgotten. */
+    async giveUpParked(receipts: readonly ParkedReceipt[]): Promise<void> {
+      if (receipts.length === 0) return;
+      const writes = receipts.map(({ id, receipt, parkedAtMs }) => ({
+        replaceOne: {
+          filter: { _id: id },
+          replacement: {
+            connector_id: receipt.connectorId,
+            names: receipt.keys.map((key) => submissionName(receipt.connectorId, key)),
+            receipt,
+            at: new Date(parkedAtMs),
+          },
+          upsert: true,
+        },
+      }));
+      await wrap(unmatched.bulkWrite(writes, { ordered: false }));
+      await wrap(parked.deleteMany({ _id: { $in: receipts.map(({ id }) => id) } }));
+    },
+
+    async countParked(): Promise<number> {
+      return await wrap(parked.estimatedDocumentCount());
+    },
+
+    /** The newest unmatched receipts, for operators. */
+    async listUnmatched(max: number): Promise<UnmatchedReceipt[]> {
+      const documents = await wrap(unmatched.find().sort({ at: -1 }).limit(max).toArray());
+      return documents.map(({ receipt, at }) => ({ receipt, receivedAtMs: at.getTime() }));
+    },
+  };
+}
+
+function toSubmissionDocument(item: Submission): SubmissionDocument {
+  return {
+    _id: submissionName(item.connectorId, item.key),
+    m: item.messageId,
+    s: item.segment,
+    to: item.to,
+    from: item.from,
+    at: new Date(item.atMs),
+  };
+}
+
+function fromSubmissionDocument(document: SubmissionDocument): Submission {
+  const bar = document._id.indexOf("|");
+  return {
+    connectorId: document._id.slice(0, bar),
+    key: document._id.slice(bar + 1),
+    messageId: document.m,
+    segment: document.s,
+    to: document.to,
+    from: document.from,
+    atMs: document.at.getTime(),
+  };
+}
+
+function replaceAll(
+  documents: readonly SubmissionDocument[],
+): AnyBulkWriteOperation<SubmissionDocument>[] {
+  return documents.map(({ _id, ...replacement }) => ({
+    replaceOne: { filter: { _id }, replacement, upsert: true },
+  }));
+}
+
+function toParked(documents: readonly ParkedDocument[]): ParkedReceipt[] {
+  return documents.map(({ _id, receipt, at }) => ({ id: _id, receipt, parkedAtMs: at.getTime() }));
+}
+
+async function wrap<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Keeps the connectors of this process as the routing service describes them: makes runners for new
+ * ones, changes, pauses and removes those that changed, and shares their binds with other replicas.
+ * A change of the settings behind a link closes it in good order and opens another; a change of the
+ * rate or of the state leaves it up.
+ */
+import { toBinary } from "@bufbuild/protobuf";
+import {
+  type Connector,
+  ConnectorState,
+  HttpSettingsSchema,
+  SmppSettingsSchema,
+} from "../../proto/gen/sms/v1/routing_pb.js";
+import type { Logger } from "../shared/io/log.ts";
+import { startLoop } from "../shared/io/loop.ts";
+import type { ConnectorRunner } from "./connector-runner.ts";
+import type { Leases } from "./leases.ts";
+import { answerTimeoutMs, bindCount } from "./links/make-link.ts";
+import type { Pacer } from "./pacer.ts";
+
+/** The connectors of this process. */
+export type Supervisor = {
+  /** Messages may wait at a connector. */
+  ring(connectorId: string): void;
+  /** Settings may have changed. */
+  refresh(): void;
+  find(connectorId: string): { connector: Connector; runner: ConnectorRunner } | undefined;
+  readonly runners: ReadonlyMap<string, ConnectorRunner>;
+  /** How long after its arrival a receipt's own submit may still be unanswered. */
+  patienceMs(connectorId: string): number;
+  close(drainMs: number): Promise<void>;
+};
+
+/** What the supervisor needs. */
+export type SupervisorOptions = {
+  readonly listConnectors: () => Promise<Connector[]>;
+  readonly leases: Leases;
+  readonly makeRunner: (connector: Connector) => ConnectorRunner;
+  readonly makePacer: (connector: Connector) => Pacer | undefined;
+  readonly pollMs: number;
+  readonly drainMs: number;
+  readonly log: Logger;
+};
+
+type Entry = { connector: Connector; runner: ConnectorRunner };
+
+const LEASE_INTERVAL_MS = 1000;
+
+/** Starts supervising; the first look happens at once. */
+export function startSupervisor(options: SupervisorOptions): Supervisor {
+  const { leases, log } = options;
+  const entries = new Map<string, Entry>();
+  const runners = new Map<string, ConnectorRunner>();
+  const closing = new Set<Promise<void>>();
+  let isSettled = false;
+
+  async function readSettings(): Promise<boolean> {
+    const connectors = await options.listConnectors();
+    const seen = new Set(connectors.map(({ id }) => id));
+    for (const [id, { runner }] of entries) {
+      if (!seen.has(id)) await stop(id, runner);
+    }
+    for (const connector of connectors) await apply(connector);
+    isSettled = true;
+    leaseLoop.nudge();
+    return false;
+  }
+
+  async function apply(connector: Connector): Promise<void> {
+    const entry = entries.get(connector.id);
+    if (entry !== undefined && entry.connector.version === connector.version) return;
+    if (entry !== undefined && linkSettings(entry.connector) !== linkSettings(connector)) {
+      await stop(connector.id, entry.runner);
+    }
+    const kept = entries.get(connector.id);
+    const runner = kept?.runner ?? options.makeRunner(connector);
+    entries.set(connector.id, { connector, runner });
+    runners.set(connector.id, runner);
+    runner.setPacer(options.makePacer(connector));
+    runner.setActive(connector.state === ConnectorState.ACTIVE);
+    log.info({ connector: connector.id, version: String(connector.version) }, "connector set");
+  }
+
+  /** The runner leaves the list at once and finishes what it has under way. */
+  async function stop(id: string, runner: ConnectorRunner): Promise<void> {
+    entries.delete(id);
+    runners.delete(id);
+    const ended = runner.close(options.drainMs).catch((error: unknown) => {
+      log.error({ error, connector: id }, "a connector did not close");
+    });
+    closing.add(ended);
+    await ended;
+    closing.delete(ended);
+  }
+
+  async function shareBinds(): Promise<boolean> {
+    if (!isSettled) return false;
+    const wanted = new Map<string, number>();
+    for (const [id, { connector }] of entries) wanted.set(id, bindCount(connector));
+    try {
+      const owned = await leases.sync(wanted);
+      for (const [id, indexes] of owned) entries.get(id)?.runner.setOwned(indexes);
+    } catch (error) {
+      log.warn({ error }, "leases could not be renewed");
+    }
+    return false;
+  }
+
+  /** Checked apart from renewing, which may hang for as long as the database does. */
+  const guard = setInterval(() => {
+    if (leases.isValid || !isSettled) return;
+    for (const runner of runners.values()) runner.fence();
+  }, 250);
+
+  const leaseLoop = startLoop({
+    name: "leases",
+    intervalMs: LEASE_INTERVAL_MS,
+    log,
+    work: shareBinds,
+  });
+  const settingsLoop = startLoop({
+    name: "connector settings",
+    intervalMs: options.pollMs,
+    log,
+    work: readSettings,
+  });
+
+  return {
+    ring: (connectorId) => entries.get(connectorId)?.runner.ring(),
+    refresh: () => settingsLoop.nudge(),
+    find: (connectorId) => entries.get(connectorId),
+    runners,
+    patienceMs(connectorId) {
+      const entry = entries.get(connectorId);
+      return 1500 + (entry === undefined ? 10_000 : answerTimeoutMs(entry.connector));
+    },
+    async close(drainMs) {
+      await settingsLoop.close();
+      const ends = [...runners.values()].map((runner) => runner.close(drainMs));
+      await Promise.all([...ends, ...closing]);
+      clearInterval(guard);
+      await leaseLoop.close();
+      await leases.releaseAll();
+    },
+  };
+}
+
+/** What a link is made from, as a comparable text; everything but state and rate. */
+function linkSettings({ type, smpp, http }: Connector): string {
+  const parts = [
+    smpp === undefined ? "" : Buffer.from(toBinary(SmppSettingsSchema, smpp)).toString("base64"),
+    http === undefined ? "" : Buffer.from(toBinary(HttpSettingsSchema, http)).toString("base64"),
+  ];
+  return `${type}|${parts.join("|")}`;
+}

@@ -1,0 +1,36 @@
+import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import { type Config, durationMs, readConfig, type Schema, whole } from "../shared/io/config.ts";
+
+/** Settings of messaging; durations in milliseconds. */
+export const MESSAGING_SETTINGS = {
+  ...DATABASE_SETTINGS,
+  ...EVENT_SETTINGS,
+  /** From `sent` to `expired`: 72 hours. */
+  RECEIPT_WAIT_MS: durationMs(259_200_000),
+  /** How often due messages are looked for. */
+  SCHEDULER_INTERVAL_MS: whole(10, 60_000, 1000),
+  /** From an unanswered submit to `failed` `submission_unknown`. */
+  SUBMISSION_UNKNOWN_WAIT_MS: durationMs(600_000),
+  /** From `queued` to `failed` `queue_expired`. */
+  QUEUE_TIME_MAX_MS: durationMs(14_400_000),
+  /** How long an idempotency key is kept after its request finished. */
+  IDEMPOTENCY_TTL_MS: durationMs(86_400_000),
+  /** The earliest a scheduled send may be due. */
+  SEND_AT_MIN_MS: durationMs(60_000),
+  /** A carrier that has not been heard for this long is dead; its messages are in doubt. */
+  CLAIM_LEASE_MS: whole(100, 3_600_000, 60_000),
+  /** Messages one connector's queue may hold before new ones are refused. */
+  QUEUE_MAX: whole(1, 100_000_000, 2_000_000),
+  /** Sends that may wait for their commit at once. */
+  ACCEPT_QUEUE_MAX: whole(1, 1_000_000, 8192),
+  /** How long messages are kept, 12 months at least. */
+  MESSAGE_KEEP_MS: whole(86_400_000, 315_360_000_000, 31_708_800_000),
+} as const satisfies Schema;
+
+/** The settings as read. */
+export type MessagingConfig = Config<typeof MESSAGING_SETTINGS>;
+
+/** Reads them from an environment; throws one error that names every fault. */
+export function readMessagingConfig(env: NodeJS.ProcessEnv): MessagingConfig {
+  return readConfig(env, MESSAGING_SETTINGS);
+}

@@ -1,0 +1,44 @@
+import {
+  FIRST_STATUSES,
+  isChargedStatus,
+  MESSAGE_MOVES,
+} from "../../shared/core/message-status.ts";
+import { isLegalMove } from "../../shared/core/state-table.ts";
+import type { Message } from "./message.ts";
+
+/** A broken promise found in the data: the invariant's number in the design, and what is wrong. */
+export type Breach = { readonly invariant: number; readonly what: string };
+
+/** Checks one stored message against everything that must hold for it alone. */
+export function checkMessage(message: Message): Breach[] {
+  const breaches: Breach[] = [];
+  const add = (invariant: number, what: string) => void breaches.push({ invariant, what });
+  const { history, status, amount, heldAmount, phase } = message;
+  const [first] = history;
+  if (first === undefined || !FIRST_STATUSES.includes(first.status)) {
+    add(5, "the history does not begin with acceptance");
+  }
+  history.forEach((change, at) => {
+    const before = history[at - 1];
+    if (before === undefined) return;
+    if (!isLegalMove(MESSAGE_MOVES, before.status, change.status)) {
+      add(5, `${before.status} became ${change.status}`);
+    }
+    if (change.atMs < before.atMs) add(5, "the history runs backwards");
+  });
+  if (history.at(-1)?.status !== status) add(5, "the history does not end with the status");
+  if ((phase !== undefined) !== (status === "queued")) add(5, "the phase does not fit the status");
+  const wasSent = history.some((change) => change.status === "sent");
+  if (wasSent !== isChargedStatus(status)) add(2, "charged without being sent, or the reverse");
+  if ((amount !== undefined) !== wasSent) add(2, "the amount does not fit the status");
+  if (amount !== undefined && amount > heldAmount) add(2, "the amount exceeds the hold");
+  if (heldAmount > 0n && message.reservationId === undefined) {
+    add(3, "funds are held under no reservation");
+  }
+  return breaches;
+}
+
+/** Tells whether a message has ever been sent. */
+export function wasEverSent(message: Message): boolean {
+  return isChargedStatus(message.status);
+}

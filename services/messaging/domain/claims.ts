@@ -1,0 +1,28 @@
+/**
+ * What becomes of claimed messages whose carrier died. A restarted carrier knows from its journal
+ * which bytes it may have written; a carrier that stays silent takes that knowledge with it.
+ */
+import { type Decision, type Message, unchanged } from "./message.ts";
+import { backToWaiting, toUnknown, type Waits } from "./queueing.ts";
+
+/** A message that this carrier was sending before `beforeMs`. */
+export function isHeldBy(message: Message, carrierId: string, beforeMs: number): boolean {
+  return (
+    message.status === "queued" &&
+    message.phase === "sending" &&
+    message.claim?.carrierId === carrierId &&
+    message.claim.atMs <= beforeMs
+  );
+}
+
+/** Gives a claim back when nothing of it was written; what may have been written is in doubt. */
+export function recoverClaim(
+  message: Message,
+  claimHolder: { readonly carrierId: string; readonly beforeMs: number },
+  wasWritten: boolean,
+  nowMs: number,
+  waits: Waits,
+): Decision {
+  if (!isHeldBy(message, claimHolder.carrierId, claimHolder.beforeMs)) return unchanged(message);
+  return wasWritten ? toUnknown(message, nowMs, waits) : backToWaiting(message);
+}

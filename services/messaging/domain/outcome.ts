@@ -1,0 +1,85 @@
+/**
+ * What the result of a submit makes of a message. The message must be `queued` under the very
+ * claim the outcome names; anything else is stale and changes nothing.
+ *
+ * | outcome          | the message becomes                                                    |
+ * | ---------------- | ---------------------------------------------------------------------- |
+ * | accepted         | `sent`, charged the route's frozen price                               |
+ * | refused          | waiting for its next usable route, or `failed` when there is none      |
+ * | not_sent         | waiting again, in its old place; no budget is spent                    |
+ * | unknown          | in doubt: never sent again, waits for proof (see `due.ts` for the end) |
+ * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
+ */
+import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
+import {
+  backToWaiting,
+  type IsUsableRoute,
+  toSent,
+  toUnknown,
+  tryNextRoute,
+  type Waits,
+} from "./queueing.ts";
+import { failedCode } from "./reasons.ts";
+
+/** What a carrier says became of a claimed message. */
+export type Outcome = {
+  readonly claimId: string;
+  readonly kind: "accepted" | "refused" | "not_sent" | "unknown" | "partly_refused";
+  readonly carrierCode: string;
+  /** For not_sent: not to be claimed again before this instant. */
+  readonly retryAtMs: number;
+  readonly occurredAtMs: number;
+  /** For refused: our code when the carrier's maps to one, else empty. */
+  readonly errorCode: string;
+};
+
+/** The decision, and whether the outcome came too late to mean anything. */
+export type OutcomeDecision = Decision & { readonly isStale: boolean };
+
+/** Applies one outcome. Repeating it after its answer was lost is harmless. */
+export function applyOutcome(
+  message: Message,
+  outcome: Outcome,
+  nowMs: number,
+  waits: Waits,
+  isUsable: IsUsableRoute,
+): OutcomeDecision {
+  if (message.claim?.id !== outcome.claimId) return { ...unchanged(message), isStale: true };
+  // Resolved under this very claim, by this outcome's first copy or by a receipt.
+  if (message.status !== "queued") return { ...unchanged(message), isStale: false };
+  return { ...decide(message, outcome, nowMs, waits, isUsable), isStale: false };
+}
+
+function decide(
+  message: Message,
+  outcome: Outcome,
+  nowMs: number,
+  waits: Waits,
+  isUsable: IsUsableRoute,
+): Decision {
+  const occurredMs = Math.min(outcome.occurredAtMs || nowMs, nowMs);
+  const facts = outcome.carrierCode === "" ? {} : { carrierCode: outcome.carrierCode };
+  switch (outcome.kind) {
+    case "accepted":
+      return toSent(message, occurredMs, waits, facts);
+    case "refused":
+      return tryNextRoute(message, isUsable, failedCode(outcome.errorCode), occurredMs, facts);
+    case "not_sent":
+      return backToWaiting(message, {
+        ...facts,
+        attempts: message.attempts + 1,
+        notBeforeMs: outcome.retryAtMs,
+      });
+    case "unknown":
+      // A repeat must not postpone the end of the wait.
+      if (message.phase === "unknown") return unchanged(message);
+      return toUnknown(message, nowMs, waits);
+    case "partly_refused":
+      return moveTo(
+        toSent(message, occurredMs, waits, facts),
+        "undelivered",
+        occurredMs,
+        "carrier_rejected",
+      );
+  }
+}

@@ -1,0 +1,98 @@
+import {
+  currentRoute,
+  type Decision,
+  type Lane,
+  type Message,
+  moveTo,
+  unchanged,
+} from "./message.ts";
+import type { ReasonCode } from "./reasons.ts";
+
+/** The connector that carries messages of test mode. */
+export const TEST_CONNECTOR = "test";
+
+/** How long each state may last, in milliseconds. */
+export type Waits = {
+  /** From `queued` to `failed` `queue_expired`. */
+  readonly queueMs: number;
+  /** From an unanswered submit to `failed` `submission_unknown`. */
+  readonly unknownMs: number;
+  /** From `sent` to `expired`. */
+  readonly receiptMs: number;
+};
+
+/** The name of a connector's queue; within it the single lane sorts before the bulk lane. */
+export function queueName(connectorId: string, lane: Lane): string {
+  return `${connectorId}|${lane === "single" ? "1" : "2"}`;
+}
+
+/** The name under which messages stand while a carrier sends them. */
+export function sendingName(connectorId: string, carrierId: string): string {
+  return `${connectorId}|sending|${carrierId}`;
+}
+
+/** The queue a message stands in: by connector while waiting, by carrier while being sent. */
+export function queueOf(message: Message): string | undefined {
+  const connectorId = currentRoute(message)?.connectorId;
+  if (message.status !== "queued" || connectorId === undefined) return undefined;
+  if (message.phase === "waiting") return queueName(connectorId, message.lane);
+  if (message.phase === "sending" && message.claim !== undefined) {
+    return sendingName(connectorId, message.claim.carrierId);
+  }
+  return undefined;
+}
+
+/** Puts a queued message back in its queue, under the same end of its queue time. */
+export function backToWaiting(message: Message, facts: Partial<Message> = {}): Decision {
+  return unchanged({
+    ...message,
+    phase: "waiting",
+    claim: undefined,
+    dueAtMs: message.queueUntilMs,
+    ...facts,
+  });
+}
+
+/** Tells whether a frozen route may still be tried. */
+export type IsUsableRoute = (routeId: string) => boolean;
+
+/**
+ * Tries the next frozen route that is still usable; when there is none, the message has failed,
+ * for the given reason. This is where a refusal for good ends a message.
+ */
+export function tryNextRoute(
+  message: Message,
+  isUsable: IsUsableRoute,
+  reason: ReasonCode,
+  atMs: number,
+  facts: Partial<Message> = {},
+): Decision {
+  const next = message.routes.findIndex(
+    ({ routeId }, at) => at > message.routeAt && isUsable(routeId),
+  );
+  if (next < 0) return moveTo(unchanged(message), "failed", atMs, reason, facts);
+  return backToWaiting(message, { ...facts, routeAt: next, attempts: 0, notBeforeMs: 0 });
+}
+
+/** Marks a message whose submit may have reached a carrier that never answered. */
+export function toUnknown(message: Message, nowMs: number, waits: Waits): Decision {
+  return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs });
+}
+
+/** Makes a queued message sent: the present route carried it, at its frozen price. */
+export function toSent(
+  message: Message,
+  occurredMs: number,
+  waits: Waits,
+  facts: Partial<Message> = {},
+): Decision {
+  const price = currentRoute(message)?.price ?? 0n;
+  const sentAtMs = Math.max(occurredMs, message.history.at(-1)?.atMs ?? occurredMs);
+  return moveTo(unchanged(message), "sent", sentAtMs, undefined, {
+    ...facts,
+    sentAtMs,
+    unitPrice: price,
+    amount: price * BigInt(message.segments),
+    dueAtMs: sentAtMs + waits.receiptMs,
+  });
+}

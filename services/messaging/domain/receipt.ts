@@ -1,0 +1,75 @@
+/**
+ * What a delivery receipt makes of a message. Receipts aggregate over segments, and the worst
+ * wins: all delivered makes `delivered`, any failure makes `undelivered` at once. A segment once
+ * delivered stays so; one that failed may still be delivered late.
+ *
+ * A receipt for a `queued` message is proof that the carrier has it, whatever its submit's answer
+ * was: it becomes `sent` first, then what the receipt says. Receipts in any order, repeated or
+ * late, lead to the same end; nothing leaves `delivered`, `failed` or `cancelled`.
+ */
+import { type Decision, type Message, moveTo, type SegmentReceipts, unchanged } from "./message.ts";
+import { toSent, type Waits } from "./queueing.ts";
+import { undeliveredCode } from "./reasons.ts";
+
+/** What a carrier says about a message or one of its segments. */
+export type Receipt = {
+  /** Counted from 1; 0 means the whole message. */
+  readonly segment: number;
+  readonly state: "delivered" | "undelivered" | "acknowledged";
+  /** Our code for undelivered. */
+  readonly errorCode: string;
+  readonly carrierCode: string;
+  readonly occurredAtMs: number;
+};
+
+/** Applies one receipt. */
+export function applyReceipt(
+  message: Message,
+  receipt: Receipt,
+  nowMs: number,
+  waits: Waits,
+): Decision {
+  const { status } = message;
+  if (
+    status !== "queued" &&
+    status !== "sent" &&
+    status !== "undelivered" &&
+    status !== "expired"
+  ) {
+    return unchanged(message);
+  }
+  // A carrier's clock is its own: an instant outside the message's life is not believed.
+  const sinceMs = message.history.at(-1)?.atMs ?? nowMs;
+  const claimedMs = receipt.occurredAtMs;
+  const occurredMs = claimedMs >= sinceMs && claimedMs <= nowMs ? claimedMs : nowMs;
+  const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
+  if (receipt.state === "acknowledged") return sent;
+  return settle(sent, receipt, occurredMs);
+}
+
+function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decision {
+  const before = decision.message;
+  const all = (1 << before.segments) - 1;
+  const receipts = addReceipt(before.receipts, receipt, all);
+  const facts: Partial<Message> = {
+    receipts,
+    ...(receipt.carrierCode === "" ? {} : { carrierCode: receipt.carrierCode }),
+  };
+  if (receipts.delivered === all) {
+    return moveTo(decision, "delivered", occurredMs, undefined, facts);
+  }
+  if (receipts.failed !== 0 && before.status !== "undelivered") {
+    const code = undeliveredCode(receipt.errorCode);
+    return moveTo(decision, "undelivered", occurredMs, code, facts);
+  }
+  const { delivered, failed } = before.receipts;
+  if (receipts.delivered === delivered && receipts.failed === failed) return decision;
+  return { message: { ...before, receipts }, events: decision.events };
+}
+
+function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
+  const named = receipt.segment === 0 ? all : (1 << (receipt.segment - 1)) & all;
+  const delivered = receipt.state === "delivered" ? known.delivered | named : known.delivered;
+  const failed = receipt.state === "undelivered" ? known.failed | named : known.failed;
+  return { delivered, failed: failed & ~delivered };
+}

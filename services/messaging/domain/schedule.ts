@@ -1,0 +1,30 @@
+import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
+import type { IsUsableRoute, Waits } from "./queueing.ts";
+
+/** What must still hold of tenant and sender ID when a scheduled message is due. */
+export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIsUsable: boolean };
+
+/**
+ * Moves a due scheduled message into its queue, or fails it when its tenant may no longer send,
+ * its sender ID can no longer be used, or none of its frozen routes is left.
+ */
+export function releaseScheduled(
+  message: Message,
+  nowMs: number,
+  waits: Waits,
+  rights: SendingRights,
+  isUsable: IsUsableRoute,
+): Decision {
+  const start = unchanged(message);
+  if (!rights.tenantMaySend) return moveTo(start, "failed", nowMs, "tenant_suspended");
+  if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
+  const routeAt = message.routes.findIndex(({ routeId }) => isUsable(routeId));
+  if (routeAt < 0) return moveTo(start, "failed", nowMs, "no_route");
+  return moveTo(start, "queued", nowMs, undefined, {
+    phase: "waiting",
+    routeAt,
+    notBeforeMs: 0,
+    queueUntilMs: nowMs + waits.queueMs,
+    dueAtMs: nowMs + waits.queueMs,
+  });
+}

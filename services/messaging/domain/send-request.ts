@@ -1,0 +1,130 @@
+import { AppError, type FieldError } from "../../shared/core/errors.ts";
+import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
+import type { MessageMode, MessageSource } from "./message.ts";
+
+/** Which endpoint's idempotency keys a send shares; single sends also answer differently. */
+export type SendEndpoint = "single" | "bulk" | "batch";
+
+/** One submitted recipient; the optional fields are a batch's own. */
+export type RequestedRecipient = {
+  readonly to: string;
+  readonly body: string | undefined;
+  readonly clientReference: string | undefined;
+};
+
+/** One request to send to one or many recipients. */
+export type SendRequest = {
+  readonly tenantId: string;
+  readonly mode: MessageMode;
+  readonly source: MessageSource;
+  readonly campaignId: string | undefined;
+  readonly endpoint: SendEndpoint;
+  readonly key: string | undefined;
+  readonly fingerprint: Uint8Array;
+  /** The caller keeps a second request with the key away while this one runs. */
+  readonly fenced: boolean;
+  readonly from: string;
+  readonly body: string;
+  readonly clientReference: string | undefined;
+  readonly sendAtMs: number | undefined;
+  readonly recipients: readonly RequestedRecipient[];
+};
+
+/** `service.md` "Limits". */
+export const SEGMENTS_MAX = 10;
+const RECIPIENTS_MAX = 1000;
+/** In UTF-16 code units. */
+const RECIPIENT_LENGTH_MAX = 256;
+const SEND_AT_MAX_MS = 90 * 86_400_000;
+/** The edge judged the same instant a moment ago; its verdict must not flip on the way. */
+const SEND_AT_TOLERANCE_MS = 5000;
+
+const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
+const REFERENCE = /^[\x20-\x7e]{1,64}$/;
+
+/**
+ * Checks everything that is wrong with a request whoever sends it, and throws one
+ * `validation_error` that names every wrong field. Recipients are judged later, each on its own.
+ */
+export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: number): void {
+  const errors: FieldError[] = [];
+  const add = (field: string, code: string, message: string) =>
+    void errors.push({ field, code, message });
+  if (!SENDER.test(request.from)) {
+    add(
+      "from",
+      "invalid_format",
+      "A sender ID has 3 to 11 letters, digits, spaces, dots or dashes.",
+    );
+  }
+  checkReference(request.clientReference, "client_reference", add);
+  if (request.endpoint !== "batch") {
+    checkBody(request.body, "body", add);
+    if (describeText(request.body).segments > SEGMENTS_MAX) {
+      add("body", "body_too_long", `A body has at most ${SEGMENTS_MAX} segments.`);
+    }
+  }
+  if (request.sendAtMs !== undefined) {
+    const aheadMs = request.sendAtMs - nowMs;
+    const tooSoon = aheadMs < sendAtMinMs - SEND_AT_TOLERANCE_MS;
+    if (tooSoon || aheadMs > SEND_AT_MAX_MS + SEND_AT_TOLERANCE_MS) {
+      add("send_at", "out_of_range", "A send can be scheduled from 1 minute to 90 days ahead.");
+    }
+  }
+  checkRecipients(request, add);
+  if (errors.length > 0) throw validationError(errors);
+}
+
+/** The error for wrong fields. */
+export function validationError(fields: readonly FieldError[]): AppError {
+  const text =
+    fields.length === 1 ? "One field is not valid." : `${fields.length} fields are not valid.`;
+  return new AppError("validation_error", text, { fields });
+}
+
+/** Refuses more recipients than the tenant may put into one request. */
+export function checkRecipientCount(request: SendRequest, tenantMax: number): void {
+  const max = tenantMax > 0 ? tenantMax : RECIPIENTS_MAX;
+  if (request.recipients.length <= max) return;
+  const field = request.endpoint === "batch" ? "messages" : "to";
+  throw validationError([{ field, code: "too_many", message: `At most ${max} recipients.` }]);
+}
+
+/** The path of a recipient's field in the request, as `service.md` spells it. */
+export function recipientField(endpoint: SendEndpoint, index: number, name: "to" | "body"): string {
+  if (endpoint === "single") return name;
+  return endpoint === "bulk" ? `to[${index}]` : `messages[${index}].${name}`;
+}
+
+type Add = (field: string, code: string, message: string) => void;
+
+function checkRecipients(request: SendRequest, add: Add): void {
+  const { endpoint, recipients } = request;
+  const count = recipients.length;
+  if (count === 0 || (endpoint === "single" && count !== 1)) {
+    const field = endpoint === "batch" ? "messages" : "to";
+    add(field, count === 0 ? "too_few" : "too_many", "At least one recipient is needed.");
+  }
+  recipients.forEach(({ to, body, clientReference }, index) => {
+    if (to.length > RECIPIENT_LENGTH_MAX) {
+      const field = recipientField(endpoint, index, "to");
+      add(field, "too_long", `A recipient has at most ${RECIPIENT_LENGTH_MAX} characters.`);
+    }
+    if (endpoint !== "batch") return;
+    checkBody(body ?? "", `messages[${index}].body`, add);
+    checkReference(clientReference, `messages[${index}].client_reference`, add);
+  });
+}
+
+function checkBody(body: string, field: string, add: Add): void {
+  if (body === "") add(field, "too_short", "A body has at least one character.");
+  else if (hasLoneSurrogate(body)) {
+    add(field, "invalid_value", "The body holds half of a surrogate pair, which is no text.");
+  }
+}
+
+function checkReference(reference: string | undefined, field: string, add: Add): void {
+  if (reference !== undefined && !REFERENCE.test(reference)) {
+    add(field, "invalid_format", "A reference has 1 to 64 printable ASCII characters.");
+  }
+}

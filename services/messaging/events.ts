@@ -1,0 +1,30 @@
+/** What messaging publishes: `events.message.<tenant id>.<status>`, one `sms.v1.Event` each. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { EventSchema, MessageChangedSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { newId } from "../shared/core/ids.ts";
+import type { StreamItem } from "../shared/io/publisher.ts";
+import type { StatusEvent } from "./domain/message.ts";
+import { toWireMessage, WIRE_STATUS } from "./wire.ts";
+
+/** Makes the stream's item of a status change; its id is the event's, however often it is sent. */
+export function toStreamItem(event: StatusEvent, traceparent: string | undefined): StreamItem {
+  const { message, previous } = event;
+  const id = newId("event");
+  const data = toBinary(
+    EventSchema,
+    create(EventSchema, {
+      id,
+      tenantId: message.tenantId,
+      occurredAtMs: BigInt(message.updatedAtMs),
+      traceparent: traceparent ?? "",
+      payload: {
+        case: "messageChanged",
+        value: create(MessageChangedSchema, {
+          previousStatus: WIRE_STATUS[previous],
+          message: toWireMessage(message, true),
+        }),
+      },
+    }),
+  );
+  return { id, subject: `events.message.${message.tenantId}.${message.status}`, data };
+}

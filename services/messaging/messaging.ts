@@ -1,0 +1,131 @@
+import type { Clock } from "../shared/core/clock.ts";
+import type { Logger } from "../shared/io/log.ts";
+import type { Mongo } from "../shared/io/mongo.ts";
+import type { Outbox } from "../shared/io/outbox.ts";
+import type { MessagingConfig } from "./config.ts";
+import { TEST_ROUTE } from "./domain/draft.ts";
+import type { IsUsableRoute, Waits } from "./domain/queueing.ts";
+import { toStreamItem } from "./events.ts";
+import type { UseCases } from "./rpc.ts";
+import { encodeCancelResponse, encodeSendResponse } from "./rpc-mapping.ts";
+import { createAccepter } from "./service/accept.ts";
+import { createCancels } from "./service/cancel.ts";
+import { createCarriers } from "./service/carriers.ts";
+import { createChanges } from "./service/changes.ts";
+import { createClaimer } from "./service/claim.ts";
+import { createIdempotency } from "./service/idempotency.ts";
+import type { Neighbours } from "./service/ports.ts";
+import {
+  createDoorbells,
+  createQueueLimits,
+  createWaitingTenants,
+  type QueueLimits,
+} from "./service/queue-knowledge.ts";
+import { createReads } from "./service/read.ts";
+import { createResolver } from "./service/resolve.ts";
+import { createSweeps, type Sweeps } from "./service/sweep.ts";
+import { createMessageLists } from "./store/lists.ts";
+import { createMessageStore } from "./store/messages.ts";
+import { createQueueStore } from "./store/queue.ts";
+import { createSendStore } from "./store/sends.ts";
+
+/** Messaging without its process: every use case, and the work to be done in the background. */
+export type OpenMessaging = UseCases & {
+  readonly sweeps: Sweeps;
+  readonly limits: QueueLimits;
+  /** Waits until everything taken in has been written. */
+  close(): Promise<void>;
+};
+
+/** What messaging stands on. */
+export type MessagingParts = {
+  readonly mongo: Pick<Mongo, "client" | "db">;
+  readonly outbox: Outbox;
+  readonly neighbours: Neighbours;
+  readonly config: MessagingConfig;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Names this process among its replicas. */
+  readonly owner: string;
+  readonly ringBell: (connectorId: string) => void;
+};
+
+/** Wires the use cases to their stores. */
+export function openMessaging(parts: MessagingParts): OpenMessaging {
+  const { mongo, outbox, neighbours, config, clock, log } = parts;
+  const store = createMessageStore(mongo.client, mongo.db, outbox);
+  const sends = createSendStore(mongo.client, mongo.db);
+  const queue = createQueueStore(mongo.db);
+  const lists = createMessageLists(mongo.db);
+
+  const waits: Waits = {
+    queueMs: config.QUEUE_TIME_MAX_MS,
+    unknownMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
+    receiptMs: config.RECEIPT_WAIT_MS,
+  };
+  const isUsable = usableRoutes(neighbours);
+  const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
+  const tenants = createWaitingTenants(queue, clock);
+  const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
+  const doorbells = createDoorbells({ publish: parts.ringBell, tenants, limits });
+  const idempotency = createIdempotency({ sends, clock, log, owner: parts.owner });
+  const changes = createChanges({ store, doorbells, clock, toStreamItem });
+  const accepter = createAccepter({
+    neighbours,
+    sends,
+    idempotency,
+    doorbells,
+    limits,
+    clock,
+    log,
+    queueMs: waits.queueMs,
+    idempotencyMs,
+    sendAtMinMs: config.SEND_AT_MIN_MS,
+    acceptQueueMax: config.ACCEPT_QUEUE_MAX,
+    encodeResponse: encodeSendResponse,
+  });
+  const leaseMs = config.CLAIM_LEASE_MS;
+  return {
+    accepter,
+    idempotency,
+    limits,
+    claimer: createClaimer({ store: queue, tenants, clock }),
+    carriers: createCarriers({ changes, queue, clock, waits, leaseMs, isUsable }),
+    cancels: createCancels({
+      changes,
+      store,
+      idempotency,
+      clock,
+      idempotencyMs,
+      encodeResponse: encodeCancelResponse,
+    }),
+    reads: createReads({ store, lists, queue, sends, outbox, clock }),
+    resolve: createResolver({ sends, store, clock }),
+    sweeps: createSweeps({
+      store,
+      sends,
+      changes,
+      neighbours,
+      clock,
+      log,
+      waits,
+      isUsable,
+      keepMs: config.MESSAGE_KEEP_MS,
+      idempotencyMs,
+    }),
+    async close() {
+      await accepter.close();
+      await idempotency.close();
+      await changes.close();
+    },
+  };
+}
+
+/** A frozen route is still usable while the present table has it enabled, over a known connector. */
+function usableRoutes(neighbours: Neighbours): IsUsableRoute {
+  return (routeId) => {
+    if (routeId === TEST_ROUTE.routeId) return true;
+    const route = neighbours.routeTable().routes.find(({ rule }) => rule.id === routeId);
+    return route?.connector !== undefined && route.rule.enabled;
+  };
+}

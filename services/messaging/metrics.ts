@@ -1,0 +1,46 @@
+import { Gauge, type Registry } from "../shared/io/metrics.ts";
+import type { Outbox } from "../shared/io/outbox.ts";
+import type { OpenMessaging } from "./messaging.ts";
+
+/** Registers the figures that operators and autoscaling read; asked for only when scraped. */
+export function registerMetrics(
+  registry: Registry,
+  messaging: OpenMessaging,
+  outbox: Outbox,
+): void {
+  const waiting = new Gauge({
+    name: "messaging_waiting_messages",
+    help: "Messages waiting for a connector.",
+    labelNames: ["connector"],
+    registers: [registry],
+  });
+  const oldest = new Gauge({
+    name: "messaging_oldest_waiting_seconds",
+    help: "Age of the oldest message waiting for a connector.",
+    labelNames: ["connector"],
+    registers: [registry],
+  });
+  const sending = new Gauge({
+    name: "messaging_sending_messages",
+    help: "Messages claimed by carriers and not yet answered.",
+    labelNames: ["connector"],
+    registers: [registry],
+    async collect() {
+      for (const gauge of [waiting, oldest, this]) gauge.reset();
+      for (const queue of await messaging.reads.queues()) {
+        waiting.labels(queue.connectorId).set(queue.waiting);
+        oldest.labels(queue.connectorId).set(queue.oldestWaitingMs / 1000);
+        this.labels(queue.connectorId).set(queue.sending);
+      }
+    },
+  });
+  void sending;
+  new Gauge({
+    name: "messaging_outbox_batches",
+    help: "Committed batches of events not yet published.",
+    registers: [registry],
+    async collect() {
+      this.set((await outbox.backlog()).count);
+    },
+  });
+}

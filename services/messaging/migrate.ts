@@ -1,0 +1,10 @@
+import type { Db } from "mongodb";
+import { shapeCollections } from "../shared/io/migration.ts";
+import { migrateOutbox } from "../shared/io/outbox.ts";
+import { COLLECTIONS } from "./store/shape.ts";
+
+/** Brings the messaging database to the shape this version needs; idempotent. */
+export async function migrate(db: Db): Promise<void> {
+  await shapeCollections(db, COLLECTIONS);
+  await migrateOutbox(db);
+}

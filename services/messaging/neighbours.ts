@@ -1,0 +1,195 @@
+/**
+ * What messaging asks of other services: tenants, sender IDs and the route table (cached at most
+ * five seconds, and forgotten at once when their owner says so), and holds (many in one call).
+ */
+import type { Client } from "@connectrpc/connect";
+import type { NatsConnection } from "nats";
+import type { GetRouteTableResponse, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { ConnectorState, ConnectorType } from "../../proto/gen/sms/v1/routing_pb.js";
+import { type SenderIdService, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { createBatcher } from "../shared/core/batcher.ts";
+import type { Clock } from "../shared/core/clock.ts";
+import { AppError, isErrorCode } from "../shared/core/errors.ts";
+import { formatAmount } from "../shared/core/money.ts";
+import { compileRouteTable, type RouteTable } from "../shared/core/route-table.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { startLoop } from "../shared/io/loop.ts";
+import { runDetached } from "../shared/rpc/call-context.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+import { createFactCache } from "./fact-cache.ts";
+import type { Hold, Neighbours, TenantFacts } from "./service/ports.ts";
+
+/** No answer of a neighbour is used for longer than this. */
+const FACT_AGE_MAX_MS = 5000;
+const FACTS_MAX = 50_000;
+const CALL = { timeoutMs: 5000 } as const;
+
+/** Clients of the neighbours, wherever they run. */
+export type NeighbourClients = {
+  readonly tenant: Client<typeof TenantService>;
+  readonly senderId: Client<typeof SenderIdService>;
+  readonly wallet: Client<typeof WalletService>;
+  readonly routing: Client<typeof RoutingService>;
+};
+
+/** Opens the neighbours; `close` ends the background work. */
+export function openNeighbours(options: {
+  readonly clients: NeighbourClients;
+  readonly nats: NatsConnection;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): Neighbours & { close(): Promise<void> } {
+  const { clients, nats, clock, log } = options;
+  const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
+  const tenants = createFactCache({ ...cache, load: (id) => loadTenant(clients.tenant, id) });
+  const senders = createFactCache({ ...cache, load: (key) => loadSender(clients.senderId, key) });
+  const table = keepRouteTable(clients.routing, log);
+  const holds = createBatcher<Hold, void>({
+    name: "holds",
+    batchMax: 256,
+    queueMax: 8192,
+    lanes: 4,
+    // A repeat is harmless, but whoever waits should hear of an outage at once.
+    isTransient: () => true,
+    flush: (items) => runDetached(() => placeHolds(clients.wallet, items)),
+  });
+  const subscriptions = [
+    nats.subscribe("invalidate.tenant.*", {
+      callback: (_, { subject }) => {
+        const tenantId = subject.slice("invalidate.tenant.".length);
+        tenants.forget((key) => key === tenantId);
+      },
+    }),
+    nats.subscribe("invalidate.sender_id.*", {
+      callback: (_, { subject }) => {
+        const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
+        senders.forget((key) => key.startsWith(prefix));
+      },
+    }),
+    nats.subscribe("invalidate.routing", { callback: () => table.nudge() }),
+  ];
+  return {
+    tenant: (tenantId) => tenants.get(tenantId),
+    usableSender: (tenantId, name) => senders.get(`${tenantId}|${name.toLowerCase()}`),
+    routeTable: () => table.current(),
+    placeHold: (hold) => holds.add(hold),
+    async releaseReservation(tenantId, reservationId) {
+      await answered(clients.wallet.releaseReservation({ tenantId, reservationId }, CALL));
+    },
+    async close() {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await holds.close();
+      await table.close();
+    },
+  };
+}
+
+async function answered<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw toAppError(error);
+  }
+}
+
+async function loadTenant(
+  client: NeighbourClients["tenant"],
+  idOrName: string,
+): Promise<TenantFacts | undefined> {
+  try {
+    const { tenant } = await answered(client.getTenant({ idOrName }, CALL));
+    if (tenant === undefined || tenant.id !== idOrName) return undefined;
+    return {
+      id: tenant.id,
+      suspended: tenant.suspended,
+      emailVerified: tenant.emailVerified,
+      recipientsMax: tenant.bulkMax,
+      currency: tenant.currency,
+      plan: tenant.plan,
+      redactBodies: tenant.redactBodies,
+    };
+  } catch (error) {
+    return undefinedIfMissing(error);
+  }
+}
+
+/** The registered spelling of a sender ID that can be used now. */
+async function loadSender(
+  client: NeighbourClients["senderId"],
+  key: string,
+): Promise<string | undefined> {
+  const at = key.indexOf("|");
+  const question = { tenantId: key.slice(0, at), name: key.slice(at + 1) };
+  try {
+    const { senderId } = await answered(client.resolveSenderId(question, CALL));
+    return senderId?.status === SenderIdStatus.APPROVED ? senderId.name : undefined;
+  } catch (error) {
+    return undefinedIfMissing(error);
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof AppError && error.code === "not_found") return undefined;
+  throw error;
+}
+
+/** Keeps the newest route table; the last good one serves while routing is away. */
+function keepRouteTable(client: NeighbourClients["routing"], log: Logger) {
+  let table: RouteTable | undefined;
+  const loop = startLoop({
+    name: "route table",
+    intervalMs: FACT_AGE_MAX_MS / 2,
+    log,
+    async work() {
+      const knownVersion = table?.version ?? 0n;
+      const answer = await answered(client.getRouteTable({ knownVersion }, CALL));
+      if (!answer.unchanged || table === undefined) table = compileAnswer(answer);
+      return false;
+    },
+  });
+  return {
+    ...loop,
+    current(): RouteTable {
+      if (table !== undefined) return table;
+      throw new AppError("service_unavailable", "The service is starting; try again shortly.");
+    },
+  };
+}
+
+function compileAnswer(answer: GetRouteTableResponse): RouteTable {
+  return compileRouteTable({
+    version: answer.version,
+    routes: answer.routes,
+    connectors: answer.connectors.map(({ id, state, type }) => ({
+      id,
+      isActive: state !== ConnectorState.PAUSED && state !== ConnectorState.DRAINING,
+      isTest: type === ConnectorType.TEST,
+    })),
+    unhealthyConnectorIds: answer.unhealthyConnectorIds,
+  });
+}
+
+async function placeHolds(
+  client: NeighbourClients["wallet"],
+  holds: readonly Hold[],
+): Promise<(undefined | Error)[]> {
+  const { outcomes } = await answered(client.placeHolds({ holds: [...holds] }, CALL));
+  return holds.map((hold, at) => {
+    const outcome = outcomes[at];
+    if (outcome === undefined) return new AppError("internal_error", "A hold had no outcome.");
+    if (outcome.errorCode === "") return undefined;
+    if (outcome.errorCode === "insufficient_balance") {
+      return new AppError("insufficient_balance", "The available balance does not cover this.", {
+        extra: {
+          required_amount: formatAmount(hold.amount),
+          available_amount: formatAmount(outcome.available),
+          currency: outcome.currency,
+        },
+      });
+    }
+    const code = isErrorCode(outcome.errorCode) ? outcome.errorCode : "internal_error";
+    return new AppError(code, "The funds could not be held.", { cause: outcome.errorCode });
+  });
+}

@@ -1,0 +1,248 @@
+/** Wire to domain and back, for the methods of `rpc.ts`. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Mode, ReasonSchema } from "../../proto/gen/sms/v1/common_pb.js";
+import {
+  type CancelMessageResponse,
+  CancelMessageResponseSchema,
+  type ClaimedMessage,
+  ClaimedMessageSchema,
+  type ListMessagesRequest,
+  type MessageSource,
+  type MessageStatus,
+  OutcomeKind,
+  ReceiptState,
+  SendEndpoint,
+  SendEntrySchema,
+  type SendMessagesRequest,
+  type SendMessagesResponse,
+  SendMessagesResponseSchema,
+  type Outcome as WireOutcome,
+  type Receipt as WireReceipt,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import { isId } from "../shared/core/ids.ts";
+import type { Draft } from "./domain/draft.ts";
+import { currentRoute, type Message, type MessageMode } from "./domain/message.ts";
+import type { Outcome } from "./domain/outcome.ts";
+import type { Receipt } from "./domain/receipt.ts";
+import type { SendEndpoint as Endpoint, SendRequest } from "./domain/send-request.ts";
+import type { About } from "./service/carriers.ts";
+import type { ListFilter } from "./service/ports.ts";
+import {
+  toWireMessage,
+  toWireTime,
+  WIRE_ENCODING,
+  WIRE_MODE,
+  WIRE_SOURCE,
+  WIRE_STATUS,
+} from "./wire.ts";
+
+const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
+  [SendEndpoint.SINGLE]: "single",
+  [SendEndpoint.BULK]: "bulk",
+  [SendEndpoint.BATCH]: "batch",
+};
+const OUTCOMES: Readonly<Partial<Record<OutcomeKind, Outcome["kind"]>>> = {
+  [OutcomeKind.ACCEPTED]: "accepted",
+  [OutcomeKind.REFUSED]: "refused",
+  [OutcomeKind.NOT_SENT]: "not_sent",
+  [OutcomeKind.UNKNOWN]: "unknown",
+  [OutcomeKind.PARTLY_REFUSED]: "partly_refused",
+};
+const RECEIPTS: Readonly<Partial<Record<ReceiptState, Receipt["state"]>>> = {
+  [ReceiptState.DELIVERED]: "delivered",
+  [ReceiptState.UNDELIVERED]: "undelivered",
+  [ReceiptState.ACKNOWLEDGED]: "acknowledged",
+};
+const STATUSES = invert<MessageStatus, Message["status"]>(WIRE_STATUS);
+const SOURCES = invert<MessageSource, Message["source"]>(WIRE_SOURCE);
+const MODES = invert<Mode, MessageMode>(WIRE_MODE);
+
+/** Reads a mode; unspecified means both. */
+export function readMode(mode: Mode): MessageMode | undefined {
+  return mode === Mode.UNSPECIFIED ? undefined : known(MODES.get(mode), "mode");
+}
+
+/** Reads which endpoint's keys are meant. */
+export function readEndpoint(endpoint: SendEndpoint): Endpoint {
+  return known(ENDPOINTS[endpoint], "endpoint");
+}
+
+/** Reads a send. */
+export function readSendRequest(wire: SendMessagesRequest): SendRequest {
+  return {
+    tenantId: wire.tenantId,
+    mode: known(readMode(wire.mode), "mode"),
+    source: known(SOURCES.get(wire.source), "source"),
+    campaignId: readCampaign(wire.campaignId),
+    endpoint: readEndpoint(wire.endpoint),
+    key: wire.idempotencyKey || undefined,
+    fingerprint: wire.fingerprint,
+    fenced: wire.fenced,
+    from: wire.from,
+    body: wire.body,
+    clientReference: wire.clientReference || undefined,
+    sendAtMs: wire.sendAtMs === 0n ? undefined : Number(wire.sendAtMs),
+    recipients: wire.recipients.map(({ to, body, clientReference }) => ({
+      to,
+      body,
+      clientReference: clientReference || undefined,
+    })),
+  };
+}
+
+/** Writes the answer to a send that was just accepted. */
+export function sendResponse(request: SendRequest, draft: Draft): SendMessagesResponse {
+  const { messages } = draft;
+  const [first] = messages;
+  const response = create(SendMessagesResponseSchema, {
+    sendId: draft.sendId,
+    reservationId: draft.reservationId ?? `rsv_${draft.sendId.slice(4)}`,
+    requested: messages.length,
+    accepted: draft.accepted,
+    rejected: messages.length - draft.accepted,
+    segments: draft.segments,
+    heldAmount: draft.heldAmount,
+    currency: first?.currency ?? "",
+    mode: WIRE_MODE[request.mode],
+  });
+  if (request.endpoint === "single") {
+    if (first !== undefined) response.message = toWireMessage(first, false);
+    return response;
+  }
+  response.entries = messages.map((message, index) => toEntry(request, message, index));
+  return response;
+}
+
+function toEntry(request: SendRequest, message: Message, index: number) {
+  const { error } = message;
+  return create(SendEntrySchema, {
+    id: message.id,
+    index,
+    input: request.recipients[index]?.to ?? "",
+    to: message.to,
+    status: WIRE_STATUS[message.status],
+    segments: message.segments,
+    heldAmount: message.heldAmount,
+    clientReference: message.clientReference ?? "",
+    ...(error === undefined ? {} : { error: create(ReasonSchema, error) }),
+  });
+}
+
+/** The stored first answer of a send's key. */
+export function replayedSend(bytes: Uint8Array): SendMessagesResponse {
+  const response = fromBinary(SendMessagesResponseSchema, bytes);
+  response.replayed = true;
+  return response;
+}
+
+/** The bytes of a send's answer, as replays will repeat it. */
+export function encodeSendResponse(request: SendRequest, draft: Draft): Uint8Array {
+  return toBinary(SendMessagesResponseSchema, sendResponse(request, draft));
+}
+
+/** Writes the answer to a cancel. */
+export function cancelResponse(message: Message): CancelMessageResponse {
+  return create(CancelMessageResponseSchema, { message: toWireMessage(message, false) });
+}
+
+/** The stored first answer of a cancel's key. */
+export function replayedCancel(bytes: Uint8Array): CancelMessageResponse {
+  const response = fromBinary(CancelMessageResponseSchema, bytes);
+  response.replayed = true;
+  return response;
+}
+
+/** The bytes of a cancel's answer, as replays will repeat it. */
+export function encodeCancelResponse(message: Message): Uint8Array {
+  return toBinary(CancelMessageResponseSchema, cancelResponse(message));
+}
+
+/** Reads the filters of a list. */
+export function readListFilter(wire: ListMessagesRequest): ListFilter {
+  return {
+    tenantId: wire.tenantId,
+    mode: readMode(wire.mode),
+    statuses: wire.statuses.map((status) => known(STATUSES.get(status), "statuses")),
+    sources: wire.sources.map((source) => known(SOURCES.get(source), "sources")),
+    from: wire.from || undefined,
+    to: wire.to || undefined,
+    clientReference: wire.clientReference || undefined,
+    campaignId: wire.campaignId || undefined,
+    createdAfterMs: wire.createdAfterMs === 0n ? undefined : Number(wire.createdAfterMs),
+    createdBeforeMs: wire.createdBeforeMs === 0n ? undefined : Number(wire.createdBeforeMs),
+    beforeId: readBeforeId(wire.beforeId),
+  };
+}
+
+/** Writes a message for the carrier that claimed it. */
+export function toClaimed(message: Message): ClaimedMessage {
+  return create(ClaimedMessageSchema, {
+    messageId: message.id,
+    tenantId: message.tenantId,
+    claimId: message.claim?.id ?? "",
+    to: message.to,
+    from: message.from,
+    body: message.body,
+    encoding: WIRE_ENCODING[message.encoding],
+    segments: message.segments,
+    routeId: currentRoute(message)?.routeId ?? "",
+    attempt: message.attempts,
+    queueUntilMs: toWireTime(message.queueUntilMs),
+    mode: WIRE_MODE[message.mode],
+  });
+}
+
+/** Reads an outcome. */
+export function readOutcome(wire: WireOutcome): About<Outcome> {
+  return {
+    messageId: wire.messageId,
+    claimId: wire.claimId,
+    kind: known(OUTCOMES[wire.kind], "kind"),
+    carrierCode: wire.carrierCode,
+    retryAtMs: Number(wire.retryAtMs),
+    occurredAtMs: Number(wire.occurredAtMs),
+    errorCode: wire.errorCode,
+  };
+}
+
+/** Reads a receipt. */
+export function readReceipt(wire: WireReceipt): About<Receipt> {
+  return {
+    messageId: wire.messageId,
+    segment: wire.segment,
+    state: known(RECEIPTS[wire.state], "state"),
+    errorCode: wire.errorCode,
+    carrierCode: wire.carrierCode,
+    occurredAtMs: Number(wire.occurredAtMs),
+  };
+}
+
+function readCampaign(text: string): string | undefined {
+  if (text === "") return undefined;
+  if (!isId("campaign", text)) throw invalid("campaign_id");
+  return text;
+}
+
+function readBeforeId(text: string): string | undefined {
+  if (text === "") return undefined;
+  if (!isId("message", text)) throw invalid("before_id");
+  return text;
+}
+
+function known<T>(value: T | undefined, field: string): T {
+  if (value === undefined) throw invalid(field);
+  return value;
+}
+
+function invalid(field: string): AppError {
+  return new AppError("validation_error", `The field ${field} is not valid.`, {
+    fields: [{ field, code: "invalid_value", message: "This value is not known." }],
+  });
+}
+
+function invert<Wire, Ours extends string>(
+  table: Readonly<Record<Ours, Wire>>,
+): ReadonlyMap<Wire, Ours> {
+  return new Map((Object.keys(table) as Ours[]).map((ours) => [table[ours], ours]));
+}

@@ -1,0 +1,170 @@
+/** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  cancelResponse,
+  readEndpoint,
+  readListFilter,
+  readMode,
+  readOutcome,
+  readReceipt,
+  readSendRequest,
+  replayedCancel,
+  replayedSend,
+  sendResponse,
+  toClaimed,
+} from "./rpc-mapping.ts";
+import type { Accepter } from "./service/accept.ts";
+import type { Cancels } from "./service/cancel.ts";
+import type { Carriers } from "./service/carriers.ts";
+import type { Claimer } from "./service/claim.ts";
+import { cancelScope, type Idempotency, sendScope } from "./service/idempotency.ts";
+import type { Reads } from "./service/read.ts";
+import type { ReservationAnswer, ReservationQuestion } from "./service/resolve.ts";
+import { toWireCharge, toWireMessage } from "./wire.ts";
+
+/** The use cases behind the interface. */
+export type UseCases = {
+  readonly accepter: Accepter;
+  readonly cancels: Cancels;
+  readonly carriers: Carriers;
+  readonly claimer: Claimer;
+  readonly idempotency: Pick<Idempotency, "find">;
+  readonly reads: Reads;
+  readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
+};
+
+/** Makes the service's implementation. */
+export function createMessagingRpc(useCases: UseCases): ServiceImpl<typeof MessagingService> {
+  return { ...customerMethods(useCases), ...carrierMethods(useCases), ...auditMethods(useCases) };
+}
+
+type Methods = ServiceImpl<typeof MessagingService>;
+type CustomerMethod =
+  | "sendMessages"
+  | "lookupSend"
+  | "getMessage"
+  | "listMessages"
+  | "cancelMessage"
+  | "cancelCampaign";
+type CarrierMethod =
+  | "claimMessages"
+  | "reportOutcomes"
+  | "recordReceipts"
+  | "renewClaims"
+  | "recoverClaims";
+
+function customerMethods({
+  accepter,
+  cancels,
+  idempotency,
+  reads,
+}: UseCases): Pick<Methods, CustomerMethod> {
+  return {
+    async sendMessages(wire) {
+      const request = readSendRequest(wire);
+      const answer = await accepter.send(request);
+      if (answer.kind === "replay") return replayedSend(answer.response);
+      return sendResponse(request, answer.result);
+    },
+    async lookupSend({ tenantId, endpoint, idempotencyKey, fingerprint, cancelMessageId }) {
+      if (cancelMessageId !== "") {
+        const scope = cancelScope(tenantId, cancelMessageId, idempotencyKey);
+        const bytes = await idempotency.find({ scope, fingerprint });
+        if (bytes === undefined) return {};
+        const { message } = replayedCancel(bytes);
+        return { response: { replayed: true, ...(message && { message }) } };
+      }
+      const scope = sendScope(tenantId, readEndpoint(endpoint), idempotencyKey);
+      const bytes = await idempotency.find({ scope, fingerprint });
+      return bytes === undefined ? {} : { response: replayedSend(bytes) };
+    },
+    async getMessage({ tenantId, messageId, mode }) {
+      const message = await reads.get(tenantId, messageId, readMode(mode));
+      return { message: toWireMessage(message, true) };
+    },
+    async listMessages(wire) {
+      const { messages, hasMore } = await reads.list(readListFilter(wire), wire.limit);
+      return { messages: messages.map((message) => toWireMessage(message, false)), hasMore };
+    },
+    async cancelMessage(wire) {
+      const answer = await cancels.cancel({
+        tenantId: wire.tenantId,
+        messageId: wire.messageId,
+        mode: readMode(wire.mode),
+        key: wire.idempotencyKey || undefined,
+        fingerprint: wire.fingerprint,
+        fenced: wire.fenced,
+      });
+      if (answer.kind === "replay") return replayedCancel(answer.response);
+      return cancelResponse(answer.result);
+    },
+    async cancelCampaign({ tenantId, campaignId }) {
+      const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaignId);
+      return { cancelled: BigInt(cancelled), unchanged: BigInt(unchanged) };
+    },
+  };
+}
+
+function carrierMethods({ claimer, carriers }: UseCases): Pick<Methods, CarrierMethod> {
+  return {
+    async claimMessages({ connectorId, carrierId, max }) {
+      const { messages, more } = await claimer.claim(connectorId, carrierId, max);
+      return { messages: messages.map(toClaimed), more };
+    },
+    async reportOutcomes({ outcomes }) {
+      return { staleMessageIds: await carriers.report(outcomes.map(readOutcome)) };
+    },
+    async recordReceipts({ receipts }) {
+      return { unknownMessageIds: await carriers.recordReceipts(receipts.map(readReceipt)) };
+    },
+    async renewClaims({ carrierId, heldMessageIds, listsHeld }) {
+      await carriers.renew(carrierId, listsHeld ? new Set(heldMessageIds) : undefined);
+      return {};
+    },
+    recoverClaims: ({ carrierId, writtenMessageIds }) =>
+      carriers.recover(carrierId, new Set(writtenMessageIds)),
+  };
+}
+
+function auditMethods({ reads, resolve }: UseCases): Omit<Methods, CustomerMethod | CarrierMethod> {
+  return {
+    async resolveReservations({ reservations }) {
+      const answers = await resolve(reservations);
+      return {
+        answers: answers.map(({ reservationId, fenced, messages }) => ({
+          reservationId,
+          fenced,
+          charges: messages.map(toWireCharge),
+        })),
+      };
+    },
+    async *streamCharges({ tenantId }) {
+      for await (const messages of reads.walk(tenantId || undefined)) {
+        yield { charges: messages.map(toWireCharge) };
+      }
+    },
+    async *checkMessages({ tenantId }) {
+      for await (const part of reads.check(tenantId || undefined)) {
+        yield {
+          breaches: part.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] })),
+          messages: BigInt(part.messages),
+          sends: BigInt(part.sends),
+          outbox: BigInt(part.outbox),
+          done: part.done,
+        };
+      }
+    },
+    async getQueueStats() {
+      const queues = await reads.queues();
+      return {
+        queues: queues.map(({ connectorId, waiting, oldestWaitingMs, sending }) => ({
+          connectorId,
+          waiting: BigInt(waiting),
+          oldestWaitingMs: BigInt(oldestWaitingMs),
+          sending: BigInt(sending),
+        })),
+      };
+    },
+  };
+}

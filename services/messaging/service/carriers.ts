@@ -1,0 +1,143 @@
+/**
+ * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import { isHeldBy, recoverClaim } from "../domain/claims.ts";
+import type { Message } from "../domain/message.ts";
+import { applyOutcome, type Outcome } from "../domain/outcome.ts";
+import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
+import { applyReceipt, type Receipt } from "../domain/receipt.ts";
+import type { Changes } from "./changes.ts";
+import type { QueueStore } from "./ports.ts";
+
+/** A thing said about a message. */
+export type About<T> = T & { readonly messageId: string };
+
+/** The carriers' side of messaging. */
+export type Carriers = {
+  /** Applies outcomes; answers the ids whose claim was no longer theirs. Answered when durable. */
+  report(outcomes: readonly About<Outcome>[]): Promise<string[]>;
+  /** Applies receipts; answers the ids of messages that do not exist. Answered when durable. */
+  recordReceipts(receipts: readonly About<Receipt>[]): Promise<string[]>;
+  /** Notes that a carrier lives; with `held`, gives back older claims it never heard of. */
+  renew(carrierId: string, held: ReadonlySet<string> | undefined): Promise<void>;
+  /** Takes back what a restarted carrier held: written ones are in doubt, the others wait again. */
+  recover(
+    carrierId: string,
+    written: ReadonlySet<string>,
+  ): Promise<{ givenBack: number; inDoubt: number }>;
+  /**
+   * Puts in doubt what carriers that fell silent were sending, and what a living one has held for
+   * so long that it must have lost it.
+   */
+  sweep(): Promise<void>;
+};
+
+const PAGE = 500;
+/**
+ * A claim this old has been heard by its carrier or never will be: the call that made it and the
+ * call that lists what is held have ended, ten seconds each at most.
+ */
+const UNHEARD_MS = 25_000;
+/** A living carrier answers for a claim within this many leases. */
+const HELD_LEASES_MAX = 10;
+
+/** Makes it. `leaseMs` is how long an unheard carrier counts as alive. */
+export function createCarriers(options: {
+  readonly changes: Changes;
+  readonly queue: QueueStore;
+  readonly clock: Clock;
+  readonly waits: Waits;
+  readonly leaseMs: number;
+  readonly isUsable: IsUsableRoute;
+}): Carriers {
+  const { changes, queue, clock, waits, leaseMs, isUsable } = options;
+
+  async function eachHeld(
+    holder: { readonly carrierId: string; readonly beforeMs: number },
+    act: (message: Message) => Promise<void>,
+  ): Promise<void> {
+    let afterId = "";
+    for (;;) {
+      const page = await queue.findSending(holder.carrierId, afterId, PAGE);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      const held = page.filter((message) => isHeldBy(message, holder.carrierId, holder.beforeMs));
+      await Promise.all(held.map(act));
+      afterId = last.id;
+    }
+  }
+
+  async function putInDoubt(holder: { readonly carrierId: string; readonly beforeMs: number }) {
+    await eachHeld(holder, async ({ id }) => {
+      await changes.change(id, (message, nowMs) =>
+        recoverClaim(message, holder, true, nowMs, waits),
+      );
+    });
+  }
+
+  return {
+    async report(outcomes) {
+      const decisions = await Promise.all(
+        outcomes.map((outcome) =>
+          changes.change(outcome.messageId, (message, nowMs) =>
+            applyOutcome(message, outcome, nowMs, waits, isUsable),
+          ),
+        ),
+      );
+      return outcomes.flatMap(({ messageId }, at) =>
+        decisions[at]?.isStale === false ? [] : [messageId],
+      );
+    },
+    async recordReceipts(receipts) {
+      const decisions = await Promise.all(
+        receipts.map((receipt) =>
+          changes.change(receipt.messageId, (message, nowMs) =>
+            applyReceipt(message, receipt, nowMs, waits),
+          ),
+        ),
+      );
+      return receipts.flatMap(({ messageId }, at) =>
+        decisions[at] === undefined ? [messageId] : [],
+      );
+    },
+    async renew(carrierId, held) {
+      const nowMs = clock.now();
+      await queue.beat(carrierId, nowMs);
+      if (held === undefined) return;
+      const holder = { carrierId, beforeMs: nowMs - Math.min(leaseMs, UNHEARD_MS) };
+      await eachHeld(holder, async ({ id }) => {
+        if (held.has(id)) return;
+        await changes.change(id, (message, atMs) =>
+          recoverClaim(message, holder, false, atMs, waits),
+        );
+      });
+    },
+    async recover(carrierId, written) {
+      const holder = { carrierId, beforeMs: clock.now() };
+      let givenBack = 0;
+      let inDoubt = 0;
+      await eachHeld(holder, async ({ id }) => {
+        const decision = await changes.change(id, (message, nowMs) =>
+          recoverClaim(message, holder, written.has(id), nowMs, waits),
+        );
+        if (decision?.message.phase === "waiting") givenBack += 1;
+        if (decision?.message.phase === "unknown") inDoubt += 1;
+      });
+      return { givenBack, inDoubt };
+    },
+    async sweep() {
+      const nowMs = clock.now();
+      const silentMs = nowMs - leaseMs;
+      const silent = new Set(await queue.carriersHeardBefore(silentMs));
+      for (const carrierId of await queue.carriersHeardBefore(Number.MAX_SAFE_INTEGER)) {
+        if (!silent.has(carrierId)) {
+          await putInDoubt({ carrierId, beforeMs: nowMs - HELD_LEASES_MAX * leaseMs });
+          continue;
+        }
+        await putInDoubt({ carrierId, beforeMs: nowMs });
+        await queue.forgetCarrier(carrierId, silentMs);
+      }
+    },
+  };
+}

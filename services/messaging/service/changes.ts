@@ -1,0 +1,165 @@
+/**
+ * The one way in which stored messages change status: load a batch, decide each change in order,
+ * write all of it with its events in one transaction, publish. Changes of the same message in one
+ * batch compose. A message that another hand changed meanwhile fails the guard of its revision;
+ * then nothing is written and the whole batch is loaded and decided again.
+ */
+import { type Batcher, createBatcher } from "../../shared/core/batcher.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { isMongoOutage } from "../../shared/io/mongo.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
+import type { Decision, Message, StatusEvent } from "../domain/message.ts";
+import { KeyLost } from "./idempotency.ts";
+import {
+  DuplicateDocument,
+  type MessageChange,
+  type MessageStore,
+  type SendRecord,
+} from "./ports.ts";
+import type { Doorbells } from "./queue-knowledge.ts";
+
+/** A pure decision about one message. May throw `AppError`, which refuses this change alone. */
+export type Decide<D extends Decision = Decision> = (message: Message, nowMs: number) => D;
+
+/** Changes messages. */
+export type Changes = {
+  /**
+   * Decides about a message and makes it durable; undefined when there is no such message.
+   * `toRecord` adds an idempotency record to the same transaction; throws `KeyLost` when another
+   * request holds its key.
+   */
+  change<D extends Decision>(
+    messageId: string,
+    decide: Decide<D>,
+    toRecord?: (message: Message) => SendRecord,
+  ): Promise<D | undefined>;
+  close(): Promise<void>;
+};
+
+type Item = {
+  readonly messageId: string;
+  readonly decide: Decide;
+  readonly toRecord: ((message: Message) => SendRecord) | undefined;
+  readonly traceparent: string | undefined;
+};
+
+/** Makes an event of the stream from a status change. */
+export type ToStreamItem = (event: StatusEvent, traceparent: string | undefined) => StreamItem;
+
+/** Batches side by side; all changes of one message go through the same one, in order. */
+const LINES = 2;
+const ATTEMPTS_MAX = 20;
+
+/** Makes the engine. */
+export function createChanges(options: {
+  readonly store: MessageStore;
+  readonly doorbells: Doorbells;
+  readonly clock: Clock;
+  readonly toStreamItem: ToStreamItem;
+}): Changes {
+  const { store, doorbells, clock } = options;
+
+  async function apply(items: readonly Item[]): Promise<(Decision | undefined | Error)[]> {
+    let open = items.map((item, at) => ({ item, at }));
+    const results: (Decision | undefined | Error)[] = new Array(items.length).fill(undefined);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const plan = decideAll(
+        open,
+        await store.load([...new Set(open.map(({ item }) => item.messageId))]),
+        clock.now(),
+      );
+      const events = plan.events.map(({ event, traceparent }) =>
+        options.toStreamItem(event, traceparent),
+      );
+      try {
+        const records = plan.records.map(({ record }) => record);
+        const isNothing = plan.changes.length === 0 && records.length === 0;
+        const isSaved =
+          isNothing || (await store.save({ changes: plan.changes, events, records }, clock.now()));
+        if (!isSaved) continue;
+      } catch (error) {
+        const loser = error instanceof DuplicateDocument ? plan.records[error.at] : undefined;
+        if (loser === undefined) throw error;
+        results[loser.at] = new KeyLost();
+        open = open.filter(({ at }) => at !== loser.at);
+        continue;
+      }
+      for (const { at, result } of plan.results) results[at] = result;
+      doorbells.ring(plan.changes.filter(hasEntered).map(({ after }) => after));
+      return results;
+    }
+    throw new AppError("service_unavailable", "The message keeps changing; try again shortly.");
+  }
+
+  const lines: Batcher<Item, Decision | undefined>[] = Array.from({ length: LINES }, (_, at) =>
+    createBatcher<Item, Decision | undefined>({
+      name: `changes ${at}`,
+      batchMax: 500,
+      queueMax: 20_000,
+      isTransient: isMongoOutage,
+      flush: (items) => runDetached(() => apply(items)),
+    }),
+  );
+
+  return {
+    async change<D extends Decision>(
+      messageId: string,
+      decide: Decide<D>,
+      toRecord?: (message: Message) => SendRecord,
+    ) {
+      const line = lines[messageId.charCodeAt(messageId.length - 1) % LINES];
+      const traceparent = activeCall()?.traceparent;
+      // The batch keeps each item's own decision, so its type comes back as it went in.
+      return (await line?.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
+    },
+    async close() {
+      await Promise.all(lines.map((line) => line.close()));
+    },
+  };
+}
+
+type Plan = {
+  readonly changes: readonly MessageChange[];
+  readonly events: readonly { event: StatusEvent; traceparent: string | undefined }[];
+  readonly records: readonly { record: SendRecord; at: number }[];
+  readonly results: readonly { at: number; result: Decision | undefined | Error }[];
+};
+
+/** Decides every item in order, each on what the ones before it left; synchronous. */
+function decideAll(
+  open: readonly { item: Item; at: number }[],
+  loaded: readonly Message[],
+  nowMs: number,
+): Plan {
+  const present = new Map(loaded.map((message) => [message.id, message]));
+  const events: { event: StatusEvent; traceparent: string | undefined }[] = [];
+  const records: { record: SendRecord; at: number }[] = [];
+  const results = open.map(({ item, at }) => {
+    const message = present.get(item.messageId);
+    if (message === undefined) return { at, result: undefined };
+    try {
+      const decision = item.decide(message, nowMs);
+      present.set(item.messageId, decision.message);
+      for (const event of decision.events) events.push({ event, traceparent: item.traceparent });
+      if (item.toRecord !== undefined) {
+        records.push({ record: item.toRecord(decision.message), at });
+      }
+      return { at, result: decision };
+    } catch (error) {
+      if (error instanceof AppError) return { at, result: error };
+      throw error;
+    }
+  });
+  const changes = loaded.flatMap((before) => {
+    const after = present.get(before.id);
+    return after === undefined || after === before ? [] : [{ before, after }];
+  });
+  return { changes, events, records, results };
+}
+
+/** Tells whether a change put the message into a queue it was not in before. */
+function hasEntered({ before, after }: MessageChange): boolean {
+  return after.phase === "waiting" && before.phase !== "waiting";
+}

@@ -1,0 +1,139 @@
+/**
+ * Claiming: the single lane before the bulk lane, and tenants by turn within each. Claims of one
+ * connector run one after another in this process; between processes the guard of the write
+ * decides, so a message is never claimed twice.
+ */
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import type { Claim, Lane, Message } from "../domain/message.ts";
+import type { QueueStore } from "./ports.ts";
+import type { WaitingTenants } from "./queue-knowledge.ts";
+
+/** What a claim brought. */
+export type Claimed = {
+  readonly messages: readonly Message[];
+  /** More were waiting than were claimed. */
+  readonly more: boolean;
+};
+
+/** Hands waiting messages to carriers. */
+export type Claimer = {
+  claim(connectorId: string, carrierId: string, max: number): Promise<Claimed>;
+};
+
+const CLAIM_MAX = 1000;
+/** Tenants looked at in one claim; the others have their turn in the next. */
+const TENANTS_PER_CLAIM = 32;
+/** A beat no older than this proves that a claiming carrier is alive. */
+const BEAT_EVERY_MS = 5000;
+const LANES: readonly Lane[] = ["single", "bulk"];
+
+/** Makes the claimer. */
+export function createClaimer(options: {
+  readonly store: QueueStore;
+  readonly tenants: WaitingTenants;
+  readonly clock: Clock;
+}): Claimer {
+  const { store, tenants, clock } = options;
+  const lines = new Map<string, Promise<unknown>>();
+  const lastServed = new Map<string, string>();
+  const beats = new Map<string, number>();
+
+  async function claimAll(connectorId: string, carrierId: string, max: number): Promise<Claimed> {
+    await noteAlive(carrierId);
+    const claim: Claim = { id: randomUUID(), carrierId, atMs: clock.now() };
+    const messages: Message[] = [];
+    let more = false;
+    for (const lane of LANES) {
+      const room = max - messages.length;
+      if (room === 0) {
+        more ||= (await tenants.list(connectorId, lane)).length > 0;
+        continue;
+      }
+      const found = await findByTurn(connectorId, lane, room);
+      more ||= found.more;
+      if (found.messages.length === 0) continue;
+      messages.push(...(await store.claim(connectorId, lane, found.messages, claim)));
+    }
+    return { messages, more };
+  }
+
+  /** Messages of a lane, so many of each tenant that all get their share; first come, first. */
+  async function findByTurn(connectorId: string, lane: Lane, room: number): Promise<Claimed> {
+    const all = await tenants.list(connectorId, lane);
+    if (all.length === 0) return { messages: [], more: false };
+    const turn = `${connectorId}|${lane}`;
+    const order = rotate(all, lastServed.get(turn)).slice(0, Math.min(TENANTS_PER_CLAIM, room));
+    const nowMs = clock.now();
+    const lookedAt = tenants.mark();
+    // Twice the even share, so that short queues leave their room to long ones.
+    const share = order.length === 1 ? room : Math.ceil((2 * room) / order.length);
+    const queues = await Promise.all(
+      order.map((tenantId) => store.findWaiting(connectorId, lane, tenantId, nowMs, share + 1)),
+    );
+    queues.forEach((queue, at) => {
+      if (queue.length === 0) tenants.remove(connectorId, lane, order[at] as string, lookedAt);
+    });
+    const { messages, last } = takeByTurn(queues, room);
+    if (last !== undefined) lastServed.set(turn, order[last] as string);
+    const found = queues.reduce((sum, queue) => sum + queue.length, 0);
+    return { messages, more: found > messages.length || all.length > order.length };
+  }
+
+  /** A carrier that claims is alive, and must be known before anything is in its hands. */
+  async function noteAlive(carrierId: string): Promise<void> {
+    const nowMs = clock.now();
+    if (nowMs - (beats.get(carrierId) ?? 0) < BEAT_EVERY_MS) return;
+    await store.beat(carrierId, nowMs);
+    beats.set(carrierId, nowMs);
+  }
+
+  return {
+    claim(connectorId, carrierId, max) {
+      checkNames(connectorId, carrierId, max);
+      const before = lines.get(connectorId) ?? Promise.resolve();
+      const claimed = before.then(() => claimAll(connectorId, carrierId, Math.min(max, CLAIM_MAX)));
+      lines.set(
+        connectorId,
+        claimed.catch(() => undefined),
+      );
+      return claimed;
+    },
+  };
+}
+
+const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
+const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;
+
+function checkNames(connectorId: string, carrierId: string, max: number): void {
+  if (CONNECTOR_NAME.test(connectorId) && CARRIER_NAME.test(carrierId) && max > 0) return;
+  throw new AppError("validation_error", "A claim names its connector, its carrier and how many.");
+}
+
+/** The tenants after the one served last, then the others, in a stable order. */
+function rotate(tenantIds: readonly string[], last: string | undefined): string[] {
+  const sorted = [...tenantIds].sort();
+  const at = last === undefined ? 0 : sorted.findIndex((tenantId) => tenantId > last);
+  return at <= 0 ? sorted : [...sorted.slice(at), ...sorted.slice(0, at)];
+}
+
+/** Takes one of each queue in turn until `max`; answers whose turn was last. */
+export function takeByTurn<T>(
+  queues: readonly (readonly T[])[],
+  max: number,
+): { messages: T[]; last: number | undefined } {
+  const messages: T[] = [];
+  let last: number | undefined;
+  for (let round = 0; messages.length < max; round += 1) {
+    const before = messages.length;
+    for (let at = 0; at < queues.length && messages.length < max; at += 1) {
+      const message = queues[at]?.[round];
+      if (message === undefined) continue;
+      messages.push(message);
+      last = at;
+    }
+    if (messages.length === before) break;
+  }
+  return { messages, last };
+}

@@ -1,0 +1,208 @@
+/** What the use cases need of the world: their stores, and the other services. */
+import type { RouteTable } from "../../shared/core/route-table.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { Claim, Lane, Message, MessageMode } from "../domain/message.ts";
+
+/** The record of an accepted send, or of a cancel made under an idempotency key. */
+export type SendRecord = {
+  /** The reservation's id; for a send without a hold, the send's own. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly firstMessageId: string | undefined;
+  readonly lastMessageId: string | undefined;
+  /** Tenant | endpoint | key; undefined without a key. */
+  readonly key: string | undefined;
+  readonly fingerprint: Uint8Array;
+  /** The first answer, encoded, for replays; empty without a key. */
+  readonly response: Uint8Array;
+  readonly keepMs: number;
+  /** An expired record of the same key stands in the way and is to be deleted. */
+  readonly replacesExpired: boolean;
+};
+
+/** A send ready to be committed: its record and all its messages. */
+export type AcceptedSend = {
+  readonly record: SendRecord;
+  readonly messages: readonly Message[];
+};
+
+/** What is kept under an idempotency key. */
+export type StoredSend = {
+  readonly fingerprint: Uint8Array;
+  readonly response: Uint8Array;
+  readonly expiresAtMs: number;
+};
+
+/** Whether a running request's lease was taken, or who stands in the way. */
+export type FenceOutcome = "taken" | "running" | "reused";
+
+/** What messaging needs to know of a tenant. */
+export type TenantFacts = {
+  readonly id: string;
+  readonly suspended: boolean;
+  readonly emailVerified: boolean;
+  readonly recipientsMax: number;
+  readonly currency: string;
+  readonly plan: string;
+  readonly redactBodies: boolean;
+};
+
+/** The filters of a list; `undefined` and empty lists mean any. */
+export type ListFilter = {
+  readonly tenantId: string;
+  readonly mode: MessageMode | undefined;
+  readonly statuses: readonly Message["status"][];
+  readonly sources: readonly Message["source"][];
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly clientReference: string | undefined;
+  readonly campaignId: string | undefined;
+  readonly createdAfterMs: number | undefined;
+  readonly createdBeforeMs: number | undefined;
+  readonly beforeId: string | undefined;
+};
+
+/** Funds to be held for one send. */
+export type Hold = {
+  readonly tenantId: string;
+  readonly reservationId: string;
+  readonly amount: bigint;
+  readonly messageCount: number;
+  readonly firstMessageId: string;
+  readonly lastMessageId: string;
+};
+
+/** What messaging asks of other services. Each throws `service_unavailable` when they are away. */
+export type Neighbours = {
+  /** Undefined when there is no such tenant. */
+  tenant(tenantId: string): TenantFacts | undefined | Promise<TenantFacts | undefined>;
+  /** The registered spelling, when the tenant may send from that name now. */
+  usableSender(tenantId: string, name: string): string | undefined | Promise<string | undefined>;
+  routeTable(): RouteTable;
+  /** Throws `insufficient_balance`. An unknown outcome is `service_unavailable`. */
+  placeHold(hold: Hold): Promise<void>;
+  releaseReservation(tenantId: string, reservationId: string): Promise<void>;
+};
+
+/** An insert that met a unique index; `at` is the position of the document at fault. */
+export class DuplicateDocument extends Error {
+  readonly at: number;
+
+  constructor(at: number) {
+    super("a unique index refused a document");
+    this.name = "DuplicateDocument";
+    this.at = at;
+  }
+}
+
+/** The store of sends and of their idempotency keys. */
+export type SendStore = {
+  /**
+   * Commits sends with their messages in one transaction. An item whose reservation was fenced
+   * off, or whose key another send holds, fails alone with `DuplicateDocument`.
+   */
+  commit(items: readonly AcceptedSend[], nowMs: number): Promise<(undefined | Error)[]>;
+  /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */
+  findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>>;
+  /** Which of these reservations have a send or a tombstone. */
+  findByIds(ids: readonly string[]): Promise<Map<string, "sent" | "fenced">>;
+  /** Writes a tombstone unless the send exists; answers which of the two stands now. */
+  fence(id: string, nowMs: number): Promise<"sent" | "fenced">;
+  /** Takes the short lease of a key whose request is running. */
+  takeFence(fence: KeyFence, nowMs: number): Promise<FenceOutcome>;
+  dropFence(fence: KeyFence): Promise<void>;
+  /** About how many records there are. */
+  count(): Promise<number>;
+  /** Deletes records past their time, a bounded number; answers how many. */
+  deleteExpired(nowMs: number, olderThanMs: number): Promise<number>;
+};
+
+/** The lease of a running request's key, for callers that could not fence it themselves. */
+export type KeyFence = {
+  readonly key: string;
+  readonly owner: string;
+  readonly fingerprint: Uint8Array;
+  readonly untilMs: number;
+};
+
+/** A changed message: what was loaded, and what it is to become. */
+export type MessageChange = { readonly before: Message; readonly after: Message };
+
+/** Everything that one transaction of changes writes. */
+export type ChangeSet = {
+  readonly changes: readonly MessageChange[];
+  readonly events: readonly StreamItem[];
+  /** Idempotency records of cancels; a key that another request holds throws `DuplicateDocument`. */
+  readonly records: readonly SendRecord[];
+};
+
+/** The store of messages, beside the queue (`queue.ts`) and the list (`lists.ts`). */
+export type MessageStore = {
+  load(ids: readonly string[]): Promise<Message[]>;
+  find(id: string): Promise<Message | undefined>;
+  /** The messages of a tenant with ids in a closed range; at most `limit`. */
+  findRange(tenantId: string, firstId: string, lastId: string, limit: number): Promise<Message[]>;
+  /** Writes changes and their events in one transaction; false when a message had moved on. */
+  save(set: ChangeSet, nowMs: number): Promise<boolean>;
+  /** Ids whose state ends by time, the longest overdue first. */
+  findDue(nowMs: number, limit: number): Promise<string[]>;
+  /** Ids of a tenant's campaign after an id, in order. */
+  findCampaign(
+    tenantId: string,
+    campaignId: string,
+    afterId: string,
+    limit: number,
+  ): Promise<string[]>;
+  /** Deletes messages made before an instant, a bounded number; answers how many. */
+  deleteBefore(beforeMs: number): Promise<number>;
+};
+
+/** One queue's figures, for scaling and operators. */
+export type QueueFigures = {
+  readonly connectorId: string;
+  readonly waiting: number;
+  readonly sending: number;
+  /** Age of the oldest waiting message's id, in milliseconds; 0 when none waits. */
+  readonly oldestId: string | undefined;
+};
+
+/** The connectors' queues, and who is sending what. */
+export type QueueStore = {
+  /** The tenants with messages in a queue; one index seek each. */
+  waitingTenants(connectorId: string, lane: Lane): Promise<string[]>;
+  /** A tenant's first messages that may be claimed now. */
+  findWaiting(
+    connectorId: string,
+    lane: Lane,
+    tenantId: string,
+    nowMs: number,
+    limit: number,
+  ): Promise<Message[]>;
+  /** Moves those that still wait to sending; answers the ones that moved. */
+  claim(
+    connectorId: string,
+    lane: Lane,
+    found: readonly Message[],
+    claim: Claim,
+  ): Promise<Message[]>;
+  /** Messages a carrier is sending, in order of id, after one. */
+  findSending(carrierId: string, afterId: string, limit: number): Promise<Message[]>;
+  /** How many messages wait for a connector, counted no further than `max`. */
+  countWaiting(connectorId: string, max: number): Promise<number>;
+  /** Every queue's figures. */
+  figures(): Promise<QueueFigures[]>;
+  /** Notes that a carrier is alive. */
+  beat(carrierId: string, nowMs: number): Promise<void>;
+  /** Carriers last heard before an instant. */
+  carriersHeardBefore(beforeMs: number): Promise<string[]>;
+  /** Forgets a carrier unless it has been heard since. */
+  forgetCarrier(carrierId: string, beforeMs: number): Promise<void>;
+};
+
+/** Ordered reads over many messages. */
+export type MessageLists = {
+  /** Newest first; at most `limit`. */
+  page(filter: ListFilter, limit: number): Promise<Message[]>;
+  /** All messages after an id, oldest first, of one tenant or of all; at most `limit`. */
+  after(tenantId: string | undefined, afterId: string, limit: number): Promise<Message[]>;
+};

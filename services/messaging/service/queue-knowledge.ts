@@ -1,0 +1,133 @@
+/**
+ * What this process knows of the queues without asking: which tenants have just put something
+ * in, and roughly how long each queue is. Other replicas' work is learnt from MongoDB.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import { currentRoute, type Lane, type Message } from "../domain/message.ts";
+import { queueName } from "../domain/queueing.ts";
+import type { QueueStore } from "./ports.ts";
+
+/** Tells carriers and this process's own claimer that messages wait. */
+export type Doorbells = {
+  /** Rings for each waiting message's connector, once per connector and turn of the event loop. */
+  ring(messages: readonly Message[]): void;
+};
+
+/** Makes the bells; `publish` sends `doorbell.<connector>`, which may be lost without harm. */
+export function createDoorbells(options: {
+  readonly publish: (connectorId: string) => void;
+  readonly tenants: WaitingTenants;
+  readonly limits: QueueLimits;
+}): Doorbells {
+  const { publish, tenants, limits } = options;
+  let rung = new Set<string>();
+
+  function flush(): void {
+    const connectorIds = rung;
+    rung = new Set();
+    for (const connectorId of connectorIds) publish(connectorId);
+  }
+
+  return {
+    ring(messages) {
+      for (const message of messages) {
+        const route = currentRoute(message);
+        if (message.phase !== "waiting" || route === undefined) continue;
+        tenants.add(route.connectorId, message.lane, message.tenantId);
+        limits.note(route.connectorId);
+        if (rung.size === 0) setImmediate(flush);
+        rung.add(route.connectorId);
+      }
+    },
+  };
+}
+
+/** Which tenants have something in each queue, as far as known. */
+export type WaitingTenants = {
+  add(connectorId: string, lane: Lane, tenantId: string): void;
+  /** All tenants that may have messages waiting; asks the database when the answer is old. */
+  list(connectorId: string, lane: Lane): Promise<readonly string[]>;
+  /** Notes that a tenant's queue was found empty by a look begun at `lookedAt`. */
+  remove(connectorId: string, lane: Lane, tenantId: string, lookedAt: number): void;
+  /** A mark of the present moment, for `remove`. */
+  mark(): number;
+};
+
+/** How old the database's answer may be: what other replicas accept waits no longer than this. */
+const TENANTS_AGE_MAX_MS = 200;
+
+/** Makes the knowledge of waiting tenants. */
+export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTenants {
+  const queues = new Map<string, { tenants: Map<string, number>; readAtMs: number }>();
+  let marks = 0;
+
+  function queue(name: string) {
+    let known = queues.get(name);
+    if (known === undefined) {
+      known = { tenants: new Map(), readAtMs: 0 };
+      queues.set(name, known);
+    }
+    return known;
+  }
+
+  return {
+    add(connectorId, lane, tenantId) {
+      marks += 1;
+      queue(queueName(connectorId, lane)).tenants.set(tenantId, marks);
+    },
+    async list(connectorId, lane) {
+      const known = queue(queueName(connectorId, lane));
+      const nowMs = clock.now();
+      if (nowMs - known.readAtMs >= TENANTS_AGE_MAX_MS) {
+        known.readAtMs = nowMs;
+        for (const tenantId of await store.waitingTenants(connectorId, lane)) {
+          if (!known.tenants.has(tenantId)) known.tenants.set(tenantId, 0);
+        }
+      }
+      return [...known.tenants.keys()];
+    },
+    remove(connectorId, lane, tenantId, lookedAt) {
+      const { tenants } = queue(queueName(connectorId, lane));
+      // Rung since the look began: something may have come in behind its back.
+      if ((tenants.get(tenantId) ?? 0) <= lookedAt) tenants.delete(tenantId);
+    },
+    mark: () => marks,
+  };
+}
+
+/** Refuses work for queues that are full, early instead of queueing without bound. */
+export type QueueLimits = {
+  /** Throws `service_unavailable` when the connector's queue is full. */
+  checkRoom(connectorId: string): void;
+  /** Notes one more message in a queue. */
+  note(connectorId: string): void;
+  /** Counts the queues again; run by a loop. */
+  recount(): Promise<void>;
+};
+
+/** Makes the limits; the count is kept between recounts by adding what this process accepts. */
+export function createQueueLimits(store: QueueStore, waitingMax: number, log: Logger): QueueLimits {
+  const waiting = new Map<string, number>();
+  return {
+    checkRoom(connectorId) {
+      if ((waiting.get(connectorId) ?? 0) < waitingMax) return;
+      throw new AppError("service_unavailable", "The queue is full; try again shortly.", {
+        cause: `queue of ${connectorId}`,
+        retryAfterMs: 5000,
+      });
+    },
+    note(connectorId) {
+      waiting.set(connectorId, (waiting.get(connectorId) ?? 0) + 1);
+    },
+    async recount() {
+      for (const connectorId of waiting.keys()) {
+        // Claims are not noted, so only what has been counted can be trusted to be full.
+        const count = await store.countWaiting(connectorId, waitingMax);
+        waiting.set(connectorId, count);
+        if (count >= waitingMax) log.warn({ connectorId, count }, "a queue is full");
+      }
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Reading: one message, a page of them, and the walks that reconciliation needs. */
+import type { Clock } from "../../shared/core/clock.ts";
+import { idTimeMs } from "../../shared/core/ids.ts";
+import type { Outbox } from "../../shared/io/outbox.ts";
+import { type Breach, checkMessage } from "../domain/check-message.ts";
+import type { Message, MessageMode } from "../domain/message.ts";
+import { isVisible, notFound } from "./cancel.ts";
+import type { ListFilter, MessageLists, MessageStore, QueueStore, SendStore } from "./ports.ts";
+
+/** One connector's queue, for scaling and operators. */
+export type QueueStatus = {
+  readonly connectorId: string;
+  readonly waiting: number;
+  readonly oldestWaitingMs: number;
+  readonly sending: number;
+};
+
+/** A part of a check: what was found broken, and how much has been walked so far. */
+export type CheckProgress = {
+  readonly breaches: readonly (Breach & { readonly ids: readonly string[] })[];
+  readonly messages: number;
+  readonly sends: number;
+  readonly outbox: number;
+  readonly done: boolean;
+};
+
+/** The reading side of messaging. */
+export type Reads = {
+  /** Throws `not_found` for what is not the tenant's. */
+  get(tenantId: string, messageId: string, mode: MessageMode | undefined): Promise<Message>;
+  list(filter: ListFilter, limit: number): Promise<{ messages: Message[]; hasMore: boolean }>;
+  /** All messages of a tenant, or of all, oldest first, a page at a time. */
+  walk(tenantId: string | undefined): AsyncGenerator<Message[]>;
+  check(tenantId: string | undefined): AsyncGenerator<CheckProgress>;
+  queues(): Promise<QueueStatus[]>;
+};
+
+const WALK_PAGE = 1000;
+const LIST_MAX = 100;
+/** An outbox document older than this has been forgotten by everyone. */
+const OUTBOX_AGE_MAX_MS = 60_000;
+
+/** Makes it. */
+export function createReads(options: {
+  readonly store: MessageStore;
+  readonly lists: MessageLists;
+  readonly queue: QueueStore;
+  readonly sends: SendStore;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+}): Reads {
+  const { store, lists, queue, clock } = options;
+
+  async function* walk(tenantId: string | undefined): AsyncGenerator<Message[]> {
+    let afterId = "";
+    for (;;) {
+      const page = await lists.after(tenantId, afterId, WALK_PAGE);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield page;
+      afterId = last.id;
+    }
+  }
+
+  return {
+    async get(tenantId, messageId, mode) {
+      const message = await store.find(messageId);
+      if (message === undefined || !isVisible(message, tenantId, mode)) throw notFound();
+      return message;
+    },
+    async list(filter, limit) {
+      const size = Math.min(Math.max(limit, 1), LIST_MAX);
+      const found = await lists.page(filter, size + 1);
+      return { messages: found.slice(0, size), hasMore: found.length > size };
+    },
+    walk,
+    async *check(tenantId) {
+      let messages = 0;
+      for await (const page of walk(tenantId)) {
+        messages += page.length;
+        const breaches = page.flatMap((message) =>
+          checkMessage(message).map((breach) => ({ ...breach, ids: [message.id] })),
+        );
+        yield { breaches, messages, sends: 0, outbox: 0, done: false };
+      }
+      const backlog = await options.outbox.backlog();
+      const isStuck = backlog.count > 0 && backlog.oldestMs > OUTBOX_AGE_MAX_MS;
+      const what = `the outbox holds ${backlog.count} batches that nobody publishes`;
+      yield {
+        breaches: isStuck ? [{ invariant: 6, what, ids: [] }] : [],
+        messages,
+        sends: await options.sends.count(),
+        outbox: backlog.count,
+        done: true,
+      };
+    },
+    async queues() {
+      const nowMs = clock.now();
+      return (await queue.figures()).map(({ connectorId, waiting, sending, oldestId }) => ({
+        connectorId,
+        waiting,
+        sending,
+        oldestWaitingMs: oldestId === undefined ? 0 : Math.max(0, nowMs - idTimeMs(oldestId)),
+      }));
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * The wallet's question about reservations that stayed open: what became of their messages? A
+ * reservation without a send is fenced off: a tombstone is written under the very `_id` that a
+ * late commit of the send would need, so exactly one of the two can ever exist, whatever the
+ * clocks say. Only then may the wallet release.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import type { Message } from "../domain/message.ts";
+import type { MessageStore, SendStore } from "./ports.ts";
+
+/** An open reservation, as the wallet knows it. */
+export type ReservationQuestion = {
+  readonly tenantId: string;
+  readonly reservationId: string;
+  readonly firstMessageId: string;
+  readonly lastMessageId: string;
+};
+
+/** Its messages; or none, for ever. */
+export type ReservationAnswer = {
+  readonly reservationId: string;
+  readonly fenced: boolean;
+  readonly messages: readonly Message[];
+};
+
+/** More messages than one send can have. */
+const MESSAGES_MAX = 100_000;
+
+/** Makes the resolver. */
+export function createResolver(options: {
+  readonly sends: SendStore;
+  readonly store: MessageStore;
+  readonly clock: Clock;
+}): (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]> {
+  const { sends, store, clock } = options;
+
+  async function messagesOf(question: ReservationQuestion): Promise<Message[]> {
+    const { tenantId, reservationId, firstMessageId, lastMessageId } = question;
+    const found = await store.findRange(tenantId, firstMessageId, lastMessageId, MESSAGES_MAX);
+    return found.filter((message) => message.reservationId === reservationId);
+  }
+
+  async function resolve(
+    question: ReservationQuestion,
+    known: "sent" | "fenced" | undefined,
+  ): Promise<ReservationAnswer> {
+    const { reservationId } = question;
+    const fenced = { reservationId, fenced: true, messages: [] };
+    if (known === "fenced") return fenced;
+    // Records end before messages do, so the messages themselves are asked, too.
+    const messages = await messagesOf(question);
+    if (messages.length > 0 || known === "sent") return { reservationId, fenced: false, messages };
+    if ((await sends.fence(reservationId, clock.now())) === "fenced") return fenced;
+    return { reservationId, fenced: false, messages: await messagesOf(question) };
+  }
+
+  return async (questions) => {
+    const known = await sends.findByIds(questions.map(({ reservationId }) => reservationId));
+    const answers: ReservationAnswer[] = [];
+    for (const question of questions) {
+      answers.push(await resolve(question, known.get(question.reservationId)));
+    }
+    return answers;
+  };
+}

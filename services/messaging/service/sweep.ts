@@ -1,0 +1,85 @@
+/**
+ * The work that time alone causes. No sweeper needs a leader: each change is guarded, so any
+ * number of replicas may sweep at once, and the second to come changes nothing.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import { applyDue } from "../domain/due.ts";
+import type { Message } from "../domain/message.ts";
+import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
+import type { SendingRights } from "../domain/schedule.ts";
+import type { Changes } from "./changes.ts";
+import type { MessageStore, Neighbours, SendStore } from "./ports.ts";
+
+/** The sweeps; each answers whether more is to be done at once. */
+export type Sweeps = {
+  /** Ends the states whose time has come. */
+  due(): Promise<boolean>;
+  /** Deletes what is past its keeping time. */
+  retention(): Promise<boolean>;
+};
+
+const DUE_PAGE = 1000;
+/** Keys are deleted this long after they have ended, by a walk in order of their making. */
+const KEY_SLACK_MS = 3_600_000;
+const NO_RIGHTS_NEEDED: SendingRights = { tenantMaySend: true, senderIsUsable: true };
+
+/** Makes them. */
+export function createSweeps(options: {
+  readonly store: MessageStore;
+  readonly sends: SendStore;
+  readonly changes: Changes;
+  readonly neighbours: Neighbours;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly waits: Waits;
+  readonly isUsable: IsUsableRoute;
+  readonly keepMs: number;
+  readonly idempotencyMs: number;
+}): Sweeps {
+  const { store, sends, changes, neighbours, clock, waits, isUsable } = options;
+
+  /** Whether a scheduled message may still be sent; undefined while that cannot be told. */
+  async function rightsOf(message: Message): Promise<SendingRights | undefined> {
+    if (message.status !== "scheduled") return NO_RIGHTS_NEEDED;
+    try {
+      const tenant = await neighbours.tenant(message.tenantId);
+      const sender = await neighbours.usableSender(message.tenantId, message.from);
+      return {
+        tenantMaySend: tenant !== undefined && !tenant.suspended,
+        senderIsUsable: sender !== undefined,
+      };
+    } catch (error) {
+      if (error instanceof AppError && error.code === "service_unavailable") return undefined;
+      throw error;
+    }
+  }
+
+  async function end(message: Message): Promise<boolean> {
+    const rights = await rightsOf(message);
+    // Nobody to ask: the message stays due, and the next sweep asks again.
+    if (rights === undefined) return false;
+    await changes.change(message.id, (current, nowMs) =>
+      applyDue(current, nowMs, waits, rights, isUsable),
+    );
+    return true;
+  }
+
+  return {
+    async due() {
+      const ids = await store.findDue(clock.now(), DUE_PAGE);
+      if (ids.length === 0) return false;
+      const ended = await Promise.all((await store.load(ids)).map(end));
+      return ids.length === DUE_PAGE && ended.includes(true);
+    },
+    async retention() {
+      const nowMs = clock.now();
+      const keys = await sends.deleteExpired(nowMs, options.idempotencyMs + KEY_SLACK_MS);
+      const messages = await store.deleteBefore(nowMs - options.keepMs);
+      if (keys + messages > 0)
+        options.log.info({ keys, messages }, "deleted what is past its time");
+      return keys > 0 || messages > 0;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Opens, wires and serves messaging; read top to bottom. What is opened last closes first. */
+import { randomUUID } from "node:crypto";
+import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { startLoop } from "../shared/io/loop.ts";
+import { openMongo } from "../shared/io/mongo.ts";
+import { openNats } from "../shared/io/nats.ts";
+import { createOutbox } from "../shared/io/outbox.ts";
+import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { readMessagingConfig } from "./config.ts";
+import { type OpenMessaging, openMessaging } from "./messaging.ts";
+import { registerMetrics } from "./metrics.ts";
+import { openNeighbours } from "./neighbours.ts";
+import { createMessagingRpc } from "./rpc.ts";
+
+const RECOUNT_INTERVAL_MS = 10_000;
+const RETENTION_INTERVAL_MS = 600_000;
+
+/** Starts messaging in this process. */
+export const start: StartService = async (context) => {
+  const config = readMessagingConfig(context.env);
+  const { log, lifecycle, clock } = context;
+  const { signal } = lifecycle;
+
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_messaging`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal,
+  });
+  lifecycle.onClose("messaging database", () => mongo.close());
+  lifecycle.addReadinessCheck("messaging database", () => mongo.ping());
+
+  const nats = await openNats({ url: config.NATS_URL, name: "messaging", log, signal });
+  lifecycle.onClose("messaging nats", () => nats.close());
+  lifecycle.addReadinessCheck("messaging nats", () => nats.ping());
+
+  const outbox = createOutbox({ db: mongo.db, nats, log });
+  lifecycle.onClose("messaging outbox", () => outbox.close());
+
+  const neighbours = openNeighbours({
+    clients: {
+      tenant: context.client(TenantService),
+      senderId: context.client(SenderIdService),
+      wallet: context.client(WalletService),
+      routing: context.client(RoutingService),
+    },
+    nats: nats.connection,
+    clock,
+    log,
+  });
+  lifecycle.onClose("messaging neighbours", () => neighbours.close());
+
+  const messaging = openMessaging({
+    mongo,
+    outbox,
+    neighbours,
+    config,
+    clock,
+    log,
+    owner: randomUUID(),
+    // A ring that is lost, as at the end of a drain, costs its carrier one poll.
+    ringBell(connectorId) {
+      const { connection } = nats;
+      if (connection.isDraining() || connection.isClosed()) return;
+      connection.publish(`doorbell.${connectorId}`);
+    },
+  });
+  lifecycle.onClose("messaging batches", () => messaging.close());
+
+  startSweepers(context, messaging, config);
+  registerMetrics(context.metrics, messaging, outbox);
+  context.serve((router) => router.service(MessagingService, createMessagingRpc(messaging)));
+};
+
+function startSweepers(
+  { log, lifecycle }: ServiceContext,
+  messaging: OpenMessaging,
+  config: ReturnType<typeof readMessagingConfig>,
+): void {
+  const loops = {
+    "due messages": { everyMs: config.SCHEDULER_INTERVAL_MS, work: messaging.sweeps.due },
+    "silent carriers": {
+      everyMs: Math.ceil(config.CLAIM_LEASE_MS / 4),
+      work: async () => {
+        await messaging.carriers.sweep();
+        return false;
+      },
+    },
+    "queue lengths": {
+      everyMs: RECOUNT_INTERVAL_MS,
+      work: async () => {
+        await messaging.limits.recount();
+        return false;
+      },
+    },
+    retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
+  };
+  for (const [name, { everyMs, work }] of Object.entries(loops)) {
+    const loop = startLoop({ name, intervalMs: everyMs, log, work: () => work() });
+    lifecycle.onClose(`messaging ${name}`, () => loop.close());
+  }
+}

@@ -1,0 +1,235 @@
+import type { Long } from "mongodb";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
+import type { Encoding } from "../../shared/core/segments.ts";
+import type {
+  Lane,
+  Message,
+  MessageMode,
+  MessageSource,
+  QueuePhase,
+  Reason,
+  StatusChange,
+} from "../domain/message.ts";
+import { queueOf } from "../domain/queueing.ts";
+
+/** Amounts are written as int64; the driver reads them as numbers where that is exact. */
+export type StoredAmount = bigint | number | Long;
+
+/** One document of `messages`. Fields that say nothing are absent. */
+export type MessageDocument = {
+  _id: string;
+  tenant_id: string;
+  mode: MessageMode;
+  source: MessageSource;
+  campaign_id?: string;
+  reservation_id?: string;
+  status: MessageStatus;
+  to: string;
+  from: string;
+  /** `from` in lower case, for the list's filter. */
+  from_key: string;
+  body: string;
+  encoding: Encoding;
+  segments: number;
+  held: StoredAmount;
+  unit_price?: StoredAmount;
+  amount?: StoredAmount;
+  currency: string;
+  client_reference?: string;
+  error?: Reason;
+  carrier_code?: string;
+  scheduled_at?: Date;
+  sent_at?: Date;
+  completed_at?: Date;
+  updated_at: Date;
+  history: { status: MessageStatus; at: Date; error?: Reason }[];
+  routes?: { route_id: string; connector_id: string; price: StoredAmount }[];
+  route_at?: number;
+  lane?: Lane;
+  phase?: QueuePhase;
+  claim?: { id: string; carrier: string; at: Date };
+  attempts?: number;
+  not_before?: Date;
+  queue_until?: Date;
+  /** Only while in a queue or being sent; what the queue's index is made of. */
+  queue?: string;
+  /** Only while time alone can end the state; what the sweeper's index is made of. */
+  due_at?: Date;
+  receipts?: { delivered: number; failed: number };
+  redact?: boolean;
+  revision: number;
+};
+
+/** Reads a stored amount. */
+export function toAmount(stored: StoredAmount): bigint {
+  return typeof stored === "object" ? stored.toBigInt() : BigInt(stored);
+}
+
+/** Writes a message as its document. */
+export function toDocument(message: Message): MessageDocument {
+  const document: MessageDocument = {
+    _id: message.id,
+    tenant_id: message.tenantId,
+    mode: message.mode,
+    source: message.source,
+    status: message.status,
+    to: message.to,
+    from: message.from,
+    from_key: message.from.toLowerCase(),
+    body: message.body,
+    encoding: message.encoding,
+    segments: message.segments,
+    held: message.heldAmount,
+    currency: message.currency,
+    updated_at: new Date(message.updatedAtMs),
+    history: message.history.map(toStoredChange),
+    revision: message.revision,
+  };
+  if (message.campaignId !== undefined) document.campaign_id = message.campaignId;
+  if (message.reservationId !== undefined) document.reservation_id = message.reservationId;
+  if (message.clientReference !== undefined) document.client_reference = message.clientReference;
+  if (message.scheduledAtMs !== undefined) document.scheduled_at = new Date(message.scheduledAtMs);
+  if (message.redact) document.redact = true;
+  if (message.routes.length > 0) {
+    document.lane = message.lane;
+    document.routes = message.routes.map(({ routeId, connectorId, price }) => ({
+      route_id: routeId,
+      connector_id: connectorId,
+      price,
+    }));
+  }
+  for (const [name, write] of CHANGING) {
+    const value = write(message);
+    if (value !== undefined) (document as Record<string, unknown>)[name] = value;
+  }
+  return document;
+}
+
+/**
+ * Fields that change after the message was stored, and how each is written; `undefined` means
+ * the document has no such field.
+ */
+const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) => unknown])[] = [
+  ["status", (message) => message.status],
+  ["body", (message) => message.body],
+  ["unit_price", (message) => message.unitPrice],
+  ["amount", (message) => message.amount],
+  ["error", (message) => message.error],
+  ["carrier_code", (message) => message.carrierCode],
+  ["sent_at", (message) => toDate(message.sentAtMs)],
+  ["completed_at", (message) => toDate(message.completedAtMs)],
+  ["updated_at", (message) => toDate(message.updatedAtMs)],
+  ["route_at", (message) => message.routeAt || undefined],
+  ["phase", (message) => message.phase],
+  [
+    "claim",
+    ({ claim }) => claim && { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
+  ],
+  ["attempts", (message) => message.attempts || undefined],
+  [
+    "not_before",
+    ({ status, notBeforeMs }) => (status === "queued" ? new Date(notBeforeMs) : undefined),
+  ],
+  ["queue_until", (message) => toDate(message.queueUntilMs)],
+  ["queue", queueOf],
+  ["due_at", (message) => toDate(message.dueAtMs)],
+  [
+    "receipts",
+    ({ receipts }) => (receipts.delivered === 0 && receipts.failed === 0 ? undefined : receipts),
+  ],
+];
+
+/** The MongoDB update that turns one stored revision of a message into the next. */
+export function toUpdate(before: Message, after: Message): Record<string, unknown> {
+  const set: Record<string, unknown> = { revision: before.revision + 1 };
+  const unset: Record<string, true> = {};
+  let hasUnset = false;
+  for (const [name, write] of CHANGING) {
+    const old = write(before);
+    const value = write(after);
+    if (isSame(old, value)) continue;
+    if (value === undefined) {
+      unset[name] = true;
+      hasUnset = true;
+    } else set[name] = value;
+  }
+  if (after.history !== before.history) set.history = after.history.map(toStoredChange);
+  return hasUnset ? { $set: set, $unset: unset } : { $set: set };
+}
+
+/** Reads a document as the message it is. */
+export function fromDocument(document: MessageDocument): Message {
+  const { claim, receipts } = document;
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    mode: document.mode,
+    source: document.source,
+    campaignId: document.campaign_id,
+    reservationId: document.reservation_id,
+    status: document.status,
+    to: document.to,
+    from: document.from,
+    body: document.body,
+    encoding: document.encoding,
+    segments: document.segments,
+    heldAmount: toAmount(document.held),
+    unitPrice: document.unit_price === undefined ? undefined : toAmount(document.unit_price),
+    amount: document.amount === undefined ? undefined : toAmount(document.amount),
+    currency: document.currency,
+    clientReference: document.client_reference,
+    error: document.error,
+    carrierCode: document.carrier_code,
+    scheduledAtMs: document.scheduled_at?.getTime(),
+    sentAtMs: document.sent_at?.getTime(),
+    completedAtMs: document.completed_at?.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+    history: document.history.map(fromStoredChange),
+    routes: (document.routes ?? []).map((route) => ({
+      routeId: route.route_id,
+      connectorId: route.connector_id,
+      price: toAmount(route.price),
+    })),
+    routeAt: document.route_at ?? 0,
+    lane: document.lane ?? "single",
+    phase: document.phase,
+    claim: claim && { id: claim.id, carrierId: claim.carrier, atMs: claim.at.getTime() },
+    attempts: document.attempts ?? 0,
+    notBeforeMs: document.not_before?.getTime() ?? 0,
+    queueUntilMs: document.queue_until?.getTime(),
+    dueAtMs: document.due_at?.getTime(),
+    receipts: receipts ?? NO_RECEIPTS,
+    redact: document.redact === true,
+    revision: document.revision,
+  };
+}
+
+const NO_RECEIPTS = Object.freeze({ delivered: 0, failed: 0 });
+
+function toStoredChange(change: StatusChange): MessageDocument["history"][number] {
+  const stored = { status: change.status, at: new Date(change.atMs) };
+  return change.error === undefined ? stored : { ...stored, error: change.error };
+}
+
+function fromStoredChange(stored: MessageDocument["history"][number]): StatusChange {
+  return { status: stored.status, atMs: stored.at.getTime(), error: stored.error };
+}
+
+function toDate(atMs: number | undefined): Date | undefined {
+  return atMs === undefined ? undefined : new Date(atMs);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
+  if (isPlain(a) && isPlain(b)) {
+    const names = Object.keys(a);
+    return (
+      names.length === Object.keys(b).length && names.every((name) => isSame(a[name], b[name]))
+    );
+  }
+  return a === b;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !(value instanceof Date);
+}

@@ -1,0 +1,112 @@
+import type { Collection, Db, Filter, FindCursor } from "mongodb";
+import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
+import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import { wrapMongoError } from "../../shared/io/mongo.ts";
+import type { ListFilter, MessageLists } from "../service/ports.ts";
+import { fromDocument, type MessageDocument } from "./documents.ts";
+import { INDEXES } from "./shape.ts";
+
+/** A page that takes longer than this is given up; no page may slow everyone else. */
+const PAGE_TIME_MAX_MS = 5000;
+
+const SOURCES = ["api", "campaign", "quick_send", "test_send"] as const;
+const MODES = ["live", "test"] as const;
+
+/** Makes the reads over one database. */
+export function createMessageLists(db: Db): MessageLists {
+  const messages: Collection<MessageDocument> = db.collection("messages");
+  return {
+    async page(filter, limit) {
+      try {
+        return (await listCursor(messages, filter, limit).toArray()).map(fromDocument);
+      } catch (error) {
+        throw wrapMongoError(error);
+      }
+    },
+    async after(tenantId, afterId, limit) {
+      const range = { $gt: afterId };
+      const found =
+        tenantId === undefined
+          ? messages.find({ _id: range }).hint({ _id: 1 })
+          : messages
+              .find({
+                tenant_id: tenantId,
+                mode: { $in: [...MODES] },
+                source: { $in: [...SOURCES] },
+                status: { $in: [...MESSAGE_STATUSES] },
+                _id: range,
+              })
+              .hint(INDEXES.byKind);
+      try {
+        return (await found.sort({ _id: 1 }).limit(limit).toArray()).map(fromDocument);
+      } catch (error) {
+        throw wrapMongoError(error);
+      }
+    },
+  };
+}
+
+/** The cursor behind a page; exported so that a test can read its plan. */
+export function listCursor(
+  messages: Collection<MessageDocument>,
+  filter: ListFilter,
+  limit: number,
+): FindCursor<MessageDocument> {
+  const { query, hint } = planList(filter);
+  const cursor = messages
+    .find(query, { maxTimeMS: PAGE_TIME_MAX_MS })
+    .sort({ _id: -1 })
+    .limit(limit);
+  return hint === undefined ? cursor : cursor.hint(hint);
+}
+
+/**
+ * The query of a list, and the index that serves it: the most selective filter names it. Where
+ * two filters may be equally selective, MongoDB chooses by trial.
+ */
+export function planList(filter: ListFilter): {
+  query: Filter<MessageDocument>;
+  hint: string | undefined;
+} {
+  const query: Filter<MessageDocument> = {
+    tenant_id: filter.tenantId,
+    mode: filter.mode ?? { $in: [...MODES] },
+  };
+  const range = idRange(filter);
+  if (range !== undefined) query._id = range;
+  const { statuses, sources } = filter;
+  if (statuses.length > 0) query.status = { $in: [...statuses] };
+  if (sources.length > 0) query.source = { $in: [...sources] };
+  if (filter.from !== undefined) query.from_key = filter.from.toLowerCase();
+  if (filter.to !== undefined) query.to = filter.to;
+  if (filter.clientReference !== undefined) query.client_reference = filter.clientReference;
+  if (filter.campaignId !== undefined) query.campaign_id = filter.campaignId;
+  if (filter.clientReference !== undefined) return { query, hint: INDEXES.byReference };
+  if (filter.to !== undefined) return { query, hint: INDEXES.byTo };
+  if (filter.campaignId !== undefined && statuses.length === 0) {
+    return { query, hint: INDEXES.byCampaign };
+  }
+  if (filter.from !== undefined) {
+    const isAlone = statuses.length === 0 && sources.length === 0;
+    return { query, hint: isAlone ? INDEXES.byFrom : undefined };
+  }
+  if (filter.campaignId !== undefined) return { query, hint: undefined };
+  // Naming every value lets the one index of kinds answer in order of id.
+  query.status ??= { $in: [...MESSAGE_STATUSES] };
+  query.source ??= { $in: [...SOURCES] };
+  return { query, hint: INDEXES.byKind };
+}
+
+function idRange(filter: ListFilter): Record<string, string> | undefined {
+  const range: Record<string, string> = {};
+  if (filter.createdAfterMs !== undefined) {
+    range.$gte = lowestIdAt("message", filter.createdAfterMs);
+  }
+  const beforeMs = filter.createdBeforeMs;
+  if (beforeMs !== undefined) range.$lt = lowestIdAt("message", beforeMs);
+  const { beforeId } = filter;
+  if (beforeId !== undefined && (beforeMs === undefined || idTimeMs(beforeId) < beforeMs)) {
+    range.$lt = beforeId;
+  }
+  return Object.keys(range).length === 0 ? undefined : range;
+}

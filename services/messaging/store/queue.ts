@@ -1,0 +1,163 @@
+import type { Collection, Db } from "mongodb";
+import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { queueName, sendingName } from "../domain/queueing.ts";
+import type { QueueFigures, QueueStore } from "../service/ports.ts";
+import { fromDocument, type MessageDocument } from "./documents.ts";
+import { INDEXES } from "./shape.ts";
+
+const LOCAL = { readConcern: { level: "local" } } as const;
+const MAJORITY = { w: "majority", j: true } as const;
+
+/**
+ * Makes the queue over the messages of one database. It is the partial index `queue, tenant_id,
+ * _id, not_before`: entering, claiming and leaving it is writing the message itself, so no second
+ * store can disagree.
+ */
+export function createQueueStore(db: Db): QueueStore {
+  const messages: Collection<MessageDocument> = db.collection("messages");
+  const carriers: Collection<{ _id: string; heard_at: Date }> = db.collection("carriers");
+
+  async function queueNames(): Promise<string[]> {
+    return (await messages.distinct("queue", { queue: { $gt: "" } })) as string[];
+  }
+
+  return guardAll({
+    waitingTenants: (connectorId, lane) =>
+      messages.distinct("tenant_id", { queue: queueName(connectorId, lane) }, LOCAL),
+    async findWaiting(connectorId, lane, tenantId, nowMs, limit) {
+      const documents = await messages
+        .find(
+          {
+            queue: queueName(connectorId, lane),
+            tenant_id: tenantId,
+            not_before: { $lte: new Date(nowMs) },
+          },
+          LOCAL,
+        )
+        .sort({ _id: 1 })
+        .limit(limit)
+        .hint(INDEXES.queue)
+        .toArray();
+      return documents.map(fromDocument);
+    },
+    async claim(connectorId, lane, found, claim) {
+      const ids = found.map(({ id }) => id);
+      // What leaves the queue by another hand, a cancel above all, fails this guard; whichever
+      // of the two writes first wins, and the other finds nothing to write.
+      const result = await messages.updateMany(
+        { _id: { $in: ids }, queue: queueName(connectorId, lane) },
+        {
+          $set: {
+            phase: "sending",
+            queue: sendingName(connectorId, claim.carrierId),
+            claim: { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
+          },
+          $inc: { revision: 1 },
+        },
+        { writeConcern: MAJORITY },
+      );
+      if (result.modifiedCount === found.length) {
+        return found.map((message) => ({ ...message, phase: "sending" as const, claim }));
+      }
+      const documents = await messages
+        .find({ _id: { $in: ids }, "claim.id": claim.id })
+        .sort({ _id: 1 })
+        .toArray();
+      return documents.map(fromDocument);
+    },
+    async findSending(carrierId, afterId, limit) {
+      const suffix = `|sending|${carrierId}`;
+      const names = (await queueNames()).filter((name) => name.endsWith(suffix));
+      if (names.length === 0) return [];
+      const documents = await messages
+        .find({ queue: { $in: names }, _id: { $gt: afterId } })
+        .hint(INDEXES.queue)
+        .sort({ _id: 1 })
+        .limit(limit)
+        .toArray();
+      return documents.map(fromDocument);
+    },
+    countWaiting: (connectorId, max) =>
+      messages.countDocuments(
+        { queue: { $in: [queueName(connectorId, "single"), queueName(connectorId, "bulk")] } },
+        { hint: INDEXES.queue, limit: max, ...LOCAL },
+      ),
+    async figures() {
+      const byConnector = new Map<string, QueueFigures>();
+      for (const name of await queueNames()) {
+        const [connectorId = "", kind = ""] = name.split("|");
+        const known = byConnector.get(connectorId) ?? {
+          connectorId,
+          waiting: 0,
+          sending: 0,
+          oldestId: undefined,
+        };
+        const count = await messages.countDocuments({ queue: name }, { hint: INDEXES.queue });
+        if (kind === "sending") {
+          byConnector.set(connectorId, { ...known, sending: known.sending + count });
+          continue;
+        }
+        const oldestId = lowest(known.oldestId, await oldestIn(messages, name));
+        byConnector.set(connectorId, { ...known, waiting: known.waiting + count, oldestId });
+      }
+      return [...byConnector.values()];
+    },
+    async beat(carrierId, nowMs) {
+      await carriers.updateOne(
+        { _id: carrierId },
+        { $max: { heard_at: new Date(nowMs) } },
+        { upsert: true },
+      );
+    },
+    async carriersHeardBefore(beforeMs) {
+      const before = new Date(Math.min(beforeMs, DATE_MAX_MS));
+      const found = await carriers.find({ heard_at: { $lt: before } }).toArray();
+      return found.map(({ _id }) => _id);
+    },
+    async forgetCarrier(carrierId, beforeMs) {
+      await carriers.deleteOne({ _id: carrierId, heard_at: { $lt: new Date(beforeMs) } });
+    },
+  });
+}
+
+const TENANTS_MAX = 200;
+/** The last instant a date can hold (ECMA-262 section 21.4.1.1). */
+const DATE_MAX_MS = 8.64e15;
+
+async function oldestIn(
+  messages: Collection<MessageDocument>,
+  queue: string,
+): Promise<string | undefined> {
+  let oldest: string | undefined;
+  const tenants = (await messages.distinct("tenant_id", { queue })).slice(0, TENANTS_MAX);
+  for (const tenant_id of tenants) {
+    const [first] = await messages
+      .find({ queue, tenant_id }, { projection: { _id: 1 } })
+      .hint(INDEXES.queue)
+      .sort({ _id: 1 })
+      .limit(1)
+      .toArray();
+    oldest = lowest(oldest, first?._id);
+  }
+  return oldest;
+}
+
+function lowest(a: string | undefined, b: string | undefined): string | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a < b ? a : b;
+}
+
+/** Wraps every method so that the driver's outages become `service_unavailable`. */
+function guardAll(store: QueueStore): QueueStore {
+  const entries = Object.entries(store).map(([name, method]) => [
+    name,
+    async (...args: never[]) => {
+      try {
+        return await (method as (...args: never[]) => Promise<unknown>)(...args);
+      } catch (error) {
+        throw wrapMongoError(error);
+      }
+    },
+  ]);
+  return Object.fromEntries(entries) as QueueStore;
+}

@@ -1,0 +1,197 @@
+import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
+import { lowestIdAt } from "../../shared/core/ids.ts";
+import { isDuplicateKey, runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
+import { isSameBytes } from "../service/idempotency.ts";
+import {
+  type AcceptedSend,
+  DuplicateDocument,
+  type SendRecord,
+  type SendStore,
+  type StoredSend,
+} from "../service/ports.ts";
+import { insertAll } from "./commands.ts";
+import { toDocument } from "./documents.ts";
+
+/**
+ * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
+ * that may never be written. `_id` is the reservation's id, so that send and tombstone exclude
+ * each other whatever the clocks say.
+ */
+type SendDocument = {
+  _id: string;
+  tenant_id?: string;
+  idem?: string;
+  fingerprint?: Binary;
+  response?: Binary;
+  first?: string;
+  last?: string;
+  fenced?: true;
+  created_at: Date;
+  expires_at: Date;
+};
+
+/** How long a tombstone stands: far longer than any commit can be late. */
+const TOMBSTONE_MS = 604_800_000;
+
+type FenceDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
+
+/** Makes the store over one database. */
+export function createSendStore(client: MongoClient, db: Db): SendStore {
+  const sends: Collection<SendDocument> = db.collection("sends");
+  const fences: Collection<FenceDocument> = db.collection("fences");
+
+  async function commitAll(items: readonly AcceptedSend[], nowMs: number): Promise<void> {
+    const records = items.map((item) => item.record);
+    const messages = items.flatMap((item) => item.messages.map(toDocument));
+    await runTransaction(client, async (session) => {
+      await insertRecords(db, records, nowMs, session);
+      await insertAll(db, "messages", messages, session);
+    });
+  }
+
+  return {
+    async commit(items, nowMs) {
+      const results: (undefined | Error)[] = new Array(items.length).fill(undefined);
+      let open = items.map((item, at) => ({ item, at }));
+      while (open.length > 0) {
+        try {
+          await commitAll(
+            open.map(({ item }) => item),
+            nowMs,
+          );
+          break;
+        } catch (error) {
+          if (!(error instanceof DuplicateDocument)) throw error;
+          const faulty = open[error.at];
+          if (faulty === undefined) throw error;
+          results[faulty.at] = error;
+          open = open.filter((entry) => entry !== faulty);
+        }
+      }
+      return results;
+    },
+    async findByKeys(keys) {
+      const found = await guarded(() => sends.find({ idem: { $in: [...keys] } }).toArray());
+      return new Map(found.map((document) => [document.idem as string, toStoredSend(document)]));
+    },
+    async findByIds(ids) {
+      const found = await guarded(() =>
+        sends.find({ _id: { $in: [...ids] } }, { projection: { fenced: 1 } }).toArray(),
+      );
+      return new Map(found.map(({ _id, fenced }) => [_id, fenced === true ? "fenced" : "sent"]));
+    },
+    async fence(id, nowMs) {
+      const created_at = new Date(nowMs);
+      const expires_at = new Date(nowMs + TOMBSTONE_MS);
+      try {
+        await guarded(() => sends.insertOne({ _id: id, fenced: true, created_at, expires_at }));
+        return "fenced";
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        const present = await guarded(() => sends.findOne({ _id: id }));
+        return present?.fenced === true ? "fenced" : "sent";
+      }
+    },
+    async takeFence(fence, nowMs) {
+      const document = {
+        owner: fence.owner,
+        fingerprint: new Binary(fence.fingerprint),
+        until: new Date(fence.untilMs),
+      };
+      try {
+        // The filter finds the document only when its lease is over, so a living one makes the
+        // upsert insert a second `_id`, which fails.
+        await guarded(() =>
+          fences.updateOne(
+            { _id: fence.key, until: { $lte: new Date(nowMs) } },
+            { $set: document },
+            { upsert: true },
+          ),
+        );
+        return "taken";
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        const present = await guarded(() => fences.findOne({ _id: fence.key }));
+        if (present === null) return "running";
+        return isSameBytes(present.fingerprint.buffer, fence.fingerprint) ? "running" : "reused";
+      }
+    },
+    async dropFence({ key, owner }) {
+      await guarded(() => fences.deleteOne({ _id: key, owner }));
+    },
+    count: () => guarded(() => sends.estimatedDocumentCount()),
+    async deleteExpired(nowMs, olderThanMs) {
+      const before = nowMs - olderThanMs;
+      let deleted = 0;
+      for (const kind of ["reservation", "send"] as const) {
+        const ids = await sends
+          .find(
+            {
+              _id: { $gte: lowestIdAt(kind, 0), $lt: lowestIdAt(kind, before) },
+              expires_at: { $lte: new Date(nowMs) },
+            },
+            { projection: { _id: 1 }, limit: 1000 },
+          )
+          .toArray();
+        if (ids.length === 0) continue;
+        const result = await sends.deleteMany({ _id: { $in: ids.map(({ _id }) => _id) } });
+        deleted += result.deletedCount;
+      }
+      return deleted;
+    },
+  };
+}
+
+/**
+ * Inserts records inside a transaction, after deleting the expired ones in their way. Throws
+ * `DuplicateDocument` for a fenced reservation or a key that is held.
+ */
+export async function insertRecords(
+  db: Db,
+  records: readonly SendRecord[],
+  nowMs: number,
+  session: ClientSession,
+): Promise<void> {
+  const replaced = records.flatMap(({ key, replacesExpired }) =>
+    replacesExpired && key !== undefined ? [key] : [],
+  );
+  if (replaced.length > 0) {
+    const expired = { idem: { $in: replaced }, expires_at: { $lte: new Date(nowMs) } };
+    await db.collection("sends").deleteMany(expired, { session });
+  }
+  const documents = records.map((record) => toSendDocument(record, nowMs));
+  await insertAll(db, "sends", documents, session);
+}
+
+function toSendDocument(record: SendRecord, nowMs: number): SendDocument {
+  const document: SendDocument = {
+    _id: record.id,
+    tenant_id: record.tenantId,
+    created_at: new Date(nowMs),
+    expires_at: new Date(nowMs + record.keepMs),
+  };
+  if (record.firstMessageId !== undefined) document.first = record.firstMessageId;
+  if (record.lastMessageId !== undefined) document.last = record.lastMessageId;
+  if (record.key !== undefined) {
+    document.idem = record.key;
+    document.fingerprint = new Binary(record.fingerprint);
+    document.response = new Binary(record.response);
+  }
+  return document;
+}
+
+function toStoredSend(document: SendDocument): StoredSend {
+  return {
+    fingerprint: document.fingerprint?.buffer ?? new Uint8Array(),
+    response: document.response?.buffer ?? new Uint8Array(),
+    expiresAtMs: document.expires_at.getTime(),
+  };
+}
+
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}

@@ -1,0 +1,94 @@
+import type { Document } from "mongodb";
+import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import type { CollectionShape } from "../../shared/io/migration.ts";
+
+/** Names of the indexes that queries ask for by name. */
+export const INDEXES = {
+  byKind: "tenant_mode_source_status_id",
+  byFrom: "tenant_mode_from_id",
+  byTo: "tenant_mode_to_id",
+  byReference: "tenant_mode_reference_id",
+  byCampaign: "tenant_mode_campaign_id",
+  queue: "queue_tenant_id_not_before",
+  due: "due_at",
+  idempotency: "idem",
+} as const;
+
+const STRING: Document = { bsonType: "string" };
+
+const MESSAGES: CollectionShape = {
+  name: "messages",
+  indexes: [
+    {
+      // Serves the unfiltered list too: sources and statuses are few, so MongoDB merges one
+      // ordered scan of each instead of needing an index of its own.
+      key: { tenant_id: 1, mode: 1, source: 1, status: 1, _id: 1 },
+      name: INDEXES.byKind,
+    },
+    { key: { tenant_id: 1, mode: 1, from_key: 1, _id: 1 }, name: INDEXES.byFrom },
+    { key: { tenant_id: 1, mode: 1, to: 1, _id: 1 }, name: INDEXES.byTo },
+    {
+      key: { tenant_id: 1, mode: 1, client_reference: 1, _id: 1 },
+      name: INDEXES.byReference,
+      partialFilterExpression: { client_reference: { $exists: true } },
+    },
+    {
+      key: { tenant_id: 1, mode: 1, campaign_id: 1, _id: 1 },
+      name: INDEXES.byCampaign,
+      partialFilterExpression: { campaign_id: { $exists: true } },
+    },
+    {
+      key: { queue: 1, tenant_id: 1, _id: 1, not_before: 1 },
+      name: INDEXES.queue,
+      partialFilterExpression: { queue: { $exists: true } },
+    },
+    {
+      key: { due_at: 1 },
+      name: INDEXES.due,
+      partialFilterExpression: { due_at: { $exists: true } },
+    },
+  ],
+  validator: {
+    bsonType: "object",
+    required: ["tenant_id", "mode", "source", "status", "held", "history", "revision"],
+    properties: {
+      tenant_id: STRING,
+      mode: { enum: ["live", "test"] },
+      source: { enum: ["api", "campaign", "quick_send", "test_send"] },
+      status: { enum: [...MESSAGE_STATUSES] },
+      held: { bsonType: "long", minimum: 0 },
+      amount: { bsonType: "long", minimum: 0 },
+      history: { bsonType: "array", minItems: 1 },
+    },
+  },
+};
+
+const SENDS: CollectionShape = {
+  name: "sends",
+  indexes: [
+    {
+      key: { idem: 1 },
+      name: INDEXES.idempotency,
+      unique: true,
+      partialFilterExpression: { idem: { $exists: true } },
+    },
+  ],
+  validator: {
+    bsonType: "object",
+    required: ["created_at"],
+    properties: { tenant_id: STRING, idem: STRING, fenced: { enum: [true] } },
+  },
+};
+
+const FENCES: CollectionShape = {
+  name: "fences",
+  indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }],
+};
+
+/** Everything this service stores, beside the outbox. */
+export const COLLECTIONS: readonly CollectionShape[] = [
+  MESSAGES,
+  SENDS,
+  FENCES,
+  { name: "carriers", indexes: [] },
+];

@@ -1,0 +1,19 @@
+import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
+import { type Config, durationMs, readConfig, text } from "../shared/io/config.ts";
+
+const SETTINGS = {
+  ...DATABASE_SETTINGS,
+  NATS_URL: text(),
+  /** Keys for connector secrets at rest: `id:base64,…`, the first one seals. */
+  ENCRYPTION_KEYS: text(),
+  /** How often connectors are judged by their binds' reports. */
+  CONNECTOR_JUDGE_INTERVAL_MS: durationMs(1000),
+} as const;
+
+/** The routing service's settings. */
+export type RoutingConfig = Config<typeof SETTINGS>;
+
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readRoutingConfig(env: NodeJS.ProcessEnv): RoutingConfig {
+  return readConfig(env, SETTINGS);
+}

@@ -1,0 +1,88 @@
+import { parseAmount } from "../../shared/core/money.ts";
+import type { PriceRule } from "../../shared/core/route-table.ts";
+import { checkWhole, createFaults } from "./faults.ts";
+import { findPrefixFault, PRICES_MAX } from "./route.ts";
+
+/** How one prefix's price differs between two lists. */
+export type PriceChange = {
+  readonly prefix: string;
+  /** 0 when added. */
+  readonly oldPrice: bigint;
+  /** 0 when removed. */
+  readonly newPrice: bigint;
+  readonly kind: "added" | "removed" | "changed";
+};
+
+const HEADER = "prefix,price";
+
+/**
+ * Reads a price list: a header `prefix,price`, then one line each; the price in currency units with
+ * up to four decimals. Fields may be in double quotes (RFC 4180), lines may end in CR LF, empty
+ * lines and a byte order mark are ignored. The list is checked whole: every fault is reported
+ * with its line, and nothing is read from a list with one. Throws `validation_error`.
+ */
+export function parsePriceList(csv: string): PriceRule[] {
+  const faults = createFaults();
+  const lines = csv.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
+  const header = splitLine(lines[0] ?? "");
+  if (header.map((name) => name.toLowerCase()).join(",") !== HEADER) {
+    faults.add("csv[1]", "invalid_format", `the first line must be "${HEADER}"`);
+  }
+  const prices: PriceRule[] = [];
+  const lineOf = new Map<string, number>();
+  lines.slice(1).forEach((line, at) => {
+    if (line.trim() === "") return;
+    const number = at + 2;
+    const field = `csv[${number}]`;
+    const [prefixText, priceText, ...rest] = splitLine(line);
+    if (prefixText === undefined || priceText === undefined || rest.length > 0) {
+      faults.add(field, "invalid_format", "must be a prefix, a comma and a price");
+      return;
+    }
+    const prefix = prefixText.replace(/^\+/, "");
+    const prefixFault = findPrefixFault(prefix);
+    if (prefixFault !== undefined) faults.add(field, "invalid_format", `the prefix ${prefixFault}`);
+    const price = parseAmount(priceText);
+    if (price === undefined || price < 0n) {
+      faults.add(field, "invalid_value", "the price must be an amount with up to four decimals");
+    }
+    const earlier = lineOf.get(prefix);
+    if (earlier !== undefined) {
+      faults.add(field, "invalid_value", `the prefix is on line ${earlier} already`);
+    }
+    lineOf.set(prefix, number);
+    prices.push({ prefix, price: price ?? 0n });
+  });
+  checkWhole(faults, "csv", prices.length, 1, PRICES_MAX);
+  faults.throwIfAny();
+  return prices;
+}
+
+function splitLine(line: string): string[] {
+  return line.split(",").map((part) => {
+    const text = part.trim();
+    return /^".*"$/.test(text) ? text.slice(1, -1).trim() : text;
+  });
+}
+
+/** Lists what differs between two price lists, ordered by prefix. */
+export function comparePrices(
+  before: readonly PriceRule[],
+  after: readonly PriceRule[],
+): PriceChange[] {
+  const old = new Map(before.map(({ prefix, price }) => [prefix, price]));
+  const changes: PriceChange[] = [];
+  for (const { prefix, price } of after) {
+    const oldPrice = old.get(prefix);
+    old.delete(prefix);
+    if (oldPrice === undefined) {
+      changes.push({ prefix, oldPrice: 0n, newPrice: price, kind: "added" });
+    } else if (oldPrice !== price) {
+      changes.push({ prefix, oldPrice, newPrice: price, kind: "changed" });
+    }
+  }
+  for (const [prefix, oldPrice] of old) {
+    changes.push({ prefix, oldPrice, newPrice: 0n, kind: "removed" });
+  }
+  return changes.sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
+}

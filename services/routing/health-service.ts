@@ -1,0 +1,75 @@
+import type { Clock } from "../shared/core/clock.ts";
+import { type BindHealth, firstVerdict, judgeConnector, type Verdict } from "./domain/health.ts";
+
+/** Where reports and judgements are kept, for all replicas of this service. */
+export type HealthStore = {
+  /** Keeps the newest report of each bind; a silent bind's report goes away after a minute. */
+  saveReports(reports: readonly BindHealth[]): Promise<void>;
+  listReports(): Promise<BindHealth[]>;
+  listVerdicts(): Promise<Verdict[]>;
+  /** Saves a judgement unless another replica has judged since `before` was read. */
+  saveVerdict(before: Verdict, after: Verdict): Promise<boolean>;
+  removeVerdicts(connectorIds: readonly string[]): Promise<void>;
+};
+
+/** What the health service needs. */
+export type HealthPorts = {
+  readonly store: HealthStore;
+  readonly clock: Clock;
+  readonly listConnectorIds: () => Promise<string[]>;
+  /** Tells caches that a connector's standing changed. */
+  readonly announce: () => void;
+};
+
+/** The use cases on connector health. */
+export type HealthService = ReturnType<typeof createHealthService>;
+
+/** Makes the health service on its ports. */
+export function createHealthService({ store, clock, listConnectorIds, announce }: HealthPorts) {
+  let lastKnown: readonly string[] = [];
+
+  return {
+    report(reports: readonly BindHealth[]): Promise<void> {
+      const nowMs = clock.now();
+      // This side's clock counts: a carrier's may be off, and freshness is judged here.
+      return store.saveReports(reports.map((report) => ({ ...report, reportedAtMs: nowMs })));
+    },
+
+    listReports: () => store.listReports(),
+
+    /** Judges every connector anew by what its binds last said. */
+    async judgeAll(): Promise<void> {
+      const nowMs = clock.now();
+      const [ids, verdicts, reports] = await Promise.all([
+        listConnectorIds(),
+        store.listVerdicts(),
+        store.listReports(),
+      ]);
+      const known = new Map(verdicts.map((verdict) => [verdict.connectorId, verdict]));
+      let isChanged = false;
+      for (const id of ids) {
+        const before = known.get(id) ?? firstVerdict(id, nowMs);
+        const own = reports.filter(({ connectorId }) => connectorId === id);
+        const after = judgeConnector(before, own, nowMs);
+        const isSaved = await store.saveVerdict(before, after);
+        isChanged ||= isSaved && (before.state === "failing") !== (after.state === "failing");
+      }
+      const gone = verdicts.map(({ connectorId }) => connectorId).filter((id) => !ids.includes(id));
+      if (gone.length > 0) await store.removeVerdicts(gone);
+      if (isChanged) announce();
+    },
+
+    /** Connectors whose routes are to be tried last; the last known ones while the store is away. */
+    async listFailing(): Promise<readonly string[]> {
+      try {
+        const verdicts = await store.listVerdicts();
+        lastKnown = verdicts
+          .filter(({ state }) => state === "failing")
+          .map(({ connectorId }) => connectorId);
+      } catch {
+        // A table without fresh health is better than none.
+      }
+      return lastKnown;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { Collection, Db } from "mongodb";
+import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import type { BindHealth, Verdict } from "./domain/health.ts";
+import type { HealthStore } from "./health-service.ts";
+
+type ReportDocument = { _id: string; report: BindHealth; reported_at: Date };
+type VerdictDocument = Omit<Verdict, "connectorId"> & { _id: string };
+
+/** Makes the MongoDB store of reports (kept a minute by a TTL index) and judgements. */
+export function createHealthStore(db: Db): HealthStore {
+  const reports: Collection<ReportDocument> = db.collection("bind_health");
+  const verdicts: Collection<VerdictDocument> = db.collection("connector_health");
+  // What is lost here is reported again in a second; waiting for the disk would buy nothing.
+  const writeConcern = { w: 1, journal: false } as const;
+
+  return {
+    async saveReports(newest) {
+      if (newest.length === 0) return;
+      const writes = newest.map((report) => {
+        const _id = `${report.connectorId}/${report.bind}`;
+        const replacement = { report, reported_at: new Date(report.reportedAtMs) };
+        return { replaceOne: { filter: { _id }, replacement, upsert: true } };
+      });
+      await wrap(reports.bulkWrite(writes, { ordered: false, writeConcern }));
+    },
+    async listReports() {
+      const documents = await wrap(reports.find().sort({ _id: 1 }).limit(10_000).toArray());
+      return documents.map(({ report }) => report);
+    },
+    async listVerdicts() {
+      const documents = await wrap(verdicts.find().toArray());
+      return documents.map(({ _id, ...rest }) => ({ ...rest, connectorId: _id }));
+    },
+    async saveVerdict(before, after) {
+      const { connectorId, ...rest } = after;
+      // A judgement of the same state and age as the one read has not been overtaken.
+      const filter = {
+        _id: connectorId,
+        state: before.state,
+        sinceMs: before.sinceMs,
+        strikes: before.strikes,
+      };
+      try {
+        const result = await verdicts.replaceOne(filter, rest, { upsert: true, writeConcern });
+        return result.modifiedCount + result.upsertedCount > 0;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw wrapMongoError(error);
+      }
+    },
+    async removeVerdicts(connectorIds) {
+      await wrap(verdicts.deleteMany({ _id: { $in: [...connectorIds] } }));
+    },
+  };
+}
+
+async function wrap<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}

@@ -1,0 +1,141 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import type { ExplainRequest, RoutingService as Rpc } from "../../proto/gen/sms/v1/routing_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import { parseRecipient } from "../shared/core/phone.ts";
+import { explainRoutes } from "../shared/core/select-routes.ts";
+import { currentCall } from "../shared/rpc/call-context.ts";
+import { hideSecrets } from "./domain/connector.ts";
+import type { HealthService } from "./health-service.ts";
+import {
+  readConnector,
+  readHealth,
+  readRoute,
+  writeConnector,
+  writeHealth,
+  writePriceChange,
+  writeRoute,
+} from "./rpc-mapping.ts";
+import type { RoutingService } from "./service.ts";
+import type { TableReader } from "./table.ts";
+
+/** Reports taken in one call; a carrier has far fewer binds. */
+const REPORTS_MAX = 1000;
+
+/** Serves `sms.v1.RoutingService`. */
+export function createRoutingRpc(parts: {
+  readonly service: RoutingService;
+  readonly health: HealthService;
+  readonly table: TableReader;
+}): ServiceImpl<typeof Rpc> {
+  const { service, health, table } = parts;
+  return {
+    async createConnector({ connector }) {
+      const created = await service.createConnector(readConnector(connector), actor());
+      return { connector: writeConnector(hideSecrets(created)) };
+    },
+    async updateConnector({ id, connector, fields }) {
+      const changed = await service.updateConnector(id, readConnector(connector), fields, actor());
+      return { connector: writeConnector(hideSecrets(changed)) };
+    },
+    async listConnectors() {
+      const [connectors, reports] = await Promise.all([
+        service.listConnectors(),
+        health.listReports(),
+      ]);
+      return {
+        connectors: connectors.map((connector) => writeConnector(hideSecrets(connector))),
+        health: reports.map(writeHealth),
+      };
+    },
+    async removeConnector({ id }) {
+      await service.removeConnector(id, actor());
+      return {};
+    },
+    async getConnectorSettings() {
+      const connectors = await service.listConnectors();
+      return { connectors: connectors.map(writeConnector) };
+    },
+    async createRoute({ route }) {
+      return { route: writeRoute(await service.createRoute(readRoute(route), actor())) };
+    },
+    async updateRoute({ idOrName, route, fields }) {
+      const changed = await service.updateRoute(idOrName, readRoute(route), fields, actor());
+      return { route: writeRoute(changed) };
+    },
+    async listRoutes() {
+      return { routes: (await service.listRoutes()).map(writeRoute) };
+    },
+    async importPrices({ idOrName, csv, dryRun, actor: stated }) {
+      const by = stated === undefined || stated.name === "" ? actor() : stated.name;
+      const { changes, version, applied } = await service.importPrices(idOrName, csv, dryRun, by);
+      return { changes: changes.map(writePriceChange), version: BigInt(version), applied };
+    },
+    async getRouteTable({ knownVersion }) {
+      const [current, unhealthyConnectorIds] = await Promise.all([
+        table.read(),
+        health.listFailing(),
+      ]);
+      const { version } = current;
+      if (knownVersion === version) {
+        return { version, unchanged: true, unhealthyConnectorIds: [...unhealthyConnectorIds] };
+      }
+      return {
+        version,
+        routes: current.routes.map(writeRoute),
+        connectors: current.connectors.map((connector) => writeConnector(hideSecrets(connector))),
+        unhealthyConnectorIds: [...unhealthyConnectorIds],
+      };
+    },
+    explain: (request) => explain(request, parts),
+    async reportConnectorHealth({ health: reports }) {
+      await health.report(reports.slice(0, REPORTS_MAX).map(readHealth));
+      return {};
+    },
+  };
+}
+
+async function explain(
+  request: ExplainRequest,
+  { table, health }: { table: TableReader; health: HealthService },
+) {
+  const recipient = parseRecipient(request.to);
+  if (!recipient.ok) {
+    throw new AppError("validation_error", "Some fields are not right.", {
+      fields: [{ field: "to", code: recipient.code, message: "is not a mobile number" }],
+    });
+  }
+  const { e164: to, country } = recipient;
+  // Messages of test mode have no routes: the built-in connector carries them at price zero.
+  if (request.mode === Mode.TEST) return { to, country, routes: [] };
+  const [current, unhealthy] = await Promise.all([table.read(), health.listFailing()]);
+  const explained = explainRoutes(current.compile(unhealthy), {
+    tenantId: request.tenantId,
+    plan: request.plan,
+    senderName: request.from,
+    digits: to.slice(1),
+    nowMs: Date.now(),
+    random: Math.random,
+  });
+  const routes = new Map(current.routes.map((route) => [route.id, route]));
+  return {
+    to,
+    country,
+    routes: explained.map((one) => {
+      const route = routes.get(one.routeId);
+      const segments = BigInt(Math.max(1, request.segments));
+      return {
+        ...(route === undefined ? {} : { route: writeRoute({ ...route, prices: [] }) }),
+        chosen: one.chosen,
+        why: one.why,
+        matchedPrefix: one.matchedPrefix,
+        price: one.price * segments,
+      };
+    }),
+  };
+}
+
+/** Who makes a change, as far as the call says. */
+function actor(): string {
+  return currentCall().caller ?? "operator";
+}

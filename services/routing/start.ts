@@ -1,0 +1,54 @@
+import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { startLoop } from "../shared/io/loop.ts";
+import { openMongo } from "../shared/io/mongo.ts";
+import { openNats } from "../shared/io/nats.ts";
+import { createSecretBox } from "../shared/io/secret-box.ts";
+import type { StartService } from "../shared/io/service-context.ts";
+import { readRoutingConfig } from "./config.ts";
+import { createAnnouncer } from "./events.ts";
+import { createHealthService } from "./health-service.ts";
+import { createHealthStore } from "./health-store.ts";
+import { createRoutingRpc } from "./rpc.ts";
+import { createRoutingService } from "./service.ts";
+import { createRoutingStore } from "./store.ts";
+import { createTableReader } from "./table.ts";
+
+/** Starts the routing service: its database, its announcements, its RPCs, its judge of health. */
+export const start: StartService = async ({ env, log, clock, lifecycle, serve }) => {
+  const config = readRoutingConfig(env);
+  const box = createSecretBox(config.ENCRYPTION_KEYS);
+  const { signal } = lifecycle;
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_routing`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal,
+  });
+  lifecycle.onClose("routing database", () => mongo.close());
+  lifecycle.addReadinessCheck("mongodb", () => mongo.ping());
+  const nats = await openNats({ url: config.NATS_URL, name: "routing", log, signal });
+  lifecycle.onClose("routing NATS", () => nats.close());
+
+  const announce = createAnnouncer(nats.connection);
+  const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
+  const table = createTableReader(store);
+  const service = createRoutingService({ store, clock, announce });
+  const health = createHealthService({
+    store: createHealthStore(mongo.db),
+    clock,
+    listConnectorIds: async () => (await table.read()).connectors.map(({ id }) => id),
+    announce,
+  });
+  const judge = startLoop({
+    name: "connector health",
+    intervalMs: config.CONNECTOR_JUDGE_INTERVAL_MS,
+    log,
+    work: async () => {
+      await health.judgeAll();
+      return false;
+    },
+  });
+  lifecycle.onClose("connector health", () => judge.close());
+  serve((router) => router.service(RoutingService, createRoutingRpc({ service, health, table })));
+};

@@ -1,0 +1,125 @@
+import { type Latency, type Random, seededRandom } from "./latency.ts";
+
+/**
+ * The fault catalogue: when each fault may strike, and what the simulator then does.
+ * Those at `submit` strike a submit_sm or data_sm that the test numbers would have accepted.
+ */
+export const FAULTS = {
+  no_answer: "submit",
+  late_answer: "submit",
+  slow: "submit",
+  wrong_sequence: "submit",
+  generic_nack: "submit",
+  unbind_on_submit: "submit",
+  short_length: "submit",
+  long_length: "submit",
+  zero_length: "submit",
+  huge_length: "submit",
+  slow_loris: "submit",
+  unknown_command: "submit",
+  bad_body: "submit",
+  bad_answer: "submit",
+  receipt_before_answer: "submit",
+  throttle: "submit",
+  queue_full: "submit",
+  system_error: "submit",
+  drop_link: "submit",
+  half_open: "submit",
+  unbind_unanswered: "unbind",
+  enquire_unanswered: "enquire_link",
+  bind_refused: "bind",
+  bind_unanswered: "bind",
+  deliver_before_bind: "connect",
+  outbind: "connect",
+} as const;
+
+/** A fault of the catalogue. */
+export type FaultName = keyof typeof FAULTS;
+/** Where in a session faults strike. */
+export type FaultPoint = (typeof FAULTS)[FaultName];
+
+/** How often a fault strikes and with what. */
+export interface FaultSetting {
+  /** From 0 to 1; 1 by default. */
+  probability: number;
+  /** How many times at most; no limit when absent. */
+  limit?: number;
+  /** The command_status of refusals. */
+  status?: number;
+  /** For `late_answer` and `slow`: how long the answer takes. */
+  delay_ms?: number;
+}
+
+/** All that can be set at run time. */
+export interface Behaviour {
+  latency_ms: Latency;
+  /** Submits per second over all sessions; 0 is no limit. More are throttled. */
+  rate_per_second: number;
+  /** Unanswered submits per session; more are throttled. */
+  window: number;
+  receipts: {
+    /** Whether receipts carry the text, the optional parameters, or both. */
+    format: "text" | "tlv" | "both";
+    /** The delay of receipts where the test number says one second. */
+    delay_ms: number;
+    /** How long to wait before a refused or unanswered receipt is sent again. */
+    resend_ms: number;
+  };
+  faults: Partial<Record<FaultName, FaultSetting>>;
+}
+
+/** The behaviour without faults and without latency. */
+export function calmBehaviour(): Behaviour {
+  return {
+    latency_ms: 0,
+    rate_per_second: 0,
+    window: 1000,
+    receipts: { format: "both", delay_ms: 1000, resend_ms: 1000 },
+    faults: {},
+  };
+}
+
+/** Keeps the behaviour of the moment and decides whether a fault strikes. */
+export class BehaviourSwitch {
+  current: Behaviour = calmBehaviour();
+  random: Random = Math.random;
+  #left = new Map<FaultName, number>();
+
+  /** Takes a change that `parseBehaviour` has read; a seed makes what follows repeatable. */
+  apply(change: BehaviourChange): void {
+    const { seed, reset, receipts, ...rest } = change;
+    const base = reset === true ? calmBehaviour() : this.current;
+    this.current = { ...base, ...rest, receipts: { ...base.receipts, ...receipts } };
+    if (seed !== undefined) this.random = seededRandom(seed);
+    if (change.faults === undefined && reset !== true) return;
+    this.#left = new Map();
+    for (const [name, fault] of Object.entries(this.current.faults) as [
+      FaultName,
+      FaultSetting,
+    ][]) {
+      if (fault.limit !== undefined) this.#left.set(name, fault.limit);
+    }
+  }
+
+  /** Returns the first fault that strikes at this point, or undefined. */
+  strike(point: FaultPoint): ({ name: FaultName } & FaultSetting) | undefined {
+    for (const name in this.current.faults) {
+      const fault = name as FaultName;
+      if (FAULTS[fault] !== point) continue;
+      const setting = this.current.faults[fault] as FaultSetting;
+      const left = this.#left.get(fault) ?? Number.POSITIVE_INFINITY;
+      if (left <= 0) continue;
+      if (setting.probability < 1 && this.random() >= setting.probability) continue;
+      this.#left.set(fault, left - 1);
+      return { name: fault, ...setting };
+    }
+    return undefined;
+  }
+}
+
+/** A change of behaviour: what is absent stays as it is; `faults` replaces all faults. */
+export type BehaviourChange = Partial<Omit<Behaviour, "receipts">> & {
+  receipts?: Partial<Behaviour["receipts"]>;
+  seed?: number;
+  reset?: boolean;
+};

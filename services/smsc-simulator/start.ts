@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { ConfigError, readConfig } from "../shared/io/config.ts";
+import type { ServiceContext } from "../shared/io/service-context.ts";
+import { SIMULATOR_SETTINGS } from "./config.ts";
+import { startSimulator } from "./simulator.ts";
+
+/** Starts the simulator as a service of the process. */
+export async function start(context: ServiceContext): Promise<void> {
+  const { env, log, lifecycle } = context;
+  const config = readConfig(env, SIMULATOR_SETTINGS);
+  if (config.SMSC_PASSWORD.length > 8) {
+    throw new ConfigError(["SMSC_PASSWORD: SMPP 3.4 allows at most 8 characters"]);
+  }
+  const { SMSC_TLS_CERT_FILE: certFile, SMSC_TLS_KEY_FILE: keyFile } = config;
+  const simulator = await startSimulator({
+    host: config.SMSC_HOST,
+    port: config.SMSC_PORT,
+    controlPort: config.SMSC_CONTROL_PORT,
+    systemId: config.SMSC_SYSTEM_ID,
+    password: config.SMSC_PASSWORD,
+    ...(certFile !== "" && {
+      tls: { cert: readFileSync(certFile), key: readFileSync(keyFile) },
+    }),
+    log,
+  });
+  lifecycle.onClose("smsc simulator", () => simulator.close());
+  log.info({ port: simulator.port, controlPort: simulator.controlPort }, "smsc listening");
+}

@@ -1,0 +1,53 @@
+import { AppError } from "../../shared/core/errors.ts";
+import {
+  type Book,
+  type Changes,
+  closeBook,
+  type DecideContext,
+  openBook,
+  type View,
+} from "./book.ts";
+import type { Command, Outcome } from "./command.ts";
+import { decideFunding, decideUpdate } from "./funding.ts";
+import { decideHold } from "./hold.ts";
+import { decideRelease, decideSettle } from "./settlement.ts";
+
+/** The answers of a batch, one per command in order, and what has to be saved. */
+export type Decision = {
+  readonly outcomes: readonly (Outcome | AppError)[];
+  readonly changes: Changes | undefined;
+  /** Some hold was refused: certain only when its reservation id was among those looked up. */
+  readonly hasRefusedHold: boolean;
+};
+
+/**
+ * Decides a batch of commands on one wallet, in order, each on the state the one before it left.
+ * A command that is refused changes nothing and does not touch its neighbours: a smaller hold
+ * behind one that does not fit may still fit.
+ */
+export function decide(view: View, commands: readonly Command[], context: DecideContext): Decision {
+  const book = openBook(view, context);
+  let hasRefusedHold = false;
+  const outcomes = commands.map((command) => {
+    const outcome = decideOne(book, command);
+    if (command.kind === "hold" && outcome instanceof AppError) hasRefusedHold = true;
+    return outcome;
+  });
+  return { outcomes, changes: closeBook(book), hasRefusedHold };
+}
+
+function decideOne(book: Book, command: Command): Outcome | AppError {
+  switch (command.kind) {
+    case "hold":
+      return decideHold(book, command);
+    case "settle":
+      return decideSettle(book, command);
+    case "release":
+      return decideRelease(book, command);
+    case "fund":
+    case "adjust":
+      return decideFunding(book, command);
+    case "update":
+      return decideUpdate(book, command);
+  }
+}

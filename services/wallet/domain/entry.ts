@@ -1,0 +1,152 @@
+/**
+ * The ledger: movements, written in batches. A batch is everything one transaction moved in one
+ * wallet; it names the batch before it by hash, so that a batch edited, removed or slipped in
+ * afterwards is seen by the check. Batches are only ever added.
+ */
+import { createHash } from "node:crypto";
+import { addMovement, type EntryKind, type Totals, zeroTotals } from "./account.ts";
+import type { Wallet } from "./wallet.ts";
+
+/** One movement. What is not known of it is an empty text. */
+export type Movement = {
+  /** `led_` + ULID. */
+  readonly id: string;
+  readonly kind: EntryKind;
+  readonly amount: bigint;
+  readonly reservationId: string;
+  readonly messageId: string;
+  /** The idempotency reference of a funding or an adjustment. */
+  readonly reference: string;
+  readonly reason: string;
+  readonly actor: string;
+};
+
+/** All movements of one transaction in one wallet. */
+export type EntryBatch = {
+  readonly tenantId: string;
+  readonly currency: string;
+  /** Counts a wallet's batches from 1, without gaps. */
+  readonly sequence: number;
+  readonly createdAtMs: number;
+  readonly balanceAfter: bigint;
+  readonly heldAfter: bigint;
+  readonly movements: readonly Movement[];
+  /** Net amounts per account; their sum is zero. */
+  readonly totals: Totals;
+  readonly hash: string;
+};
+
+/** One line of a statement: a movement with the balances right after it. */
+export type Entry = Movement & {
+  readonly tenantId: string;
+  readonly currency: string;
+  readonly sequence: number;
+  /** Place in its batch, from 0. */
+  readonly position: number;
+  readonly balanceAfter: bigint;
+  readonly heldAfter: bigint;
+  readonly createdAtMs: number;
+};
+
+/** What a movement does to the two figures of a wallet. */
+export function effectOf(
+  kind: EntryKind,
+  amount: bigint,
+): { readonly balance: bigint; readonly held: bigint } {
+  switch (kind) {
+    case "fund":
+    case "adjust":
+      return { balance: amount, held: 0n };
+    case "hold":
+      return { balance: 0n, held: amount };
+    case "capture":
+      return { balance: -amount, held: -amount };
+    case "release":
+      return { balance: 0n, held: -amount };
+  }
+}
+
+/** Sums a batch's movements by account. */
+export function totalsOf(movements: readonly Movement[]): Totals {
+  const totals = zeroTotals();
+  for (const { kind, amount } of movements) addMovement(totals, kind, amount);
+  return totals;
+}
+
+/** Makes the batch that follows a wallet's last one. `after` holds the figures after it. */
+export function nextBatch(
+  wallet: Wallet,
+  after: Pick<Wallet, "balance" | "held">,
+  movements: readonly Movement[],
+  createdAtMs: number,
+): EntryBatch {
+  const unsealed = {
+    tenantId: wallet.tenantId,
+    currency: wallet.currency,
+    sequence: wallet.sequence + 1,
+    createdAtMs,
+    balanceAfter: after.balance,
+    heldAfter: after.held,
+    movements,
+    totals: totalsOf(movements),
+  };
+  return { ...unsealed, hash: hashBatch(wallet.lastHash, unsealed) };
+}
+
+/** SHA-256 (hex) over the previous batch's hash and everything this batch says. */
+export function hashBatch(
+  previousHash: string,
+  batch: Omit<EntryBatch, "hash" | "totals">,
+): string {
+  const lines = [
+    JSON.stringify([
+      previousHash,
+      batch.tenantId,
+      batch.currency,
+      batch.sequence,
+      batch.createdAtMs,
+      String(batch.balanceAfter),
+      String(batch.heldAfter),
+    ]),
+  ];
+  for (const movement of batch.movements) {
+    lines.push(
+      JSON.stringify([
+        movement.id,
+        movement.kind,
+        String(movement.amount),
+        movement.reservationId,
+        movement.messageId,
+        movement.reference,
+        movement.reason,
+        movement.actor,
+      ]),
+    );
+  }
+  return createHash("sha256").update(lines.join("\n")).digest("hex");
+}
+
+/** A batch's statement lines, oldest first, with the balances after each. */
+export function entriesOf(batch: EntryBatch): Entry[] {
+  let balance = batch.balanceAfter;
+  let held = batch.heldAfter;
+  const entries: Entry[] = [];
+  for (let position = batch.movements.length - 1; position >= 0; position -= 1) {
+    const movement = batch.movements[position];
+    if (movement === undefined) continue;
+    entries.push({
+      ...movement,
+      tenantId: batch.tenantId,
+      currency: batch.currency,
+      sequence: batch.sequence,
+      position,
+      balanceAfter: balance,
+      heldAfter: held,
+      createdAtMs: batch.createdAtMs,
+    });
+    const effect = effectOf(movement.kind, movement.amount);
+    balance -= effect.balance;
+    held -= effect.held;
+  }
+  return entries.reverse();
+}

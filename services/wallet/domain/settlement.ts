@@ -1,0 +1,74 @@
+import { AppError } from "../../shared/core/errors.ts";
+import { type Book, markLow, post } from "./book.ts";
+import type { Outcomes, ReleaseCommand, SettleCommand } from "./command.ts";
+import { fenceReservation, type Reservation, takePart } from "./reservation.ts";
+
+/**
+ * Decides one message's settlement. The first one stands for ever; any later one moves nothing.
+ * Errors: `not_found` when the reservation does not exist for this tenant; `validation_error` when
+ * more would be captured than was held; `invalid_state_transition` when the part is not open.
+ */
+export function decideSettle(book: Book, command: SettleCommand): Outcomes["settle"] | AppError {
+  const { messageId, reservationId, heldAmount, capturedAmount } = command;
+  const earlier = book.settlements.get(messageId);
+  if (earlier !== undefined) {
+    const differs =
+      earlier.tenantId !== book.wallet.tenantId ||
+      earlier.reservationId !== reservationId ||
+      earlier.capturedAmount !== capturedAmount ||
+      earlier.heldAmount !== heldAmount;
+    return { isNew: false, differs };
+  }
+  if (capturedAmount < 0n || capturedAmount > heldAmount) {
+    return new AppError("validation_error", "The captured amount must be from 0 to the held one.");
+  }
+  const reservation = findOwn(book, reservationId);
+  if (reservation instanceof AppError) return reservation;
+  if (heldAmount > reservation.openAmount) {
+    return new AppError("invalid_state_transition", "The reservation does not hold that much.");
+  }
+
+  const remainder = heldAmount - capturedAmount;
+  if (capturedAmount > 0n) post(book, "capture", capturedAmount, { reservationId, messageId });
+  if (remainder > 0n) post(book, "release", remainder, { reservationId, messageId });
+  replace(book, takePart(reservation, heldAmount));
+  const settlement = {
+    messageId,
+    tenantId: book.wallet.tenantId,
+    reservationId,
+    heldAmount,
+    capturedAmount,
+    settledAtMs: book.context.nowMs,
+  };
+  book.settlements.set(messageId, settlement);
+  book.newSettlements.push(settlement);
+  markLow(book);
+  return { isNew: true, differs: false };
+}
+
+/** Decides the release of a fenced reservation. Repeating it releases nothing more. */
+export function decideRelease(book: Book, command: ReleaseCommand): Outcomes["release"] | AppError {
+  const reservation = findOwn(book, command.reservationId);
+  if (reservation instanceof AppError) return reservation;
+  const releasedAmount = reservation.openAmount;
+  if (releasedAmount === 0n) return { releasedAmount };
+  post(book, "release", releasedAmount, { reservationId: reservation.id });
+  replace(book, fenceReservation(reservation));
+  markLow(book);
+  return { releasedAmount };
+}
+
+/** Another tenant's reservation is as unknown as one that never was. */
+function findOwn(book: Book, reservationId: string): Reservation | AppError {
+  const reservation = book.reservations.get(reservationId);
+  if (reservation === undefined || reservation.tenantId !== book.wallet.tenantId) {
+    return new AppError("not_found", "No such reservation.");
+  }
+  return reservation;
+}
+
+function replace(book: Book, reservation: Reservation): void {
+  book.reservations.set(reservation.id, reservation);
+  // One that is new in this very batch is inserted in its latest shape.
+  if (!book.newReservationIds.has(reservation.id)) book.changedReservationIds.add(reservation.id);
+}

@@ -1,0 +1,137 @@
+import type { Db, Document } from "mongodb";
+import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
+import { migrateOutbox } from "../shared/io/outbox.ts";
+import { ACCOUNTS, ENTRY_KINDS } from "./domain/account.ts";
+
+const text = { bsonType: "string" };
+const long = { bsonType: "long" };
+const count = { bsonType: ["int", "long", "double"], minimum: 0 };
+const date = { bsonType: "date" };
+const flag = { bsonType: "bool" };
+const notNegative = { bsonType: "long", minimum: 0 };
+
+/** A closed object: every field is named, and the required ones are there. */
+function closed(properties: Record<string, Document>, optional: readonly string[] = []): Document {
+  return {
+    bsonType: "object",
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    properties,
+    additionalProperties: false,
+  };
+}
+
+const SHAPES: readonly CollectionShape[] = [
+  {
+    name: "wallets",
+    indexes: [],
+    validator: closed({
+      _id: text,
+      currency: text,
+      balance: notNegative,
+      held: notNegative,
+      low_balance_threshold: notNegative,
+      frozen: flag,
+      low: flag,
+      version: count,
+      sequence: count,
+      last_hash: text,
+      created_at: date,
+      updated_at: date,
+    }),
+    // Available is never negative: the database itself refuses such a state.
+    condition: { $lte: ["$held", "$balance"] },
+  },
+  {
+    name: "reservations",
+    indexes: [
+      {
+        key: { check_at: 1 },
+        name: "open_check_at",
+        partialFilterExpression: { state: "open" },
+      },
+    ],
+    validator: closed({
+      _id: text,
+      tenant_id: text,
+      amount: notNegative,
+      open_amount: notNegative,
+      fenced_amount: notNegative,
+      state: { enum: ["open", "closed"] },
+      message_count: count,
+      first_message_id: text,
+      last_message_id: text,
+      created_at: date,
+      check_at: date,
+      checks: count,
+    }),
+    condition: {
+      $and: [
+        { $lte: [{ $add: ["$open_amount", "$fenced_amount"] }, "$amount"] },
+        { $eq: [{ $eq: ["$state", "closed"] }, { $eq: ["$open_amount", 0] }] },
+      ],
+    },
+  },
+  {
+    name: "settlements",
+    indexes: [{ key: { reservation_id: 1 }, name: "reservation" }],
+    validator: closed({
+      _id: text,
+      tenant_id: text,
+      reservation_id: text,
+      held_amount: notNegative,
+      captured_amount: notNegative,
+      settled_at: date,
+    }),
+    condition: { $lte: ["$captured_amount", "$held_amount"] },
+  },
+  {
+    name: "entries",
+    indexes: [
+      { key: { tenant_id: 1, sequence: 1 }, name: "sequence", unique: true },
+      { key: { tenant_id: 1, created_at: -1, sequence: -1 }, name: "statement" },
+      {
+        key: { tenant_id: 1, references: 1 },
+        name: "references",
+        unique: true,
+        partialFilterExpression: { references: { $exists: true } },
+      },
+    ],
+    validator: closed(
+      {
+        _id: text,
+        tenant_id: text,
+        sequence: { ...count, minimum: 1 },
+        currency: text,
+        created_at: date,
+        balance_after: notNegative,
+        held_after: notNegative,
+        totals: closed(Object.fromEntries(ACCOUNTS.map((account) => [account, long]))),
+        kinds: { bsonType: "array", minItems: 1, items: { enum: [...ENTRY_KINDS] } },
+        references: { bsonType: "array", minItems: 1, items: text },
+        hash: { bsonType: "string", minLength: 64, maxLength: 64 },
+        movements: { bsonType: "array", minItems: 1 },
+      },
+      ["references"],
+    ),
+    // Double entry: what one account gives, another takes.
+    condition: { $eq: [0, { $add: ACCOUNTS.map((account) => `$totals.${account}`) }] },
+  },
+  {
+    name: "audit",
+    indexes: [{ key: { tenant_id: 1, _id: -1 }, name: "tenant" }],
+    validator: closed({
+      _id: text,
+      tenant_id: text,
+      action: text,
+      actor: closed({ name: text, address: text }),
+      detail: text,
+      created_at: date,
+    }),
+  },
+];
+
+/** Brings the wallet's database to the shape this version needs. Idempotent. */
+export async function migrate(db: Db): Promise<void> {
+  await shapeCollections(db, SHAPES);
+  await migrateOutbox(db);
+}

@@ -1,0 +1,175 @@
+/** The wallet's RPCs: protocol to domain and back, and nothing else. */
+import type { ServiceImpl } from "@connectrpc/connect";
+import type {
+  PlaceHoldRequest,
+  Settlement,
+  WalletService,
+} from "../../proto/gen/sms/v1/wallet_pb.js";
+import type { Clock } from "../shared/core/clock.ts";
+import { AppError, asAppError } from "../shared/core/errors.ts";
+import { newId } from "../shared/core/ids.ts";
+import { parseAmount } from "../shared/core/money.ts";
+import type { HoldCommand } from "./domain/command.ts";
+import type { CheckWallets } from "./service/check.ts";
+import type { WalletStore } from "./service/ports.ts";
+import type { SettleMessages, SettleRequest } from "./service/settle-messages.ts";
+import type { Wallets } from "./service/wallets.ts";
+import {
+  actorOf,
+  auditToProto,
+  entryToProto,
+  kindsFromProto,
+  reservationToProto,
+  settlementToProto,
+  walletToProto,
+} from "./wire.ts";
+
+/** Items of one request at most. */
+const ITEMS_MAX = 1000;
+
+/** What the RPCs stand on. */
+export type RpcParts = {
+  readonly wallets: Wallets;
+  readonly settleMessages: SettleMessages;
+  readonly checkWallets: CheckWallets;
+  readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations">;
+  readonly clock: Clock;
+};
+
+/** The implementation to register with `router.service(WalletService, …)`. */
+export function createWalletRpc(parts: RpcParts): ServiceImpl<typeof WalletService> {
+  return { ...moneyRpc(parts), ...operatorRpc(parts), ...streamRpc(parts) };
+}
+
+function moneyRpc({ wallets, settleMessages, clock }: RpcParts) {
+  return {
+    async getWallet({ tenantId }) {
+      return { wallet: walletToProto(await wallets.get(tenantId), clock.now()) };
+    },
+    placeHold: (request) => wallets.hold(request.tenantId, toHold(request)),
+    async placeHolds({ holds }) {
+      checkCount("holds", holds.length);
+      return { outcomes: await Promise.all(holds.map((hold) => holdOutcome(wallets, hold))) };
+    },
+    async settleMessages({ settlements }) {
+      checkCount("settlements", settlements.length);
+      const results = await settleMessages(settlements.map(toSettle));
+      for (const result of results) {
+        if (result.kind === "impossible") throw result.error;
+        if (result.kind === "unavailable") throw asAppError(result.error);
+      }
+      const settled = results.filter(({ kind }) => kind === "settled").length;
+      return { settled, alreadySettled: results.length - settled };
+    },
+    releaseReservation: ({ tenantId, reservationId }) =>
+      wallets.release(tenantId, { kind: "release", reservationId }),
+    async getReservation({ tenantId, reservationId }) {
+      const reservation = await wallets.getReservation(tenantId, reservationId);
+      return { reservation: reservationToProto(reservation) };
+    },
+  } satisfies Partial<ServiceImpl<typeof WalletService>>;
+}
+
+function operatorRpc({ wallets, clock }: RpcParts) {
+  const present = (wallet: Parameters<typeof walletToProto>[0]) =>
+    walletToProto(wallet, clock.now());
+  return {
+    async createWallet({ tenantId, currency, lowBalanceThreshold }) {
+      const actor = actorOf(undefined);
+      const wallet = await wallets.create(tenantId, currency, lowBalanceThreshold, actor);
+      return { wallet: present(wallet) };
+    },
+    async fundWallet({ tenantId, amount, reference, actor }) {
+      const command = { kind: "fund", amount, reference, actor: actorOf(actor) } as const;
+      const { wallet, entry, replayed } = await wallets.fund(tenantId, command);
+      return { wallet: present(wallet), entry: entryToProto(entry), replayed };
+    },
+    async adjustWallet({ tenantId, amount, reason, reference, actor }) {
+      const { wallet, entry, replayed } = await wallets.adjust(tenantId, {
+        kind: "adjust",
+        amount,
+        reason,
+        // Without a reference the correction is its own: a repeat would be a second one.
+        reference: reference === "" ? newId("entry") : reference,
+        actor: actorOf(actor),
+      });
+      return { wallet: present(wallet), entry: entryToProto(entry), replayed };
+    },
+    async updateWallet({ tenantId, lowBalanceThreshold, frozen, actor }) {
+      const by = actorOf(actor);
+      const command = { kind: "update", lowBalanceThreshold, frozen, actor: by } as const;
+      return { wallet: present(await wallets.update(tenantId, command)) };
+    },
+    async listEntries({ tenantId, fromMs, toMs, kinds, limit, cursor }) {
+      const page = await wallets.listEntries({
+        tenantId,
+        fromMs: Number(fromMs),
+        toMs: Number(toMs),
+        kinds: kindsFromProto(kinds),
+        limit,
+        cursor,
+      });
+      return { entries: page.items.map(entryToProto), nextCursor: page.nextCursor };
+    },
+    async listAuditEntries({ tenantId, limit, cursor }) {
+      const page = await wallets.listAudit(tenantId, limit, cursor);
+      return { entries: page.items.map(auditToProto), nextCursor: page.nextCursor };
+    },
+  } satisfies Partial<ServiceImpl<typeof WalletService>>;
+}
+
+function streamRpc({ store, checkWallets }: RpcParts) {
+  return {
+    async *checkWallets({ tenantId }, context) {
+      for await (const progress of checkWallets(tenantId, context.signal)) {
+        yield {
+          breaches: progress.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] })),
+          wallets: BigInt(progress.wallets),
+          entries: BigInt(progress.entries),
+          reservations: BigInt(progress.reservations),
+          done: progress.done,
+        };
+      }
+    },
+    async *streamSettlements({ tenantId }) {
+      for await (const chunk of store.streamSettlements(tenantId)) {
+        yield { settlements: chunk.map(settlementToProto) };
+      }
+    },
+    async *streamReservations({ createdBeforeMs }) {
+      for await (const chunk of store.streamOpenReservations(Number(createdBeforeMs))) {
+        yield { reservations: chunk.map(reservationToProto) };
+      }
+    },
+  } satisfies Partial<ServiceImpl<typeof WalletService>>;
+}
+
+function toHold(request: PlaceHoldRequest): HoldCommand {
+  const { reservationId, amount, messageCount, firstMessageId, lastMessageId } = request;
+  return { kind: "hold", reservationId, amount, messageCount, firstMessageId, lastMessageId };
+}
+
+async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest) {
+  const { reservationId } = request;
+  try {
+    const { currency, available } = await wallets.hold(request.tenantId, toHold(request));
+    return { reservationId, errorCode: "", currency, available };
+  } catch (error) {
+    const { code, extra } = asAppError(error);
+    const currency = extra.currency ?? "";
+    const available = parseAmount(extra.available_amount ?? "") ?? 0n;
+    return { reservationId, errorCode: code, currency, available };
+  }
+}
+
+function toSettle(settlement: Settlement): SettleRequest {
+  const { tenantId, messageId, reservationId, heldAmount, capturedAmount } = settlement;
+  return { tenantId, messageId, reservationId, heldAmount, capturedAmount };
+}
+
+function checkCount(field: string, count: number): void {
+  if (count >= 1 && count <= ITEMS_MAX) return;
+  throw new AppError("validation_error", "The request is not valid.", {
+    fields: [{ field, code: "out_of_range", message: `must have 1 to ${ITEMS_MAX} items` }],
+  });
+}

@@ -1,0 +1,73 @@
+/** What the wallet's use cases need from the world. */
+import type { EntryKind } from "../domain/account.ts";
+import type { AuditRecord, Changes, View } from "../domain/book.ts";
+import type { Entry } from "../domain/entry.ts";
+import type { Reservation, Settlement } from "../domain/reservation.ts";
+import type { Wallet } from "../domain/wallet.ts";
+
+/** What a batch of commands has to know beside the wallet itself. */
+export type Needs = {
+  readonly reservationIds: readonly string[];
+  readonly messageIds: readonly string[];
+  readonly references: readonly string[];
+};
+
+/** The inside of one transaction, which has its wallet to itself. */
+export type WalletTransaction = {
+  /** Reads a consistent view. */
+  load(needs: Needs): Promise<View>;
+  /**
+   * Writes everything. Throws `already_exists` when something that was decided to be new turns
+   * out to exist; the whole transaction is then undone.
+   */
+  save(changes: Changes): Promise<void>;
+};
+
+/** Where a statement page begins, counted from the newest: everything before this place. */
+export type StatementPlace = { readonly sequence: number; readonly position: number };
+
+/** One page of a statement, newest first. */
+export type StatementQuery = {
+  readonly tenantId: string;
+  /** At or after. */
+  readonly fromMs: number;
+  /** Before; 0 means no bound. */
+  readonly toMs: number;
+  /** Empty means all. */
+  readonly kinds: readonly EntryKind[];
+  readonly limit: number;
+  readonly before: StatementPlace | undefined;
+};
+
+/** A reservation that has been open for long, as the sweeper sees it. */
+export type DueReservation = Reservation & {
+  /** How often messaging was asked about it. */
+  readonly checks: number;
+};
+
+/** The wallet's storage. */
+export type WalletStore = {
+  /**
+   * Runs `work` in one transaction, once no other one has the wallet. It may run again on a
+   * conflict, and commits at most once. Throws `not_found` when the wallet does not exist; then,
+   * and while the wallet is not to be had, `work` is not called.
+   */
+  transact<T>(tenantId: string, work: (tx: WalletTransaction) => Promise<T>): Promise<T>;
+  /** Inserts a wallet unless there is one; answers the one that stands. */
+  createWallet(wallet: Wallet, audit: AuditRecord): Promise<Wallet>;
+  findWallet(tenantId: string): Promise<Wallet | undefined>;
+  findReservation(tenantId: string, reservationId: string): Promise<Reservation | undefined>;
+  /** Which of these messages are settled; at most 1,000 at once. */
+  findSettled(messageIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** A statement page, newest first, at most `limit` lines. */
+  listEntries(query: StatementQuery): Promise<Entry[]>;
+  listAudit(tenantId: string, beforeId: string, limit: number): Promise<AuditRecord[]>;
+  /** Open reservations whose time to be checked has come, longest due first. */
+  listDue(nowMs: number, limit: number): Promise<DueReservation[]>;
+  /** Sets when a reservation is to be checked again, and counts the check. */
+  postpone(checks: readonly { readonly id: string; readonly atMs: number }[]): Promise<void>;
+  /** Settlements by message id, in chunks of at most 1,000. Empty tenant means all. */
+  streamSettlements(tenantId: string): AsyncIterable<readonly Settlement[]>;
+  /** Open reservations by id, in chunks of at most 1,000; 0 means whenever created. */
+  streamOpenReservations(createdBeforeMs: number): AsyncIterable<readonly Reservation[]>;
+};

@@ -1,0 +1,89 @@
+/**
+ * The sweeper: reservations that stay open past the grace time are taken to messaging, which
+ * either knows their messages or fences them off. Nothing is released by guessing, and when
+ * messaging does not answer, nothing is done. Any number of replicas may sweep at once: what they
+ * do is idempotent, so doing it twice only costs time.
+ */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import type { CommandQueue } from "./command-queue.ts";
+import type { DueReservation, WalletStore } from "./ports.ts";
+import type { SettleMessages, SettleRequest } from "./settle-messages.ts";
+
+/** What messaging says of one reservation. */
+export type Resolution = {
+  readonly reservationId: string;
+  /** No send exists, and none can ever be committed under this id. */
+  readonly fenced: boolean;
+  /** Messages of it that were sent, failed or cancelled. */
+  readonly settlements: readonly SettleRequest[];
+};
+
+/** Asks messaging; throws when it does not answer. */
+export type ResolveReservations = (
+  reservations: readonly DueReservation[],
+) => Promise<readonly Resolution[]>;
+
+/** What one sweep did, for logs and metrics. */
+export type SweepResult = {
+  readonly checked: number;
+  readonly released: number;
+  readonly settled: number;
+};
+
+/** Reservations per question to messaging. */
+export const SWEEP_BATCH = 100;
+/** A scheduled send keeps its reservation open for up to 90 days: asking hourly is enough. */
+const CHECK_EVERY_MAX_MS = 3_600_000;
+
+/** Makes one pass over what is due; run it again at once when `checked` equals `SWEEP_BATCH`. */
+export function createSweep(parts: {
+  readonly store: Pick<WalletStore, "listDue" | "postpone">;
+  readonly queue: CommandQueue;
+  readonly settleMessages: SettleMessages;
+  readonly resolve: ResolveReservations;
+  readonly clock: Clock;
+  readonly graceMs: number;
+}): () => Promise<SweepResult> {
+  const { store, queue, settleMessages, resolve, clock, graceMs } = parts;
+  return async () => {
+    const due = await store.listDue(clock.now(), SWEEP_BATCH);
+    if (due.length === 0) return { checked: 0, released: 0, settled: 0 };
+    const resolutions = await resolve(due);
+    let released = 0;
+    const byId = new Map(due.map((reservation) => [reservation.id, reservation]));
+    for (const { reservationId, fenced } of resolutions) {
+      const reservation = byId.get(reservationId);
+      if (!fenced || reservation === undefined) continue;
+      await queue.run(reservation.tenantId, { kind: "release", reservationId });
+      released += 1;
+    }
+    const settled = await settleAll(resolutions.flatMap(({ settlements }) => settlements));
+    // Those that are closed by now are left alone by `postpone`.
+    await store.postpone(
+      due.map(({ id, checks }) => ({ id, atMs: clock.now() + nextCheckMs(graceMs, checks) })),
+    );
+    return { checked: due.length, released, settled };
+  };
+
+  async function settleAll(requests: readonly SettleRequest[]): Promise<number> {
+    let settled = 0;
+    for (let from = 0; from < requests.length; from += 1000) {
+      const results = await settleMessages(requests.slice(from, from + 1000));
+      settled += results.filter(({ kind }) => kind === "settled").length;
+      const failed = results.find((result) => result.kind === "unavailable");
+      if (failed !== undefined) throw unavailable(failed.error);
+    }
+    return settled;
+  }
+}
+
+/** How long until an open reservation is checked again: the grace time, doubled with each check. */
+export function nextCheckMs(graceMs: number, checks: number): number {
+  const atLeast = Math.max(graceMs, 1000);
+  return Math.min(atLeast * 2 ** Math.min(checks, 30), Math.max(CHECK_EVERY_MAX_MS, graceMs));
+}
+
+function unavailable(cause: unknown): AppError {
+  return new AppError("service_unavailable", "Settling is not possible now.", { cause });
+}

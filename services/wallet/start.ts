@@ -1,0 +1,102 @@
+import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { startConsumer } from "../shared/io/consumer.ts";
+import { startLoop } from "../shared/io/loop.ts";
+import { isMongoOutage, openMongo } from "../shared/io/mongo.ts";
+import { openNats } from "../shared/io/nats.ts";
+import { createOutbox } from "../shared/io/outbox.ts";
+import type { StartService } from "../shared/io/service-context.ts";
+import { readWalletConfig } from "./config.ts";
+import { createSettleHandler, SETTLE_DURABLE, SETTLE_SUBJECTS, toStreamItem } from "./events.ts";
+import { createResolveReservations } from "./messaging.ts";
+import { createWalletMetrics, startSelfCheck } from "./metrics.ts";
+import { createWalletRpc } from "./rpc.ts";
+import { createCheckWallets } from "./service/check.ts";
+import { createCommandQueue } from "./service/command-queue.ts";
+import { createSettleMessages } from "./service/settle-messages.ts";
+import { createSweep, SWEEP_BATCH } from "./service/sweep.ts";
+import { createWallets } from "./service/wallets.ts";
+import { openLedgerSnapshot } from "./store/snapshot.ts";
+import { createWalletStore } from "./store/wallet-store.ts";
+
+/** Opens the wallet: its database, the event stream, its queue, consumer and sweeper. */
+export const start: StartService = async (context) => {
+  const { env, log, clock, lifecycle } = context;
+  const config = readWalletConfig(env);
+  const { signal } = lifecycle;
+
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_wallet`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal,
+  });
+  lifecycle.onClose("wallet database", () => mongo.close());
+  lifecycle.addReadinessCheck("wallet database", () => mongo.ping());
+  const nats = await openNats({ url: config.NATS_URL, name: "wallet", log, signal });
+  lifecycle.onClose("wallet events", () => nats.close());
+  lifecycle.addReadinessCheck("wallet events", () => nats.ping());
+
+  const outbox = createOutbox({ db: mongo.db, nats, log });
+  lifecycle.onClose("wallet outbox", () => outbox.close());
+  const store = createWalletStore({
+    client: mongo.client,
+    db: mongo.db,
+    outbox,
+    toItem: toStreamItem,
+    graceMs: config.SETTLEMENT_GRACE_MS,
+  });
+  const metrics = createWalletMetrics(context.metrics);
+  const queue = createCommandQueue({
+    store,
+    clock,
+    batchMax: config.WALLET_BATCH_MAX,
+    queueMax: config.WALLET_QUEUE_MAX,
+    totalMax: config.WALLET_TOTAL_MAX,
+    flushesMax: config.WALLET_FLUSHES_MAX,
+    isTransient: isMongoOutage,
+    onFlush: metrics.onFlush,
+  });
+  lifecycle.onClose("wallet queue", () => queue.close());
+  const settleMessages = createSettleMessages({ store, queue, onResult: metrics.onSettled });
+  const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));
+  const wallets = createWallets({ store, queue, clock });
+  const rpc = createWalletRpc({ wallets, settleMessages, checkWallets, store, clock });
+  context.serve((router) => void router.service(WalletService, rpc));
+
+  const consumer = startConsumer({
+    nats,
+    db: mongo.db,
+    durable: SETTLE_DURABLE,
+    subjects: SETTLE_SUBJECTS,
+    batchMax: config.WALLET_SETTLE_BATCH_MAX,
+    ackWaitMs: 30_000,
+    log,
+    handle: createSettleHandler({ settleMessages, log }),
+  });
+  lifecycle.onClose("wallet settlement", () => consumer.close());
+  const resolve = createResolveReservations(context.client(MessagingService), log);
+  const graceMs = config.SETTLEMENT_GRACE_MS;
+  const sweep = createSweep({ store, queue, settleMessages, resolve, clock, graceMs });
+  const sweeper = startLoop({
+    name: "wallet sweeper",
+    intervalMs: config.WALLET_SWEEP_INTERVAL_MS,
+    log,
+    async work() {
+      const result = await sweep();
+      metrics.onSweep(result);
+      if (result.checked > 0) log.info(result, "swept reservations that stayed open");
+      return result.checked === SWEEP_BATCH;
+    },
+  });
+  lifecycle.onClose("wallet sweeper", () => sweeper.close());
+  metrics.watch({ lag: () => consumer.lag(), outbox: () => outbox.backlog(), queue });
+  const selfCheck = startSelfCheck({
+    checkWallets,
+    intervalMs: config.WALLET_CHECK_INTERVAL_MS,
+    metrics,
+    log,
+  });
+  lifecycle.onClose("wallet self-check", () => selfCheck.close());
+};

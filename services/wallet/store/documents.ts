@@ -1,0 +1,260 @@
+/** The shapes at rest, and their way to and from the domain. int64 amounts are `bigint` here. */
+import type { Account, EntryKind } from "../domain/account.ts";
+import type { AuditRecord } from "../domain/book.ts";
+import type { EntryBatch, Movement } from "../domain/entry.ts";
+import type { Reservation, ReservationState, Settlement } from "../domain/reservation.ts";
+import type { Wallet } from "../domain/wallet.ts";
+
+/** Collection `wallets`; `_id` is the tenant's id. */
+export type WalletDocument = {
+  _id: string;
+  currency: string;
+  balance: bigint;
+  held: bigint;
+  low_balance_threshold: bigint;
+  frozen: boolean;
+  low: boolean;
+  version: number;
+  sequence: number;
+  last_hash: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Collection `reservations`. */
+export type ReservationDocument = {
+  _id: string;
+  tenant_id: string;
+  amount: bigint;
+  open_amount: bigint;
+  fenced_amount: bigint;
+  state: ReservationState;
+  message_count: number;
+  first_message_id: string;
+  last_message_id: string;
+  created_at: Date;
+  /** When the sweeper looks at it, should it still be open then. */
+  check_at: Date;
+  checks: number;
+};
+
+/** Collection `settlements`; `_id` is the message's id. */
+export type SettlementDocument = {
+  _id: string;
+  tenant_id: string;
+  reservation_id: string;
+  held_amount: bigint;
+  captured_amount: bigint;
+  settled_at: Date;
+};
+
+/** One movement inside a batch; texts that are not known are left out. */
+export type MovementDocument = {
+  id: string;
+  kind: EntryKind;
+  amount: bigint;
+  reservation_id?: string;
+  message_id?: string;
+  reference?: string;
+  reason?: string;
+  actor?: string;
+};
+
+/** Collection `entries`: one document per batch of movements, only ever inserted. */
+export type BatchDocument = {
+  _id: string;
+  tenant_id: string;
+  sequence: number;
+  currency: string;
+  created_at: Date;
+  balance_after: bigint;
+  held_after: bigint;
+  totals: Record<Account, bigint>;
+  kinds: EntryKind[];
+  /** The idempotency references inside; absent when there are none. */
+  references?: string[];
+  hash: string;
+  movements: MovementDocument[];
+};
+
+/** Collection `audit`. */
+export type AuditDocument = {
+  _id: string;
+  tenant_id: string;
+  action: string;
+  actor: { name: string; address: string };
+  detail: string;
+  created_at: Date;
+};
+
+export function toWallet(document: WalletDocument): Wallet {
+  return {
+    tenantId: document._id,
+    currency: document.currency,
+    balance: document.balance,
+    held: document.held,
+    lowBalanceThreshold: document.low_balance_threshold,
+    frozen: document.frozen,
+    low: document.low,
+    version: document.version,
+    sequence: document.sequence,
+    lastHash: document.last_hash,
+    createdAtMs: document.created_at.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+export function fromWallet(wallet: Wallet): WalletDocument {
+  return {
+    _id: wallet.tenantId,
+    currency: wallet.currency,
+    balance: wallet.balance,
+    held: wallet.held,
+    low_balance_threshold: wallet.lowBalanceThreshold,
+    frozen: wallet.frozen,
+    low: wallet.low,
+    version: wallet.version,
+    sequence: wallet.sequence,
+    last_hash: wallet.lastHash,
+    created_at: new Date(wallet.createdAtMs),
+    updated_at: new Date(wallet.updatedAtMs),
+  };
+}
+
+export function toReservation(document: ReservationDocument): Reservation {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    amount: document.amount,
+    openAmount: document.open_amount,
+    fencedAmount: document.fenced_amount,
+    state: document.state,
+    messageCount: document.message_count,
+    firstMessageId: document.first_message_id,
+    lastMessageId: document.last_message_id,
+    createdAtMs: document.created_at.getTime(),
+  };
+}
+
+/** A new reservation's document, to be checked `graceMs` after its creation. */
+export function fromReservation(reservation: Reservation, graceMs: number): ReservationDocument {
+  return {
+    _id: reservation.id,
+    tenant_id: reservation.tenantId,
+    amount: reservation.amount,
+    open_amount: reservation.openAmount,
+    fenced_amount: reservation.fencedAmount,
+    state: reservation.state,
+    message_count: reservation.messageCount,
+    first_message_id: reservation.firstMessageId,
+    last_message_id: reservation.lastMessageId,
+    created_at: new Date(reservation.createdAtMs),
+    check_at: new Date(reservation.createdAtMs + graceMs),
+    checks: 0,
+  };
+}
+
+export function toSettlement(document: SettlementDocument): Settlement {
+  return {
+    messageId: document._id,
+    tenantId: document.tenant_id,
+    reservationId: document.reservation_id,
+    heldAmount: document.held_amount,
+    capturedAmount: document.captured_amount,
+    settledAtMs: document.settled_at.getTime(),
+  };
+}
+
+export function fromSettlement(settlement: Settlement): SettlementDocument {
+  return {
+    _id: settlement.messageId,
+    tenant_id: settlement.tenantId,
+    reservation_id: settlement.reservationId,
+    held_amount: settlement.heldAmount,
+    captured_amount: settlement.capturedAmount,
+    settled_at: new Date(settlement.settledAtMs),
+  };
+}
+
+export function toBatch(document: BatchDocument): EntryBatch {
+  return {
+    tenantId: document.tenant_id,
+    currency: document.currency,
+    sequence: document.sequence,
+    createdAtMs: document.created_at.getTime(),
+    balanceAfter: document.balance_after,
+    heldAfter: document.held_after,
+    movements: document.movements.map(toMovement),
+    totals: document.totals,
+    hash: document.hash,
+  };
+}
+
+export function fromBatch(batch: EntryBatch): BatchDocument {
+  const references = batch.movements.flatMap(({ reference }) =>
+    reference === "" ? [] : [reference],
+  );
+  return {
+    _id: batch.movements[0]?.id ?? "",
+    tenant_id: batch.tenantId,
+    sequence: batch.sequence,
+    currency: batch.currency,
+    created_at: new Date(batch.createdAtMs),
+    balance_after: batch.balanceAfter,
+    held_after: batch.heldAfter,
+    totals: batch.totals,
+    kinds: [...new Set(batch.movements.map(({ kind }) => kind))],
+    ...(references.length === 0 ? {} : { references }),
+    hash: batch.hash,
+    movements: batch.movements.map(fromMovement),
+  };
+}
+
+function toMovement(document: MovementDocument): Movement {
+  return {
+    id: document.id,
+    kind: document.kind,
+    amount: document.amount,
+    reservationId: document.reservation_id ?? "",
+    messageId: document.message_id ?? "",
+    reference: document.reference ?? "",
+    reason: document.reason ?? "",
+    actor: document.actor ?? "",
+  };
+}
+
+function fromMovement(movement: Movement): MovementDocument {
+  const document: MovementDocument = {
+    id: movement.id,
+    kind: movement.kind,
+    amount: movement.amount,
+  };
+  if (movement.reservationId !== "") document.reservation_id = movement.reservationId;
+  if (movement.messageId !== "") document.message_id = movement.messageId;
+  if (movement.reference !== "") document.reference = movement.reference;
+  if (movement.reason !== "") document.reason = movement.reason;
+  if (movement.actor !== "") document.actor = movement.actor;
+  return document;
+}
+
+export function toAudit(document: AuditDocument): AuditRecord {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    action: document.action,
+    actor: document.actor,
+    detail: document.detail,
+    createdAtMs: document.created_at.getTime(),
+  };
+}
+
+export function fromAudit(record: AuditRecord): AuditDocument {
+  return {
+    _id: record.id,
+    tenant_id: record.tenantId,
+    action: record.action,
+    actor: record.actor,
+    detail: record.detail,
+    created_at: new Date(record.createdAtMs),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Filter } from "mongodb";
+import { type Entry, entriesOf } from "../domain/entry.ts";
+import type { StatementQuery } from "../service/ports.ts";
+import type { Collections } from "./collections.ts";
+import { type BatchDocument, toBatch } from "./documents.ts";
+
+/**
+ * Reads a statement page, newest first. A wallet's batches are dated in the order of their
+ * sequence, so a range of time is a range of batches.
+ */
+export async function listStatement(
+  { entries }: Collections,
+  query: StatementQuery,
+): Promise<Entry[]> {
+  const { tenantId, fromMs, toMs, kinds, limit, before } = query;
+  const filter: Filter<BatchDocument> = { tenant_id: tenantId };
+  if (before !== undefined) filter.sequence = { $lte: before.sequence };
+  if (fromMs > 0 || toMs > 0) {
+    filter.created_at = {
+      ...(fromMs > 0 ? { $gte: new Date(fromMs) } : {}),
+      ...(toMs > 0 ? { $lt: new Date(toMs) } : {}),
+    };
+  }
+  if (kinds.length > 0) filter.kinds = { $in: [...kinds] };
+  const isWanted = (entry: Entry) =>
+    (kinds.length === 0 || kinds.includes(entry.kind)) &&
+    (before === undefined || entry.sequence < before.sequence || entry.position < before.position);
+
+  const page: Entry[] = [];
+  const cursor = entries
+    .find(filter, { batchSize: 20 })
+    .sort({ tenant_id: 1, created_at: -1, sequence: -1 });
+  try {
+    for await (const document of cursor) {
+      for (const entry of entriesOf(toBatch(document)).reverse()) {
+        if (!isWanted(entry)) continue;
+        page.push(entry);
+        if (page.length === limit) return page;
+      }
+    }
+  } finally {
+    await cursor.close();
+  }
+  return page;
+}

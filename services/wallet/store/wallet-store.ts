@@ -1,0 +1,168 @@
+/** The wallet's storage on MongoDB. */
+import type { Db, Filter, MongoClient } from "mongodb";
+import { pause } from "../../shared/io/backoff.ts";
+import { isDuplicateKey, runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
+import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { WalletEvent } from "../domain/book.ts";
+import type { WalletStore } from "../service/ports.ts";
+import { openCollections } from "./collections.ts";
+import {
+  type AuditDocument,
+  fromAudit,
+  fromWallet,
+  toAudit,
+  toReservation,
+  toSettlement,
+  toWallet,
+} from "./documents.ts";
+import { listStatement } from "./statement.ts";
+import { loadView, saveChanges, takeWallet } from "./transaction.ts";
+import { createTurns } from "./turns.ts";
+
+/** How long a transaction is tried before its callers hear "unavailable". */
+const TRANSACTION_LIMIT_MS = 10_000;
+/** Items per chunk of a stream. */
+const CHUNK = 1000;
+
+/** Makes the store. `toItem` turns a wallet's event into what the stream carries. */
+export function createWalletStore(parts: {
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly outbox: Outbox;
+  readonly toItem: (event: WalletEvent) => StreamItem;
+  readonly graceMs: number;
+}): WalletStore {
+  const { client, outbox, toItem, graceMs } = parts;
+  const collections = openCollections(parts.db);
+  const turns = createTurns();
+  const { wallets, reservations, settlements, audit } = collections;
+
+  return {
+    async transact(tenantId, work) {
+      let ticket: OutboxTicket | undefined;
+      let conflicts = -1;
+      let takenMs = 0;
+      const stepBackMs = turns.stepBackMs(tenantId);
+      if (stepBackMs > 0) await pause(stepBackMs);
+      const result = await runTransaction(
+        client,
+        async (session) => {
+          ticket = undefined;
+          conflicts += 1;
+          const wallet = await takeWallet(collections, tenantId, session);
+          takenMs = performance.now();
+          return work({
+            load: (needs) => loadView(collections, wallet, needs, session),
+            async save(changes) {
+              await saveChanges(collections, changes, graceMs, session);
+              ticket = await outbox.write(changes.events.map(toItem), session);
+            },
+          });
+        },
+        TRANSACTION_LIMIT_MS,
+        turns.askAgainMs,
+      );
+      turns.finished(tenantId, performance.now() - takenMs, conflicts);
+      outbox.publish(ticket);
+      return result;
+    },
+    createWallet: (wallet, record) =>
+      edge(async () => {
+        try {
+          await runTransaction(client, async (session) => {
+            await wallets.insertOne(fromWallet(wallet), { session });
+            await audit.insertOne(fromAudit(record), { session });
+          });
+          return wallet;
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+          const stored = await wallets.findOne({ _id: wallet.tenantId });
+          if (stored === null) throw error;
+          return toWallet(stored);
+        }
+      }),
+    findWallet: (tenantId) =>
+      edge(async () => {
+        const document = await wallets.findOne({ _id: tenantId });
+        return document === null ? undefined : toWallet(document);
+      }),
+    findReservation: (tenantId, reservationId) =>
+      edge(async () => {
+        const document = await reservations.findOne({ _id: reservationId, tenant_id: tenantId });
+        return document === null ? undefined : toReservation(document);
+      }),
+    findSettled: (messageIds) =>
+      edge(async () => {
+        const found = await settlements
+          .find({ _id: { $in: [...messageIds] } }, { projection: { _id: 1 } })
+          .toArray();
+        return new Set(found.map(({ _id }) => _id));
+      }),
+    listEntries: (query) => edge(() => listStatement(collections, query)),
+    listAudit: (tenantId, beforeId, limit) =>
+      edge(async () => {
+        const filter: Filter<AuditDocument> = { tenant_id: tenantId };
+        if (beforeId !== "") filter._id = { $lt: beforeId };
+        return (await audit.find(filter).sort({ _id: -1 }).limit(limit).toArray()).map(toAudit);
+      }),
+    listDue: (nowMs, limit) =>
+      edge(async () => {
+        const due = await reservations
+          .find({ state: "open", check_at: { $lte: new Date(nowMs) } })
+          .sort({ check_at: 1 })
+          .limit(limit)
+          .toArray();
+        return due.map((document) => ({ ...toReservation(document), checks: document.checks }));
+      }),
+    postpone: (checks) =>
+      edge(async () => {
+        if (checks.length === 0) return;
+        await reservations.bulkWrite(
+          checks.map(({ id, atMs }) => ({
+            updateOne: {
+              filter: { _id: id, state: "open" },
+              update: { $set: { check_at: new Date(atMs) }, $inc: { checks: 1 } },
+            },
+          })),
+          { ordered: false },
+        );
+      }),
+    async *streamSettlements(tenantId) {
+      const filter = tenantId === "" ? {} : { tenant_id: tenantId };
+      const cursor = settlements.find(filter, { batchSize: CHUNK }).sort({ _id: 1 });
+      yield* inChunks(cursor, toSettlement);
+    },
+    async *streamOpenReservations(createdBeforeMs) {
+      const filter =
+        createdBeforeMs === 0
+          ? { state: "open" as const }
+          : { state: "open" as const, created_at: { $lt: new Date(createdBeforeMs) } };
+      // Few are open at any time: their own small index is read and sorted, not the collection.
+      const cursor = reservations
+        .find(filter, { batchSize: CHUNK, hint: "open_check_at", allowDiskUse: true })
+        .sort({ _id: 1 });
+      yield* inChunks(cursor, toReservation);
+    },
+  };
+}
+
+/** Groups a cursor's documents into chunks. */
+async function* inChunks<D, T>(cursor: AsyncIterable<D>, map: (document: D) => T) {
+  let chunk: T[] = [];
+  for await (const document of cursor) {
+    chunk.push(map(document));
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+async function edge<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}

@@ -1,0 +1,65 @@
+import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
+import {
+  type Config,
+  durationMs,
+  flag,
+  list,
+  port,
+  readConfig,
+  type Setting,
+  text,
+  whole,
+} from "../shared/io/config.ts";
+import { type Network, parseNetwork } from "./domain/address-rules.ts";
+
+/** Settings of the webhook service; durations in milliseconds. */
+const SETTINGS = {
+  ...DATABASE_SETTINGS,
+  ...EVENT_SETTINGS,
+  ENCRYPTION_KEYS: text(),
+  /** Waits before the second and later attempts, each from the failure before it. */
+  WEBHOOK_RETRY_DELAYS_MS: list(durationMs(), [60_000, 300_000, 900_000, 3_600_000]),
+  /** From the start of an attempt to the end of the answer. */
+  WEBHOOK_TIMEOUT_MS: whole(100, 60_000, 10_000),
+  /** CIDRs exempt from the public-address rule. */
+  WEBHOOK_ALLOWED_NETWORKS: list(network(), []),
+  WEBHOOK_ALLOWED_PORTS: list(port(), [443, 8443]),
+  /** Further certificate authorities, PEM; the system's stay trusted. */
+  WEBHOOK_CA_FILE: text(""),
+  /** Name servers as `address` or `address:port`; empty means the system's. */
+  WEBHOOK_DNS_SERVERS: list(text(), []),
+  /** How long deliveries are kept for the log, resending and recovery. */
+  WEBHOOK_RETENTION_MS: durationMs(2_592_000_000),
+  /** Failures alone for this long disable an endpoint. */
+  WEBHOOK_DISABLE_AFTER_MS: durationMs(259_200_000),
+  /** Removes bodies and answers from the log once delivered; such deliveries cannot be resent. */
+  WEBHOOK_REDACT_DELIVERED: flag(false),
+  WEBHOOK_ENDPOINT_CONCURRENCY: whole(1, 10_000, 128),
+  WEBHOOK_TENANT_CONCURRENCY: whole(1, 50_000, 256),
+  WEBHOOK_TOTAL_CONCURRENCY: whole(1, 50_000, 4096),
+  WEBHOOK_POLL_INTERVAL_MS: whole(10, 10_000, 200),
+  WEBHOOK_EVENT_BATCH_MAX: whole(1, 1000, 256),
+  /** A name that no other running process has: a restart then takes up its own work at once. */
+  WEBHOOK_INSTANCE: text(""),
+} as const;
+
+/** The service's settings, read and frozen. */
+export type WebhookConfig = Config<typeof SETTINGS>;
+
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
+  return readConfig(env, SETTINGS);
+}
+
+function network(): Setting<Network> {
+  return {
+    fallback: undefined,
+    read(value) {
+      try {
+        return parseNetwork(value);
+      } catch {
+        throw new Error("must be networks such as 10.0.0.0/8 or fd00::/8");
+      }
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** What changed somewhere in the system, as events report it. */
+import type { MessageSourceName } from "./event-types.ts";
+
+/** The statuses of a message (`service.md` "States and transitions"). */
+export const MESSAGE_STATUSES = [
+  "scheduled",
+  "queued",
+  "sent",
+  "delivered",
+  "undelivered",
+  "expired",
+  "rejected",
+  "failed",
+  "cancelled",
+] as const;
+
+/** One status of a message. */
+export type MessageStatusName = (typeof MESSAGE_STATUSES)[number];
+
+/** A message after its change. Amounts are in 1/10,000; instants that are 0 are not set. */
+export type MessageView = {
+  readonly id: string;
+  readonly mode: "live" | "test";
+  readonly status: MessageStatusName;
+  readonly to: string;
+  readonly from: string;
+  readonly body: string;
+  readonly encoding: "gsm7" | "ucs2";
+  readonly segments: number;
+  readonly heldAmount: bigint;
+  readonly unitPrice: bigint | undefined;
+  readonly amount: bigint | undefined;
+  readonly currency: string;
+  readonly clientReference: string;
+  readonly campaignId: string;
+  readonly source: MessageSourceName;
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+  readonly scheduledAtMs: number;
+  readonly createdAtMs: number;
+  readonly sentAtMs: number;
+  readonly completedAtMs: number;
+  readonly updatedAtMs: number;
+  /** Whether funds were ever held for it. */
+  readonly hasHold: boolean;
+};
+
+/** A wallet after its change. */
+export type WalletView = {
+  readonly currency: string;
+  readonly balance: bigint;
+  readonly held: bigint;
+  readonly available: bigint;
+  readonly lowBalanceThreshold: bigint;
+  readonly asOfMs: number;
+};
+
+/** A sender ID after its change. */
+export type SenderIdView = {
+  readonly id: string;
+  readonly name: string;
+  readonly status: "pending" | "approved" | "rejected" | "suspended";
+  readonly rejectionReason: string;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+};
+
+/** One committed change. */
+export type Change = {
+  /** `evt_` + ULID; the same however often the change is reported. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly occurredAtMs: number;
+} & (
+  | {
+      readonly kind: "message";
+      readonly message: MessageView;
+      readonly previousStatus: MessageStatusName;
+    }
+  | {
+      readonly kind: "wallet";
+      readonly type: string;
+      readonly wallet: WalletView;
+      readonly amount: bigint;
+      readonly reference: string;
+    }
+  | { readonly kind: "sender_id"; readonly type: string; readonly senderId: SenderIdView }
+);

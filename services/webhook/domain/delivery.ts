@@ -1,0 +1,129 @@
+/**
+ * A delivery: one event on its way to one endpoint.
+ *
+ *   pending → succeeded | failed | dropped;  each of those → pending when it is sent again by hand
+ *
+ * - pending: entered when the event is stored for the endpoint. Attempts are made when due; each
+ *   failure sets the next due time. Left by a success, by the last failure, or by the endpoint.
+ * - succeeded: a 2xx answer came in time.
+ * - failed: the last attempt of the schedule failed.
+ * - dropped: the endpoint was disabled or deleted first.
+ *
+ * While a process works on a pending delivery it holds a lease: a random id, and a due time in
+ * the future. Everything it writes is guarded by that id, so a delivery is never attempted twice
+ * at once, and one whose process died is due again when the lease ends.
+ */
+import type { StateTable } from "../../shared/core/state-table.ts";
+
+/** Where a delivery stands. */
+export type DeliveryStatus = "pending" | "succeeded" | "failed" | "dropped";
+
+/** The legal moves. */
+export const DELIVERY_MOVES: StateTable<DeliveryStatus> = {
+  pending: ["succeeded", "failed", "dropped"],
+  succeeded: ["pending"],
+  failed: ["pending"],
+  dropped: ["pending"],
+};
+
+/** Why an attempt failed; empty when it did not. */
+export type AttemptError =
+  | ""
+  | "timeout"
+  | "connection"
+  | "tls"
+  | "address_not_allowed"
+  | "redirect"
+  | "status";
+
+/** What came of one request. */
+export type AttemptResult = {
+  readonly error: AttemptError;
+  /** 0 when no answer came. */
+  readonly httpStatus: number;
+  readonly durationMs: number;
+  /** The first bytes of the answer's body, as text. */
+  readonly answer: string;
+};
+
+/** One entry of the delivery log. */
+export type Attempt = AttemptResult & {
+  /** Counted from 1 over the delivery's whole life. */
+  readonly number: number;
+  readonly startedAtMs: number;
+};
+
+/** A delivery as the log shows it. */
+export type Delivery = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly status: DeliveryStatus;
+  /** When the next attempt is due; 0 once nothing is. */
+  readonly nextAttemptAtMs: number;
+  readonly attempts: readonly Attempt[];
+  readonly createdAtMs: number;
+  /** 0 while pending. */
+  readonly completedAtMs: number;
+};
+
+/** A delivery that this process holds a lease on, with what an attempt needs. */
+export type Claimed = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly body: string;
+  /** Attempts made before this one. */
+  readonly attemptsMade: number;
+  /** Attempts the schedule still has, this one included. */
+  readonly attemptsLeft: number;
+  /** What the delivery becomes should its last attempt fail. */
+  readonly failsAs: DeliveryStatus;
+  /** When it was stored or sent again by hand; an endpoint enabled later drops it. */
+  readonly activatedAtMs: number;
+  readonly leaseId: string;
+  readonly leaseUntilMs: number;
+};
+
+/** What an attempt does to its delivery. */
+export type Outcome =
+  | { readonly status: "pending"; readonly attemptsLeft: number; readonly nextAttemptAtMs: number }
+  | { readonly status: Exclude<DeliveryStatus, "pending"> };
+
+/** The longest jitter added to a retry's due time, in milliseconds; never subtracted. */
+export const RETRY_JITTER_MS_MAX = 250;
+
+/** 410 Gone (RFC 9110 section 15.5.11): the receiver wants no more; its endpoint is disabled. */
+export const GONE = 410;
+
+/**
+ * Decides what follows an attempt. Each wait counts from the failure before it; `random` (0 to
+ * 1) spreads retries a little, later and never earlier.
+ */
+export function decideOutcome(
+  claimed: Pick<Claimed, "attemptsLeft" | "failsAs">,
+  result: AttemptResult,
+  finishedAtMs: number,
+  retryDelaysMs: readonly number[],
+  random: number,
+): Outcome {
+  if (result.error === "") return { status: "succeeded" };
+  if (result.httpStatus === GONE) return { status: "dropped" };
+  const attemptsLeft = claimed.attemptsLeft - 1;
+  if (attemptsLeft <= 0) {
+    return { status: claimed.failsAs === "pending" ? "failed" : claimed.failsAs };
+  }
+  const step = Math.max(0, retryDelaysMs.length - attemptsLeft);
+  const delayMs = retryDelaysMs[step] ?? 0;
+  const jitterMs = Math.floor(random * Math.min(RETRY_JITTER_MS_MAX, delayMs / 20));
+  return { status: "pending", attemptsLeft, nextAttemptAtMs: finishedAtMs + delayMs + jitterMs };
+}
+
+/** How many attempts a full schedule has. */
+export function attemptsOf(retryDelaysMs: readonly number[]): number {
+  return retryDelaysMs.length + 1;
+}

@@ -1,0 +1,223 @@
+/**
+ * An endpoint: where a tenant wants its events.
+ *
+ *   enabled ⇄ disabled
+ *
+ * - enabled: entered at creation and by an update. Events that happen from `enabledAtMs` on are
+ *   delivered.
+ * - disabled: entered by an update, by an answer of 410, or after days of failures alone, with the
+ *   reason kept. Nothing is sent, what was due is dropped, and nothing of this time is sent later.
+ */
+import { AppError, type FieldError } from "../../shared/core/errors.ts";
+import {
+  DEFAULT_EVENT_TYPES,
+  type EventType,
+  isEventType,
+  type MessageSourceName,
+} from "./event-types.ts";
+
+/** Whether an endpoint gets events. */
+export type EndpointStatus = "enabled" | "disabled";
+
+/** A signing secret at rest. */
+export type StoredSecret = {
+  readonly sealed: string;
+  readonly createdAtMs: number;
+  /** When it stops signing; `undefined` for the newest. */
+  readonly expiresAtMs: number | undefined;
+};
+
+/** A webhook endpoint. */
+export type Endpoint = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly url: string;
+  readonly status: EndpointStatus;
+  readonly eventTypes: readonly EventType[];
+  /** Empty means every source. */
+  readonly sources: readonly MessageSourceName[];
+  readonly description: string;
+  /** Empty unless disabled. */
+  readonly disabledReason: string;
+  /** Newest first. */
+  readonly secrets: readonly StoredSecret[];
+  /** When the present enabled period began. */
+  readonly enabledAtMs: number;
+  /** The first failure since the last success; 0 when there is none. */
+  readonly failingSinceMs: number;
+  /** When the half-way warning was given; 0 before it. */
+  readonly warnedAtMs: number;
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+};
+
+/** Endpoints a tenant may have (`service.md` "Limits"). */
+export const ENDPOINTS_MAX = 5;
+
+/** How long the secret before the newest goes on signing, in milliseconds. */
+export const SECRET_OVERLAP_MS = 86_400_000;
+
+/** Secrets that may sign at once, however often the owner rotates. */
+export const ACTIVE_SECRETS_MAX = 10;
+
+const DESCRIPTION_LENGTH_MAX = 256;
+const EVENT_TYPES_MAX = 64;
+
+/** What the owner chooses; absent members keep what they are. */
+export type EndpointChange = {
+  readonly url?: string;
+  readonly status?: EndpointStatus;
+  readonly eventTypes?: readonly string[];
+  readonly sources?: readonly MessageSourceName[];
+  readonly description?: string;
+};
+
+/** Makes an endpoint with its first secret. The URL has been checked. Throws validation_error. */
+export function createEndpoint(
+  wanted: {
+    readonly id: string;
+    readonly tenantId: string;
+    readonly url: string;
+    readonly eventTypes: readonly string[];
+    readonly sources: readonly MessageSourceName[];
+    readonly description: string;
+    readonly sealedSecret: string;
+  },
+  nowMs: number,
+): Endpoint {
+  const eventTypes = wanted.eventTypes.length === 0 ? DEFAULT_EVENT_TYPES : wanted.eventTypes;
+  return {
+    id: wanted.id,
+    tenantId: wanted.tenantId,
+    url: wanted.url,
+    status: "enabled",
+    eventTypes: checkEventTypes(eventTypes),
+    sources: [...new Set(wanted.sources)],
+    description: checkDescription(wanted.description),
+    disabledReason: "",
+    secrets: [{ sealed: wanted.sealedSecret, createdAtMs: nowMs, expiresAtMs: undefined }],
+    enabledAtMs: nowMs,
+    failingSinceMs: 0,
+    warnedAtMs: 0,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+/** Applies the owner's change. The URL has been checked. Throws validation_error. */
+export function changeEndpoint(
+  endpoint: Endpoint,
+  change: EndpointChange,
+  nowMs: number,
+): Endpoint {
+  const changed: Endpoint = {
+    ...endpoint,
+    url: change.url ?? endpoint.url,
+    eventTypes:
+      change.eventTypes === undefined ? endpoint.eventTypes : checkEventTypes(change.eventTypes),
+    sources: change.sources === undefined ? endpoint.sources : [...new Set(change.sources)],
+    description:
+      change.description === undefined
+        ? endpoint.description
+        : checkDescription(change.description),
+    version: endpoint.version + 1,
+    updatedAtMs: nowMs,
+  };
+  if (change.status === "disabled" && endpoint.status === "enabled") {
+    return disableEndpoint(changed, "Disabled by its owner.", nowMs);
+  }
+  if (change.status === "enabled" && endpoint.status === "disabled") {
+    return { ...changed, ...ENABLED, enabledAtMs: nowMs };
+  }
+  // A new address starts with a clean record: the failures were the old one's.
+  return change.url !== undefined && change.url !== endpoint.url
+    ? { ...changed, failingSinceMs: 0, warnedAtMs: 0 }
+    : changed;
+}
+
+const ENABLED = {
+  status: "enabled",
+  disabledReason: "",
+  failingSinceMs: 0,
+  warnedAtMs: 0,
+} as const;
+
+/** Turns an endpoint off, with the reason its owner will read. */
+export function disableEndpoint(endpoint: Endpoint, reason: string, nowMs: number): Endpoint {
+  return { ...endpoint, status: "disabled", disabledReason: reason, updatedAtMs: nowMs };
+}
+
+/** Puts a new secret first; the one before signs too for a day. */
+export function rotateSecret(endpoint: Endpoint, sealed: string, nowMs: number): Endpoint {
+  const older = activeSecrets(endpoint, nowMs).map((secret) => ({
+    ...secret,
+    expiresAtMs: secret.expiresAtMs ?? nowMs + SECRET_OVERLAP_MS,
+  }));
+  return {
+    ...endpoint,
+    secrets: [{ sealed, createdAtMs: nowMs, expiresAtMs: undefined }, ...older].slice(
+      0,
+      ACTIVE_SECRETS_MAX,
+    ),
+    version: endpoint.version + 1,
+    updatedAtMs: nowMs,
+  };
+}
+
+/** The secrets that sign now, newest first. */
+export function activeSecrets(endpoint: Endpoint, nowMs: number): readonly StoredSecret[] {
+  return endpoint.secrets.filter(
+    ({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs,
+  );
+}
+
+/** Tells whether an event of this type, source and time is for the endpoint. */
+export function wantsEvent(
+  endpoint: Endpoint,
+  event: {
+    readonly type: EventType;
+    readonly source: MessageSourceName | undefined;
+    readonly occurredAtMs: number;
+  },
+): boolean {
+  return (
+    endpoint.status === "enabled" &&
+    event.occurredAtMs >= endpoint.enabledAtMs &&
+    endpoint.eventTypes.includes(event.type) &&
+    (event.source === undefined ||
+      endpoint.sources.length === 0 ||
+      endpoint.sources.includes(event.source))
+  );
+}
+
+function checkEventTypes(types: readonly string[]): EventType[] {
+  if (types.length === 0) {
+    throw invalid([fault("event_types", "too_few", "Name at least one event type.")]);
+  }
+  if (types.length > EVENT_TYPES_MAX) {
+    throw invalid([fault("event_types", "too_many", "There are too many event types.")]);
+  }
+  const faults = types.flatMap((type, at) =>
+    isEventType(type)
+      ? []
+      : [fault(`event_types[${at}]`, "invalid_value", "This is no type of event.")],
+  );
+  if (faults.length > 0) throw invalid(faults);
+  return [...new Set(types.filter(isEventType))];
+}
+
+function checkDescription(description: string): string {
+  if (description.length <= DESCRIPTION_LENGTH_MAX) return description;
+  const text = `A description has at most ${DESCRIPTION_LENGTH_MAX} characters.`;
+  throw invalid([fault("description", "too_long", text)]);
+}
+
+function fault(field: string, code: string, message: string): FieldError {
+  return { field, code, message };
+}
+
+function invalid(fields: readonly FieldError[]): AppError {
+  return new AppError("validation_error", "The endpoint is not valid.", { fields });
+}

@@ -1,0 +1,159 @@
+/**
+ * The bodies of events (`service.md` "Events"): compact JSON, keys in alphabetical order at every
+ * level, made once per event so that every attempt sends the same bytes.
+ */
+import { compactSorted } from "../../shared/core/canonical-json.ts";
+import { formatAmount } from "../../shared/core/money.ts";
+import { formatInstant } from "../../shared/core/rfc3339.ts";
+import type { MessageStatusName, MessageView, SenderIdView, WalletView } from "./change.ts";
+import type { EventType } from "./event-types.ts";
+
+/** Version of the payloads; it follows the REST API's. */
+export const API_VERSION = "v1";
+
+/** The outer members of every event's body. */
+export type Envelope = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly type: EventType;
+  /** When the change happened. */
+  readonly occurredAtMs: number;
+};
+
+/** One event's body. */
+export function eventBody(envelope: Envelope, data: Readonly<Record<string, unknown>>): string {
+  return compactSorted({
+    api_version: API_VERSION,
+    created_at: formatInstant(envelope.occurredAtMs),
+    data,
+    id: envelope.id,
+    tenant_id: envelope.tenantId,
+    type: envelope.type,
+  });
+}
+
+/** Where a message's money stands. */
+export type ChargeState = "held" | "captured" | "released" | "none";
+
+const CHARGE_STATES: Readonly<Record<MessageStatusName, ChargeState>> = {
+  scheduled: "held",
+  queued: "held",
+  sent: "captured",
+  delivered: "captured",
+  undelivered: "captured",
+  expired: "captured",
+  rejected: "released",
+  failed: "released",
+  cancelled: "released",
+};
+
+/**
+ * Where a message's money stands (`service.md` "States and transitions"): it flips with the
+ * status, while the wallet follows at settlement. Without a hold there is nothing to follow.
+ */
+export function chargeState(message: Pick<MessageView, "hasHold" | "status">): ChargeState {
+  return message.hasHold ? CHARGE_STATES[message.status] : "none";
+}
+
+/** `data` of `message.status_changed`, exactly as specified. */
+export function statusChangedData(message: MessageView, previousStatus: MessageStatusName) {
+  return {
+    object: {
+      amount: formatAmount(message.amount ?? 0n),
+      body: message.body,
+      charge_state: chargeState(message),
+      created_at: formatInstant(message.createdAtMs),
+      error_code: message.error?.code ?? null,
+      from: message.from,
+      id: message.id,
+      object: "message",
+      sent_at: instantOrNull(message.sentAtMs),
+      status: message.status,
+      to: message.to,
+      unit_price: amountOrNull(message.unitPrice),
+      updated_at: formatInstant(message.updatedAtMs),
+    },
+    previous_status: previousStatus,
+  };
+}
+
+/** `data` of `message.<status>`: the full Message object of the contract. */
+export function messageData(message: MessageView, previousStatus: MessageStatusName) {
+  return {
+    object: {
+      id: message.id,
+      object: "message",
+      mode: message.mode,
+      channel: "sms",
+      direction: "outbound",
+      status: message.status,
+      to: message.to,
+      from: message.from,
+      body: message.body,
+      encoding: message.encoding,
+      segments: message.segments,
+      held_amount: formatAmount(message.heldAmount),
+      unit_price: amountOrNull(message.unitPrice),
+      amount: amountOrNull(message.amount),
+      currency: message.currency,
+      client_reference: textOrNull(message.clientReference),
+      campaign_id: textOrNull(message.campaignId),
+      source: message.source,
+      error: message.error === undefined ? null : { ...message.error },
+      scheduled_at: instantOrNull(message.scheduledAtMs),
+      created_at: formatInstant(message.createdAtMs),
+      sent_at: instantOrNull(message.sentAtMs),
+      completed_at: instantOrNull(message.completedAtMs),
+      updated_at: formatInstant(message.updatedAtMs),
+    },
+    previous_status: previousStatus,
+  };
+}
+
+/** `data` of `wallet.*`: the Balance object; `funded` adds what came in. */
+export function walletData(type: string, wallet: WalletView, amount: bigint, reference: string) {
+  const object = {
+    object: "balance",
+    currency: wallet.currency,
+    balance: formatAmount(wallet.balance),
+    held: formatAmount(wallet.held),
+    available: formatAmount(wallet.available),
+    low_balance_threshold: formatAmount(wallet.lowBalanceThreshold),
+    as_of: formatInstant(wallet.asOfMs),
+  };
+  if (type !== "funded") return { object };
+  return { amount: formatAmount(amount), object, reference: textOrNull(reference) };
+}
+
+/** `data` of `sender_id.*`: the sender ID record of the listing. */
+export function senderIdData(senderId: SenderIdView) {
+  return {
+    object: {
+      id: senderId.id,
+      object: "sender_id",
+      name: senderId.name,
+      status: senderId.status,
+      usable: senderId.status === "approved",
+      rejection_reason: textOrNull(senderId.rejectionReason),
+      created_at: formatInstant(senderId.createdAtMs),
+      updated_at: formatInstant(senderId.updatedAtMs),
+    },
+  };
+}
+
+/** `data` of `webhook.test`. */
+export function testData() {
+  return { object: { message: "This is a test event.", object: "webhook_test" } };
+}
+
+function textOrNull(text: string): string | null {
+  return text === "" ? null : text;
+}
+
+function amountOrNull(amount: bigint | undefined): string | null {
+  return amount === undefined ? null : formatAmount(amount);
+}
+
+function instantOrNull(instantMs: number): string | null {
+  return instantMs === 0 ? null : formatInstant(instantMs);
+}

@@ -1,0 +1,113 @@
+/**
+ * Slots: how many requests may be in the air, for one endpoint, for one tenant, and in all.
+ *
+ * An endpoint is `fresh`, `fast` or `slow`:
+ * - fresh: nothing is known of it. It may hold a few slots until it has answered once.
+ * - fast: its last answer came within a second.
+ * - slow: its last answer took longer, or one has been awaited for longer.
+ *
+ * Slow endpoints hold their slots long, so they share a part of all slots, and fresh ones, which
+ * may turn out slow, a larger part with them. However many endpoints hang, old or new, the rest
+ * is there for those that answer.
+ */
+
+/** The caps. */
+export type SlotLimits = {
+  readonly perEndpoint: number;
+  readonly perTenant: number;
+  readonly total: number;
+  /** How many of `total` slow endpoints may take together. */
+  readonly slowTotal: number;
+  /** How many of `total` slow and fresh endpoints may hold together. */
+  readonly unprovenTotal: number;
+  /** How many an endpoint may hold before its first answer. */
+  readonly perFreshEndpoint: number;
+};
+
+/** Slots of one process. */
+export type Slots = {
+  /** How many slots the endpoint could take now. */
+  free(tenantId: string, endpointId: string): number;
+  take(tenantId: string, endpointId: string): boolean;
+  /** Gives a slot back; `durationMs` says how long the answer took, and marks the endpoint. */
+  release(tenantId: string, endpointId: string, durationMs: number): void;
+  /** Marks an endpoint whose answer is awaited for longer than `SLOW_ANSWER_MS`. */
+  markSlow(endpointId: string): void;
+  isSlow(endpointId: string): boolean;
+  readonly inUse: SlotsInUse;
+};
+
+/** Slots held now: by all, by slow endpoints, and by fast ones. */
+export type SlotsInUse = { readonly all: number; readonly slow: number; readonly fast: number };
+
+/** An answer that takes longer than this marks its endpoint as slow, in milliseconds. */
+export const SLOW_ANSWER_MS = 1000;
+
+/** Endpoints remembered as fast or slow; the least recently marked are forgotten first. */
+const MARKS_MAX = 20_000;
+
+/** Makes the slots of a process. */
+export function createSlots(limits: SlotLimits): Slots {
+  const endpoints = new Map<string, number>();
+  const tenants = new Map<string, number>();
+  const marks = new Map<string, "fast" | "slow">();
+  const heldBy = { fresh: 0, fast: 0, slow: 0 };
+  const all = () => heldBy.fresh + heldBy.fast + heldBy.slow;
+  const kindOf = (endpointId: string) => marks.get(endpointId) ?? "fresh";
+
+  function free(tenantId: string, endpointId: string): number {
+    const kind = kindOf(endpointId);
+    const cap = kind === "fresh" ? limits.perFreshEndpoint : limits.perEndpoint;
+    const room = [
+      Math.min(cap, limits.perEndpoint) - (endpoints.get(endpointId) ?? 0),
+      limits.perTenant - (tenants.get(tenantId) ?? 0),
+      limits.total - all(),
+    ];
+    if (kind !== "fast") room.push(limits.unprovenTotal - heldBy.fresh - heldBy.slow);
+    if (kind === "slow") room.push(limits.slowTotal - heldBy.slow);
+    return Math.max(0, Math.min(...room));
+  }
+
+  function setMark(endpointId: string, mark: "fast" | "slow" | undefined): void {
+    const before = kindOf(endpointId);
+    const after = mark ?? "fresh";
+    if (before === after) return;
+    const held = endpoints.get(endpointId) ?? 0;
+    heldBy[before] -= held;
+    heldBy[after] += held;
+    marks.delete(endpointId);
+    if (mark !== undefined) marks.set(endpointId, mark);
+    if (marks.size > MARKS_MAX) {
+      const [oldest] = marks.keys();
+      if (oldest !== undefined) setMark(oldest, undefined);
+    }
+  }
+
+  return {
+    free,
+    take(tenantId, endpointId) {
+      if (free(tenantId, endpointId) === 0) return false;
+      endpoints.set(endpointId, (endpoints.get(endpointId) ?? 0) + 1);
+      tenants.set(tenantId, (tenants.get(tenantId) ?? 0) + 1);
+      heldBy[kindOf(endpointId)] += 1;
+      return true;
+    },
+    release(tenantId, endpointId, durationMs) {
+      lower(endpoints, endpointId);
+      lower(tenants, tenantId);
+      heldBy[kindOf(endpointId)] -= 1;
+      setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
+    },
+    markSlow: (endpointId) => setMark(endpointId, "slow"),
+    isSlow: (endpointId) => marks.get(endpointId) === "slow",
+    get inUse() {
+      return { all: all(), slow: heldBy.slow, fast: heldBy.fast };
+    },
+  };
+}
+
+function lower(counts: Map<string, number>, key: string): void {
+  const next = (counts.get(key) ?? 1) - 1;
+  if (next <= 0) counts.delete(key);
+  else counts.set(key, next);
+}

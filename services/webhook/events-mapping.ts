@@ -1,0 +1,119 @@
+/** Events on the wire → changes of the domain, and nothing else. */
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import type { Event } from "../../proto/gen/sms/v1/events_pb.js";
+import { Encoding, type Message } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import type { Wallet } from "../../proto/gen/sms/v1/wallet_pb.js";
+import {
+  type Change,
+  MESSAGE_STATUSES,
+  type MessageStatusName,
+  type MessageView,
+  type SenderIdView,
+  type WalletView,
+} from "./domain/change.ts";
+import { MESSAGE_SOURCES } from "./domain/event-types.ts";
+
+/**
+ * The change that an event reports; `undefined` for a kind that this version does not know. Throws
+ * an `Error` when the event lacks what its kind must have.
+ */
+export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Change | undefined {
+  const head = { id, tenantId, occurredAtMs: Number(occurredAtMs) };
+  switch (payload.case) {
+    case "messageChanged": {
+      const { message, previousStatus } = payload.value;
+      return {
+        ...head,
+        kind: "message",
+        message: readMessage(present(message)),
+        previousStatus: readStatus(previousStatus),
+      };
+    }
+    case "walletChanged": {
+      const { type, wallet, amount, reference } = payload.value;
+      return {
+        ...head,
+        kind: "wallet",
+        type,
+        wallet: readWallet(present(wallet)),
+        amount,
+        reference,
+      };
+    }
+    case "senderIdChanged": {
+      const { type, senderId } = payload.value;
+      return { ...head, kind: "sender_id", type, senderId: readSenderId(present(senderId)) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function readMessage(message: Message): MessageView {
+  return {
+    id: message.id,
+    mode: message.mode === Mode.TEST ? "test" : "live",
+    status: readStatus(message.status),
+    to: message.to,
+    from: message.from,
+    body: message.body,
+    encoding: message.encoding === Encoding.UCS2 ? "ucs2" : "gsm7",
+    segments: message.segments,
+    heldAmount: message.heldAmount,
+    unitPrice: message.unitPrice,
+    amount: message.amount,
+    currency: message.currency,
+    clientReference: message.clientReference,
+    campaignId: message.campaignId,
+    source: MESSAGE_SOURCES[message.source - 1] ?? "api",
+    error: message.error && { code: message.error.code, message: message.error.message },
+    scheduledAtMs: Number(message.scheduledAtMs),
+    createdAtMs: Number(message.createdAtMs),
+    sentAtMs: Number(message.sentAtMs),
+    completedAtMs: Number(message.completedAtMs),
+    updatedAtMs: Number(message.updatedAtMs),
+    hasHold: message.reservationId !== "",
+  };
+}
+
+/** The names stand in the order of the protocol's numbers, which begin after UNSPECIFIED. */
+function readStatus(status: number): MessageStatusName {
+  return present(MESSAGE_STATUSES[status - 1]);
+}
+
+function readWallet(wallet: Wallet): WalletView {
+  const { currency, balance, held, available, lowBalanceThreshold } = wallet;
+  return {
+    currency,
+    balance,
+    held,
+    available,
+    lowBalanceThreshold,
+    asOfMs: Number(wallet.asOfMs),
+  };
+}
+
+const SENDER_ID_STATUSES: Readonly<Record<SenderIdStatus, SenderIdView["status"] | undefined>> = {
+  [SenderIdStatus.UNSPECIFIED]: undefined,
+  [SenderIdStatus.PENDING]: "pending",
+  [SenderIdStatus.APPROVED]: "approved",
+  [SenderIdStatus.REJECTED]: "rejected",
+  [SenderIdStatus.SUSPENDED]: "suspended",
+};
+
+function readSenderId(senderId: SenderId): SenderIdView {
+  return {
+    id: senderId.id,
+    name: senderId.name,
+    status: present(SENDER_ID_STATUSES[senderId.status]),
+    rejectionReason: senderId.rejectionReason,
+    createdAtMs: Number(senderId.createdAtMs),
+    updatedAtMs: Number(senderId.updatedAtMs),
+  };
+}
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the event lacks what its kind must have");
+  return value;
+}

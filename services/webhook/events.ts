@@ -1,0 +1,51 @@
+/** Events in: from the stream, and from the dead letters when an operator replays them. */
+import { fromBinary } from "@bufbuild/protobuf";
+import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
+import { type Notice, noticesOf } from "./domain/notices.ts";
+import { readChange } from "./events-mapping.ts";
+
+/** The durable consumer's name on the stream. */
+export const DURABLE = "webhook-deliver";
+
+/** Everything that may become a webhook. */
+export const SUBJECTS = ["events.>"] as const;
+
+/** How often an event that the database refuses is tried before it is put aside. */
+const DELIVERIES_MAX = 10;
+const RETRY_AFTER_MS = 5000;
+
+/** Stores what events ask for; see `deliverNotices`. */
+export type Deliver = (
+  items: readonly (readonly Notice[])[],
+) => Promise<readonly (Error | undefined)[]>;
+
+/** Handles a batch of events: one verdict each. */
+export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+
+/** Makes the handler. What cannot be read is dead; it would never be readable. */
+export function createEventHandler(deliver: Deliver): EventHandler {
+  return async (items) => {
+    const read = items.map(({ data }) => readNotices(data));
+    const faults = await deliver(read.map((notices) => (notices instanceof Error ? [] : notices)));
+    return items.map(({ deliveries }, at): Verdict => {
+      const notices = read[at];
+      if (notices instanceof Error) return { kind: "dead", reason: notices.message };
+      const fault = faults[at];
+      if (fault === undefined) return ACK;
+      if (deliveries >= DELIVERIES_MAX) return { kind: "dead", reason: fault.message };
+      return { kind: "retry", afterMs: RETRY_AFTER_MS };
+    });
+  };
+}
+
+function readNotices(data: Uint8Array): readonly Notice[] | Error {
+  try {
+    const event = fromBinary(EventSchema, data);
+    if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(event.id)) return new Error("the event has no id");
+    const change = readChange(event);
+    return change === undefined ? [] : noticesOf(change);
+  } catch (error) {
+    return new Error("the event cannot be read", { cause: error });
+  }
+}

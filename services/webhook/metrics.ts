@@ -1,0 +1,74 @@
+import {
+  Counter,
+  DURATION_BUCKETS_S,
+  Gauge,
+  Histogram,
+  type Registry,
+} from "../shared/io/metrics.ts";
+import type { SenderEvents } from "./sender/sender.ts";
+import type { DispatcherFigures } from "./service/dispatcher.ts";
+import type { WebhookEvents } from "./service/ports.ts";
+
+/** What the gauges read when they are asked. */
+export type GaugeSources = {
+  readonly figures: () => DispatcherFigures;
+  readonly eventLag: () => Promise<number>;
+  readonly deadLetters: () => Promise<number>;
+};
+
+/** Makes the counters. No label names a tenant or an endpoint: their number has no bound. */
+export function createWebhookMetrics(registry: Registry): WebhookEvents & SenderEvents {
+  const registers = [registry];
+  const attempts = new Histogram({
+    name: "webhook_attempt_duration_seconds",
+    help: "Duration of delivery attempts by outcome class.",
+    labelNames: ["outcome"],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const stored = counter("webhook_deliveries_stored_total", "Deliveries stored.");
+  const final = counter("webhook_deliveries_final_total", "Deliveries ended.", ["status"]);
+  const lost = counter("webhook_leases_lost_total", "Results written after the lease was lost.");
+  const disabled = counter("webhook_endpoints_disabled_total", "Endpoints disabled.", ["cause"]);
+  const connections = counter("webhook_requests_by_connection_total", "Requests answered.", [
+    "connection",
+  ]);
+  return {
+    onStored: (count) => stored.inc(count),
+    onAttempt: (outcome, durationMs) => attempts.labels(outcome).observe(durationMs / 1000),
+    onFinal: (status) => final.labels(status).inc(),
+    onLeaseLost: (count) => lost.inc(count),
+    onDisabled: (cause) => disabled.labels(cause).inc(),
+    onConnection: (kind) => connections.labels(kind).inc(),
+  };
+}
+
+/** Adds the gauges; a source that fails leaves its gauge as it was. */
+export function addWebhookGauges(registry: Registry, sources: GaugeSources): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        try {
+          this.set(await read());
+        } catch {
+          // The scrape goes on with the other figures.
+        }
+      },
+    });
+  const { figures } = sources;
+  gauge("webhook_oldest_due_seconds", "Lateness of the earliest due delivery.", () => {
+    return figures().oldestDueMs / 1000;
+  });
+  gauge("webhook_waiting_in_memory", "Leased deliveries without a slot.", () => figures().waiting);
+  gauge("webhook_slots_in_use", "Requests in the air.", () => figures().slots.all);
+  gauge("webhook_slow_slots_in_use", "Requests in the air to slow endpoints.", () => {
+    return figures().slots.slow;
+  });
+  gauge("webhook_event_lag", "Events not yet acknowledged.", sources.eventLag);
+  gauge("webhook_dead_letters", "Events put aside.", sources.deadLetters);
+}

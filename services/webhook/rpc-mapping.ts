@@ -1,0 +1,112 @@
+/** proto ↔ domain, and nothing else. */
+import { create } from "@bufbuild/protobuf";
+import { MessageSource } from "../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  DeliverySchema,
+  DeliveryStatus as DeliveryStatusProto,
+  type UpdateEndpointRequest,
+  WebhookEndpointSchema,
+  WebhookEndpointStatus,
+} from "../../proto/gen/sms/v1/webhook_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import type { Delivery, DeliveryStatus } from "./domain/delivery.ts";
+import type { Endpoint, EndpointChange } from "./domain/endpoint.ts";
+import { MESSAGE_SOURCES, type MessageSourceName } from "./domain/event-types.ts";
+
+const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
+  api: MessageSource.API,
+  campaign: MessageSource.CAMPAIGN,
+  quick_send: MessageSource.QUICK_SEND,
+  test_send: MessageSource.TEST_SEND,
+};
+
+/** Sources of a request; throws validation_error for one that does not exist. */
+export function readSources(values: readonly MessageSource[]): MessageSourceName[] {
+  return values.map((value, at) => {
+    const name = MESSAGE_SOURCES[value - 1];
+    if (name !== undefined) return name;
+    throw invalid(`sources[${at}]`, "invalid_value", "This is no source of messages.");
+  });
+}
+
+export function toEndpointProto(endpoint: Endpoint) {
+  return create(WebhookEndpointSchema, {
+    id: endpoint.id,
+    tenantId: endpoint.tenantId,
+    url: endpoint.url,
+    status:
+      endpoint.status === "enabled"
+        ? WebhookEndpointStatus.ENABLED
+        : WebhookEndpointStatus.DISABLED,
+    eventTypes: [...endpoint.eventTypes],
+    sources: endpoint.sources.map((source) => SOURCES[source]),
+    description: endpoint.description,
+    disabledReason: endpoint.disabledReason,
+    createdAtMs: BigInt(endpoint.createdAtMs),
+    updatedAtMs: BigInt(endpoint.updatedAtMs),
+    failingSinceMs: BigInt(endpoint.failingSinceMs),
+  });
+}
+
+const STATUSES: Readonly<Record<DeliveryStatus, DeliveryStatusProto>> = {
+  pending: DeliveryStatusProto.PENDING,
+  succeeded: DeliveryStatusProto.SUCCEEDED,
+  failed: DeliveryStatusProto.FAILED,
+  dropped: DeliveryStatusProto.DROPPED,
+};
+
+/** Statuses of a filter; throws validation_error for one that does not exist. */
+export function readStatuses(values: readonly DeliveryStatusProto[]): DeliveryStatus[] {
+  return values.map((value, at) => {
+    const entry = Object.entries(STATUSES).find(([, proto]) => proto === value);
+    if (entry !== undefined) return entry[0] as DeliveryStatus;
+    throw invalid(`statuses[${at}]`, "invalid_value", "This is no status of deliveries.");
+  });
+}
+
+export function toDeliveryProto(delivery: Delivery) {
+  return create(DeliverySchema, {
+    id: delivery.id,
+    tenantId: delivery.tenantId,
+    endpointId: delivery.endpointId,
+    eventId: delivery.eventId,
+    eventType: delivery.eventType,
+    status: STATUSES[delivery.status],
+    nextAttemptAtMs: BigInt(delivery.nextAttemptAtMs),
+    attempts: delivery.attempts.map((attempt) => ({
+      number: attempt.number,
+      startedAtMs: BigInt(attempt.startedAtMs),
+      durationMs: attempt.durationMs,
+      httpStatus: attempt.httpStatus,
+      error: attempt.error,
+      answer: attempt.answer,
+    })),
+    createdAtMs: BigInt(delivery.createdAtMs),
+    completedAtMs: BigInt(delivery.completedAtMs),
+  });
+}
+
+/** What an update asks for; fields that are not there stay as they are. */
+export function readChange(request: UpdateEndpointRequest): EndpointChange {
+  return {
+    ...(request.url === undefined ? {} : { url: request.url }),
+    ...(request.status === WebhookEndpointStatus.ENABLED ? { status: "enabled" as const } : {}),
+    ...(request.status === WebhookEndpointStatus.DISABLED ? { status: "disabled" as const } : {}),
+    ...(request.eventTypes === undefined ? {} : { eventTypes: request.eventTypes.values }),
+    ...(request.sources === undefined ? {} : { sources: readSources(request.sources.values) }),
+    ...(request.description === undefined ? {} : { description: request.description }),
+  };
+}
+
+/** A page size; 0 means the default of 50. Throws validation_error outside 1 to 100. */
+export function readLimit(limit: number, max = 100): number {
+  if (limit === 0) return Math.min(50, max);
+  if (limit >= 1 && limit <= max) return limit;
+  throw invalid("limit", "out_of_range", `The limit is from 1 to ${max}.`);
+}
+
+function invalid(field: string, code: string, message: string): AppError {
+  return new AppError("validation_error", "The request is not valid.", {
+    fields: [{ field, code, message }],
+  });
+}

@@ -1,0 +1,227 @@
+/** The gRPC side: one handler per RPC, each a call of its use case. */
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ClientSession } from "mongodb";
+import {
+  CreateEndpointResponseSchema,
+  RecoverDeliveriesResponseSchema,
+  ResendDeliveryResponseSchema,
+  RotateSecretResponseSchema,
+  SendTestEventResponseSchema,
+  type WebhookService,
+} from "../../proto/gen/sms/v1/webhook_pb.js";
+import { isId } from "../shared/core/ids.ts";
+import type { Delivery } from "./domain/delivery.ts";
+import {
+  readChange,
+  readLimit,
+  readSources,
+  readStatuses,
+  toDeliveryProto,
+  toEndpointProto,
+} from "./rpc-mapping.ts";
+import {
+  type DeadLetterParts,
+  listDeadLetters,
+  replayDeadLetters,
+} from "./service/dead-letters.ts";
+import {
+  type DeliveryParts,
+  listDeliveries,
+  recoverDeliveries,
+  resendDelivery,
+  sendTestEvent,
+} from "./service/delivery-management.ts";
+import {
+  addEndpoint,
+  deleteEndpoint,
+  type EndpointParts,
+  getEndpoint,
+  type RunOnce,
+  rotateEndpointSecret,
+  updateEndpoint,
+  type WithSecret,
+} from "./service/endpoint-management.ts";
+import type { Idempotency } from "./service/idempotency.ts";
+
+/** What the handlers call. */
+export type RpcParts = {
+  readonly endpoints: EndpointParts<ClientSession>;
+  readonly deliveries: DeliveryParts<ClientSession>;
+  readonly deadLetters: DeadLetterParts;
+  readonly idempotency: Idempotency<ClientSession>;
+};
+
+/** The handlers of `WebhookService`. */
+export function createWebhookRpc(parts: RpcParts): ServiceImpl<typeof WebhookService> {
+  return { ...endpointRpc(parts), ...deliveryRpc(parts), ...deadLetterRpc(parts) };
+}
+
+type Handlers = ServiceImpl<typeof WebhookService>;
+type EndpointRpc = Pick<
+  Handlers,
+  | "createEndpoint"
+  | "getEndpoint"
+  | "listEndpoints"
+  | "updateEndpoint"
+  | "deleteEndpoint"
+  | "rotateSecret"
+>;
+type DeliveryRpc = Pick<
+  Handlers,
+  "listDeliveries" | "resendDelivery" | "recoverDeliveries" | "sendTestEvent"
+>;
+
+function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
+  return {
+    async createEndpoint(request) {
+      const sources = readSources(request.sources);
+      return once(
+        idempotency,
+        { ...request, operation: "create" },
+        CreateEndpointResponseSchema,
+        (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
+        (runOnce) => addEndpoint(endpoints, { ...request, sources }, runOnce),
+      );
+    },
+    async getEndpoint({ tenantId, endpointId }) {
+      return { endpoint: toEndpointProto(await getEndpoint(endpoints, tenantId, endpointId)) };
+    },
+    async listEndpoints({ tenantId }) {
+      return { endpoints: (await endpoints.store.list(tenantId)).map(toEndpointProto) };
+    },
+    async updateEndpoint(request) {
+      const { tenantId, endpointId } = request;
+      const change = readChange(request);
+      return {
+        endpoint: toEndpointProto(await updateEndpoint(endpoints, tenantId, endpointId, change)),
+      };
+    },
+    async deleteEndpoint({ tenantId, endpointId }) {
+      await deleteEndpoint(endpoints, tenantId, endpointId);
+      return {};
+    },
+    async rotateSecret(request) {
+      const { tenantId, endpointId } = request;
+      return once(
+        idempotency,
+        { ...request, operation: `rotate|${endpointId}` },
+        RotateSecretResponseSchema,
+        (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
+        (runOnce) => rotateEndpointSecret(endpoints, tenantId, endpointId, runOnce),
+      );
+    },
+  };
+}
+
+function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
+  return {
+    async listDeliveries(request) {
+      const page = await listDeliveries(deliveries, {
+        tenantId: request.tenantId,
+        endpointId: request.endpointId,
+        statuses: readStatuses(request.statuses),
+        eventType: request.eventType,
+        createdAfterMs: Number(request.createdAfterMs),
+        createdBeforeMs: Number(request.createdBeforeMs),
+        limit: readLimit(request.limit),
+        beforeId: isId("webhookDelivery", request.beforeId) ? request.beforeId : "",
+      });
+      return { deliveries: page.deliveries.map(toDeliveryProto), hasMore: page.hasMore };
+    },
+    async resendDelivery(request) {
+      return once(
+        idempotency,
+        { ...request, operation: `resend|${request.endpointId}|${request.deliveryId}` },
+        ResendDeliveryResponseSchema,
+        (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
+        (runOnce) => resendDelivery(deliveries, request, runOnce),
+      );
+    },
+    async recoverDeliveries(request) {
+      const wanted = { ...request, sinceMs: Number(request.sinceMs) };
+      return once(
+        idempotency,
+        { ...request, operation: `recover|${request.endpointId}` },
+        RecoverDeliveriesResponseSchema,
+        (recovered: number) => ({ recovered: BigInt(recovered) }),
+        (runOnce) => recoverDeliveries(deliveries, wanted, runOnce),
+      );
+    },
+    async sendTestEvent(request) {
+      const { tenantId, endpointId } = request;
+      return once(
+        idempotency,
+        { ...request, operation: `test|${endpointId}` },
+        SendTestEventResponseSchema,
+        (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
+        (runOnce) => sendTestEvent(deliveries, tenantId, endpointId, runOnce),
+      );
+    },
+  };
+}
+
+function deadLetterRpc({
+  deadLetters,
+}: RpcParts): Pick<Handlers, "listDeadLetters" | "replayDeadLetters"> {
+  return {
+    async listDeadLetters({ cursor, limit }) {
+      const page = await listDeadLetters(deadLetters, cursor, readLimit(limit, 1000));
+      return {
+        deadLetters: page.letters.map(({ id, subject, reason, createdAtMs }) => ({
+          id,
+          subject,
+          reason,
+          createdAtMs: BigInt(createdAtMs),
+        })),
+        nextCursor: page.nextCursor,
+      };
+    },
+    async replayDeadLetters({ ids }) {
+      return { replayed: await replayDeadLetters(deadLetters, ids) };
+    },
+  };
+}
+
+/** A request that may carry an idempotency key. */
+type KeyedRequest = {
+  readonly tenantId: string;
+  readonly operation: string;
+  readonly idempotencyKey: string;
+  readonly fingerprint: Uint8Array;
+};
+
+/**
+ * Runs a use case once per key. The stored response is looked for before anything is checked: a
+ * repeat must get it even when the request would no longer pass.
+ */
+async function once<Schema extends DescMessage, Made>(
+  idempotency: Idempotency<ClientSession>,
+  request: KeyedRequest,
+  schema: Schema,
+  toInit: (made: Made) => Parameters<typeof create<Schema>>[1],
+  useCase: (
+    runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>>,
+  ) => Promise<MessageShape<Schema>>,
+): Promise<MessageShape<Schema>> {
+  const { tenantId, operation, fingerprint } = request;
+  const key = { tenantId, operation, key: request.idempotencyKey, fingerprint };
+  const codec = {
+    encode: (message: MessageShape<Schema>) => toBinary<Schema>(schema, message),
+    decode: (bytes: Uint8Array) => fromBinary<Schema>(schema, bytes),
+  };
+  const stored = await idempotency.find(key, codec);
+  if (stored !== undefined) return Object.assign(stored, { replayed: true });
+  return useCase(async (effect) => {
+    const { response, replayed } = await idempotency.run(key, codec, async (session) =>
+      create<Schema>(schema, toInit(await effect(session))),
+    );
+    return Object.assign(response, { replayed });
+  });
+}

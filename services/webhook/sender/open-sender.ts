@@ -1,0 +1,33 @@
+import type { WebhookConfig } from "../config.ts";
+import { createAgents } from "./agents.ts";
+import { createHostGuard, type HostGuard } from "./host-guard.ts";
+import { createResolver } from "./resolver.ts";
+import { createSender, type Sender, type SenderEvents } from "./sender.ts";
+import { createTrust } from "./trust.ts";
+
+/** How long a name's checked addresses are shared, in milliseconds. */
+const ADDRESSES_KEPT_MS = 5000;
+const RESOLVE_TIMEOUT_MS = 2000;
+const POOLS_MAX = 2000;
+
+/** Opens the sender with everything it needs, and the guard that also checks URLs being saved. */
+export function openSender(
+  config: WebhookConfig,
+  events: SenderEvents,
+): { readonly sender: Sender; readonly guard: HostGuard } {
+  const guard = createHostGuard({
+    resolve: createResolver({
+      servers: config.WEBHOOK_DNS_SERVERS,
+      timeoutMs: Math.min(RESOLVE_TIMEOUT_MS, config.WEBHOOK_TIMEOUT_MS),
+    }),
+    allowedNetworks: config.WEBHOOK_ALLOWED_NETWORKS,
+    cacheMs: ADDRESSES_KEPT_MS,
+  });
+  const agents = createAgents({
+    secureContext: createTrust(config.WEBHOOK_CA_FILE),
+    lookup: guard.lookup,
+    socketsMax: config.WEBHOOK_ENDPOINT_CONCURRENCY,
+    poolsMax: POOLS_MAX,
+  });
+  return { sender: createSender({ agents, guard, events }), guard };
+}

@@ -1,0 +1,124 @@
+/** What owners do with their deliveries. Each use case: load, decide, save. */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { isId, newId } from "../../shared/core/ids.ts";
+import type { Delivery } from "../domain/delivery.ts";
+import { deliveryId } from "../domain/deterministic-ids.ts";
+import type { Endpoint } from "../domain/endpoint.ts";
+import { eventBody, testData } from "../domain/payloads.ts";
+import { notFound, type RunOnce } from "./endpoint-management.ts";
+import type { DeliveryFilter, DeliveryLog, EndpointStore, NewDelivery } from "./ports.ts";
+
+/** What managing deliveries needs. */
+export type DeliveryParts<Session> = {
+  readonly clock: Clock;
+  readonly endpoints: Pick<EndpointStore, "get">;
+  readonly deliveries: DeliveryLog & {
+    insertDue(delivery: NewDelivery, retentionMs: number, session: Session): Promise<Delivery>;
+    resend(
+      key: { readonly tenantId: string; readonly endpointId: string; readonly deliveryId: string },
+      nowMs: number,
+      session: Session,
+    ): Promise<Delivery | "redacted" | undefined>;
+    recover(endpointId: string, sinceMs: number, attempts: number, nowMs: number): Promise<number>;
+  };
+  /** Starts what is due soon. */
+  readonly nudge: () => void;
+  readonly attemptsMax: number;
+  readonly retentionMs: number;
+};
+
+/** One page of an endpoint's log, newest first. Throws not_found. */
+export async function listDeliveries<S>(parts: DeliveryParts<S>, filter: DeliveryFilter) {
+  await findEndpoint(parts, filter.tenantId, filter.endpointId);
+  return parts.deliveries.list(filter);
+}
+
+/** Attempts a delivery once more, now. Throws not_found and invalid_state_transition. */
+export async function resendDelivery<S, Answer>(
+  parts: DeliveryParts<S>,
+  key: { readonly tenantId: string; readonly endpointId: string; readonly deliveryId: string },
+  runOnce: RunOnce<S, Delivery, Answer>,
+): Promise<Answer> {
+  requireEnabled(await findEndpoint(parts, key.tenantId, key.endpointId));
+  if (!isId("webhookDelivery", key.deliveryId)) noDelivery();
+  const result = await runOnce(async (session) => {
+    const delivery = await parts.deliveries.resend(key, parts.clock.now(), session);
+    if (delivery === undefined) return noDelivery();
+    if (delivery !== "redacted") return delivery;
+    throw new AppError("invalid_state_transition", "The delivery's body is no longer kept.");
+  });
+  parts.nudge();
+  return result;
+}
+
+/** Makes everything that failed since an instant due again. Throws as resending does. */
+export async function recoverDeliveries<S, Answer>(
+  parts: DeliveryParts<S>,
+  wanted: { readonly tenantId: string; readonly endpointId: string; readonly sinceMs: number },
+  runOnce: RunOnce<S, number, Answer>,
+): Promise<Answer> {
+  requireEnabled(await findEndpoint(parts, wanted.tenantId, wanted.endpointId));
+  // Too many for one transaction; but repeating it changes only what failed again meanwhile.
+  const result = await runOnce(() =>
+    parts.deliveries.recover(
+      wanted.endpointId,
+      wanted.sinceMs,
+      parts.attemptsMax,
+      parts.clock.now(),
+    ),
+  );
+  parts.nudge();
+  return result;
+}
+
+/** Sends a `webhook.test` event to one endpoint, subscribed to it or not. */
+export async function sendTestEvent<S, Answer>(
+  parts: DeliveryParts<S>,
+  tenantId: string,
+  endpointId: string,
+  runOnce: RunOnce<S, Delivery, Answer>,
+): Promise<Answer> {
+  requireEnabled(await findEndpoint(parts, tenantId, endpointId));
+  const nowMs = parts.clock.now();
+  const eventId = newId("event");
+  const type = "webhook.test";
+  const result = await runOnce((session) =>
+    parts.deliveries.insertDue(
+      {
+        id: deliveryId(eventId, endpointId),
+        tenantId,
+        endpointId,
+        eventId,
+        eventType: type,
+        body: eventBody({ id: eventId, tenantId, type, occurredAtMs: nowMs }, testData()),
+        attemptsLeft: parts.attemptsMax,
+        createdAtMs: nowMs,
+        activatedAtMs: nowMs,
+        dueAtMs: nowMs,
+        lease: undefined,
+      },
+      parts.retentionMs,
+      session,
+    ),
+  );
+  parts.nudge();
+  return result;
+}
+
+async function findEndpoint<S>(
+  parts: DeliveryParts<S>,
+  tenantId: string,
+  endpointId: string,
+): Promise<Endpoint> {
+  return (await parts.endpoints.get(tenantId, endpointId)) ?? notFound();
+}
+
+function requireEnabled(endpoint: Endpoint): void {
+  if (endpoint.status === "enabled") return;
+  throw new AppError("invalid_state_transition", "The endpoint is disabled.");
+}
+
+function noDelivery(): never {
+  throw new AppError("not_found", "There is no such delivery.");
+}

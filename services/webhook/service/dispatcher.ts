@@ -1,0 +1,205 @@
+/**
+ * The dispatcher gives slots to leased deliveries and fetches due ones from the database. It
+ * holds no truth: whatever it forgets is due again when its lease ends.
+ */
+import { ulid } from "ulid";
+import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import { type Loop, startLoop } from "../../shared/io/loop.ts";
+import type { Claimed } from "../domain/delivery.ts";
+import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/slots.ts";
+import { createLanes, type Lane, type LaneLimits } from "./lanes.ts";
+import type { ClaimRequest, DeliveryQueue } from "./ports.ts";
+
+/** A running dispatcher. */
+export type Dispatcher = {
+  /** Promises a place in memory for a delivery about to be stored; false: let it wait at rest. */
+  reserve(tenantId: string, endpointId: string): boolean;
+  /** Gives a promised place back, whether or not its delivery comes. */
+  unreserve(endpointId: string): void;
+  /** Takes leased deliveries and starts those that get a slot. */
+  enqueue(claimed: readonly Claimed[]): void;
+  /** Looks for due deliveries soon instead of after the rest of the interval. */
+  nudge(): void;
+  readonly figures: DispatcherFigures;
+  /** Stops starting attempts, waits for those in the air, and gives back the rest. */
+  close(): Promise<void>;
+};
+
+/** What the metrics show of a dispatcher. */
+export type DispatcherFigures = {
+  readonly waiting: number;
+  readonly slots: SlotsInUse;
+  /** How late the earliest due delivery is, in milliseconds, as of the last poll. */
+  readonly oldestDueMs: number;
+};
+
+/** How a dispatcher is set up. */
+export type DispatcherOptions = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly queue: Pick<DeliveryQueue, "findDueEndpoints" | "claim" | "release">;
+  readonly slots: Slots;
+  readonly laneLimits: LaneLimits;
+  /** Makes one attempt; answers how long the endpoint took, in milliseconds. Never rejects. */
+  readonly attempt: (claimed: Claimed) => Promise<number>;
+  /** True while the database is away: then nothing more is taken on. */
+  readonly isStuck: () => boolean;
+  readonly pollIntervalMs: number;
+  readonly leaseMs: number;
+};
+
+/** Deliveries leased by one poll. */
+const CLAIM_MAX = 2000;
+
+/** Lanes looked at when one slot is given back. */
+const LANES_PER_RELEASE = 64;
+
+/** Starts a dispatcher. */
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
+  const { clock, log, queue, slots } = options;
+  const lanes = createLanes(options.laneLimits, slots);
+  /** Lanes whose next delivery found no slot, in the order in which they will be asked again. */
+  const blocked = new Set<Lane>();
+  const inTheAir = new Set<Promise<void>>();
+  let turn = 0;
+  let oldestDueMs = 0;
+  let isClosing = false;
+
+  function pump(lane: Lane): void {
+    while (lane.queue.length > 0 && !isClosing) {
+      if (!slots.take(lane.tenantId, lane.endpointId)) {
+        blocked.delete(lane);
+        blocked.add(lane);
+        return;
+      }
+      const claimed = lane.queue.shift() as Claimed;
+      lanes.count(-1);
+      lane.active += 1;
+      const work = run(lane, claimed).finally(() => inTheAir.delete(work));
+      inTheAir.add(work);
+    }
+    blocked.delete(lane);
+  }
+
+  async function run(lane: Lane, claimed: Claimed): Promise<void> {
+    const slowTimer = setTimeout(() => {
+      slots.markSlow(lane.endpointId);
+      pump(lane);
+    }, SLOW_ANSWER_MS);
+    let answerMs = 0;
+    try {
+      answerMs = await options.attempt(claimed);
+    } finally {
+      clearTimeout(slowTimer);
+      slots.release(lane.tenantId, lane.endpointId, answerMs);
+      lane.active -= 1;
+      pump(lane);
+      pumpBlocked();
+      if (lane.hasBacklog && lane.queue.length < options.laneLimits.perLane / 2) loop.nudge();
+      lanes.prune(lane);
+    }
+  }
+
+  function pumpBlocked(): void {
+    let left = Math.min(blocked.size, LANES_PER_RELEASE);
+    for (const lane of blocked) {
+      if (left === 0) return;
+      left -= 1;
+      pump(lane);
+    }
+  }
+
+  async function poll(): Promise<boolean> {
+    if (isClosing || options.isStuck()) return false;
+    const nowMs = clock.now();
+    const due = await queue.findDueEndpoints(nowMs);
+    oldestDueMs = due[0] === undefined ? 0 : Math.max(0, nowMs - due[0].firstDueAtMs);
+    const dueIds = new Set(due.map(({ endpointId }) => endpointId));
+    for (const lane of lanes.all()) {
+      lane.hasBacklog = dueIds.has(lane.endpointId);
+      lanes.prune(lane);
+    }
+    const requests = chooseRequests(due.map(({ endpointId }) => endpointId));
+    if (requests.length === 0) return false;
+    const lease = { id: ulid(), untilMs: clock.now() + options.leaseMs };
+    const claimed = await queue.claim(requests, lease, nowMs);
+    enqueue(claimed);
+    return claimed.length > 0 && hasMore(requests, claimed);
+  }
+
+  /** Shares one poll's claims among due endpoints, starting at another one each time. */
+  function chooseRequests(endpointIds: readonly string[]): ClaimRequest[] {
+    const requests: ClaimRequest[] = [];
+    let left = CLAIM_MAX;
+    turn += 1;
+    for (let at = 0; at < endpointIds.length && left > 0; at += 1) {
+      const endpointId = endpointIds[(at + turn) % endpointIds.length] as string;
+      const lane = lanes.find(endpointId);
+      const max = Math.min(left, lanes.room(lane?.tenantId ?? "", endpointId));
+      if (max === 0) continue;
+      requests.push({ endpointId, max });
+      left -= max;
+    }
+    return requests;
+  }
+
+  function enqueue(claimed: readonly Claimed[]): void {
+    const touched = new Set<Lane>();
+    for (const item of claimed) {
+      const lane = lanes.get(item.tenantId, item.endpointId);
+      lane.queue.push(item);
+      touched.add(lane);
+    }
+    lanes.count(claimed.length);
+    for (const lane of touched) {
+      pump(lane);
+      lanes.prune(lane);
+    }
+  }
+
+  const loop: Loop = startLoop({
+    name: "webhook due deliveries",
+    intervalMs: options.pollIntervalMs,
+    log,
+    work: poll,
+  });
+
+  return {
+    reserve(tenantId, endpointId) {
+      if (isClosing || options.isStuck()) return false;
+      const lane = lanes.get(tenantId, endpointId);
+      if (lane.hasBacklog || lanes.room(tenantId, endpointId) === 0) {
+        lane.hasBacklog = true;
+        return false;
+      }
+      lane.reserved += 1;
+      return true;
+    },
+    unreserve(endpointId) {
+      const lane = lanes.find(endpointId);
+      if (lane === undefined) return;
+      lane.reserved -= 1;
+      lanes.prune(lane);
+    },
+    enqueue,
+    nudge: () => loop.nudge(),
+    get figures() {
+      return { waiting: lanes.waiting, slots: slots.inUse, oldestDueMs };
+    },
+    async close() {
+      isClosing = true;
+      await loop.close();
+      await Promise.allSettled(inTheAir);
+      const left = [...lanes.all()].flatMap((lane) => lane.queue.splice(0));
+      if (left.length > 0) await queue.release(left, clock.now());
+    },
+  };
+}
+
+/** Some endpoint gave as many as it was asked for: more may be waiting. */
+function hasMore(requests: readonly ClaimRequest[], claimed: readonly Claimed[]): boolean {
+  const counts = new Map<string, number>();
+  for (const { endpointId } of claimed) counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1);
+  return requests.some(({ endpointId, max }) => (counts.get(endpointId) ?? 0) >= max);
+}

@@ -1,0 +1,117 @@
+/** The delivery engine: dispatcher, attempts, results and health, wired together. */
+import type { KeyObject } from "node:crypto";
+import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import type { WebhookConfig } from "../config.ts";
+import type { Claimed } from "../domain/delivery.ts";
+import type { Endpoint } from "../domain/endpoint.ts";
+import { createSlots } from "../domain/slots.ts";
+import type { Sender } from "../sender/sender.ts";
+import { makeAttempt } from "./attempt.ts";
+import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
+import { createEndpointReader } from "./endpoint-reader.ts";
+import { createHealthKeeper, type HealthStore, type OperatorNotice } from "./health-keeper.ts";
+import type { DeliveryQueue, EndpointStore, WebhookEvents } from "./ports.ts";
+import { createSettler } from "./settler.ts";
+
+/** A running engine. */
+export type Engine = {
+  readonly dispatcher: Dispatcher;
+  /** How long a lease lasts, in milliseconds. */
+  readonly leaseMs: number;
+  close(): Promise<void>;
+};
+
+/** What an engine is made of. */
+export type EngineParts = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly config: WebhookConfig;
+  readonly events: WebhookEvents;
+  readonly sender: Sender;
+  readonly endpoints: EndpointStore & HealthStore;
+  readonly queue: DeliveryQueue;
+  readonly openSecret: (endpoint: Endpoint, sealed: string) => KeyObject;
+  readonly tellOperator: (notice: OperatorNotice) => void;
+};
+
+/** Beside the time on the wire: reading the endpoint, a slow event loop. */
+const ATTEMPT_MARGIN_MS = 2000;
+
+/** Leased deliveries in memory: of one endpoint, and of all. */
+const LANE_LIMITS = { perLane: 256, total: 8192 } as const;
+
+/**
+ * Opens an engine; attempts start at once. What an earlier run of this instance left leased is
+ * given back first, before anything new can carry the instance's name.
+ */
+export async function openEngine(parts: EngineParts): Promise<Engine> {
+  const { clock, log, config, events, queue } = parts;
+  const total = config.WEBHOOK_TOTAL_CONCURRENCY;
+  const attemptMsMax = config.WEBHOOK_TIMEOUT_MS + ATTEMPT_MARGIN_MS;
+  const leaseMs = 2 * config.WEBHOOK_TIMEOUT_MS + 2 * ATTEMPT_MARGIN_MS;
+  const settler = createSettler({ queue, events, log, queueMax: 2 * total });
+  const reader = createEndpointReader({ store: parts.endpoints, log, queueMax: 2 * total });
+  const health = createHealthKeeper({
+    clock,
+    log,
+    store: parts.endpoints,
+    queue,
+    events,
+    tellOperator: parts.tellOperator,
+    disableAfterMs: config.WEBHOOK_DISABLE_AFTER_MS,
+  });
+  const attemptParts = {
+    clock,
+    events,
+    sender: parts.sender,
+    readEndpoint: reader.read,
+    holdLease: async (claimed: Claimed) =>
+      claimed.leaseUntilMs - clock.now() >= attemptMsMax ||
+      (await queue.renew(claimed, clock.now() + leaseMs)),
+    openSecret: parts.openSecret,
+    settle: settler.settle,
+    reportHealth: health.report,
+    retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS,
+    timeoutMs: config.WEBHOOK_TIMEOUT_MS,
+    allowedPorts: config.WEBHOOK_ALLOWED_PORTS,
+    random: Math.random,
+  };
+  await queue.releaseOwn(clock.now()).catch((error: unknown) => {
+    log.warn({ error }, "earlier leases end by themselves");
+  });
+  const dispatcher = startDispatcher({
+    clock,
+    log,
+    queue,
+    slots: createSlots({
+      perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
+      perTenant: config.WEBHOOK_TENANT_CONCURRENCY,
+      total,
+      slowTotal: Math.ceil(total / 2),
+      unprovenTotal: Math.ceil((total * 3) / 4),
+      perFreshEndpoint: Math.ceil(config.WEBHOOK_ENDPOINT_CONCURRENCY / 4),
+    }),
+    laneLimits: LANE_LIMITS,
+    attempt: (claimed) =>
+      makeAttempt(attemptParts, claimed).catch((error: unknown) => {
+        // The lease ends by itself, and the delivery is due again.
+        log.warn({ error, delivery_id: claimed.id }, "an attempt could not begin or end");
+        return 0;
+      }),
+    isStuck: () => settler.isStuck() || reader.isStuck(),
+    pollIntervalMs: config.WEBHOOK_POLL_INTERVAL_MS,
+    leaseMs,
+  });
+  return {
+    dispatcher,
+    leaseMs,
+    async close() {
+      reader.stopWaiting();
+      await dispatcher.close();
+      await settler.close();
+      await health.close();
+      await reader.close();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** What the use cases need from the outside; the stores and the sender provide it. */
+import type { Attempt, Claimed, Delivery, DeliveryStatus, Outcome } from "../domain/delivery.ts";
+import type { Endpoint } from "../domain/endpoint.ts";
+
+/** A delivery to be stored. */
+export type NewDelivery = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly body: string;
+  readonly attemptsLeft: number;
+  /** The time inside the id; what the log is filtered by. */
+  readonly createdAtMs: number;
+  /** When the event happened; an endpoint enabled later drops it. */
+  readonly activatedAtMs: number;
+  /** Leased to this process from the start, or due for whoever claims it. */
+  readonly lease: Lease | undefined;
+  readonly dueAtMs: number;
+};
+
+/** Until when a process alone may work on a delivery. */
+export type Lease = { readonly id: string; readonly untilMs: number };
+
+/** What became of storing one delivery. */
+export type Inserted = "stored" | "known" | Error;
+
+/** What is written after an attempt. */
+export type Settlement = {
+  readonly claimed: Claimed;
+  /** Absent when no request was made, because the endpoint is off or gone. */
+  readonly attempt: Attempt | undefined;
+  readonly outcome: Outcome;
+  readonly atMs: number;
+};
+
+/** An endpoint with deliveries waiting, and when its first one is due. */
+export type DueEndpoint = { readonly endpointId: string; readonly firstDueAtMs: number };
+
+/** How many due deliveries of an endpoint to take. */
+export type ClaimRequest = { readonly endpointId: string; readonly max: number };
+
+/** Deliveries at work. */
+export type DeliveryQueue = {
+  /** Stores deliveries; answers for each in order. One already there is left as it is. */
+  insert(deliveries: readonly NewDelivery[]): Promise<readonly Inserted[]>;
+  /** Endpoints whose first pending delivery is due, earliest first. */
+  findDueEndpoints(nowMs: number): Promise<readonly DueEndpoint[]>;
+  /** Leases due deliveries to this process, oldest first within an endpoint. */
+  claim(requests: readonly ClaimRequest[], lease: Lease, nowMs: number): Promise<Claimed[]>;
+  /** Writes what attempts led to; answers how many leases had been lost meanwhile. */
+  settle(settlements: readonly Settlement[]): Promise<number>;
+  /** Lengthens a lease that is still held; answers whether it was. */
+  renew(claimed: Claimed, untilMs: number): Promise<boolean>;
+  /** Gives leases back: the deliveries are due again now. */
+  release(claimed: readonly Claimed[], nowMs: number): Promise<void>;
+  /** Gives back what an earlier run of this instance had leased. */
+  releaseOwn(nowMs: number): Promise<number>;
+  /** Drops an endpoint's deliveries that nobody is working on. */
+  dropWaiting(endpointId: string, nowMs: number): Promise<number>;
+};
+
+/** How a log page is asked for. */
+export type DeliveryFilter = {
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly statuses: readonly DeliveryStatus[];
+  readonly eventType: string;
+  /** 0 means open. */
+  readonly createdAfterMs: number;
+  readonly createdBeforeMs: number;
+  readonly limit: number;
+  /** Empty for the first page. */
+  readonly beforeId: string;
+};
+
+/** Deliveries as the log shows them. */
+export type DeliveryLog = {
+  list(filter: DeliveryFilter): Promise<{ deliveries: Delivery[]; hasMore: boolean }>;
+  get(tenantId: string, endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
+};
+
+/** Endpoints at rest. */
+export type EndpointStore = {
+  /** The enabled endpoints of these tenants. */
+  findEnabled(tenantIds: readonly string[]): Promise<readonly Endpoint[]>;
+  findByIds(ids: readonly string[]): Promise<readonly Endpoint[]>;
+  get(tenantId: string, endpointId: string): Promise<Endpoint | undefined>;
+  list(tenantId: string): Promise<Endpoint[]>;
+  /** Saves a change of the version before it; answers false when someone else was first. */
+  save(changed: Endpoint): Promise<boolean>;
+  delete(tenantId: string, endpointId: string): Promise<boolean>;
+};
+
+/** Counts of what happens, without tenants in the labels. */
+export type WebhookEvents = {
+  onStored(count: number): void;
+  onAttempt(outcome: string, durationMs: number): void;
+  onFinal(status: DeliveryStatus): void;
+  onLeaseLost(count: number): void;
+  onDisabled(reason: "gone" | "failing"): void;
+};

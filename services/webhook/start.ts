@@ -1,0 +1,139 @@
+import { randomBytes } from "node:crypto";
+import type { ClientSession } from "mongodb";
+import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { startConsumer } from "../shared/io/consumer.ts";
+import { type Mongo, openMongo } from "../shared/io/mongo.ts";
+import { type Nats, openNats } from "../shared/io/nats.ts";
+import { createSecretBox } from "../shared/io/secret-box.ts";
+import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { readWebhookConfig, type WebhookConfig } from "./config.ts";
+import { attemptsOf } from "./domain/delivery.ts";
+import { createEventHandler, DURABLE, type EventHandler, SUBJECTS } from "./events.ts";
+import { addWebhookGauges, createWebhookMetrics } from "./metrics.ts";
+import { createWebhookRpc } from "./rpc.ts";
+import { createSecrets } from "./secrets.ts";
+import { openSender } from "./sender/open-sender.ts";
+import { deliverNotices } from "./service/deliver-events.ts";
+import type { DeliveryParts } from "./service/delivery-management.ts";
+import type { EndpointParts } from "./service/endpoint-management.ts";
+import { openEngine } from "./service/engine.ts";
+import { checkUrl } from "./service/url-check.ts";
+import { createDeadLetters } from "./store/dead-letters.ts";
+import { createEndpoints } from "./store/endpoints.ts";
+import { createIdempotency } from "./store/idempotency.ts";
+import { createDeliveries } from "./store/log.ts";
+import { createDeliveryQueue } from "./store/queue.ts";
+
+/** Starts the webhook service; what is opened last closes first. */
+export const start: StartService = async (context) => {
+  const { clock, lifecycle, log, metrics } = context;
+  const config = readWebhookConfig(context.env);
+  const box = createSecretBox(config.ENCRYPTION_KEYS);
+  const secrets = createSecrets(box);
+  const attemptsMax = attemptsOf(config.WEBHOOK_RETRY_DELAYS_MS);
+  const retentionMs = config.WEBHOOK_RETENTION_MS;
+  const events = createWebhookMetrics(metrics);
+
+  const mongo = await openDatabase(context, config);
+  const nats = await openStream(context, config);
+  const endpoints = createEndpoints(mongo.db);
+  const deadLetters = createDeadLetters(mongo.db);
+  const queue = createDeliveryQueue(mongo.db, {
+    retentionMs,
+    owner: config.WEBHOOK_INSTANCE,
+    redactDelivered: config.WEBHOOK_REDACT_DELIVERED,
+  });
+  const { sender, guard } = openSender(config, events);
+  lifecycle.onClose("webhook sender", () => sender.close());
+
+  const engine = await openEngine({
+    clock,
+    log,
+    config,
+    events,
+    sender,
+    endpoints,
+    queue,
+    openSecret: secrets.openKey,
+    tellOperator(notice) {
+      log.warn({ ...notice }, "a webhook endpoint needs attention");
+      nats.connection.publish(`operator.webhook.${notice.kind}`, JSON.stringify(notice));
+    },
+  });
+  lifecycle.onClose("webhook engine", () => engine.close());
+
+  const delivering = { ...engine, clock, endpoints, queue, events, attemptsMax };
+  const handle = createEventHandler((items) => deliverNotices(delivering, items));
+  const consumer = consume(context, config, { mongo, nats, handle });
+  addWebhookGauges(metrics, {
+    figures: () => engine.dispatcher.figures,
+    eventLag: () => consumer.lag(),
+    deadLetters: () => deadLetters.count(),
+  });
+
+  const managingEndpoints: EndpointParts<ClientSession> = {
+    clock,
+    queue,
+    store: endpoints,
+    checkUrl: (url) => checkUrl(url, config.WEBHOOK_ALLOWED_PORTS, guard.vet),
+    newSecret: () => `whsec_${randomBytes(32).toString("base64url")}`,
+    sealSecret: secrets.seal,
+  };
+  const managingDeliveries: DeliveryParts<ClientSession> = {
+    clock,
+    endpoints,
+    deliveries: createDeliveries(mongo.db),
+    nudge: () => engine.dispatcher.nudge(),
+    attemptsMax,
+    retentionMs,
+  };
+  const rpc = createWebhookRpc({
+    endpoints: managingEndpoints,
+    deliveries: managingDeliveries,
+    deadLetters: { store: deadLetters, handle },
+    idempotency: createIdempotency(mongo.client, mongo.db, box),
+  });
+  context.serve((router) => router.service(WebhookService, rpc));
+};
+
+async function openDatabase(context: ServiceContext, config: WebhookConfig): Promise<Mongo> {
+  const { lifecycle, log } = context;
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_webhook`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("webhook MongoDB", () => mongo.close());
+  lifecycle.addReadinessCheck("webhook MongoDB", () => mongo.ping());
+  return mongo;
+}
+
+async function openStream(context: ServiceContext, config: WebhookConfig): Promise<Nats> {
+  const { lifecycle, log } = context;
+  const { signal } = lifecycle;
+  const nats = await openNats({ url: config.NATS_URL, name: "webhook", log, signal });
+  lifecycle.onClose("webhook NATS", () => nats.close());
+  lifecycle.addReadinessCheck("webhook NATS", () => nats.ping());
+  return nats;
+}
+
+function consume(
+  context: ServiceContext,
+  config: WebhookConfig,
+  parts: { readonly mongo: Mongo; readonly nats: Nats; readonly handle: EventHandler },
+) {
+  const consumer = startConsumer({
+    nats: parts.nats,
+    db: parts.mongo.db,
+    durable: DURABLE,
+    subjects: SUBJECTS,
+    batchMax: config.WEBHOOK_EVENT_BATCH_MAX,
+    ackWaitMs: 60_000,
+    log: context.log,
+    handle: parts.handle,
+  });
+  context.lifecycle.onClose("webhook events", () => consumer.close());
+  return consumer;
+}

@@ -1,0 +1,240 @@
+/**
+ * The queue of deliveries. It rests on one partial index, {endpoint_id, next_attempt_at}, which holds
+ * pending deliveries only: finding the endpoints with something due touches one key per endpoint,
+ * however many deliveries wait behind it (MongoDB's distinct scan).
+ */
+import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteError } from "mongodb";
+import { wrapMongoError } from "../../shared/io/mongo.ts";
+import type { Claimed } from "../domain/delivery.ts";
+import type {
+  ClaimRequest,
+  DeliveryQueue,
+  Inserted,
+  Lease,
+  NewDelivery,
+  Settlement,
+} from "../service/ports.ts";
+import { type DeliveryDocument, toAttemptDocument, toClaimed } from "./documents.ts";
+
+/** Name of the queue's index; the plan that needs it is asked for by name. */
+export const QUEUE_INDEX = "endpoint_due";
+
+/** The predicate that the partial index stands for. */
+export const IS_PENDING = { $gt: new Date(0) } as const;
+
+const DUPLICATE_KEY = 11000;
+const DUE_ENDPOINTS_MAX = 20_000;
+const ENDPOINTS_PER_QUERY = 50;
+/** Attempts kept per delivery; only resending by hand gets beyond the schedule's. */
+const ATTEMPTS_KEPT = 50;
+
+/** What the queue is told at start. */
+export type QueueOptions = {
+  readonly retentionMs: number;
+  /** Marks leases of this instance, so that its next run can give them back. */
+  readonly owner: string;
+  readonly redactDelivered: boolean;
+};
+
+/** Makes the queue over `deliveries`. */
+export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueue {
+  const deliveries: Collection<DeliveryDocument> = db.collection("deliveries");
+
+  return {
+    async insert(items) {
+      const expiresAt = new Date(Date.now() + options.retentionMs);
+      const documents = items.map((item) => newDocument(item, options.owner, expiresAt));
+      try {
+        await deliveries.insertMany(documents, { ordered: false });
+        return items.map(() => "stored");
+      } catch (error) {
+        return readInsertErrors(error, items.length);
+      }
+    },
+
+    async findDueEndpoints(nowMs) {
+      const found = await deliveries
+        .aggregate<{ _id: string; first: Date }>(
+          [
+            { $match: { endpoint_id: { $gt: "" }, next_attempt_at: IS_PENDING } },
+            { $sort: { endpoint_id: 1, next_attempt_at: 1 } },
+            { $group: { _id: "$endpoint_id", first: { $first: "$next_attempt_at" } } },
+            { $match: { first: { $lte: new Date(nowMs) } } },
+            { $sort: { first: 1 } },
+            { $limit: DUE_ENDPOINTS_MAX },
+          ],
+          { hint: QUEUE_INDEX },
+        )
+        .toArray();
+      return found.map(({ _id, first }) => ({ endpointId: _id, firstDueAtMs: first.getTime() }));
+    },
+
+    claim: (requests, lease, nowMs) => claim(deliveries, requests, lease, nowMs, options.owner),
+
+    async settle(settlements) {
+      const operations = settlements.map((settlement) => settleOne(settlement, options));
+      const result = await deliveries.bulkWrite(operations, { ordered: false });
+      return settlements.length - result.matchedCount;
+    },
+
+    async renew(claimed, untilMs) {
+      const result = await deliveries.updateOne(
+        { _id: claimed.id, lease_id: claimed.leaseId },
+        { $set: { next_attempt_at: new Date(untilMs) } },
+      );
+      return result.matchedCount === 1;
+    },
+
+    async release(claimed, nowMs) {
+      await deliveries.bulkWrite(
+        claimed.map(({ id, leaseId }) => ({
+          updateOne: {
+            filter: { _id: id, lease_id: leaseId },
+            update: { $set: { next_attempt_at: new Date(nowMs) }, $unset: LEASE },
+          },
+        })),
+        { ordered: false },
+      );
+    },
+
+    async releaseOwn(nowMs) {
+      if (options.owner === "") return 0;
+      const result = await deliveries.updateMany(
+        { next_attempt_at: IS_PENDING, lease_owner: options.owner },
+        { $set: { next_attempt_at: new Date(nowMs) }, $unset: LEASE },
+      );
+      return result.modifiedCount;
+    },
+
+    async dropWaiting(endpointId, nowMs) {
+      const result = await deliveries.updateMany(
+        { endpoint_id: endpointId, next_attempt_at: IS_PENDING, lease_id: { $exists: false } },
+        {
+          $set: { status: "dropped", completed_at: new Date(nowMs) },
+          $unset: { next_attempt_at: "", ...LEASE },
+        },
+      );
+      return result.modifiedCount;
+    },
+  };
+}
+
+const LEASE = { lease_id: "", lease_owner: "" } as const;
+
+function newDocument(item: NewDelivery, owner: string, expiresAt: Date): DeliveryDocument {
+  return {
+    _id: item.id,
+    tenant_id: item.tenantId,
+    endpoint_id: item.endpointId,
+    event_id: item.eventId,
+    event_type: item.eventType,
+    status: "pending",
+    body: item.body,
+    next_attempt_at: new Date(item.lease?.untilMs ?? item.dueAtMs),
+    ...(item.lease === undefined ? {} : { lease_id: item.lease.id, lease_owner: owner }),
+    attempts: [],
+    attempts_made: 0,
+    attempts_left: item.attemptsLeft,
+    fails_as: "failed",
+    created_at: new Date(item.createdAtMs),
+    activated_at: new Date(item.activatedAtMs),
+    expires_at: expiresAt,
+  };
+}
+
+/** A delivery that is there already came with an earlier handing out of the same event. */
+function readInsertErrors(error: unknown, count: number): Inserted[] {
+  if (!(error instanceof MongoBulkWriteError)) throw wrapMongoError(error);
+  const faults = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  if (faults.length === 0) throw wrapMongoError(error);
+  const results: Inserted[] = new Array(count).fill("stored");
+  for (const fault of faults) {
+    results[fault.index] =
+      fault.code === DUPLICATE_KEY
+        ? "known"
+        : new Error(fault.errmsg ?? "refused", { cause: error });
+  }
+  return results;
+}
+
+/** Finds due ids, marks those still due with the lease, and reads what was marked. */
+async function claim(
+  deliveries: Collection<DeliveryDocument>,
+  requests: readonly ClaimRequest[],
+  lease: Lease,
+  nowMs: number,
+  owner: string,
+): Promise<Claimed[]> {
+  const now = new Date(nowMs);
+  const groups: ClaimRequest[][] = [];
+  for (let at = 0; at < requests.length; at += ENDPOINTS_PER_QUERY) {
+    groups.push(requests.slice(at, at + ENDPOINTS_PER_QUERY));
+  }
+  const found = await Promise.all(groups.map((group) => findDueIds(deliveries, group, now)));
+  const ids = found.flat();
+  if (ids.length === 0) return [];
+  await deliveries.updateMany(
+    { _id: { $in: ids }, next_attempt_at: { $gt: new Date(0), $lte: now } },
+    { $set: { lease_id: lease.id, lease_owner: owner, next_attempt_at: new Date(lease.untilMs) } },
+  );
+  const documents = await deliveries
+    .find({ _id: { $in: ids }, lease_id: lease.id }, { projection: { attempts: 0 } })
+    .toArray();
+  const order = new Map(ids.map((id, at) => [id, at]));
+  return documents.sort((a, b) => (order.get(a._id) ?? 0) - (order.get(b._id) ?? 0)).map(toClaimed);
+}
+
+async function findDueIds(
+  deliveries: Collection<DeliveryDocument>,
+  requests: readonly ClaimRequest[],
+  now: Date,
+): Promise<string[]> {
+  const [first, ...others] = requests.map(({ endpointId, max }) => [
+    { $match: { endpoint_id: endpointId, next_attempt_at: { $gt: new Date(0), $lte: now } } },
+    { $sort: { next_attempt_at: 1 } },
+    { $limit: max },
+    { $project: { _id: 1 } },
+  ]);
+  const pipeline = [
+    ...(first ?? []),
+    ...others.map((part) => ({
+      $unionWith: { coll: deliveries.collectionName, pipeline: part },
+    })),
+  ];
+  const found = await deliveries.aggregate<{ _id: string }>(pipeline).toArray();
+  return found.map(({ _id }) => _id);
+}
+
+function settleOne(
+  { claimed, attempt, outcome, atMs }: Settlement,
+  options: QueueOptions,
+): AnyBulkWriteOperation<DeliveryDocument> {
+  const redact = options.redactDelivered && outcome.status === "succeeded";
+  const kept = attempt === undefined ? undefined : toAttemptDocument(attempt);
+  if (kept !== undefined && redact) kept.answer = "";
+  const isPending = outcome.status === "pending";
+  return {
+    updateOne: {
+      filter: { _id: claimed.id, lease_id: claimed.leaseId },
+      update: {
+        $set: isPending
+          ? {
+              attempts_left: outcome.attemptsLeft,
+              next_attempt_at: new Date(outcome.nextAttemptAtMs),
+            }
+          : { status: outcome.status, completed_at: new Date(atMs) },
+        $unset: {
+          ...LEASE,
+          ...(isPending ? {} : { next_attempt_at: "" as const }),
+          ...(redact ? { body: "" as const } : {}),
+        },
+        ...(kept === undefined
+          ? {}
+          : {
+              $inc: { attempts_made: 1 },
+              $push: { attempts: { $each: [kept], $slice: -ATTEMPTS_KEPT } },
+            }),
+      },
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import { expect } from "chai";
+import { MessageStatus, OutcomeKind, ReceiptState } from "../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  breachesOf,
+  claim,
+  claimOne,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  report,
+  sendWhenReady,
+  show,
+  singleSend,
+  type TestTenant,
+} from "../support/messaging-harness.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+
+const LEASE_MS = 1000;
+const UNKNOWN_MS = 2000;
+
+describe("what carriers tell", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let tenant: TestTenant;
+  let second: string;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers, {
+      settings: {
+        CLAIM_LEASE_MS: String(LEASE_MS),
+        SUBMISSION_UNKNOWN_WAIT_MS: String(UNKNOWN_MS),
+        SCHEDULER_INTERVAL_MS: "50",
+      },
+    });
+    tenant = await makeTenant(harness);
+    await makeRoute(harness, "alpha");
+    second = await makeRoute(harness, "beta", { priority: 2, price: 30_000n });
+    await sendWhenReady(harness, singleSend(tenant));
+    await claim(harness, "alpha");
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  async function send(): Promise<string> {
+    return (await harness.messaging.sendMessages(singleSend(tenant))).message?.id ?? "";
+  }
+  const statusOf = async (id: string) => (await show(harness, tenant, id)).status;
+  const settledAt = async (id: string) =>
+    eventually(async () => {
+      const message = await show(harness, tenant, id);
+      return message.completedAtMs > 0n && message;
+    });
+
+  it("a refusal for good moves the message to the next route, which charges its own price", async () => {
+    const id = await send();
+    expect(await report(harness, await claimOne(harness, "alpha"), OutcomeKind.REFUSED)).to.be
+      .empty;
+    const again = await claimOne(harness, "beta");
+    expect([again.messageId, again.routeId]).to.deep.equal([id, second]);
+    await report(harness, again, OutcomeKind.ACCEPTED);
+    const message = await show(harness, tenant, id);
+    expect(message).to.include({
+      status: MessageStatus.SENT,
+      connectorId: "beta",
+      amount: 30_000n,
+    });
+  });
+
+  it("a message that every route refuses has failed, and its hold is released", async () => {
+    const { wallet: before } = await harness.wallets.getWallet({ tenantId: tenant.id });
+    const id = await send();
+    await report(harness, await claimOne(harness, "alpha"), OutcomeKind.REFUSED);
+    await report(harness, await claimOne(harness, "beta"), OutcomeKind.REFUSED, {
+      carrierCode: "0x0000000B",
+    });
+    const message = await show(harness, tenant, id);
+    expect(message.status).to.equal(MessageStatus.FAILED);
+    expect(message.error?.code).to.equal("carrier_rejected");
+    expect(message.carrierCode).to.equal("0x0000000B");
+    await eventually(async () => {
+      const { wallet } = await harness.wallets.getWallet({ tenantId: tenant.id });
+      return wallet !== undefined && before !== undefined && wallet.held <= before.held;
+    });
+  });
+
+  it("a throttled message waits until its time, then is claimed with its attempts counted", async () => {
+    const id = await send();
+    const retryAtMs = BigInt(harness.clock.now() + 30_000);
+    await report(harness, await claimOne(harness, "alpha"), OutcomeKind.NOT_SENT, { retryAtMs });
+    expect(await claim(harness, "alpha")).to.deep.equal([]);
+    harness.clock.advance(30_001);
+    const again = await claimOne(harness, "alpha");
+    expect(again).to.include({ messageId: id, attempt: 1 });
+    await report(harness, again, OutcomeKind.ACCEPTED);
+  });
+
+  it("an outcome under a claim that is over is stale", async () => {
+    await send();
+    const first = await claimOne(harness, "alpha");
+    await report(harness, first, OutcomeKind.NOT_SENT);
+    const next = await claimOne(harness, "alpha");
+    expect(await report(harness, first, OutcomeKind.ACCEPTED)).to.deep.equal([first.messageId]);
+    expect(await statusOf(first.messageId)).to.equal(MessageStatus.QUEUED);
+    expect(await report(harness, next, OutcomeKind.ACCEPTED)).to.deep.equal([]);
+  });
+
+  it("an outcome and a receipt that come together are both applied", async () => {
+    const id = await send();
+    const claimed = await claimOne(harness, "alpha");
+    await Promise.all([
+      report(harness, claimed, OutcomeKind.ACCEPTED),
+      harness.messaging.recordReceipts({
+        receipts: [{ messageId: id, segment: 1, state: ReceiptState.DELIVERED }],
+      }),
+    ]);
+    expect(await statusOf(id)).to.equal(MessageStatus.DELIVERED);
+  });
+
+  it("an unanswered submit is never claimed again and fails, uncharged, when its wait is over", async () => {
+    const id = await send();
+    await report(harness, await claimOne(harness, "alpha"), OutcomeKind.UNKNOWN);
+    expect(await claim(harness, "alpha")).to.deep.equal([]);
+    harness.clock.advance(UNKNOWN_MS);
+    const message = await settledAt(id);
+    expect(message.status).to.equal(MessageStatus.FAILED);
+    expect(message.error?.code).to.equal("submission_unknown");
+    expect(message.amount).to.equal(undefined);
+  });
+
+  it("a receipt resolves an unanswered submit: sent, then delivered", async () => {
+    const id = await send();
+    await report(harness, await claimOne(harness, "alpha"), OutcomeKind.UNKNOWN);
+    await harness.messaging.recordReceipts({
+      receipts: [{ messageId: id, segment: 1, state: ReceiptState.DELIVERED }],
+    });
+    const message = await show(harness, tenant, id);
+    expect(message.history.map(({ status }) => status)).to.deep.equal([
+      MessageStatus.QUEUED,
+      MessageStatus.SENT,
+      MessageStatus.DELIVERED,
+    ]);
+    expect(message.amount).to.equal(40_000n);
+  });
+
+  it("receipts for messages that do not exist are named", async () => {
+    const messageId = "msg_00000000000000000000000000";
+    const receipts = [{ messageId, state: ReceiptState.DELIVERED }];
+    const { unknownMessageIds } = await harness.messaging.recordReceipts({ receipts });
+    expect(unknownMessageIds).to.deep.equal([messageId]);
+  });
+
+  it("a restarted carrier gets back what it never wrote; what it may have written is in doubt", async () => {
+    const ids = [await send(), await send(), await send()];
+    const claimed = await eventually(async () => {
+      const found = await claim(harness, "alpha", 3, "phoenix");
+      return found.length === 3 && found;
+    });
+    const written = claimed[1]?.messageId ?? "";
+    const recovered = await harness.messaging.recoverClaims({
+      carrierId: "phoenix",
+      writtenMessageIds: [written],
+    });
+    expect(recovered).to.include({ givenBack: 2, inDoubt: 1 });
+    const again = await claim(harness, "alpha");
+    expect(again.map(({ messageId }) => messageId).sort()).to.deep.equal(
+      ids.filter((id) => id !== written),
+    );
+    for (const message of again) await report(harness, message, OutcomeKind.ACCEPTED);
+  });
+
+  it("a living carrier's claims whose answer was lost go back to the queue", async () => {
+    await send();
+    await send();
+    const lost = await eventually(async () => {
+      const found = await claim(harness, "alpha", 2, "deaf");
+      return found.length === 2 && found;
+    });
+    const [held, unheard] = lost.map(({ messageId }) => messageId);
+    const renewal = { carrierId: "deaf", heldMessageIds: [held ?? ""], listsHeld: true };
+    await harness.messaging.renewClaims(renewal);
+    expect(await claim(harness, "alpha"), "claims younger than the lease stay").to.be.empty;
+    harness.clock.advance(LEASE_MS + 1);
+    await harness.messaging.renewClaims(renewal);
+    const again = await claimOne(harness, "alpha");
+    expect(again.messageId).to.equal(unheard);
+    await report(harness, again, OutcomeKind.ACCEPTED);
+    await report(harness, lost[0] as never, OutcomeKind.ACCEPTED);
+  });
+
+  it("what a carrier held that fell silent is in doubt, and is never submitted again", async () => {
+    const id = await send();
+    await eventually(async () => (await claim(harness, "alpha", 1, "mute"))[0]);
+    harness.clock.advance(LEASE_MS + 1);
+    const inDoubt = () => harness.db.collection("messages").findOne({ _id: id as never });
+    await eventually(async () => (await inDoubt())?.phase === "unknown");
+    expect(await claim(harness, "alpha")).to.deep.equal([]);
+    harness.clock.advance(UNKNOWN_MS);
+    expect((await settledAt(id)).error?.code).to.equal("submission_unknown");
+  });
+
+  it("leaves no breach behind", async () => {
+    expect(await breachesOf(harness)).to.deep.equal([]);
+  });
+});

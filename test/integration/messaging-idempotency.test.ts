@@ -1,0 +1,164 @@
+import { expect } from "chai";
+import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  codeOf,
+  keyed,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  sendWhenReady,
+  singleSend,
+  type TestTenant,
+} from "../support/messaging-harness.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+
+describe("idempotency keys", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let tenant: TestTenant;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers, { replicas: 2 });
+    tenant = await makeTenant(harness);
+    await makeRoute(harness, "alpha");
+    await sendWhenReady(harness, singleSend(tenant));
+    await eventually(() => harness.replicas[1]?.sendMessages(singleSend(tenant)));
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  const countOf = (reference: string) =>
+    harness.db.collection("messages").countDocuments({ client_reference: reference });
+  const heldOf = async (about: TestTenant) =>
+    (await harness.wallets.getWallet({ tenantId: about.id })).wallet?.held;
+
+  it("a repeat answers the first response again, marked as a replay, and sends nothing", async () => {
+    const request = keyed(singleSend(tenant, { clientReference: "repeat" }), "repeat");
+    const first = await harness.messaging.sendMessages(request);
+    const second = await harness.messaging.sendMessages(request);
+    expect(first.replayed).to.equal(false);
+    expect(second).to.deep.equal({ ...first, replayed: true });
+    expect(await countOf("repeat")).to.equal(1);
+  });
+
+  it("the same key with another body is refused", async () => {
+    const request = keyed(singleSend(tenant), "reused");
+    await harness.messaging.sendMessages(request);
+    const other = keyed(singleSend(tenant, { body: "Another" }), "reused");
+    expect(await codeOf(harness.messaging.sendMessages(other))).to.equal("idempotency_key_reused");
+  });
+
+  it("a key belongs to one endpoint and to one tenant", async () => {
+    const request = keyed(singleSend(tenant), "scoped");
+    const bulk = { ...request, endpoint: SendEndpoint.BULK };
+    const other = await makeTenant(harness);
+    const answers = [
+      await harness.messaging.sendMessages(request),
+      await harness.messaging.sendMessages(bulk),
+      await harness.messaging.sendMessages({ ...request, tenantId: other.id }),
+    ];
+    expect(answers.map(({ replayed }) => replayed)).to.deep.equal([false, false, false]);
+  });
+
+  for (const fenced of [true, false]) {
+    it(`fifty at once over two replicas have one effect, ${fenced ? "fenced" : "unfenced"} by the caller`, async () => {
+      const spender = await makeTenant(harness);
+      const reference = `fifty-${fenced}`;
+      const request = {
+        ...keyed(singleSend(spender, { clientReference: reference }), reference),
+        fenced,
+      };
+      const outcomes = await Promise.all(
+        Array.from({ length: 50 }, (_, at) =>
+          harness.replicas[at % 2]?.sendMessages(request).then(
+            (response) => response.message?.id ?? "",
+            () => "refused",
+          ),
+        ),
+      );
+      const ids = new Set(outcomes.filter((outcome) => outcome !== "refused"));
+      expect(ids.size).to.equal(1);
+      expect(await countOf(reference)).to.equal(1);
+      const again = await harness.messaging.sendMessages(request);
+      expect(again.replayed).to.equal(true);
+      expect([...ids]).to.deep.equal([again.message?.id]);
+      await eventually(async () => (await heldOf(spender)) === 40_000n, {
+        what: "the release of every loser's hold",
+      });
+    });
+  }
+
+  it("a twin is never told that the funds its first request took are missing", async () => {
+    const poor = await makeTenant(harness, { funds: 50_000n });
+    const request = { ...keyed(singleSend(poor), "last-money"), fenced: false };
+    const outcomes = await Promise.all(
+      harness.replicas.map((replica) =>
+        replica.sendMessages(request).then(
+          ({ message }) => message?.id,
+          (error: unknown) => codeOf(Promise.reject(error)),
+        ),
+      ),
+    );
+    expect(outcomes).to.not.include("insufficient_balance");
+    expect(await heldOf(poor)).to.equal(40_000n);
+  });
+
+  it("a failed request leaves its key free", async () => {
+    const broke = await makeTenant(harness, { funds: 0n });
+    const request = keyed(singleSend(broke), "free-again");
+    expect(await codeOf(harness.messaging.sendMessages(request))).to.equal("insufficient_balance");
+    const other = keyed(singleSend(broke, { body: "Another" }), "free-again");
+    expect(await codeOf(harness.messaging.sendMessages(other))).to.equal("insufficient_balance");
+    await harness.wallets.fundWallet({ tenantId: broke.id, amount: 80_000n, reference: "late" });
+    expect((await harness.messaging.sendMessages(other)).replayed).to.equal(false);
+  });
+
+  it("a key that has been kept for its time is free again", async () => {
+    const request = keyed(singleSend(tenant, { clientReference: "old" }), "old");
+    await harness.messaging.sendMessages(request);
+    harness.clock.advance(86_400_001);
+    const other = keyed(singleSend(tenant, { clientReference: "old", body: "New" }), "old");
+    expect((await harness.messaging.sendMessages(other)).replayed).to.equal(false);
+    expect((await harness.messaging.sendMessages(other)).replayed).to.equal(true);
+    expect(await countOf("old")).to.equal(2);
+  });
+
+  it("a look-up answers what is stored and changes nothing", async () => {
+    const request = keyed(singleSend(tenant), "looked-up");
+    const key = {
+      tenantId: tenant.id,
+      endpoint: SendEndpoint.SINGLE,
+      idempotencyKey: "looked-up",
+      fingerprint: request.fingerprint ?? new Uint8Array(),
+    };
+    expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
+    const first = await harness.messaging.sendMessages(request);
+    const found = await harness.messaging.lookupSend(key);
+    expect(found.response).to.deep.equal({ ...first, replayed: true });
+    const other = { ...key, fingerprint: new Uint8Array(32) };
+    expect(await codeOf(harness.messaging.lookupSend(other))).to.equal("idempotency_key_reused");
+  });
+
+  it("a cancel's key belongs to that message's cancel", async () => {
+    const sent = [
+      await harness.messaging.sendMessages(singleSend(tenant)),
+      await harness.messaging.sendMessages(singleSend(tenant)),
+    ];
+    const cancels = sent.map(({ message }) => ({
+      tenantId: tenant.id,
+      messageId: message?.id ?? "",
+      idempotencyKey: "cancel",
+      fingerprint: new Uint8Array(32),
+      fenced: true,
+    }));
+    const first = await Promise.all(cancels.map((c) => harness.messaging.cancelMessage(c)));
+    expect(first.map(({ replayed }) => replayed)).to.deep.equal([false, false]);
+    const again = await Promise.all(cancels.map((c) => harness.messaging.cancelMessage(c)));
+    expect(again).to.deep.equal(first.map((answer) => ({ ...answer, replayed: true })));
+  });
+});

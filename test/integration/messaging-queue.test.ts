@@ -1,0 +1,118 @@
+import { expect } from "chai";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  claim,
+  codeOf,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  sendWhenReady,
+  singleSend,
+  type TestTenant,
+} from "../support/messaging-harness.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+
+const QUEUE_MAX = 3000;
+
+describe("the queue", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let giant: TestTenant;
+  let other: TestTenant;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers, {
+      settings: { QUEUE_MAX: String(QUEUE_MAX) },
+    });
+    giant = await makeTenant(harness);
+    other = await makeTenant(harness);
+    await makeRoute(harness, "alpha");
+    await makeRoute(harness, "full", { prefix: "44" });
+    await sendWhenReady(harness, singleSend(giant));
+    await claim(harness, "alpha");
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  const bulk = (tenant: TestTenant, count: number, opening = "+2348030") =>
+    harness.messaging.sendMessages(
+      singleSend(tenant, {
+        endpoint: SendEndpoint.BULK,
+        recipients: Array.from({ length: count }, (_, at) => ({
+          // A Nigerian number has thirteen digits, a British one twelve.
+          to:
+            opening +
+            String(at).padStart((opening.startsWith("+234") ? 14 : 13) - opening.length, "0"),
+        })),
+      }),
+    );
+
+  it("hands out single sends before any bulk message, whoever came first", async () => {
+    await bulk(giant, 900);
+    const { message } = await harness.messaging.sendMessages(singleSend(other));
+    const first = await claim(harness, "alpha", 10);
+    expect(first[0]?.messageId).to.equal(message?.id);
+    expect(first).to.have.length(10);
+  });
+
+  it("shares the bulk lane by turn, however long one tenant's queue is", async () => {
+    await bulk(other, 20);
+    const claimed = await claim(harness, "alpha", 40);
+    const mine = claimed.filter(({ tenantId }) => tenantId === other.id);
+    expect(mine).to.have.length(20);
+  });
+
+  it("keeps each tenant's order", async () => {
+    const claimed = await claim(harness, "alpha", 100);
+    const ids = claimed.map(({ messageId }) => messageId);
+    expect(ids).to.deep.equal([...ids].sort());
+  });
+
+  it("says whether more wait than were claimed", async () => {
+    const ask = { connectorId: "alpha", carrierId: "carrier-1" };
+    expect((await harness.messaging.claimMessages({ ...ask, max: 1 })).more).to.equal(true);
+    const all = await harness.messaging.claimMessages({ ...ask, max: 1000 });
+    expect(all.more).to.equal(false);
+    expect(all.messages.length).to.be.greaterThan(100);
+  });
+
+  it("carries test messages over the test connector only, for nothing", async () => {
+    const { message } = await harness.messaging.sendMessages(
+      singleSend(giant, { mode: Mode.TEST }),
+    );
+    expect(message?.heldAmount).to.equal(0n);
+    expect(message?.reservationId).to.equal("");
+    expect(await claim(harness, "alpha")).to.deep.equal([]);
+    const claimed = await eventually(async () => (await claim(harness, "test"))[0]);
+    expect(claimed).to.include({ messageId: message?.id, mode: Mode.TEST });
+  });
+
+  it("tells how long each queue is", async () => {
+    await harness.messaging.sendMessages(singleSend(giant));
+    const { queues } = await harness.messaging.getQueueStats({});
+    const alpha = queues.find(({ connectorId }) => connectorId === "alpha");
+    expect(alpha?.waiting).to.equal(1n);
+    expect(alpha?.sending).to.equal(922n);
+  });
+
+  it("refuses a claim that does not name a connector and a carrier properly", async () => {
+    const ask = { connectorId: "alpha", carrierId: "carrier-1", max: 1 };
+    for (const wrong of [{ connectorId: "a|b" }, { carrierId: "" }, { max: 0 }]) {
+      const call = harness.messaging.claimMessages({ ...ask, ...wrong });
+      expect(await codeOf(call)).to.equal("validation_error");
+    }
+  });
+
+  it("refuses new messages early when a connector's queue is full, and only that one's", async () => {
+    for (let at = 0; at < 3; at += 1) await bulk(giant, 1000, `+447400${at}`);
+    const toFull = singleSend(other, { recipients: [{ to: "+447400999999" }] });
+    expect(await codeOf(harness.messaging.sendMessages(toFull))).to.equal("service_unavailable");
+    expect(await codeOf(harness.messaging.sendMessages(singleSend(other)))).to.equal("no error");
+  });
+});

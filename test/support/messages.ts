@@ -1,0 +1,140 @@
+/** Messages in every state, for tests of decisions. */
+
+import { type Decision, type Message, moveTo } from "../../services/messaging/domain/message.ts";
+import { toSent, toUnknown, type Waits } from "../../services/messaging/domain/queueing.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+import type { MessageStatus } from "../../services/shared/core/message-status.ts";
+
+/** When the messages of these tests are made. */
+export const START_MS = 1_800_000_000_000;
+
+export const WAITS: Waits = { queueMs: 14_400_000, unknownMs: 600_000, receiptMs: 259_200_000 };
+
+/** A state with its phase, as tests name it. */
+export type StateName =
+  | "scheduled"
+  | "waiting"
+  | "sending"
+  | "unknown"
+  | Exclude<MessageStatus, "scheduled" | "queued">;
+
+export const STATE_NAMES: readonly StateName[] = [
+  "scheduled",
+  "waiting",
+  "sending",
+  "unknown",
+  "sent",
+  "delivered",
+  "undelivered",
+  "expired",
+  "rejected",
+  "failed",
+  "cancelled",
+];
+
+const CLAIM = { id: "claim-1", carrierId: "carrier-1", atMs: START_MS + 10 };
+
+/** A message that has just come to a state by the usual way. */
+export function messageIn(state: StateName, overrides: Partial<Message> = {}): Message {
+  return { ...build(state, overrides), ...overrides };
+}
+
+function build(state: StateName, overrides: Partial<Message>): Message {
+  switch (state) {
+    case "scheduled":
+      return fresh({
+        ...overrides,
+        status: "scheduled",
+        phase: undefined,
+        queueUntilMs: undefined,
+        scheduledAtMs: START_MS + 60_000,
+        dueAtMs: START_MS + 60_000,
+        history: [{ status: "scheduled", atMs: START_MS, error: undefined }],
+      });
+    case "rejected": {
+      const error = { code: "invalid_recipient", message: "No." };
+      return fresh({
+        ...overrides,
+        status: "rejected",
+        error,
+        phase: undefined,
+        dueAtMs: undefined,
+        heldAmount: 0n,
+        routes: [],
+        completedAtMs: START_MS,
+        history: [{ status: "rejected", atMs: START_MS, error }],
+      });
+    }
+    case "waiting":
+      return fresh(overrides);
+    case "sending":
+      return { ...fresh(overrides), phase: "sending", claim: CLAIM };
+    case "unknown":
+      return toUnknown(build("sending", overrides), START_MS + 20, WAITS).message;
+    case "sent":
+      return toSent(build("sending", overrides), START_MS + 30, WAITS).message;
+    case "failed":
+      return step(build("sending", overrides), "failed").message;
+    case "cancelled":
+      return step(build("waiting", overrides), "cancelled").message;
+    default:
+      return step(build("sent", overrides), state).message;
+  }
+}
+
+const REASONS = {
+  delivered: undefined,
+  undelivered: "absent_subscriber",
+  expired: "no_receipt",
+  failed: "carrier_rejected",
+  cancelled: "cancelled",
+} as const;
+
+function step(message: Message, status: keyof typeof REASONS): Decision {
+  return moveTo({ message, events: [] }, status, START_MS + 40, REASONS[status]);
+}
+
+function fresh(overrides: Partial<Message>): Message {
+  return {
+    id: newId("message", START_MS),
+    tenantId: "ten_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    mode: "live",
+    source: "api",
+    campaignId: undefined,
+    reservationId: "rsv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    status: "queued",
+    to: "+2348031234567",
+    from: "Acme",
+    body: "Hello",
+    encoding: "gsm7",
+    segments: 1,
+    heldAmount: 50_000n,
+    unitPrice: undefined,
+    amount: undefined,
+    currency: "NGN",
+    clientReference: undefined,
+    error: undefined,
+    carrierCode: undefined,
+    scheduledAtMs: undefined,
+    sentAtMs: undefined,
+    completedAtMs: undefined,
+    updatedAtMs: START_MS,
+    history: [{ status: "queued", atMs: START_MS, error: undefined }],
+    routes: [
+      { routeId: "rte_A", connectorId: "alpha", price: 40_000n },
+      { routeId: "rte_B", connectorId: "beta", price: 50_000n },
+    ],
+    routeAt: 0,
+    lane: "single",
+    phase: "waiting",
+    claim: undefined,
+    attempts: 0,
+    notBeforeMs: 0,
+    queueUntilMs: START_MS + WAITS.queueMs,
+    dueAtMs: START_MS + WAITS.queueMs,
+    receipts: { delivered: 0, failed: 0 },
+    redact: false,
+    revision: 1,
+    ...overrides,
+  };
+}

@@ -1,0 +1,29 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import type { StackFile } from "../../deploy/dev/stack-file.ts";
+
+const MAIN = join(import.meta.dirname, "../../services/smsctl/main.ts");
+
+/** Runs `smsctl --json …` against a stack; answers its exit code and the JSON it printed. */
+export function smsctl(
+  stack: Pick<StackFile, "grpc" | "grpc_token">,
+  ...words: string[]
+): Promise<{ code: number; value: unknown; error: string }> {
+  const addresses = Object.fromEntries(
+    Object.entries(stack.grpc).map(([name, address]) => [
+      `${name.toUpperCase().replaceAll("-", "_")}_GRPC`,
+      address,
+    ]),
+  );
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [MAIN, "--json", ...words],
+      { env: { ...process.env, ...addresses, RPC_TOKEN: stack.grpc_token }, maxBuffer: 1 << 28 },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+        resolve({ code, value: stdout === "" ? undefined : JSON.parse(stdout), error: stderr });
+      },
+    );
+  });
+}

@@ -1,0 +1,191 @@
+/** A whole webhook service without its process: real MongoDB and NATS, a database of its own. */
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Client, type ConnectRouter, createClient } from "@connectrpc/connect";
+import { ensureCertificates } from "../../deploy/dev/certificates.ts";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { type Event, EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { MessageSource, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { systemClock } from "../../services/shared/core/clock.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { createMetrics } from "../../services/shared/io/metrics.ts";
+import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
+import { EVENT_STREAM, ensureStream, type Nats, openNats } from "../../services/shared/io/nats.ts";
+import { publishAll } from "../../services/shared/io/publisher.ts";
+import { createLocalTransport } from "../../services/shared/rpc/local-transport.ts";
+import { migrate } from "../../services/webhook/migrate.ts";
+import { start } from "../../services/webhook/start.ts";
+import { freshDatabase } from "./fresh-names.ts";
+import type { TestServers } from "./servers.ts";
+
+/** A key for tests: 32 zero bytes. */
+export const TEST_ENCRYPTION_KEYS = `test:${Buffer.alloc(32).toString("base64")}`;
+
+const log = createLogger("test", process.env["WEBHOOK_LOG"] ?? "silent");
+
+/** Certificates for `localhost` from a certificate authority of this test run. */
+export function testCertificates() {
+  const folder = mkdtempSync(join(tmpdir(), "sms-webhook-"));
+  return { ...ensureCertificates(folder), remove: () => rm(folder, { recursive: true }) };
+}
+
+export type WebhookHarness = Awaited<ReturnType<typeof openWebhooks>>;
+
+/** The database and the stream that webhook processes of a test share. */
+export async function openWebhookStores(
+  servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
+  prefix: string,
+): Promise<{ readonly mongo: Mongo; readonly nats: Nats; close(): Promise<void> }> {
+  const mongo = await openMongo({ uri: servers.mongodbUri, database: `${prefix}_webhook`, log });
+  await migrate(mongo.db);
+  const nats = await openNats({ url: servers.natsUrl, name: "webhook test", log });
+  await ensureStream(await nats.connection.jetstreamManager(), {
+    name: EVENT_STREAM,
+    subjects: ["events.>"],
+    replicas: 1,
+    maxAgeMs: 3_600_000,
+    maxBytes: 268_435_456,
+  });
+  return {
+    mongo,
+    nats,
+    async close() {
+      await nats.close();
+      await mongo.db.dropDatabase();
+      await mongo.close();
+    },
+  };
+}
+
+/** The settings that let a service under test reach receivers on loopback. */
+export function webhookSettings(
+  servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
+  prefix: string,
+  ports: readonly number[],
+  caFile: string,
+): Record<string, string> {
+  return {
+    MONGODB_URI: servers.mongodbUri,
+    MONGODB_PREFIX: prefix,
+    NATS_URL: servers.natsUrl,
+    ENCRYPTION_KEYS: TEST_ENCRYPTION_KEYS,
+    WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+    WEBHOOK_ALLOWED_PORTS: ["443", "8443", ...ports.map(String)].join(","),
+    WEBHOOK_CA_FILE: caFile,
+  };
+}
+
+/** Opens one replica in this process; `settings` are its environment. */
+export async function openWebhooks(
+  servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
+  options: {
+    readonly ports: readonly number[];
+    readonly caFile: string;
+    readonly prefix?: string;
+    readonly settings?: Readonly<Record<string, string>>;
+  },
+) {
+  const prefix = options.prefix ?? freshDatabase("webhook");
+  const stores = await openWebhookStores(servers, prefix);
+  const lifecycle = createLifecycle({ log, drainDelayMs: 0, closeTimeoutMs: 15_000 });
+  const metrics = createMetrics();
+  const routes: ((router: ConnectRouter) => void)[] = [];
+  await start({
+    env: {
+      ...webhookSettings(servers, prefix, options.ports, options.caFile),
+      ...options.settings,
+    },
+    log,
+    clock: systemClock,
+    metrics,
+    lifecycle,
+    serve: (route) => void routes.push(route),
+    client: () => {
+      throw new Error("the webhook service calls no other service");
+    },
+    onOps: () => undefined,
+  });
+  lifecycle.markReady();
+  const transport = createLocalTransport({
+    routes: (router) => {
+      for (const route of routes) route(router);
+    },
+  });
+  const client: Client<typeof WebhookService> = createClient(WebhookService, transport);
+  return {
+    ...stores,
+    prefix,
+    client,
+    metrics,
+    publish: (events: readonly Event[]) => publishEvents(stores.nats, events),
+    /** Ends the service alone, as a SIGTERM would. */
+    stop: () => lifecycle.close(),
+    async close() {
+      await lifecycle.close();
+      await stores.close();
+    },
+  };
+}
+
+/** Publishes events as the services do. */
+export async function publishEvents(nats: Nats, events: readonly Event[]): Promise<void> {
+  await publishAll(
+    nats.jetstream,
+    events.map((event) => ({
+      id: event.id,
+      subject: `events.message.${event.tenantId}.test`,
+      data: toBinary(EventSchema, event),
+    })),
+  );
+}
+
+/** A message that was delivered, as messaging reports it. */
+export function messageEvent(
+  tenantId: string,
+  about: {
+    readonly id?: string;
+    readonly status?: MessageStatus;
+    readonly source?: MessageSource;
+    readonly occurredAtMs?: number;
+    readonly body?: string;
+  } = {},
+): Event {
+  const nowMs = about.occurredAtMs ?? Date.now();
+  return create(EventSchema, {
+    id: about.id ?? newId("event"),
+    tenantId,
+    occurredAtMs: BigInt(nowMs),
+    payload: {
+      case: "messageChanged",
+      value: {
+        previousStatus: MessageStatus.SENT,
+        message: {
+          id: newId("message"),
+          tenantId,
+          mode: Mode.LIVE,
+          source: about.source ?? MessageSource.API,
+          status: about.status ?? MessageStatus.DELIVERED,
+          to: "+2348031234567",
+          from: "Acme",
+          body: about.body ?? "Ünï ☂ “quoted” \u2028 text",
+          segments: 1,
+          heldAmount: 45_000n,
+          unitPrice: 40_000n,
+          amount: 40_000n,
+          currency: "NGN",
+          createdAtMs: BigInt(nowMs - 5000),
+          sentAtMs: BigInt(nowMs - 2000),
+          completedAtMs: BigInt(nowMs),
+          updatedAtMs: BigInt(nowMs),
+          reservationId: newId("reservation"),
+        },
+      },
+    },
+  });
+}

@@ -1,0 +1,150 @@
+import { expect } from "chai";
+import type { Message, QueuePhase } from "../../services/messaging/domain/message.ts";
+import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
+import type { MessageStatus } from "../../services/shared/core/message-status.ts";
+import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
+
+const NOW_MS = START_MS + 1000;
+
+function outcome(kind: Outcome["kind"], overrides: Partial<Outcome> = {}): Outcome {
+  return {
+    claimId: "claim-1",
+    kind,
+    carrierCode: "",
+    retryAtMs: 0,
+    occurredAtMs: NOW_MS,
+    errorCode: "",
+    ...overrides,
+  };
+}
+
+const apply = (
+  message: Message,
+  said: Outcome,
+  isUsable: (routeId: string) => boolean = () => true,
+) => applyOutcome(message, said, NOW_MS, WAITS, isUsable);
+
+type End = readonly [MessageStatus, QueuePhase | undefined, readonly MessageStatus[]];
+
+/** What each outcome makes of a message being sent or in doubt: status, phase, events. */
+const ENDS: Readonly<Record<Outcome["kind"], End>> = {
+  accepted: ["sent", undefined, ["sent"]],
+  refused: ["queued", "waiting", []],
+  not_sent: ["queued", "waiting", []],
+  unknown: ["queued", "unknown", []],
+  partly_refused: ["undelivered", undefined, ["sent", "undelivered"]],
+};
+const KINDS = Object.keys(ENDS) as Outcome["kind"][];
+const OPEN: readonly StateName[] = ["sending", "unknown"];
+
+describe("outcomes of submits", () => {
+  for (const state of STATE_NAMES) {
+    for (const kind of KINDS) {
+      if (OPEN.includes(state)) {
+        const [status, phase, events] = ENDS[kind];
+        it(`${state} + ${kind} → ${status}${phase === undefined ? "" : `, ${phase}`}`, () => {
+          const after = apply(messageIn(state), outcome(kind));
+          expect(after.isStale).to.equal(false);
+          expect([after.message.status, after.message.phase]).to.deep.equal([status, phase]);
+          expect(after.events.map(({ message }) => message.status)).to.deep.equal(events);
+        });
+      } else {
+        it(`${state} + ${kind} → unchanged`, () => {
+          const message = messageIn(state);
+          const after = apply(message, outcome(kind));
+          expect(after.message).to.equal(message);
+          expect(after.events).to.deep.equal([]);
+        });
+      }
+    }
+  }
+
+  for (const kind of KINDS) {
+    it(`${kind} under an older claim is stale and changes nothing`, () => {
+      const message = messageIn("sending");
+      const after = apply(message, outcome(kind, { claimId: "claim-0" }));
+      expect(after).to.deep.equal({ message, events: [], isStale: true });
+    });
+  }
+
+  it("a repeated acceptance is neither stale nor a change", () => {
+    const sent = apply(messageIn("sending"), outcome("accepted")).message;
+    expect(apply(sent, outcome("accepted"))).to.deep.equal({
+      message: sent,
+      events: [],
+      isStale: false,
+    });
+  });
+
+  it("accepted charges the carrying route's price per segment, never more than the hold", () => {
+    const message = messageIn("sending", { segments: 3, heldAmount: 150_000n });
+    const { message: sent } = apply(message, outcome("accepted"));
+    expect(sent.unitPrice).to.equal(40_000n);
+    expect(sent.amount).to.equal(120_000n);
+    expect(sent.sentAtMs).to.equal(NOW_MS);
+    expect(sent.dueAtMs).to.equal(NOW_MS + WAITS.receiptMs);
+  });
+
+  it("refused goes to the next route with a clean slate and the same end of its queue time", () => {
+    const message = messageIn("sending", { attempts: 4, notBeforeMs: NOW_MS + 5 });
+    const { message: next } = apply(message, outcome("refused", { carrierCode: "0x0B" }));
+    expect(next).to.include({ routeAt: 1, attempts: 0, notBeforeMs: 0, carrierCode: "0x0B" });
+    expect(next.claim).to.equal(undefined);
+    expect(next.dueAtMs).to.equal(message.queueUntilMs);
+  });
+
+  it("refused by the second route carries on to the price of that route", () => {
+    const second = { ...messageIn("sending"), routeAt: 1 };
+    expect(apply(second, outcome("accepted")).message.amount).to.equal(50_000n);
+  });
+
+  const failures = [
+    ["the last route refuses", { routeAt: 1 }, () => true],
+    ["no further route is usable any more", {}, (id: string) => id !== "rte_B"],
+  ] as const;
+  for (const [what, overrides, isUsable] of failures) {
+    it(`a message has failed when ${what}`, () => {
+      const message = messageIn("sending", overrides);
+      const after = apply(message, outcome("refused"), isUsable);
+      expect(after.message.status).to.equal("failed");
+      expect(after.message.error?.code).to.equal("carrier_rejected");
+      expect(after.message.amount).to.equal(undefined);
+      expect(after.events.map(({ previous }) => previous)).to.deep.equal(["queued"]);
+    });
+  }
+
+  const codes: readonly (readonly [string, string])[] = [
+    ["carrier_unavailable", "carrier_unavailable"],
+    ["no_route", "no_route"],
+    ["absent_subscriber", "carrier_rejected"],
+    ["nonsense", "carrier_rejected"],
+  ];
+  for (const [said, shown] of codes) {
+    it(`a refusal that says ${said} fails with ${shown}`, () => {
+      const message = messageIn("sending", { routeAt: 1 });
+      const after = apply(message, outcome("refused", { errorCode: said }));
+      expect(after.message.error?.code).to.equal(shown);
+    });
+  }
+
+  it("not_sent keeps the route and counts the attempt", () => {
+    const after = apply(messageIn("sending"), outcome("not_sent", { retryAtMs: NOW_MS + 500 }));
+    expect(after.message).to.include({ routeAt: 0, attempts: 1, notBeforeMs: NOW_MS + 500 });
+  });
+
+  it("a repeated unknown does not postpone the end of the wait", () => {
+    const message = messageIn("unknown");
+    expect(apply(message, outcome("unknown")).message).to.equal(message);
+  });
+
+  it("partly_refused keeps the charge", () => {
+    const after = apply(messageIn("sending"), outcome("partly_refused"));
+    expect(after.message.amount).to.equal(40_000n);
+    expect(after.message.error?.code).to.equal("carrier_rejected");
+  });
+
+  it("an outcome from the future counts as now", () => {
+    const said = outcome("accepted", { occurredAtMs: NOW_MS + 60_000 });
+    expect(apply(messageIn("sending"), said).message.sentAtMs).to.equal(NOW_MS);
+  });
+});

@@ -1,0 +1,163 @@
+import { expect } from "chai";
+import type { Message } from "../../services/messaging/domain/message.ts";
+import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
+import type { MessageStatus } from "../../services/shared/core/message-status.ts";
+import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
+
+const NOW_MS = START_MS + 5000;
+
+function receipt(state: Receipt["state"], overrides: Partial<Receipt> = {}): Receipt {
+  return {
+    segment: 1,
+    state,
+    errorCode: state === "undelivered" ? "absent_subscriber" : "",
+    carrierCode: "",
+    occurredAtMs: NOW_MS,
+    ...overrides,
+  };
+}
+
+const apply = (message: Message, said: Receipt) => applyReceipt(message, said, NOW_MS, WAITS);
+
+function applyAll(message: Message, receipts: readonly Receipt[]): Message {
+  return receipts.reduce((current, said) => apply(current, said).message, message);
+}
+
+const STATES = ["delivered", "undelivered", "acknowledged"] as const;
+type Path = readonly MessageStatus[];
+
+/** The statuses announced, in order, for each state and receipt; absent means no change. */
+const PATHS: Readonly<
+  Partial<Record<StateName, Readonly<Partial<Record<Receipt["state"], Path>>>>>
+> = {
+  waiting: {
+    delivered: ["sent", "delivered"],
+    undelivered: ["sent", "undelivered"],
+    acknowledged: ["sent"],
+  },
+  sending: {
+    delivered: ["sent", "delivered"],
+    undelivered: ["sent", "undelivered"],
+    acknowledged: ["sent"],
+  },
+  unknown: {
+    delivered: ["sent", "delivered"],
+    undelivered: ["sent", "undelivered"],
+    acknowledged: ["sent"],
+  },
+  sent: { delivered: ["delivered"], undelivered: ["undelivered"] },
+  undelivered: { delivered: ["delivered"] },
+  expired: { delivered: ["delivered"], undelivered: ["undelivered"] },
+};
+
+describe("delivery receipts", () => {
+  for (const state of STATE_NAMES) {
+    for (const said of STATES) {
+      const path = PATHS[state]?.[said] ?? [];
+      it(`${state} + ${said} → ${path.length === 0 ? "no new status" : path.join(", ")}`, () => {
+        const before = messageIn(state);
+        const { message, events } = apply(before, receipt(said));
+        expect(events.map((event) => event.message.status)).to.deep.equal(path);
+        expect(message.status).to.equal(path.at(-1) ?? before.status);
+        const added = message.history.slice(before.history.length);
+        expect(added.map(({ status }) => status)).to.deep.equal(path);
+      });
+    }
+  }
+
+  it("each of two events carries the message as it was right after its step", () => {
+    const { events } = apply(messageIn("unknown"), receipt("delivered"));
+    expect(events.map(({ previous, message }) => [previous, message.status])).to.deep.equal([
+      ["queued", "sent"],
+      ["sent", "delivered"],
+    ]);
+    expect(events[0]?.message.completedAtMs).to.equal(undefined);
+    expect(events[1]?.message.completedAtMs).to.equal(NOW_MS);
+  });
+
+  it("delivered clears the error that undelivered or expired had left", () => {
+    for (const state of ["undelivered", "expired"] as const) {
+      expect(apply(messageIn(state), receipt("delivered")).message.error).to.equal(undefined);
+    }
+  });
+
+  it("the charge stays whatever receipts say", () => {
+    for (const said of STATES) {
+      expect(apply(messageIn("sent"), receipt(said)).message.amount).to.equal(40_000n);
+    }
+  });
+
+  it("all segments delivered make delivered, and none less", () => {
+    const three = messageIn("sent", { segments: 3 });
+    const two = applyAll(three, [receipt("delivered"), receipt("delivered", { segment: 3 })]);
+    expect(two.status).to.equal("sent");
+    expect(apply(two, receipt("delivered", { segment: 2 })).message.status).to.equal("delivered");
+  });
+
+  it("one failed segment makes undelivered at once", () => {
+    const message = applyAll(messageIn("sent", { segments: 3 }), [
+      receipt("delivered"),
+      receipt("undelivered", { segment: 2 }),
+    ]);
+    expect(message.status).to.equal("undelivered");
+    expect(message.error?.code).to.equal("absent_subscriber");
+  });
+
+  it("a failed segment that is delivered late, with all others, makes delivered", () => {
+    const message = applyAll(messageIn("sent", { segments: 2 }), [
+      receipt("undelivered", { segment: 2 }),
+      receipt("delivered", { segment: 1 }),
+      receipt("delivered", { segment: 2 }),
+    ]);
+    expect(message.status).to.equal("delivered");
+  });
+
+  it("a failure after a segment was delivered does not undo it", () => {
+    const message = applyAll(messageIn("sent", { segments: 2 }), [
+      receipt("delivered", { segment: 1 }),
+      receipt("undelivered", { segment: 1 }),
+      receipt("delivered", { segment: 2 }),
+    ]);
+    expect(message.status).to.equal("delivered");
+  });
+
+  it("one receipt for the whole message counts for all its segments", () => {
+    const message = messageIn("sent", { segments: 10 });
+    expect(apply(message, receipt("delivered", { segment: 0 })).message.status).to.equal(
+      "delivered",
+    );
+    expect(apply(message, receipt("undelivered", { segment: 0 })).message.status).to.equal(
+      "undelivered",
+    );
+  });
+
+  it("a receipt for a segment that does not exist changes nothing", () => {
+    const message = messageIn("sent", { segments: 2 });
+    expect(apply(message, receipt("delivered", { segment: 7 })).message).to.equal(message);
+  });
+
+  it("the same receipt again changes nothing", () => {
+    for (const said of ["delivered", "undelivered"] as const) {
+      const once = apply(messageIn("sent"), receipt(said)).message;
+      expect(apply(once, receipt(said)).message).to.equal(once);
+    }
+  });
+
+  it("a reason we do not know is shown as unknown", () => {
+    const said = receipt("undelivered", { errorCode: "flux" });
+    expect(apply(messageIn("sent"), said).message.error?.code).to.equal("unknown");
+  });
+
+  it("an instant before the message was sent, or in the future, counts as now", () => {
+    for (const occurredAtMs of [START_MS - 1, NOW_MS + 1, 0]) {
+      const said = receipt("delivered", { occurredAtMs });
+      expect(apply(messageIn("sent"), said).message.completedAtMs).to.equal(NOW_MS);
+    }
+  });
+
+  it("the body is gone after the final status when the tenant wants it so", () => {
+    const { message, events } = apply(messageIn("sending", { redact: true }), receipt("delivered"));
+    expect(message.body).to.equal("");
+    expect(events.map((event) => event.message.body)).to.deep.equal(["Hello", ""]);
+  });
+});

@@ -1,0 +1,178 @@
+import { expect } from "chai";
+import { systemClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import type { HoldCommand } from "../../services/wallet/domain/command.ts";
+import { newWallet } from "../../services/wallet/domain/wallet.ts";
+import {
+  type CommandQueueOptions,
+  createCommandQueue,
+} from "../../services/wallet/service/command-queue.ts";
+import type { WalletStore } from "../../services/wallet/service/ports.ts";
+import { createMemoryWalletStore } from "../support/wallet-memory-store.ts";
+
+const hold = (reservationId: string, amount = 1n): HoldCommand => ({
+  kind: "hold",
+  reservationId,
+  amount,
+  messageCount: 1,
+  firstMessageId: "msg_1",
+  lastMessageId: "msg_1",
+});
+
+async function openQueue(
+  wrap: (store: WalletStore) => Pick<WalletStore, "transact"> = (store) => store,
+  options: Partial<CommandQueueOptions> = {},
+) {
+  const store = createMemoryWalletStore();
+  for (const tenantId of ["ten_a", "ten_b", "ten_c"]) {
+    const wallet = { ...newWallet(tenantId, "NGN", 0n, 0), balance: 1_000_000n };
+    const actor = { name: "test", address: "" };
+    const audit = { id: "aud_1", tenantId, action: "", actor, detail: "{}", createdAtMs: 0 };
+    await store.createWallet(wallet, audit);
+  }
+  const flushes: number[] = [];
+  const queue = createCommandQueue({
+    store: wrap(store),
+    clock: systemClock,
+    batchMax: 100,
+    queueMax: 200,
+    totalMax: 300,
+    flushesMax: 2,
+    isTransient: (error) => error instanceof AppError && error.code === "service_unavailable",
+    onFlush: (commands) => void flushes.push(commands),
+    ...options,
+  });
+  return { store, queue, flushes };
+}
+
+/** A store whose transactions wait until they are let through. */
+function gated() {
+  const waiting: { tenantId: string; open: () => void }[] = [];
+  const wrap = (store: WalletStore): Pick<WalletStore, "transact"> => ({
+    async transact(tenantId, work) {
+      await new Promise<void>((resolve) => waiting.push({ tenantId, open: resolve }));
+      return store.transact(tenantId, work);
+    },
+  });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    wrap,
+    waiting,
+    /** Lets the longest waiting one through; answers whose it was. */
+    async letOne(): Promise<string | undefined> {
+      for (let tries = 0; tries < 10 && waiting.length === 0; tries += 1) await turn();
+      const next = waiting.shift();
+      next?.open();
+      await turn();
+      return next?.tenantId;
+    },
+  };
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "ok",
+    (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+  );
+
+describe("the wallet's queue", () => {
+  it("writes what comes together in one transaction, in order", async () => {
+    const { queue, flushes, store } = await openQueue();
+    const ids = Array.from({ length: 50 }, (_, at) => `rsv_${at}`);
+    await Promise.all(ids.map((id) => queue.run("ten_a", hold(id))));
+    expect(flushes).to.deep.equal([50]);
+    const wallet = await store.findWallet("ten_a");
+    expect(wallet).to.include({ held: 50n, sequence: 1 });
+  });
+
+  it("takes what arrives until the wallet is its own, so waiting makes batches larger", async () => {
+    const gate = gated();
+    const { queue, flushes } = await openQueue(gate.wrap);
+    const first = queue.run("ten_a", hold("rsv_1"));
+    while (gate.waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const second = queue.run("ten_a", hold("rsv_2"));
+    await gate.letOne();
+    await Promise.all([first, second]);
+    expect(flushes).to.deep.equal([2]);
+  });
+
+  it("lets wallets take turns: one that is full waits behind each of the others", async () => {
+    const gate = gated();
+    const { queue } = await openQueue(gate.wrap, { batchMax: 1, flushesMax: 1 });
+    const all = [
+      ...["1", "2", "3"].map((id) => queue.run("ten_a", hold(`rsv_a${id}`))),
+      queue.run("ten_b", hold("rsv_b")),
+      queue.run("ten_c", hold("rsv_c")),
+    ];
+    const order: (string | undefined)[] = [];
+    for (let turns = 0; turns < 5; turns += 1) order.push(await gate.letOne());
+    await Promise.all(all);
+    expect(order).to.deep.equal(["ten_a", "ten_b", "ten_c", "ten_a", "ten_a"]);
+  });
+
+  it("fails only the command that is at fault when a whole batch fails", async () => {
+    const { queue } = await openQueue((store) => ({
+      transact: (tenantId, work) =>
+        store.transact(tenantId, async (tx) =>
+          work({
+            ...tx,
+            async save(changes) {
+              if (changes.newReservations.some(({ id }) => id === "rsv_bad")) {
+                throw new Error("a document is refused");
+              }
+              await tx.save(changes);
+            },
+          }),
+        ),
+    }));
+    const ids = ["rsv_1", "rsv_2", "rsv_bad", "rsv_3", "rsv_4"];
+    const answers = await Promise.all(ids.map((id) => codeOf(queue.run("ten_a", hold(id)))));
+    expect(answers).to.deep.equal(["ok", "ok", "Error: a document is refused", "ok", "ok"]);
+  });
+
+  it("fails the whole batch at once in an outage, and works again after it", async () => {
+    let tries = 0;
+    let isOut = true;
+    const { queue } = await openQueue((store) => ({
+      transact(tenantId, work) {
+        tries += 1;
+        if (isOut) return Promise.reject(new AppError("service_unavailable", "away"));
+        return store.transact(tenantId, work);
+      },
+    }));
+    const ids = ["rsv_1", "rsv_2", "rsv_3"];
+    const answers = await Promise.all(ids.map((id) => codeOf(queue.run("ten_a", hold(id)))));
+    expect(answers).to.deep.equal(ids.map(() => "service_unavailable"));
+    expect(tries).to.equal(1);
+    isOut = false;
+    expect(await codeOf(queue.run("ten_a", hold("rsv_1")))).to.equal("ok");
+  });
+
+  it("refuses beyond its bounds, per wallet and in all, before anything is written", async () => {
+    const gate = gated();
+    const { queue, store } = await openQueue(gate.wrap, { queueMax: 2, totalMax: 3 });
+    const taken = ["rsv_1", "rsv_2"].map((id) => codeOf(queue.run("ten_a", hold(id))));
+    expect(await codeOf(queue.run("ten_a", hold("rsv_3")))).to.equal("service_unavailable");
+    taken.push(codeOf(queue.run("ten_b", hold("rsv_4"))));
+    expect(await codeOf(queue.run("ten_c", hold("rsv_5")))).to.equal("service_unavailable");
+    expect(queue.pending).to.equal(3);
+    await gate.letOne();
+    await gate.letOne();
+    expect(await Promise.all(taken)).to.deep.equal(["ok", "ok", "ok"]);
+    expect((await store.findWallet("ten_c"))?.held).to.equal(0n);
+    expect(queue.pending).to.equal(0);
+  });
+
+  it("finishes what it has taken when it closes, and takes no more", async () => {
+    const { queue } = await openQueue();
+    const taken = codeOf(queue.run("ten_a", hold("rsv_1")));
+    await queue.close();
+    expect(await taken).to.equal("ok");
+    expect(await codeOf(queue.run("ten_a", hold("rsv_2")))).to.equal("service_unavailable");
+  });
+
+  it("answers not_found for a wallet that does not exist", async () => {
+    const { queue } = await openQueue();
+    expect(await codeOf(queue.run("ten_x", hold("rsv_1")))).to.equal("not_found");
+  });
+});

@@ -1,0 +1,155 @@
+import { expect } from "chai";
+import { createManualClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+import { createCheckWallets } from "../../services/wallet/service/check.ts";
+import { createCommandQueue } from "../../services/wallet/service/command-queue.ts";
+import { createSettleMessages } from "../../services/wallet/service/settle-messages.ts";
+import {
+  createSweep,
+  nextCheckMs,
+  type ResolveReservations,
+} from "../../services/wallet/service/sweep.ts";
+import { createWallets } from "../../services/wallet/service/wallets.ts";
+import { checkBooks } from "../support/wallet-commands.ts";
+import { createMemoryWalletStore } from "../support/wallet-memory-store.ts";
+
+const GRACE_MS = 300_000;
+
+/** A funded wallet with one hold of 30 (two messages of 15), and a sweeper over it. */
+async function openSweep(resolve: ResolveReservations) {
+  const clock = createManualClock(1_800_000_000_000);
+  const store = createMemoryWalletStore(GRACE_MS);
+  const queue = createCommandQueue({
+    store,
+    clock,
+    batchMax: 100,
+    queueMax: 1000,
+    totalMax: 1000,
+    flushesMax: 4,
+    isTransient: () => true,
+  });
+  const wallets = createWallets({ store, queue, clock });
+  const tenantId = newId("tenant");
+  const actor = { name: "test", address: "" };
+  await wallets.create(tenantId, "NGN", 0n, actor);
+  await wallets.fund(tenantId, { kind: "fund", amount: 100n, reference: "r", actor });
+  const reservationId = newId("reservation");
+  await wallets.hold(tenantId, {
+    kind: "hold",
+    reservationId,
+    amount: 30n,
+    messageCount: 2,
+    firstMessageId: "msg_1",
+    lastMessageId: "msg_2",
+  });
+  let asked = 0;
+  const sweep = createSweep({
+    store,
+    queue,
+    settleMessages: createSettleMessages({ store, queue }),
+    resolve(due) {
+      asked += 1;
+      return resolve(due);
+    },
+    clock,
+    graceMs: GRACE_MS,
+  });
+  const figures = async () => {
+    const { balance, held } = await wallets.get(tenantId);
+    const checkWallets = createCheckWallets(() => store.openSnapshot());
+    await checkBooks({ checkWallets, tenantId });
+    return `${balance}/${held}`;
+  };
+  return { clock, sweep, figures, tenantId, reservationId, asked: () => asked };
+}
+
+const part = (
+  tenantId: string,
+  reservationId: string,
+  messageId: string,
+  capturedAmount: bigint,
+) => ({
+  tenantId,
+  reservationId,
+  messageId,
+  heldAmount: 15n,
+  capturedAmount,
+});
+
+describe("the sweeper", () => {
+  it("asks nobody before the grace time is over", async () => {
+    const { clock, sweep, asked } = await openSweep(async () => []);
+    clock.advance(GRACE_MS - 1);
+    expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
+    expect(asked()).to.equal(0);
+  });
+
+  it("releases a hold whose send messaging has fenced off", async () => {
+    const { clock, sweep, figures } = await openSweep(async (due) =>
+      due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] })),
+    );
+    clock.advance(GRACE_MS);
+    expect(await sweep()).to.deep.equal({ checked: 1, released: 1, settled: 0 });
+    expect(await figures()).to.equal("100/0");
+    expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
+  });
+
+  it("settles messages whose events were lost, and keeps the rest held", async () => {
+    const { clock, sweep, figures } = await openSweep(async (due) =>
+      due.map(({ id, tenantId }) => ({
+        reservationId: id,
+        fenced: false,
+        settlements: [part(tenantId, id, "msg_1", 10n)],
+      })),
+    );
+    clock.advance(GRACE_MS);
+    expect(await sweep()).to.deep.equal({ checked: 1, released: 0, settled: 1 });
+    expect(await figures()).to.equal("90/15");
+  });
+
+  it("changes nothing while messaging does not answer, and tries again", async () => {
+    let isAway = true;
+    const { clock, sweep, figures } = await openSweep(async (due) => {
+      if (isAway) throw new AppError("service_unavailable", "away");
+      return due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] }));
+    });
+    clock.advance(GRACE_MS);
+    expect(await sweep().catch(({ code }: AppError) => code)).to.equal("service_unavailable");
+    expect(await figures()).to.equal("100/30");
+    isAway = false;
+    expect(await sweep()).to.include({ released: 1 });
+  });
+
+  it("releases nothing that messaging said nothing about", async () => {
+    const { clock, sweep, figures } = await openSweep(async () => []);
+    clock.advance(GRACE_MS);
+    expect(await sweep()).to.deep.equal({ checked: 1, released: 0, settled: 0 });
+    expect(await figures()).to.equal("100/30");
+  });
+
+  it("ignores an answer about a reservation it did not ask for", async () => {
+    const { clock, sweep, figures } = await openSweep(async () => [
+      { reservationId: "rsv_other", fenced: true, settlements: [] },
+    ]);
+    clock.advance(GRACE_MS);
+    expect(await sweep()).to.include({ released: 0 });
+    expect(await figures()).to.equal("100/30");
+  });
+
+  it("asks about a hold that stays open ever more rarely, hourly in the end", async () => {
+    const { clock, sweep, asked } = await openSweep(async (due) =>
+      due.map(({ id }) => ({ reservationId: id, fenced: false, settlements: [] })),
+    );
+    clock.advance(GRACE_MS);
+    await sweep();
+    clock.advance(GRACE_MS - 1);
+    await sweep();
+    expect(asked()).to.equal(1);
+    clock.advance(1);
+    await sweep();
+    expect(asked()).to.equal(2);
+    const waits = [0, 1, 2, 3, 4, 40].map((checks) => nextCheckMs(GRACE_MS, checks));
+    expect(waits).to.deep.equal([300_000, 600_000, 1_200_000, 2_400_000, 3_600_000, 3_600_000]);
+  });
+});

@@ -1,0 +1,101 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { createSlots, type SlotLimits } from "../../services/webhook/domain/slots.ts";
+
+const LIMITS: SlotLimits = {
+  perEndpoint: 8,
+  perTenant: 12,
+  total: 40,
+  slowTotal: 20,
+  unprovenTotal: 30,
+  perFreshEndpoint: 2,
+};
+
+function takeAll(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: string): number {
+  let taken = 0;
+  while (slots.take(tenant, endpoint)) taken += 1;
+  return taken;
+}
+
+describe("slots", () => {
+  it("an unknown endpoint gets a few, one that answered fast gets its cap", () => {
+    const slots = createSlots(LIMITS);
+    expect(takeAll(slots, "t", "e")).to.equal(2);
+    slots.release("t", "e", 5);
+    expect(takeAll(slots, "t", "e")).to.equal(7);
+    expect(slots.inUse.all).to.equal(8);
+  });
+
+  it("slow endpoints alone never take more than their part", () => {
+    const slots = createSlots(LIMITS);
+    for (let at = 0; at < 100; at += 1) {
+      slots.markSlow(`hung${at}`);
+      takeAll(slots, `t${at}`, `hung${at}`);
+    }
+    expect(slots.inUse).to.include({ all: 20, slow: 20 });
+    expect(takeAll(slots, "new", "e")).to.equal(2);
+  });
+
+  it("one tenant's endpoints share the tenant's cap", () => {
+    const slots = createSlots(LIMITS);
+    for (const endpoint of ["a", "b", "c"]) {
+      slots.take("t", endpoint);
+      slots.release("t", endpoint, 5);
+    }
+    expect(["a", "b", "c"].map((endpoint) => takeAll(slots, "t", endpoint))).to.deep.equal([
+      8, 4, 0,
+    ]);
+    expect(takeAll(slots, "u", "d")).to.equal(2);
+  });
+
+  it("however many endpoints hang, those that answer keep their part", () => {
+    const slots = createSlots(LIMITS);
+    slots.take("healthy", "known");
+    slots.release("healthy", "known", 5);
+    for (let at = 0; at < 100; at += 1) {
+      slots.take(`t${at}`, `hung${at}`);
+      slots.markSlow(`hung${at}`);
+      takeAll(slots, `t${at}`, `hung${at}`);
+    }
+    expect(slots.inUse.all).to.equal(30);
+    expect(takeAll(slots, "healthy", "known")).to.equal(8);
+  });
+
+  it("a fast answer makes a slow endpoint fast again", () => {
+    const slots = createSlots(LIMITS);
+    slots.take("t", "e");
+    slots.release("t", "e", 5000);
+    expect(slots.isSlow("e")).to.equal(true);
+    slots.take("t", "e");
+    slots.release("t", "e", 5);
+    expect(slots.isSlow("e")).to.equal(false);
+    expect(slots.inUse).to.deep.equal({ all: 0, slow: 0, fast: 0 });
+  });
+
+  it("counts what is held, whatever the order of takes, marks and releases", () => {
+    const step = fc.record({
+      kind: fc.constantFrom("take", "release", "slow"),
+      endpoint: fc.integer({ min: 0, max: 5 }),
+      durationMs: fc.constantFrom(5, 5000),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const slots = createSlots(LIMITS);
+        const held = [0, 0, 0, 0, 0, 0];
+        for (const { kind, endpoint, durationMs } of steps) {
+          const tenant = `t${endpoint % 3}`;
+          const id = `e${endpoint}`;
+          const now = held[endpoint] ?? 0;
+          if (kind === "take" && slots.take(tenant, id)) held[endpoint] = now + 1;
+          if (kind === "release" && now > 0) {
+            slots.release(tenant, id, durationMs);
+            held[endpoint] = now - 1;
+          }
+          if (kind === "slow") slots.markSlow(id);
+          const slow = held.reduce((sum, n, at) => sum + (slots.isSlow(`e${at}`) ? n : 0), 0);
+          expect(slots.inUse).to.include({ all: held.reduce((a, b) => a + b, 0), slow });
+        }
+      }),
+    );
+  });
+});
