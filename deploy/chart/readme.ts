@@ -34,7 +34,8 @@ gateway the same limits. Under Argo CD or Flux set \`migration.useHelmHooks\` to
 export function readmeOf(tree: readonly ValueKey[]): string {
   const parts = [HEAD, "## Values\n"];
   for (const key of tree) {
-    if (key.section !== undefined) parts.push(`### ${key.section}\n`, "| key | default | |\n| --- | --- | --- |");
+    if (key.section !== undefined)
+      parts.push(`### ${key.section}\n`, "| key | default | |\n| --- | --- | --- |");
     parts.push(...rowsOf(key));
     if (isLastOfSection(tree, key)) parts.push("");
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { readJson } from "./json-file.ts";
 import { layoutOf } from "./layout.ts";
@@ -119,26 +120,38 @@ function get<T>(stack: StackFile, path: string): Promise<T> {
 function post(stack: StackFile, body: unknown): Promise<Message> {
   return call<Message>(stack, "/v1/sms/messages", {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", "idempotency-key": randomUUID() },
     body: JSON.stringify(body),
   });
 }
 
+/** One call, repeated while it is answered 503, as the documented retry rule has it. */
 async function call<T>(stack: StackFile, path: string, init: RequestInit): Promise<T> {
   const headers = { ...init.headers, authorization: `Bearer ${stack.api_key}` };
-  const timeout = AbortSignal.timeout(10_000);
-  const response = await fetch(stack.gateway + path, { ...init, headers, signal: timeout }).catch(
-    (error: unknown) => {
-      throw new StackError(`the gateway at ${stack.gateway} does not answer (${String(error)})`);
+  let answer = "";
+  const done = await pollUntil<{ data: T }>(
+    async () => {
+      const signal = AbortSignal.timeout(10_000);
+      const response = await fetch(stack.gateway + path, { ...init, headers, signal }).catch(
+        (error: unknown) => {
+          throw new StackError(`the gateway at ${stack.gateway} does not answer: ${String(error)}`);
+        },
+      );
+      const text = await response.text();
+      answer = `${response.status}: ${text}`;
+      if (response.ok) return JSON.parse(text) as { data: T };
+      if (response.status !== 503) throw refused();
+      return undefined;
     },
+    WAIT_MS,
+    250,
   );
-  const text = await response.text();
-  if (!response.ok) {
-    throw new StackError(
-      `${init.method ?? "GET"} ${path} was answered ${response.status}: ${text}`,
-    );
+  if (done === undefined) throw refused();
+  return done.data;
+
+  function refused(): StackError {
+    return new StackError(`${init.method ?? "GET"} ${path} was answered ${answer}`);
   }
-  return (JSON.parse(text) as { data: T }).data;
 }
 
 function say(line: string): void {

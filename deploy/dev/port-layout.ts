@@ -18,6 +18,8 @@ const OFFSETS = {
   "smsc-control": 44,
   receiver: 45,
   "receiver-events": 46,
+  // Where `smsctl webhook listen` waits for webhooks.
+  listen: 47,
 } as const;
 
 export type FixedPort = Exclude<keyof typeof OFFSETS, "ops" | "grpc">;

@@ -74,7 +74,9 @@ export function defaultSettings(plan: StackPlan): Record<string, string> {
     CURSOR_KEY: plan.secrets.cursorKey,
     // The receiver is on loopback, which webhooks otherwise never reach.
     WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
-    WEBHOOK_ALLOWED_PORTS: [...new Set([443, 8443, portOf(plan.portBase, "receiver")])].join(","),
+    WEBHOOK_ALLOWED_PORTS: [
+      ...new Set([443, 8443, portOf(plan.portBase, "receiver"), portOf(plan.portBase, "listen")]),
+    ].join(","),
     WEBHOOK_CA_FILE: plan.caFile,
     CARRIER_ID: "carrier-dev",
   };

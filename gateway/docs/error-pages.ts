@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { ERROR_PAGES } from "./error-texts.ts";
-import { type Html, html, json, page, prose } from "./html.ts";
+import { type Html, html, json, page, prose, row } from "./html.ts";
 import { problemExample } from "./problem-examples.ts";
 
 /** Every code of the registry. */
@@ -28,9 +28,12 @@ ${json(problemExample(code, docsUrl))}`,
 
 /** The list of all codes, each leading to its page. */
 export function errorTable(docsUrl: string): Html {
-  const rows = ERROR_CODES.map(
-    (code) =>
-      html`<tr><td>${ERRORS[code].http}</td><td><a href="${docsUrl}/errors/${code}"><code>${code}</code></a></td><td>${prose(ERROR_PAGES[code].happened)}</td></tr>`,
+  const rows = ERROR_CODES.map((code) =>
+    row(
+      String(ERRORS[code].http),
+      html`<a href="${docsUrl}/errors/${code}"><code>${code}</code></a>`,
+      prose(ERROR_PAGES[code].happened),
+    ),
   );
   return html`<table><tr><th>HTTP</th><th>code</th><th>What happened</th></tr>
 ${rows}

@@ -16,21 +16,30 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   bad_request: {
     detail: "The request is not valid HTTP/1.1.",
     happened:
-      "What arrived could not be read as an HTTP request: its first line, a header or the framing of its body breaks the rules of HTTP/1.1.",
-    fix: "Send the request with an HTTP library and name the host. A proxy that rewrites requests is a usual cause.",
+      "What arrived could not be read as an HTTP request: its first line, a header or the " +
+      "framing of its body breaks the rules of HTTP/1.1.",
+    fix:
+      "Send the request with an HTTP library and name the host. A proxy that rewrites " +
+      "requests is a usual cause.",
     retry: NO_RETRY,
   },
   unauthenticated: {
     detail: "Give a valid API key as a bearer token.",
     happened: "The request carries no API key, or one that does not exist or has been revoked.",
-    fix: "Send the header `Authorization: Bearer <API_KEY>` with a key of your account. Look for a cut-off key, or one of another environment.",
+    fix:
+      "Send the header `Authorization: Bearer <API_KEY>` with a key of your account. Look " +
+      "for a cut-off key, or one of another environment.",
     retry: NO_RETRY,
   },
   insufficient_balance: {
     detail: "The available balance does not cover this send.",
     happened:
-      "A send is all or nothing: the available balance does not cover every recipient that passed the checks, so nothing was accepted and nothing is charged. The problem names required_amount, available_amount and currency.",
-    fix: "Top up the wallet, or send to fewer recipients. After a cancel, the money it frees is available within about a minute.",
+      "A send is all or nothing: the available balance does not cover every recipient that " +
+      "passed the checks, so nothing was accepted and nothing is charged. The problem names " +
+      "required_amount, available_amount and currency.",
+    fix:
+      "Top up the wallet, or send to fewer recipients. After a cancel, the money it frees " +
+      "is available within about a minute.",
     retry: "After topping up, with the same Idempotency-Key if you used one.",
   },
   ip_not_allowed: {
@@ -42,7 +51,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   insufficient_scope: {
     detail: "The API key lacks the scope messages:send.",
     happened:
-      "The key is good, but it does not have the scope that this endpoint needs; `detail` names it.",
+      "The key is good, but it does not have the scope that this endpoint needs; `detail` " +
+      "names it.",
     fix: "Use a key with that scope.",
     retry: NO_RETRY,
   },
@@ -62,8 +72,11 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   not_found: {
     detail: "There is no such message.",
     happened:
-      "The path, or the thing it names, does not exist for your account: the id is unknown, malformed, another account's, or of the other mode (live or test).",
-    fix: "Check the id, the path and which key you use. The send on POST /v1/messages answers this after its removal; send to POST /v1/sms/messages.",
+      "The path, or the thing it names, does not exist for your account: the id is unknown, " +
+      "malformed, another account's, or of the other mode (live or test).",
+    fix:
+      "Check the id, the path and which key you use. The send on POST /v1/messages answers " +
+      "this after its removal; send to POST /v1/sms/messages.",
     retry: NO_RETRY,
   },
   method_not_allowed: {
@@ -81,7 +94,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   conflict: {
     detail: "A request with this Idempotency-Key is still in progress.",
     happened:
-      "The first request with this Idempotency-Key is still running. This later one was refused; the first goes on.",
+      "The first request with this Idempotency-Key is still running. This later one was " +
+      "refused; the first goes on.",
     fix: "Wait for the first request's answer.",
     retry:
       "Yes, after about a second, with the same key and body: you get the first request's answer.",
@@ -96,13 +110,16 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     detail: "This Idempotency-Key was used with a different body.",
     happened:
       "In the last 24 hours this Idempotency-Key was used on this endpoint with another body.",
-    fix: "Make a new key for each new request, and use a key again only for a retry of the very same one.",
+    fix:
+      "Make a new key for each new request, and use a key again only for a retry of the " +
+      "very same one.",
     retry: NO_RETRY,
   },
   invalid_state_transition: {
     detail: "The message is being sent, was sent, or is in a final status.",
     happened:
-      "The message can no longer be cancelled: it is being sent, was sent, or has come to its end. Messages of a campaign are cancelled with their campaign.",
+      "The message can no longer be cancelled: it is being sent, was sent, or has come to " +
+      "its end. Messages of a campaign are cancelled with their campaign.",
     fix: "Read the message to learn its status.",
     retry: NO_RETRY,
   },
@@ -121,8 +138,11 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   validation_error: {
     detail: "One or more fields are not valid.",
     happened:
-      "A field or parameter is missing, unknown or wrong, or no recipient passes. Nothing was accepted and nothing is charged.",
-    fix: "Each entry of `errors` names a field (such as `to[3]` or `messages[3].to`), a code and what is expected. All wrong fields are listed at once.",
+      "A field or parameter is missing, unknown or wrong, or no recipient passes. Nothing " +
+      "was accepted and nothing is charged.",
+    fix:
+      "Each entry of `errors` names a field (such as `to[3]` or `messages[3].to`), a code " +
+      "and what is expected. All wrong fields are listed at once.",
     retry: NO_RETRY,
   },
   sender_id_not_approved: {
@@ -134,7 +154,9 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   rate_limited: {
     detail: "Too many requests; slow down.",
     happened: "The account has sent requests faster than it may. Nothing was done.",
-    fix: "Spread requests, or send many recipients in one bulk request. RateLimit-Limit is the rate you may sustain, RateLimit-Remaining what is left now.",
+    fix:
+      "Spread requests, or send many recipients in one bulk request. RateLimit-Limit is " +
+      "the rate you may sustain, RateLimit-Remaining what is left now.",
     retry: "Yes, after Retry-After seconds.",
   },
   headers_too_large: {

@@ -24,6 +24,11 @@ export function prose(text: string): Html {
   return { html: escapeText(text).replace(/`([^`]*)`/g, "<code>$1</code>") };
 }
 
+/** A row of a table. */
+export function row(...cells: readonly (string | Html)[]): Html {
+  return { html: `<tr>${cells.map((cell) => html`<td>${cell}</td>`.html).join("")}</tr>` };
+}
+
 /** JSON set over several lines. */
 export function json(value: unknown): Html {
   return html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`;

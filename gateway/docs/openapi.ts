@@ -158,6 +158,7 @@ function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
               "application/json": { schema: answer.schema, example: answer.example },
             },
           }),
+      ...(answer.leadsTo === undefined ? {} : { links: linksOf(answer.leadsTo) }),
     },
   };
   const codes = [...new Set([...COMMON_ERRORS, ...errors])];
@@ -197,6 +198,15 @@ const RATE_LIMIT = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
 function headersOf(names: readonly HeaderName[]) {
   const all = ["X-Request-Id", "Cache-Control", ...names];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** OpenAPI links: what can be done with what was just made. */
+function linksOf(leadsTo: Readonly<Record<string, string>>) {
+  const entries = Object.entries(leadsTo).map(([operationId, parameter]) => [
+    operationId,
+    { operationId, parameters: { [parameter]: "$response.body#/data/id" } },
+  ]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
 function groupByStatus(codes: readonly ErrorCode[]): [number, ErrorCode[]][] {

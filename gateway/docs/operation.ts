@@ -26,6 +26,8 @@ export type SuccessAnswer = {
   readonly schema?: Schema;
   readonly example?: unknown;
   readonly headers?: readonly HeaderName[];
+  /** Operations that take the new thing's id, by operation id, with the name of that parameter. */
+  readonly leadsTo?: Readonly<Record<string, string>>;
 };
 
 /** What the OpenAPI document says of one endpoint, beside its method, path and scope. */

@@ -1,6 +1,6 @@
 /** The reference as one page that works without a network: made from the OpenAPI document. */
 import { errorTable } from "./error-pages.ts";
-import { type Html, html, json, page, prose } from "./html.ts";
+import { type Html, html, json, page, prose, row } from "./html.ts";
 import type { buildOpenApi } from "./openapi.ts";
 
 type Document = ReturnType<typeof buildOpenApi>;
@@ -74,7 +74,7 @@ function operationSection(method: string, path: string, operation: OperationObje
 ${operation.deprecated === true ? html`<p class="note">Deprecated.</p>` : html``}
 ${operation.description.split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
 ${parameterTable(operation.parameters)}
-${body === undefined ? html`` : html`<h4>Body</h4>${body.schema.$ref === undefined ? html`` : html`<p>${typeOf(body.schema)}</p>`}${json(body.example)}`}
+${body === undefined ? html`` : html`<h4>Body</h4><p>${typeOf(body.schema)}</p>${json(body.example)}`}
 <h4>Answers</h4>
 ${responseTable(operation.responses)}
 </section>`;
@@ -82,9 +82,13 @@ ${responseTable(operation.responses)}
 
 function parameterTable(parameters: OperationObject["parameters"]): Html {
   if (parameters.length === 0) return html``;
-  const rows = parameters.map(
-    ({ name, in: place, schema, description, required }) =>
-      html`<tr><td><code>${name}</code></td><td>${place}${required ? ", required" : ""}</td><td>${typeOf(schema)}</td><td>${prose(description ?? "")}</td></tr>`,
+  const rows = parameters.map(({ name, in: place, schema, description, required }) =>
+    row(
+      html`<code>${name}</code>`,
+      required ? `${place}, required` : place,
+      typeOf(schema),
+      prose(description ?? ""),
+    ),
   );
   return html`<h4>Parameters</h4>
 <table><tr><th>Name</th><th>In</th><th>Type</th><th></th></tr>
@@ -93,9 +97,9 @@ ${rows}
 }
 
 function responseTable(responses: OperationObject["responses"]): Html {
-  const rows = Object.entries(responses).map(([status, { description }]) => {
-    return html`<tr><td>${status}</td><td>${prose(description)}</td></tr>`;
-  });
+  const rows = Object.entries(responses).map(([status, { description }]) =>
+    row(status, prose(description)),
+  );
   const success = Object.values(responses).find(({ content }) => content?.["application/json"]);
   const answer = success?.content?.["application/json"];
   return html`<table>
@@ -107,9 +111,13 @@ ${answer === undefined ? html`` : html`<p>${typeOf(answer.schema)}</p>${json(ans
 function schemaSection(name: string, schema: Schema): Html {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   const required = new Set((schema.required ?? []) as string[]);
-  const rows = properties.map(
-    ([property, inner]) =>
-      html`<tr><td><code>${property}</code></td><td>${typeOf(inner)}</td><td>${required.has(property) ? "always" : ""}</td><td>${prose(String(inner.description ?? ""))}</td></tr>`,
+  const rows = properties.map(([property, inner]) =>
+    row(
+      html`<code>${property}</code>`,
+      typeOf(inner),
+      required.has(property) ? "always" : "",
+      prose(String(inner.description ?? "")),
+    ),
   );
   return html`<section id="schema-${name}">
 <h3>${name}</h3>

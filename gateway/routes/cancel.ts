@@ -52,7 +52,6 @@ export function cancelEndpoint(ports: CancelPorts): Endpoint {
           data: {
             ...MESSAGE_EXAMPLE,
             status: "cancelled",
-            amount: "0.0000",
             error: { code: "cancelled", message: "The message was cancelled." },
             completed_at: "2026-11-02T09:30:04.000Z",
           },

@@ -74,6 +74,7 @@ export const SINGLE: SendKind = {
       schema: dataOf(componentRef("Message")),
       example: { data: MESSAGE_EXAMPLE },
       headers: ["Location", "Idempotent-Replayed"],
+      leadsTo: { getMessage: "message_id", cancelMessage: "message_id" },
     },
     errors: ERRORS,
   },

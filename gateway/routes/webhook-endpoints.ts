@@ -98,6 +98,12 @@ const CREATE: Omit<Operation, "tag"> = {
     schema: WITH_SECRET,
     example: SECRET_EXAMPLE,
     headers: ["Location", "Idempotent-Replayed"],
+    leadsTo: {
+      getWebhookEndpoint: "endpoint_id",
+      updateWebhookEndpoint: "endpoint_id",
+      deleteWebhookEndpoint: "endpoint_id",
+      listWebhookDeliveries: "endpoint_id",
+    },
   },
   errors: ["conflict", "idempotency_key_reused", "validation_error"],
 };

@@ -36,7 +36,6 @@ const SEND_AT = {
   type: ["string", "null"],
   format: "date-time",
   description: "RFC 3339 instant from 1 minute to 90 days ahead; omit it to send now.",
-  examples: ["2027-01-15T09:30:00Z"],
 } as const;
 
 const TO_ITEM = {

@@ -105,7 +105,7 @@ export function createOutcomeReporter(options: {
           for (const settlement of batch) await tell([settlement]);
           return;
         }
-        await pause(backoffMs(attempt, 50, 5000));
+        await pause(backoffMs(attempt, 50, 2000));
       }
     }
   }
@@ -118,7 +118,7 @@ export function createOutcomeReporter(options: {
       } catch (error) {
         failures += 1;
         log.warn({ error, what, attempt }, "storing is tried again");
-        await pause(backoffMs(attempt, 50, 5000));
+        await pause(backoffMs(attempt, 50, 2000));
       }
     }
   }

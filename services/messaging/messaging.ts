@@ -1,4 +1,5 @@
 import type { Clock } from "../shared/core/clock.ts";
+import type { RouteTable } from "../shared/core/route-table.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { Mongo } from "../shared/io/mongo.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
@@ -123,9 +124,19 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
 
 /** A frozen route is still usable while the present table has it enabled, over a known connector. */
 function usableRoutes(neighbours: Neighbours): IsUsableRoute {
+  let known: RouteTable | undefined;
+  let usable: ReadonlySet<string> = new Set();
   return (routeId) => {
     if (routeId === TEST_ROUTE.routeId) return true;
-    const route = neighbours.routeTable().routes.find(({ rule }) => rule.id === routeId);
-    return route?.connector !== undefined && route.rule.enabled;
+    const table = neighbours.routeTable();
+    if (table !== known) {
+      known = table;
+      usable = new Set(
+        table.routes
+          .filter(({ connector, rule }) => connector !== undefined && rule.enabled)
+          .map(({ rule }) => rule.id),
+      );
+    }
+    return usable.has(routeId);
   };
 }

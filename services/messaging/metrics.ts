@@ -10,7 +10,7 @@ export function registerMetrics(
 ): void {
   const waiting = new Gauge({
     name: "messaging_waiting_messages",
-    help: "Messages waiting for a connector.",
+    help: "Messages waiting for a connector, counted no further than 100,000 a lane.",
     labelNames: ["connector"],
     registers: [registry],
   });

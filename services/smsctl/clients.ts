@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
@@ -70,9 +69,13 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
   };
 }
 
+/** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */
+export function stackFolder(): string {
+  return process.env.STACK_DIR ?? join(import.meta.dirname, "../../.local");
+}
+
 function readStackFile(): StackFile {
-  const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-  const file = join(root, ".local/stack.json");
+  const file = join(stackFolder(), "stack.json");
   if (!existsSync(file)) return {};
   return JSON.parse(readFileSync(file, "utf8")) as StackFile;
 }

@@ -2,6 +2,7 @@ import type { Json } from "./present.ts";
 
 /** Where a command's result goes. */
 export type Output = {
+  readonly isJson: boolean;
   /** Prints the command's one result. */
   result(value: Json): void;
   /** Prints a line for people; silent with `--json`. */
@@ -11,6 +12,7 @@ export type Output = {
 /** Prints JSON on one line, or a readable form of it. */
 export function createOutput(isJson: boolean, write: (text: string) => void): Output {
   return {
+    isJson,
     result(value) {
       write(isJson ? `${JSON.stringify(value)}\n` : readable(value));
     },

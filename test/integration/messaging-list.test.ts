@@ -90,8 +90,16 @@ describe("listing messages", () => {
     ["two sources", () => ({ sources: [MessageSource.QUICK_SEND, MessageSource.CAMPAIGN] }), 2],
     ["status and sender", () => ({ statuses: [MessageStatus.QUEUED], from: "Acme" }), 33],
     ["recipient and status", () => ({ to: "+2348055555555", statuses: [MessageStatus.SENT] }), 0],
-    ["what was made before now", () => ({ createdBeforeMs: BigInt(Date.now() + 60_000) }), 36],
-    ["what was made after now", () => ({ createdAfterMs: BigInt(Date.now() + 60_000) }), 0],
+    [
+      "what was made before now",
+      () => ({ createdBeforeMs: BigInt(harness.clock.now() + 60_000) }),
+      36,
+    ],
+    [
+      "what was made after now",
+      () => ({ createdAfterMs: BigInt(harness.clock.now() + 60_000) }),
+      0,
+    ],
   ];
   for (const [what, wanted, count] of filters) {
     it(`filters by ${what}`, async () => expect(await list(wanted())).to.have.length(count));
@@ -167,6 +175,34 @@ describe("listing messages", () => {
       expect(plan.executionStats.totalDocsExamined).to.be.at.most(5);
     });
   }
+
+  it("the tenants of a queue are found by one seek each, not by reading the queue", async () => {
+    const plan = await harness.db.command({
+      explain: { distinct: "messages", key: "tenant_id", query: { queue: "alpha|2" } },
+      verbosity: "queryPlanner",
+    });
+    const stages = stagesOf(plan.queryPlanner.winningPlan);
+    expect(stages.map(({ stage }) => stage)).to.include("DISTINCT_SCAN");
+  });
+
+  it("idempotency keys that arrive together are looked up in their index", async () => {
+    const plan = await harness.db
+      .collection("sends")
+      .find({ idem: { $in: ["a", "b", "c"] } })
+      .explain("queryPlanner");
+    const stages = stagesOf((plan as Document).queryPlanner.winningPlan);
+    expect(stages.map(({ indexName }) => indexName)).to.include(INDEXES.idempotency);
+  });
+
+  it("the length of a queue is counted on its index alone", async () => {
+    const plan = await harness.db.command({
+      explain: { count: "messages", query: { queue: "alpha|2" }, hint: INDEXES.queue, limit: 5 },
+      verbosity: "queryPlanner",
+    });
+    const stages = stagesOf(plan.queryPlanner.winningPlan).map(({ stage }) => stage);
+    expect(stages).to.include("COUNT_SCAN");
+    expect(stages).to.not.include("FETCH");
+  });
 });
 
 /** Every stage of a plan, the inner ones included. */

@@ -5,8 +5,8 @@ import { toSent, toUnknown, type Waits } from "../../services/messaging/domain/q
 import { newId } from "../../services/shared/core/ids.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
 
-/** When the messages of these tests are made. */
-export const START_MS = 1_800_000_000_000;
+/** When the messages of these tests are made: in the past, because ids never go back. */
+export const START_MS = 1_700_000_000_000;
 
 export const WAITS: Waits = { queueMs: 14_400_000, unknownMs: 600_000, receiptMs: 259_200_000 };
 

@@ -18,6 +18,7 @@ import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { fingerprint } from "../../services/shared/core/canonical-json.ts";
+import { idTimeMs, newId } from "../../services/shared/core/ids.ts";
 import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
@@ -103,6 +104,10 @@ export async function openMessagingHarness(
     prefix,
     messaging: replicas[0] as Client<typeof MessagingService>,
     replicas,
+    /** The first replica's routes, to be served over the wire. */
+    routes: (router: ConnectRouter) => {
+      for (const route of replicaRoutes[0] ?? []) route(router);
+    },
     db: mongo.db(`${prefix}_messaging`),
     mongo,
     async close() {
@@ -162,9 +167,12 @@ async function prepare(
   await nats.close();
 }
 
-/** The machine's clock, put forward by what the test asks for. */
+/**
+ * The machine's clock, put forward by what the test asks for. It starts no earlier than the ids of
+ * this process, which never go back: another test may have put its own clock forward.
+ */
 function createOffsetClock() {
-  let offsetMs = 0;
+  let offsetMs = Math.max(0, idTimeMs(newId("request")) - Date.now());
   return {
     now: () => Date.now() + offsetMs,
     advance(byMs: number) {

@@ -1,11 +1,19 @@
 /** Wallet processes of a test's own, to call over gRPC and to kill. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
 import { freePorts } from "../../deploy/dev/ports.ts";
+import {
+  endProcess,
+  killProcess,
+  type ProcessRecord,
+  startProcess,
+} from "../../deploy/dev/processes.ts";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
+import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
 import type { TestServers } from "./servers.ts";
 
@@ -16,12 +24,11 @@ const MAIN = fileURLToPath(new URL("../../services/main.ts", import.meta.url));
 export type WalletProcess = {
   readonly target: string;
   readonly opsUrl: string;
-  readonly pid: () => number;
   start(): Promise<void>;
   /** kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM; answers the exit code. */
-  stop(): Promise<number | null>;
+  /** SIGTERM, for good; answers what the process logged, one JSON object a line. */
+  stop(): Promise<string>;
 };
 
 /** A client of one or several wallet processes. */
@@ -34,7 +41,10 @@ export async function startWallet(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<WalletProcess> {
   const [port = 0, opsPort = 0, nowhere = 0] = await freePorts(3);
-  let child: ChildProcess | undefined;
+  const folder = await mkdtemp(join(tmpdir(), "sms-wallet-"));
+  const guard = createGuard(folder);
+  const logFile = join(folder, "wallet.log");
+  let record: ProcessRecord | undefined;
   const env = {
     ...process.env,
     MONGODB_URI: servers.mongodbUri,
@@ -44,40 +54,38 @@ export async function startWallet(
     GRPC_PORT: String(port),
     OPS_PORT: String(opsPort),
     MESSAGING_GRPC: `127.0.0.1:${nowhere}`,
-    LOG_LEVEL: "warn",
     ...settings,
   };
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   const wallet: WalletProcess = {
     target: `127.0.0.1:${port}`,
     opsUrl,
-    pid: () => child?.pid ?? 0,
     async start() {
-      child = spawn(process.execPath, [MAIN, "wallet"], {
+      record = await startProcess({
+        name: "wallet",
+        program: process.execPath,
+        args: [MAIN, "wallet"],
+        cwd: folder,
         env,
-        stdio: ["ignore", process.env.WALLET_LOG === "1" ? "inherit" : "ignore", "inherit"],
+        logFile,
       });
+      guard.add(record);
       const isReady = async () => (await fetch(`${opsUrl}/readyz`)).ok;
-      await eventually(isReady, { timeoutMs: 20_000, what: "a ready wallet" });
+      await eventually(isReady, { timeoutMs: 30_000, what: "a ready wallet" });
     },
     async kill() {
-      await end(child, "SIGKILL");
+      if (record !== undefined) await killProcess(record);
     },
-    stop: () => end(child, "SIGTERM"),
+    async stop() {
+      if (record !== undefined) await endProcess(record, 10_000);
+      const log = await readFile(logFile, "utf8");
+      guard.dismiss();
+      await rm(folder, { recursive: true, force: true });
+      return log;
+    },
   };
   await wallet.start();
   return wallet;
-}
-
-async function end(
-  child: ChildProcess | undefined,
-  signal: NodeJS.Signals,
-): Promise<number | null> {
-  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return null;
-  const exited = once(child, "exit");
-  child.kill(signal);
-  const [code] = (await exited) as [number | null];
-  return code;
 }
 
 /** A client that goes round the given processes. */

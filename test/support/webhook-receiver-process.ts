@@ -13,10 +13,29 @@ import type { AddressInfo } from "node:net";
 export type Request = readonly [string, string, string, number, number, number];
 
 /** What `collect` answers. */
-export type Collected = { readonly requests: readonly Request[]; readonly connections: number };
+export type Collected = {
+  readonly requests: readonly Request[];
+  readonly connections: number;
+  /** Requests of a delivery that came while another of the same delivery was still open. */
+  readonly overlaps: number;
+};
 
 let requests: Request[] = [];
 let connections = 0;
+let overlaps = 0;
+const open = new Map<string, number>();
+
+/** Notes that a delivery is being made, until its request is over. */
+function track(deliveryId: string, response: ServerResponse): void {
+  const before = open.get(deliveryId) ?? 0;
+  if (before > 0) overlaps += 1;
+  open.set(deliveryId, before + 1);
+  response.once("close", () => {
+    const left = (open.get(deliveryId) ?? 1) - 1;
+    if (left === 0) open.delete(deliveryId);
+    else open.set(deliveryId, left);
+  });
+}
 
 function behave(kind: string, request: IncomingMessage, response: ServerResponse): void {
   if (kind === "ok") response.writeHead(204).end();
@@ -39,6 +58,7 @@ function serve(certFile: string, keyFile: string): void {
     });
     request.on("end", () => {
       const { headers, url = "" } = request;
+      track(String(headers["x-service-delivery-id"]), response);
       requests.push([
         url,
         String(headers["x-service-event-id"]),
@@ -57,7 +77,7 @@ function serve(certFile: string, keyFile: string): void {
     process.send?.({ listening: (server.address() as AddressInfo).port });
   });
   process.on("message", () => {
-    process.send?.({ collected: { requests, connections } });
+    process.send?.({ collected: { requests, connections, overlaps } });
     requests = [];
   });
   process.on("disconnect", () => process.exit(0));

@@ -199,6 +199,7 @@ describe("checking a request", () => {
       { sendAtMs: START_MS + 91 * 86_400_000 },
       ["send_at out_of_range"],
     ],
+    ["a campaign without its id", { source: "campaign" }, ["campaign_id required"]],
     ["no recipient", { endpoint: "bulk", recipients: [] }, ["to too_few"]],
     ["an endless recipient", { recipients: to("1".repeat(257)) }, ["to too_long"]],
   ];

@@ -70,7 +70,6 @@ One component as YAML: its row of the table, its name in the cluster, and its va
 -}}
 {{- $row := get (include "sms.table" $root | fromYaml) $name -}}
 {{- $merged := mergeOverwrite (deepCopy $values.defaults) (deepCopy (get $own $name)) -}}
-{{- $ownerships := and $merged.autoscaling.enabled $merged.keda.enabled -}}
 {{- $least := $merged.replicas -}}
 {{- if $merged.autoscaling.enabled -}}{{- $least = $merged.autoscaling.minReplicas -}}{{- end -}}
 {{- if $merged.keda.enabled -}}{{- $least = $merged.keda.minReplicas -}}{{- end -}}
@@ -83,7 +82,7 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   "calls" ($row.calls | default list)
   "needs" ($row.needs | default list)
   "isScaled" (or $merged.autoscaling.enabled $merged.keda.enabled)
-  "isOwnedTwice" $ownerships
+  "isOwnedTwice" (and $merged.autoscaling.enabled $merged.keda.enabled)
   "leastReplicas" $least
   "values" $merged
   | toYaml -}}
@@ -95,23 +94,23 @@ One component as YAML: its row of the table, its name in the cluster, and its va
 {{- $concern := index . 1 -}}
 {{- $values := $root.Values -}}
 {{- $all := dict
-  "mongodb" (dict "env" "MONGODB_URI" "own" "mongodb-uri" "text" $values.mongodb.uri "from" $values.mongodb)
-  "nats" (dict "env" "NATS_URL" "own" "nats-url" "text" $values.nats.url "from" $values.nats)
-  "redis" (dict "env" "REDIS_URL" "own" "redis-url" "text" $values.redis.url "from" $values.redis)
-  "encryption" (dict "env" "ENCRYPTION_KEYS" "own" "encryption-keys" "text" $values.encryption.keys "from" $values.encryption)
-  "cursor" (dict "env" "CURSOR_KEY" "own" "cursor-key" "text" $values.cursor.key "from" $values.cursor)
-  "rpc" (dict "env" "RPC_TOKEN" "own" "rpc-token" "text" $values.rpc.token "from" $values.rpc)
-  "smsc" (dict "env" "SMSC_PASSWORD" "own" "smsc-password" "text" $values.smscSimulator.password "from" $values.smscSimulator)
+  "mongodb" (dict "env" "MONGODB_URI" "own" "mongodb-uri" "text" $values.mongodb.uri "secret" $values.mongodb.existingSecret "key" $values.mongodb.existingSecretKey)
+  "nats" (dict "env" "NATS_URL" "own" "nats-url" "text" $values.nats.url "secret" $values.nats.existingSecret "key" $values.nats.existingSecretKey)
+  "redis" (dict "env" "REDIS_URL" "own" "redis-url" "text" $values.redis.url "secret" $values.redis.existingSecret "key" $values.redis.existingSecretKey)
+  "encryption" (dict "env" "ENCRYPTION_KEYS" "own" "encryption-keys" "text" $values.encryption.keys "secret" $values.encryption.existingSecret "key" $values.encryption.existingSecretKey)
+  "cursor" (dict "env" "CURSOR_KEY" "own" "cursor-key" "text" $values.cursor.key "secret" $values.cursor.existingSecret "key" $values.cursor.existingSecretKey)
+  "rpc" (dict "env" "RPC_TOKEN" "own" "rpc-token" "text" $values.rpc.token "secret" $values.rpc.existingSecret "key" $values.rpc.existingSecretKey)
+  "smsc" (dict "env" "SMSC_PASSWORD" "own" "smsc-password" "text" $values.smscSimulator.password "secret" $values.smscSimulator.existingSecret "key" $values.smscSimulator.existingSecretKey)
 -}}
 {{- $one := get $all $concern -}}
-{{- $isExternal := ne $one.from.existingSecret "" -}}
+{{- $isExternal := ne $one.secret "" -}}
 {{- dict
   "env" $one.env
   "text" $one.text
   "ownKey" $one.own
   "isExternal" $isExternal
-  "secret" (ternary $one.from.existingSecret (include "sms.fullname" $root) $isExternal)
-  "key" (ternary $one.from.existingSecretKey $one.own $isExternal)
+  "secret" (ternary $one.secret (include "sms.fullname" $root) $isExternal)
+  "key" (ternary $one.secretKey $one.own $isExternal)
   | toYaml -}}
 {{- end -}}
 

@@ -57,6 +57,9 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
       "A sender ID has 3 to 11 letters, digits, spaces, dots or dashes.",
     );
   }
+  if (request.source === "campaign" && request.campaignId === undefined) {
+    add("campaign_id", "required", "A campaign's message names its campaign.");
+  }
   checkReference(request.clientReference, "client_reference", add);
   if (request.endpoint !== "batch") {
     checkBody(request.body, "body", add);
@@ -106,7 +109,8 @@ function checkRecipients(request: SendRequest, add: Add): void {
     add(field, count === 0 ? "too_few" : "too_many", "At least one recipient is needed.");
   }
   recipients.forEach(({ to, body, clientReference }, index) => {
-    if (to.length > RECIPIENT_LENGTH_MAX) {
+    // In a list each recipient is judged on its own, its length included.
+    if (endpoint === "single" && to.length > RECIPIENT_LENGTH_MAX) {
       const field = recipientField(endpoint, index, "to");
       add(field, "too_long", `A recipient has at most ${RECIPIENT_LENGTH_MAX} characters.`);
     }

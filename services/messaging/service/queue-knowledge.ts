@@ -107,26 +107,34 @@ export type QueueLimits = {
   recount(): Promise<void>;
 };
 
-/** Makes the limits; the count is kept between recounts by adding what this process accepts. */
+/** Below this share of the bound a queue is not counted again: counting costs a walk of its keys. */
+const RECOUNT_SHARE = 1 / 8;
+
+/**
+ * Makes the limits. Between counts the length is what was counted plus what this process has put
+ * in since, which is never too low for its own share; claims show at the next count.
+ */
 export function createQueueLimits(store: QueueStore, waitingMax: number, log: Logger): QueueLimits {
-  const waiting = new Map<string, number>();
+  const queues = new Map<string, { waiting: number; isCounted: boolean }>();
   return {
     checkRoom(connectorId) {
-      if ((waiting.get(connectorId) ?? 0) < waitingMax) return;
+      if ((queues.get(connectorId)?.waiting ?? 0) < waitingMax) return;
       throw new AppError("service_unavailable", "The queue is full; try again shortly.", {
         cause: `queue of ${connectorId}`,
         retryAfterMs: 5000,
       });
     },
     note(connectorId) {
-      waiting.set(connectorId, (waiting.get(connectorId) ?? 0) + 1);
+      const queue = queues.get(connectorId);
+      if (queue === undefined) queues.set(connectorId, { waiting: 1, isCounted: false });
+      else queue.waiting += 1;
     },
     async recount() {
-      for (const connectorId of waiting.keys()) {
-        // Claims are not noted, so only what has been counted can be trusted to be full.
-        const count = await store.countWaiting(connectorId, waitingMax);
-        waiting.set(connectorId, count);
-        if (count >= waitingMax) log.warn({ connectorId, count }, "a queue is full");
+      for (const [connectorId, queue] of queues) {
+        if (queue.isCounted && queue.waiting < waitingMax * RECOUNT_SHARE) continue;
+        queue.waiting = await store.countWaiting(connectorId, waitingMax);
+        queue.isCounted = true;
+        if (queue.waiting >= waitingMax) log.warn({ connectorId }, "a queue is full");
       }
     },
   };

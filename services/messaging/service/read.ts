@@ -37,6 +37,7 @@ export type Reads = {
 
 const WALK_PAGE = 1000;
 const LIST_MAX = 100;
+const LIST_DEFAULT = 50;
 /** An outbox document older than this has been forgotten by everyone. */
 const OUTBOX_AGE_MAX_MS = 60_000;
 
@@ -69,7 +70,7 @@ export function createReads(options: {
       return message;
     },
     async list(filter, limit) {
-      const size = Math.min(Math.max(limit, 1), LIST_MAX);
+      const size = limit > 0 ? Math.min(limit, LIST_MAX) : LIST_DEFAULT;
       const found = await lists.page(filter, size + 1);
       return { messages: found.slice(0, size), hasMore: found.length > size };
     },

@@ -17,6 +17,13 @@ export function createQueueStore(db: Db): QueueStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
   const carriers: Collection<{ _id: string; heard_at: Date }> = db.collection("carriers");
 
+  /** The count command walks index keys only, and stops at its limit. */
+  async function count(queue: string, limit: number): Promise<number> {
+    const query = { queue };
+    const reply = await db.command({ count: "messages", query, hint: INDEXES.queue, limit });
+    return Number(reply.n);
+  }
+
   async function queueNames(): Promise<string[]> {
     return (await messages.distinct("queue", { queue: { $gt: "" } })) as string[];
   }
@@ -77,11 +84,10 @@ export function createQueueStore(db: Db): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
-    countWaiting: (connectorId, max) =>
-      messages.countDocuments(
-        { queue: { $in: [queueName(connectorId, "single"), queueName(connectorId, "bulk")] } },
-        { hint: INDEXES.queue, limit: max, ...LOCAL },
-      ),
+    async countWaiting(connectorId, max) {
+      const single = await count(queueName(connectorId, "single"), max);
+      return single + (await count(queueName(connectorId, "bulk"), max));
+    },
     async figures() {
       const byConnector = new Map<string, QueueFigures>();
       for (const name of await queueNames()) {
@@ -92,13 +98,13 @@ export function createQueueStore(db: Db): QueueStore {
           sending: 0,
           oldestId: undefined,
         };
-        const count = await messages.countDocuments({ queue: name }, { hint: INDEXES.queue });
+        const length = await count(name, FIGURE_MAX);
         if (kind === "sending") {
-          byConnector.set(connectorId, { ...known, sending: known.sending + count });
+          byConnector.set(connectorId, { ...known, sending: known.sending + length });
           continue;
         }
         const oldestId = lowest(known.oldestId, await oldestIn(messages, name));
-        byConnector.set(connectorId, { ...known, waiting: known.waiting + count, oldestId });
+        byConnector.set(connectorId, { ...known, waiting: known.waiting + length, oldestId });
       }
       return [...byConnector.values()];
     },
@@ -120,6 +126,8 @@ export function createQueueStore(db: Db): QueueStore {
   });
 }
 
+/** Figures count no further: a longer queue reads as this long. */
+const FIGURE_MAX = 100_000;
 const TENANTS_MAX = 200;
 /** The last instant a date can hold (ECMA-262 section 21.4.1.1). */
 const DATE_MAX_MS = 8.64e15;

@@ -89,10 +89,37 @@ async function list({ clients, options, output, signal }: CommandContext): Promi
   do {
     const { connectors, health } = await clients.routing.listConnectors({});
     if (options.isSet("watch")) process.stdout.write("\u001b[2J\u001b[H");
-    output.result(connectors.map((connector) => withHealth(connector, health)));
+    output.result(
+      output.isJson
+        ? connectors.map((connector) => withHealth(connector, health))
+        : connectors.flatMap((connector) => overview(connector, health)),
+    );
     if (options.isSet("watch")) await wait(1000, undefined, { signal }).catch(() => undefined);
   } while (options.isSet("watch") && !signal.aborted);
   return 0;
+}
+
+/** One line for each bind, for people: what the link does now. */
+function overview(connector: Connector, health: readonly BindHealth[]): Json[] {
+  const { id, state, rate_per_second: rate } = present(ConnectorSchema, connector);
+  const binds = health.filter(({ connectorId }) => connectorId === connector.id);
+  if (binds.length === 0) return [{ connector: id ?? "", state: state ?? "", link: "no carrier" }];
+  return binds.map((bind) => ({
+    connector: id ?? "",
+    state: state ?? "",
+    bind: bind.bind,
+    link: bind.link,
+    window: `${bind.windowUsed}/${bind.window}`,
+    "per s": bind.submitsPerSecond.toFixed(1),
+    limit: rate === 0 ? "none" : String(rate),
+    submitted: Number(bind.submitted),
+    throttled: Number(bind.throttled),
+    unknown: Number(bind.unknown),
+    "answer p99 ms": Math.round(bind.answerMsP99),
+    receipts: Number(bind.receipts),
+    "receipt p50 s": Number(bind.receiptSecondsP50.toFixed(1)),
+    error: bind.lastError,
+  }));
 }
 
 function withHealth(connector: Connector, health: readonly BindHealth[]): Json {

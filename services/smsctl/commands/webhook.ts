@@ -5,6 +5,7 @@ import {
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
+import { listen } from "../listen.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
 
@@ -100,6 +101,11 @@ export const WEBHOOK_COMMANDS: Commands = {
       context.output.result({ recovered: Number(recovered) });
       return 0;
     },
+  },
+  listen: {
+    usage:
+      "webhook listen --tenant T [--events a,b --port P --cert FILE --key FILE --url PUBLIC_URL]",
+    run: listen,
   },
   test: {
     usage: "webhook test ENDPOINT_ID --tenant T",

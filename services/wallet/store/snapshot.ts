@@ -16,7 +16,9 @@ export function openLedgerSnapshot(client: MongoClient, db: Db): LedgerSnapshot 
   const session: ClientSession = client.startSession({ snapshot: true });
   const { wallets, entries, reservations, settlements } = openCollections(db);
   const own = (tenantId: string) => (tenantId === "" ? {} : { tenant_id: tenantId });
-  const options = { session, batchSize: READ, allowDiskUse: true };
+  // Said on every read: the connection's own read concern would take the session's place.
+  const readConcern = { level: "snapshot" } as const;
+  const options = { session, readConcern, batchSize: READ, allowDiskUse: true };
   return {
     wallets(tenantId) {
       const filter = tenantId === "" ? {} : { _id: tenantId };

@@ -1,0 +1,354 @@
+/**
+ * Holds, captures, releases and fundings over many wallets and one hot one, while the wallet
+ * process is killed (-9) again and again and MongoDB is stopped (SIGSTOP) now and then. Callers
+ * follow the documented retry rule and nothing else. In the end every answer a caller heard must
+ * be the truth, and every invariant must hold.
+ *
+ * `node test/chaos/wallet-chaos.ts [--operations 100000] [--seed N]`
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { newId } from "../../services/shared/core/ids.ts";
+import { publishAll } from "../../services/shared/io/publisher.ts";
+import { toAppError } from "../../services/shared/rpc/error-status.ts";
+import { freshDatabase } from "../support/fresh-names.ts";
+import { eventually } from "../support/poll.ts";
+import { startOwnServers } from "../support/servers.ts";
+import { openWallet, type WalletHarness } from "../support/wallet-harness.ts";
+import { connectWallet, startWallet, type WalletClient } from "../support/wallet-process.ts";
+
+/** How hard it is made. */
+export type ChaosOptions = {
+  readonly seed: number;
+  /** Holds, settlements and fundings together, about. */
+  readonly operations: number;
+  readonly wallets: number;
+  readonly killEveryMs: number;
+  readonly stopDatabaseEveryMs: number;
+  readonly log: (line: string) => void;
+};
+
+/** What happened; `faults` is empty when all is well. */
+export type ChaosReport = {
+  readonly holds: number;
+  readonly refused: number;
+  readonly settled: number;
+  readonly fundings: number;
+  readonly retries: number;
+  readonly kills: number;
+  readonly stops: number;
+  readonly tookMs: number;
+  readonly faults: readonly string[];
+};
+
+const HOLDS_PER_CALL = 20;
+const CALLERS = 24;
+const HELD = 10n;
+const RETRY_MS = 50;
+
+/** What callers were told of one wallet. */
+type Told = {
+  readonly tenantId: string;
+  funded: bigint;
+  charged: bigint;
+  readonly held: string[];
+  readonly refused: string[];
+  readonly settled: Map<string, bigint>;
+};
+
+type World = {
+  readonly harness: WalletHarness;
+  readonly client: WalletClient;
+  readonly random: () => number;
+  readonly told: readonly Told[];
+  readonly count: {
+    holds: number;
+    refused: number;
+    settled: number;
+    fundings: number;
+    retries: number;
+  };
+};
+
+/** Runs it on servers of its own, and ends them. */
+export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const startedMs = performance.now();
+  const servers = await startOwnServers();
+  const prefix = freshDatabase("chaos");
+  const harness = await openWallet(servers, { database: `${prefix}_wallet` });
+  const wallet = await startWallet(servers, prefix);
+  const client = connectWallet(wallet.target);
+  const random = seeded(options.seed);
+  const count = { holds: 0, refused: 0, settled: 0, fundings: 0, retries: 0 };
+  const told = await openWallets(client, options.wallets);
+  const world: World = { harness, client, random, told, count };
+  const trouble = await startTrouble(options, harness, wallet);
+  try {
+    const calls = Math.ceil(options.operations / (2 * HOLDS_PER_CALL + 1));
+    let left = calls;
+    await Promise.all(
+      Array.from({ length: CALLERS }, async () => {
+        while (left > 0) {
+          left -= 1;
+          await oneRound(world);
+        }
+      }),
+    );
+    const { kills, stops } = await trouble.end();
+    const faults = await judge(world);
+    return { ...count, kills, stops, tookMs: performance.now() - startedMs, faults };
+  } finally {
+    await trouble.end();
+    client.closeChannel();
+    await wallet.stop();
+    await harness.close();
+    await servers.stop();
+  }
+}
+
+async function openWallets(client: WalletClient, wallets: number): Promise<Told[]> {
+  const told: Told[] = [];
+  for (let made = 0; made < wallets; made += 1) {
+    const tenantId = newId("tenant");
+    await client.createWallet({ tenantId, currency: "NGN", lowBalanceThreshold: 50n });
+    told.push({
+      tenantId,
+      funded: 0n,
+      charged: 0n,
+      held: [],
+      refused: [],
+      settled: new Map(),
+    });
+  }
+  return told;
+}
+
+/** Funds a little too little, holds, and settles what was held. The first wallet is the hot one. */
+async function oneRound(world: World): Promise<void> {
+  const { random, told, client, count } = world;
+  const at = random() < 0.5 ? 0 : Math.floor(random() * told.length);
+  const wallet = told[at];
+  if (wallet === undefined) return;
+  const { tenantId } = wallet;
+  const amount = HELD * BigInt(Math.ceil(random() * HOLDS_PER_CALL * 0.9));
+  const reference = newId("event");
+  const actor = { name: "chaos", address: "" };
+  await insist(world, () => client.fundWallet({ tenantId, amount, reference, actor }));
+  wallet.funded += amount;
+  count.fundings += 1;
+
+  const holds = Array.from({ length: HOLDS_PER_CALL }, () => ({
+    tenantId,
+    reservationId: newId("reservation"),
+    amount: HELD,
+    messageCount: 1,
+    firstMessageId: "msg_1",
+    lastMessageId: "msg_1",
+  }));
+  const placed = await placeAll(world, wallet, holds);
+  const settlements = placed.map((reservationId) => ({
+    tenantId,
+    reservationId,
+    messageId: newId("message"),
+    heldAmount: HELD,
+    capturedAmount: BigInt(Math.floor(random() * 11)),
+  }));
+  if (settlements.length === 0) return;
+  if (random() < 0.5) await insist(world, () => client.settleMessages({ settlements }));
+  else await insist(world, () => publishSent(world, settlements));
+  for (const { messageId, capturedAmount } of settlements) {
+    wallet.settled.set(messageId, capturedAmount);
+    wallet.charged += capturedAmount;
+  }
+  count.settled += settlements.length;
+}
+
+/** Places holds until each has an answer; answers those that are held. */
+async function placeAll(
+  world: World,
+  wallet: Told,
+  holds: readonly { readonly reservationId: string }[],
+): Promise<string[]> {
+  const placed: string[] = [];
+  let open = holds;
+  while (open.length > 0) {
+    const { outcomes } = await insist(world, () => world.client.placeHolds({ holds: [...open] }));
+    const again = new Set<string>();
+    for (const { reservationId, errorCode } of outcomes) {
+      if (errorCode === "") placed.push(reservationId);
+      else if (errorCode === "insufficient_balance") wallet.refused.push(reservationId);
+      else again.add(reservationId);
+    }
+    open = open.filter(({ reservationId }) => again.has(reservationId));
+    if (open.length > 0) await retryLater(world);
+  }
+  wallet.held.push(...placed);
+  world.count.holds += placed.length;
+  world.count.refused += holds.length - placed.length;
+  return placed;
+}
+
+type Sent = {
+  readonly tenantId: string;
+  readonly reservationId: string;
+  readonly messageId: string;
+  readonly capturedAmount: bigint;
+};
+
+/** Publishes what messaging would: each change as an event, some of them twice. */
+async function publishSent({ harness, random }: World, settlements: readonly Sent[]) {
+  const items = settlements.flatMap(({ tenantId, reservationId, messageId, capturedAmount }) => {
+    const isSent = capturedAmount > 0n;
+    const id = newId("event");
+    const message = {
+      id: messageId,
+      tenantId,
+      reservationId,
+      heldAmount: HELD,
+      mode: Mode.LIVE,
+      status: isSent ? MessageStatus.SENT : MessageStatus.FAILED,
+      ...(isSent ? { amount: capturedAmount } : {}),
+    };
+    const payload = { case: "messageChanged", value: { message } } as const;
+    const data = toBinary(EventSchema, create(EventSchema, { id, tenantId, payload }));
+    const item = { id, subject: `events.message.${tenantId}.sent`, data };
+    return random() < 0.2 ? [item, { ...item, id: `${id}-again` }] : [item];
+  });
+  await publishAll(harness.nats.jetstream, items);
+}
+
+/** The documented rule: ask again, unchanged, when the service was away or the answer was lost. */
+async function insist<T>(world: World, call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      const { code } = toAppError(error);
+      if (code !== "service_unavailable" && code !== "internal_error") throw error;
+      await retryLater(world);
+    }
+  }
+}
+
+async function retryLater({ count, random }: World): Promise<void> {
+  count.retries += 1;
+  await wait(RETRY_MS * (0.5 + random()));
+}
+
+/** Kills the wallet and stops the database, until told to end. */
+async function startTrouble(
+  options: ChaosOptions,
+  harness: WalletHarness,
+  wallet: Awaited<ReturnType<typeof startWallet>>,
+) {
+  const status = await harness.mongo.db.admin().serverStatus();
+  const databasePid = Number(status.pid);
+  const count = { kills: 0, stops: 0 };
+  let isOver = false;
+  async function kill(): Promise<void> {
+    while (!isOver) {
+      await wait(options.killEveryMs);
+      if (isOver) return;
+      await wallet.kill();
+      count.kills += 1;
+      await wallet.start();
+    }
+  }
+  async function stop(): Promise<void> {
+    while (!isOver) {
+      await wait(options.stopDatabaseEveryMs);
+      if (isOver) return;
+      process.kill(databasePid, "SIGSTOP");
+      await wait(400);
+      process.kill(databasePid, "SIGCONT");
+      count.stops += 1;
+    }
+  }
+  const running = Promise.all([kill(), stop()]);
+  return {
+    async end() {
+      isOver = true;
+      await running;
+      return count;
+    },
+  };
+}
+
+/** Compares what callers were told with what is so. */
+async function judge({ harness, told }: World): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { tenantId, funded, charged, held, refused, settled } of told) {
+    const wanted = `${funded - charged}/0`;
+    const shown = await eventually(
+      async () => {
+        const wallet = await harness.wallets.get(tenantId);
+        return wallet.held === 0n && `${wallet.balance}/${wallet.held}`;
+      },
+      { timeoutMs: 30_000, what: `everything of ${tenantId} settled` },
+    ).catch((error: Error) => error.message);
+    if (shown !== wanted) faults.push(`${tenantId}: told ${wanted}, is ${shown}`);
+    const known = new Set<string>();
+    const reservations = harness.mongo.db.collection("reservations").find({ tenant_id: tenantId });
+    for await (const { _id } of reservations) known.add(String(_id));
+    faults.push(...held.filter((id) => !known.has(id)).map((id) => `${id}: told held, is not`));
+    faults.push(
+      ...refused.filter((id) => known.has(id)).map((id) => `${id}: told refused, is held`),
+    );
+    if (known.size !== held.length) {
+      faults.push(`${tenantId}: ${held.length} holds told, ${known.size} are`);
+    }
+    for await (const chunk of harness.store.streamSettlements(tenantId)) {
+      for (const { messageId, capturedAmount } of chunk) {
+        if (settled.get(messageId) === capturedAmount) settled.delete(messageId);
+        else faults.push(`${messageId}: charged ${capturedAmount}, told ${settled.get(messageId)}`);
+      }
+    }
+    faults.push(...[...settled.keys()].map((id) => `${id}: told settled, is not`));
+  }
+  return [...faults, ...(await harness.breaches())];
+}
+
+/** A small seeded generator (mulberry32, by Tommy Ettinger, public domain). */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+}
+
+if (import.meta.main) {
+  const seed = argument("seed", Date.now() % 1_000_000);
+  const log = (line: string) => void process.stdout.write(`${line}\n`);
+  log(`seed ${seed}`);
+  const report = await runWalletChaos({
+    seed,
+    operations: argument("operations", 100_000),
+    wallets: 101,
+    killEveryMs: 2000,
+    stopDatabaseEveryMs: 5000,
+    log,
+  });
+  const { faults, ...figures } = report;
+  log(JSON.stringify(figures));
+  for (const fault of faults.slice(0, 50)) log(`BROKEN ${fault}`);
+  log(
+    faults.length === 0
+      ? "every answer was true, every invariant holds"
+      : `${faults.length} faults`,
+  );
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}

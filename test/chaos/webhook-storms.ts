@@ -1,0 +1,24 @@
+import type { ChaosOptions } from "./webhook-run.ts";
+
+/** A storm without its seed. */
+type StormShape = Omit<ChaosOptions, "seed" | "say">;
+
+/** The whole one: about two minutes. */
+export const LONG_STORM: StormShape = {
+  events: 20_000,
+  perSecond: 400,
+  endpoints: { ok: 130, disabled: 10, hang: 20, fail: 20, reset: 10, drip: 10 },
+  killEveryMs: 3000,
+  retryDelaysMs: [1000, 2000, 4000, 6000],
+  timeoutMs: 2000,
+};
+
+/** A small one for every run of the tests: under twenty seconds. */
+export const SHORT_STORM: StormShape = {
+  events: 900,
+  perSecond: 150,
+  endpoints: { ok: 26, disabled: 3, hang: 3, fail: 4, reset: 2, drip: 2 },
+  killEveryMs: 3000,
+  retryDelaysMs: [400, 600],
+  timeoutMs: 800,
+};

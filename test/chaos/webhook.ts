@@ -1,0 +1,20 @@
+/**
+ * `node test/chaos/webhook.ts [--seed N] [--short]`: 20,000 events to 200 endpoints, of which 20
+ * hang, 20 answer 500, 10 cut the connection and 10 drip, with the process killed every three
+ * seconds and NATS and MongoDB stopped and started. Prints its seed; exits 1 when a promise broke.
+ */
+
+import { runWebhookChaos } from "./webhook-run.ts";
+import { LONG_STORM, SHORT_STORM } from "./webhook-storms.ts";
+
+const seedAt = process.argv.indexOf("--seed");
+const seed = seedAt < 0 ? Date.now() % 1_000_000 : Number(process.argv[seedAt + 1]);
+const storm = process.argv.includes("--short") ? SHORT_STORM : LONG_STORM;
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+say(`seed ${seed}`);
+const { faults, figures } = await runWebhookChaos({ ...storm, seed, say });
+for (const [name, value] of Object.entries(figures)) say(`${name.padEnd(20)} ${value}`);
+for (const fault of faults.slice(0, 20)) say(`BROKEN: ${fault}`);
+if (faults.length > 0) process.exitCode = 1;
+else say("every promise held");

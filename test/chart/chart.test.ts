@@ -1,0 +1,181 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { CHART } from "../../deploy/chart/layout.ts";
+import { ALL_VALUES, chartSuite, MINIMAL, refusal, render, renderText } from "./helm.ts";
+import { label, ofKind, workloadsOf } from "./workloads.ts";
+
+const RECOMMENDED = ["name", "instance", "version", "component", "part-of", "managed-by"];
+const IMMUTABLE = ["name", "instance", "component"].map((name) => `app.kubernetes.io/${name}`);
+
+const text = (name: string) => readFileSync(join(CHART, name), "utf8");
+
+chartSuite("packaging and values", () => {
+  for (const path of [
+    "nope=1",
+    "gateway.nope=1",
+    "gateway.service.nope=1",
+    "carrier.persistence.nope=1",
+    "defaults.probes.startup.nope=1",
+    "nats.stream.nope=1",
+    "rpc.tls.certManager.issuerRef.nope=1",
+    "gateway.settings.NOPE=1",
+    "migration.replicas=2",
+  ]) {
+    it(`an unknown key is refused: ${path}`, () => {
+      expect(refusal(MINIMAL, { set: [path] })).to.match(/additional properties? .* not allowed/i);
+    });
+  }
+
+  for (const path of [
+    "gateway.replicas=-1",
+    "gateway.port=x",
+    "gateway.port=70000",
+    "defaults.heapPercent=90",
+    "image.tag=latest",
+    "image.digest=sha256:short",
+    "nats.stream.replicas=2",
+    "gateway.service.type=Nope",
+    "carrier.keda.enabled=maybe",
+  ]) {
+    it(`a wrong type or range is refused: ${path}`, () => {
+      expect(refusal(MINIMAL, { set: [path] })).to.match(/don't meet the specifications/);
+    });
+  }
+
+  for (const [path, instead] of [
+    ["replicaCount=3", "<component>.replicas"],
+    ["ingress.enabled=true", "gateway.ingress"],
+    ["imagePullSecrets[0].name=x", "global.imagePullSecrets"],
+  ] as const) {
+    it(`a name from elsewhere says what to use and where to read: ${path}`, () => {
+      const words = refusal(MINIMAL, { set: [path] });
+      expect(words).to.contain(instead).and.to.contain("UPGRADING.md");
+    });
+  }
+
+  it("missing and contradicting settings stop the render with one line that names them", () => {
+    const cases: readonly (readonly [string | undefined, string[], string])[] = [
+      [undefined, [], ".existingSecret is required."],
+      [MINIMAL, ["mongodb.existingSecret="], "mongodb.uri or mongodb.existingSecret is required."],
+      [MINIMAL, ["nats.url=x"], "nats.url and nats.existingSecret exclude each other."],
+      [MINIMAL, ["rpc.tls.enabled=true"], "rpc.tls.enabled needs"],
+      [MINIMAL, ["gateway.ingress.enabled=true"], "gateway.ingress.hosts"],
+      [MINIMAL, ["wallet.keda.enabled=true"], "nats.monitoringEndpoint"],
+      [MINIMAL, ["smscSimulator.enabled=true"], "smscSimulator.password"],
+      [MINIMAL, ["carrier.receipts.enabled=true"], "carrier.receipts.url"],
+      [
+        MINIMAL,
+        ["gateway.autoscaling.enabled=true", "gateway.keda.enabled=true"],
+        "gateway: autoscaling.enabled and keda.enabled exclude each other.",
+      ],
+    ];
+    for (const [values, set, words] of cases) {
+      const line = refusal(values, { set }).split("\n")[0];
+      expect(line, set.join(",")).to.contain(words);
+    }
+  });
+
+  for (const values of ALL_VALUES) {
+    it(`${values} renders, twice the same`, () => {
+      expect(renderText(values)).to.equal(renderText(values));
+    });
+  }
+
+  for (const kubeVersion of ["1.29.0", "1.30.0", "1.33.0", "1.35.0"]) {
+    it(`renders for Kubernetes ${kubeVersion}`, () => {
+      expect(render("values-production.yaml", { kubeVersion }).length).to.be.greaterThan(50);
+    });
+  }
+
+  it("a release name of 53 characters gives names of at most 63, each once per kind", () => {
+    const release = "a".repeat(53);
+    for (const values of ["ci/every-option-values.yaml", "ci/gitops-values.yaml"]) {
+      const objects = render(values, { release });
+      const names = objects.map(label);
+      expect(names.filter((name, at) => names.indexOf(name) !== at)).to.deep.equal([]);
+      for (const { kind, metadata } of objects) {
+        // A StatefulSet's name and an eleven-character hash together are the value of a label.
+        expect(metadata.name.length).to.be.at.most(kind === "StatefulSet" ? 52 : 63);
+      }
+    }
+    const other = `${"a".repeat(52)}b`;
+    const names = (name: string) => render(MINIMAL, { release: name }).map(label);
+    expect(names(other).filter((name) => names(release).includes(name))).to.deep.equal([]);
+  });
+
+  it("one registry rewrites every image; a digest wins over a tag; the tag is the app's version", () => {
+    const images = (set: string[]) =>
+      workloadsOf(render("values-dev.yaml", { set })).flatMap(({ containers }) =>
+        containers.map(({ image }) => image),
+      );
+    expect(images([])).to.not.be.empty;
+    const digest = `sha256:${"a".repeat(64)}`;
+    const { appVersion } = parse(text("Chart.yaml")) as { appVersion: string };
+    for (const image of images([])) expect(image).to.equal(`sms-messaging-service:${appVersion}`);
+    for (const image of images(["global.imageRegistry=registry.example"])) {
+      expect(image).to.match(/^registry\.example\//);
+    }
+    for (const image of images([`image.digest=${digest}`, "image.tag=1.2.3"])) {
+      expect(image).to.equal(`sms-messaging-service@${digest}`);
+    }
+    const pods = workloadsOf(render("ci/airgap-values.yaml"));
+    for (const { pod } of pods) expect(pod.imagePullSecrets).to.deep.equal([{ name: "registry" }]);
+  });
+
+  it("production brings no MongoDB, NATS or Redis of its own", () => {
+    const images = workloadsOf(render("values-production.yaml")).flatMap(({ containers }) =>
+      containers.map(({ image }) => image),
+    );
+    expect(new Set(images).size).to.equal(1);
+  });
+
+  for (const values of ALL_VALUES) {
+    it(`${values}: a namespace and the six recommended labels on every object`, () => {
+      for (const object of render(values)) {
+        expect(object.metadata.namespace, label(object)).to.equal("messaging");
+        for (const name of RECOMMENDED) {
+          expect(object.metadata.labels, label(object)).to.have.property(
+            `app.kubernetes.io/${name}`,
+          );
+        }
+      }
+    });
+  }
+
+  it("selectors hold labels that never change, and nothing else", () => {
+    for (const object of render("ci/every-option-values.yaml")) {
+      const { selector } = object.spec ?? {};
+      if (selector === undefined || object.kind === "ServiceMonitor") continue;
+      expect(Object.keys(selector.matchLabels ?? selector), label(object)).to.have.members(
+        IMMUTABLE,
+      );
+    }
+  });
+
+  it("what can be set on a pod shows on every component's pod", () => {
+    const objects = render("ci/every-option-values.yaml");
+    const workloads = workloadsOf(objects);
+    expect(workloads).to.have.length(11);
+    for (const { containers, metadata, pod, name } of workloads) {
+      const [container] = containers;
+      expect(
+        container?.env?.some((variable) => variable.name === "EXTRA"),
+        name,
+      ).to.equal(true);
+      const volume = pod.volumes?.find((one) => one.name.endsWith("-volume"))?.name;
+      expect(
+        container?.volumeMounts?.some((mount) => mount.name === volume),
+        name,
+      ).to.equal(true);
+      expect(metadata.annotations, name).to.have.property("example.com/annotation");
+      expect(metadata.labels, name).to.have.property("example.com/label");
+      expect(pod.nodeSelector, name).to.have.property("example.com/node");
+      expect(pod.tolerations?.[0]?.key, name).to.match(/^example\.com\//);
+      expect(pod.affinity, name).to.have.property("nodeAffinity");
+      expect(pod.priorityClassName, name).to.match(/-priority$/);
+    }
+    expect(ofKind(objects, "ConfigMap").map(({ metadata }) => metadata.name)).to.include("extra");
+  });
+});

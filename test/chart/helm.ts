@@ -1,0 +1,96 @@
+/** Runs Helm for the tests: the one named by `$HELM`, else the one on PATH. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { CHART } from "../../deploy/chart/layout.ts";
+import type { KubeObject } from "./kube-types.ts";
+
+const HELM = process.env["HELM"] ?? "helm";
+
+/** Why the chart cannot be rendered here; `undefined` when it can. */
+export const helmMissing: string | undefined = reasonAgainst();
+
+function reasonAgainst(): string | undefined {
+  const run = spawnSync(HELM, ["version", "--template", "{{.Version}}"], { encoding: "utf8" });
+  if (run.error !== undefined) return "Helm 3.18 or newer is neither on PATH nor named by $HELM";
+  return /^v(3|4)/.test(run.stdout) ? undefined : `${HELM} is ${run.stdout}, not 3 or 4`;
+}
+
+/** A suite that renders the chart; skipped with the reason printed where Helm is missing. */
+export function chartSuite(name: string, define: () => void): void {
+  describe(name, function () {
+    this.timeout(240_000);
+    before(function () {
+      if (helmMissing === undefined) return;
+      process.stderr.write(`${name}: skipped, since ${helmMissing}\n`);
+      this.skip();
+    });
+    define();
+  });
+}
+
+/** How one render differs from the plain one. */
+export type RenderOptions = {
+  readonly set?: readonly string[];
+  readonly release?: string;
+  readonly kubeVersion?: string;
+  readonly chart?: string;
+};
+
+/** Files under the chart whose values the tests render. */
+export const PRESETS = ["values-dev.yaml", "values-production.yaml", "values-10k.yaml"];
+export const CI_VALUES: readonly string[] = readdirSync(join(CHART, "ci"))
+  .filter((name) => name.endsWith("-values.yaml"))
+  .map((name) => `ci/${name}`)
+  .sort();
+export const ALL_VALUES: readonly string[] = [...PRESETS, ...CI_VALUES];
+export const MINIMAL = "ci/minimal-values.yaml";
+
+function argumentsOf(valuesFile: string | undefined, options: RenderOptions): string[] {
+  const { set = [], release = "sms", kubeVersion = "1.32.0", chart = CHART } = options;
+  return [
+    ...["template", release, chart, "--namespace", "messaging", "--kube-version", kubeVersion],
+    ...["--api-versions", "monitoring.coreos.com/v1", "--api-versions", "keda.sh/v1alpha1"],
+    ...(valuesFile === undefined ? [] : ["-f", join(CHART, valuesFile)]),
+    ...set.flatMap((pair) => ["--set", pair]),
+  ];
+}
+
+/** The render's text; throws with Helm's words when it fails. */
+export function renderText(valuesFile: string | undefined, options: RenderOptions = {}): string {
+  return execFileSync(HELM, argumentsOf(valuesFile, options), {
+    encoding: "utf8",
+    maxBuffer: 64_000_000,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** What Helm says when it refuses to render; throws when it does not refuse. */
+export function refusal(valuesFile: string | undefined, options: RenderOptions = {}): string {
+  const run = spawnSync(HELM, argumentsOf(valuesFile, options), { encoding: "utf8" });
+  if (run.status === 0) throw new Error("the render went through");
+  return run.stderr;
+}
+
+const rendered = new Map<string, readonly KubeObject[]>();
+
+/** The render's objects; the same render is done once. */
+export function render(
+  valuesFile: string | undefined,
+  options: RenderOptions = {},
+): readonly KubeObject[] {
+  const key = JSON.stringify([valuesFile, options]);
+  const known = rendered.get(key);
+  if (known !== undefined) return known;
+  const objects = parseObjects(renderText(valuesFile, options));
+  rendered.set(key, objects);
+  return objects;
+}
+
+/** The objects of a stream of YAML documents. */
+export function parseObjects(text: string): readonly KubeObject[] {
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as KubeObject | null)
+    .filter((object) => object !== null);
+}

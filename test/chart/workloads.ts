@@ -1,0 +1,73 @@
+/** Finds the pods, containers and references among the objects of a render. */
+import type { Container, KubeObject, Labels, Metadata, PodSpec } from "./kube-types.ts";
+
+/** A pod as it would run, whatever makes it. */
+export type Workload = {
+  readonly object: KubeObject;
+  readonly name: string;
+  readonly kind: string;
+  readonly component: string;
+  readonly metadata: Partial<Metadata>;
+  readonly pod: PodSpec;
+  readonly containers: readonly Container[];
+};
+
+export const COMPONENT = "app.kubernetes.io/component";
+
+/** Every pod of a render: Deployments, StatefulSets, Jobs, and bare pods. */
+export function workloadsOf(objects: readonly KubeObject[]): Workload[] {
+  return objects.flatMap((object) => {
+    const { kind, metadata, spec } = object;
+    const template = kind === "Pod" ? { metadata, spec } : spec?.template;
+    if (template?.spec === undefined) return [];
+    const pod = template.spec;
+    return [
+      {
+        object,
+        name: metadata.name,
+        kind,
+        component: metadata.labels?.[COMPONENT] ?? "",
+        metadata: template.metadata,
+        pod,
+        containers: [...pod.containers, ...(pod.initContainers ?? [])],
+      },
+    ];
+  });
+}
+
+/** Those that run for as long as the release lives. */
+export function servingWorkloads(objects: readonly KubeObject[]): Workload[] {
+  return workloadsOf(objects).filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+}
+
+export function ofKind(objects: readonly KubeObject[], kind: string): KubeObject[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+/** Whether an object is one of Helm's hooks. */
+export function isHook({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.["helm.sh/hook"] !== undefined;
+}
+
+/** Whether a selector picks a pod with these labels. */
+export function selects(selector: Labels, labels: Labels | undefined): boolean {
+  return Object.entries(selector).every(([name, value]) => labels?.[name] === value);
+}
+
+/** A literal environment variable of the first container. */
+export function envOf({ containers }: Workload, name: string): string | undefined {
+  return containers[0]?.env?.find((variable) => variable.name === name)?.value;
+}
+
+/** A quantity such as `512Mi` in MiB. */
+export function mebibytes(quantity: string): number {
+  const [, number, unit = ""] = /^(\d+)([A-Za-z]*)$/.exec(quantity) ?? [];
+  const factor = { Gi: 1024, Mi: 1 }[unit];
+  if (number === undefined || factor === undefined) throw new Error(`not Mi or Gi: ${quantity}`);
+  return Number(number) * factor;
+}
+
+/** A name that is unique per kind in one render, for messages. */
+export function label({ kind, metadata }: KubeObject): string {
+  return `${kind}/${metadata.name}`;
+}

@@ -1,0 +1,153 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { expect } from "chai";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { newId } from "../../services/shared/core/ids.ts";
+import { type RunningConsumer, startConsumer } from "../../services/shared/io/consumer.ts";
+import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
+import { publishAll } from "../../services/shared/io/publisher.ts";
+import { createSettleHandler } from "../../services/wallet/events.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+import { openWallet, silentLog, type WalletHarness } from "../support/wallet-harness.ts";
+
+const actor = { name: "test", address: "" };
+const { SENT, DELIVERED, UNDELIVERED, FAILED, CANCELLED, QUEUED } = MessageStatus;
+
+describe("the wallet and the event stream", () => {
+  let servers: TestServers;
+  let wallet: WalletHarness;
+  let consumer: RunningConsumer;
+  const tenantId = newId("tenant");
+  const durable = `wallet-settle-${tenantId}`;
+  before(async () => {
+    servers = await startServers();
+    wallet = await openWallet(servers);
+    await wallet.wallets.create(tenantId, "NGN", 500n, actor);
+    await wallet.wallets.fund(tenantId, { kind: "fund", amount: 1000n, reference: "r", actor });
+    consumer = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable,
+      // Only this test's events: the stream is everyone's.
+      subjects: [`events.message.${tenantId}.>`],
+      batchMax: 100,
+      ackWaitMs: 5000,
+      log: silentLog,
+      handle: createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog }),
+    });
+  });
+  after(async () => {
+    await consumer.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, durable);
+    await wallet.close();
+    await servers.stop();
+  });
+
+  function eventOf(messageId: string, reservationId: string, status: MessageStatus, amount = 6n) {
+    const id = newId("event");
+    const isSent = [SENT, DELIVERED, UNDELIVERED].includes(status);
+    const message = {
+      id: messageId,
+      tenantId,
+      reservationId,
+      status,
+      heldAmount: 10n,
+      mode: Mode.LIVE,
+      ...(isSent ? { amount } : {}),
+    };
+    const payload = { case: "messageChanged", value: { message } } as const;
+    const data = toBinary(EventSchema, create(EventSchema, { id, tenantId, payload }));
+    return {
+      id,
+      subject: `events.message.${tenantId}.${MessageStatus[status].toLowerCase()}`,
+      data,
+    };
+  }
+  async function hold(messages: number): Promise<string> {
+    const reservationId = newId("reservation");
+    await wallet.wallets.hold(tenantId, {
+      kind: "hold",
+      reservationId,
+      amount: BigInt(messages) * 10n,
+      messageCount: messages,
+      firstMessageId: "msg_1",
+      lastMessageId: "msg_9",
+    });
+    return reservationId;
+  }
+  const drained = () => eventually(async () => (await consumer.lag()) === 0);
+
+  it("settles each message once from events that come twice, late, and out of order", async () => {
+    const before = await wallet.wallets.get(tenantId);
+    const reservationId = await hold(4);
+    const [a, b, c, d] = [1, 2, 3, 4].map(() => newId("message")) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const sent = eventOf(a, reservationId, SENT);
+    const events = [
+      eventOf(a, reservationId, DELIVERED),
+      sent,
+      eventOf(b, reservationId, FAILED),
+      eventOf(c, reservationId, QUEUED),
+      eventOf(c, reservationId, CANCELLED),
+      eventOf(d, reservationId, UNDELIVERED),
+      eventOf(b, reservationId, FAILED),
+      { ...sent, id: newId("event") },
+    ];
+    await publishAll(wallet.nats.jetstream, events);
+    await drained();
+    const after = await wallet.wallets.get(tenantId);
+    expect(after.held).to.equal(0n);
+    expect(before.balance - after.balance).to.equal(12n);
+    expect(await wallet.breaches(tenantId)).to.deep.equal([]);
+  });
+
+  it("puts an event aside whose reservation does not exist, and goes on", async () => {
+    const reservationId = await hold(1);
+    const stray = eventOf(newId("message"), newId("reservation"), SENT);
+    const good = eventOf(newId("message"), reservationId, SENT);
+    await publishAll(wallet.nats.jetstream, [stray, good]);
+    await eventually(async () => (await wallet.wallets.get(tenantId)).held === 0n);
+    await drained();
+    const dead = await wallet.mongo.db.collection("dead_letters").find({ durable }).toArray();
+    expect(dead.map(({ reason }) => reason)).to.deep.equal(["not_found: No such reservation."]);
+  });
+
+  it("tells of money that came in and of a crossing of the threshold, once each", async () => {
+    const subject = `events.wallet.${tenantId}`;
+    const got: string[] = [];
+    const read = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable: `${durable}-reader`,
+      subjects: [`${subject}.>`],
+      batchMax: 100,
+      ackWaitMs: 5000,
+      log: silentLog,
+      async handle(items) {
+        for (const { data } of items) {
+          const { payload } = fromBinary(EventSchema, data);
+          if (payload.case !== "walletChanged") continue;
+          got.push(`${payload.value.type} ${payload.value.reference}`.trim());
+        }
+        return items.map(() => ({ kind: "ack" as const }));
+      },
+    });
+    await eventually(() => got.length === 1, { what: "the first funding's event" });
+    await hold(40);
+    await hold(20);
+    await wallet.wallets.fund(tenantId, { kind: "fund", amount: 400n, reference: "r2", actor });
+    await hold(40);
+    await eventually(() => got.length >= 4, { what: "two crossings and a funding" });
+    expect(got).to.deep.equal(["funded r", "low_balance", "funded r2", "low_balance"]);
+    await read.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, `${durable}-reader`);
+  });
+});

@@ -1,0 +1,103 @@
+import { expect } from "chai";
+import { createBindStats } from "../../services/carrier/domain/bind-stats.ts";
+import { openFlow, roomOf, throttle, widen } from "../../services/carrier/domain/flow.ts";
+import {
+  AIM,
+  grantMax,
+  intervalUs,
+  TOLERANCE_MS,
+  takePlaces,
+} from "../../services/carrier/domain/pacing.ts";
+
+describe("the pace of a throttled bind", () => {
+  it("a throttled submit pauses the bind and halves what it may have unanswered", () => {
+    const flow = throttle(openFlow(100), 1000);
+    expect(roomOf(flow, 0, 1050)).to.equal(0);
+    expect(roomOf(flow, 0, 1100)).to.equal(50);
+    expect(roomOf(flow, 20, 1100)).to.equal(30);
+  });
+
+  it("answers to one burst count as one, throttling in a row pauses twice as long", () => {
+    const once = throttle(throttle(openFlow(100), 1000), 1001);
+    expect(once.pausedUntilMs).to.equal(1100);
+    const twice = throttle(once, 1100);
+    expect(twice.pausedUntilMs).to.equal(1300);
+    let worst = twice;
+    for (let n = 0; n < 50; n++) worst = throttle(worst, worst.pausedUntilMs);
+    expect(worst.allowance).to.equal(1);
+    expect(roomOf(worst, 0, worst.pausedUntilMs)).to.equal(1);
+    expect(throttle(worst, worst.pausedUntilMs).pausedUntilMs - worst.pausedUntilMs).to.equal(5000);
+  });
+
+  it("accepted submits widen it to the window and not beyond", () => {
+    let flow = throttle(throttle(openFlow(10), 0), 100);
+    for (let n = 0; n < 200; n++) flow = widen(flow, 10);
+    expect(flow.allowance).to.equal(10);
+    expect(flow.nextPauseMs).to.equal(100);
+  });
+});
+
+describe("even spacing", () => {
+  for (const rate of [1, 10, 100, 2500]) {
+    it(`${rate}/s: no second holds more, and 97 % are used, whatever the timers' lateness`, () => {
+      const sent = simulate(rate, 60, 2);
+      expect(busiestSecond(sent)).to.be.at.most(rate);
+      expect(sent.length).to.be.at.least(Math.floor(rate * 60 * 0.97));
+    });
+  }
+
+  it("what was not used is not saved up", () => {
+    const interval = intervalUs(1000);
+    const { grant } = takePlaces(0, 3_600_000_000, interval, 10_000);
+    expect(grant.count).to.equal(Math.floor((TOLERANCE_MS * 1000) / interval) + 1);
+    expect(grant.count).to.equal(grantMax(1000));
+  });
+});
+
+/** Asks as the dispatcher does: all it can use, again when told to, with timers up to `lateMs` late. */
+function simulate(rate: number, seconds: number, lateMs: number): number[] {
+  const interval = intervalUs(rate);
+  expect(1_000_000 / interval).to.be.closeTo(rate * AIM, 1e-6);
+  const sent: number[] = [];
+  let nextUs = 0;
+  let nowUs = 1_000_000_000;
+  const endUs = nowUs + seconds * 1_000_000;
+  for (let turn = 0; nowUs < endUs; turn++) {
+    const taken = takePlaces(nextUs, nowUs, interval, grantMax(rate));
+    nextUs = taken.nextUs;
+    for (let n = 0; n < taken.grant.count; n++) sent.push(nowUs);
+    nowUs += Math.ceil(taken.grant.waitMs) * 1000 + ((turn * 7919) % (lateMs * 1000));
+  }
+  return sent;
+}
+
+function busiestSecond(sent: readonly number[]): number {
+  let most = 0;
+  let from = 0;
+  sent.forEach((at, place) => {
+    while ((sent[from] as number) <= at - 1_000_000) from++;
+    most = Math.max(most, place - from + 1);
+  });
+  return most;
+}
+
+describe("the figures of a bind", () => {
+  it("failures are the carrier's own: not throttling, not a refusal of one message", () => {
+    const stats = createBindStats();
+    const outcomes = [
+      { kind: "accepted", carrierMessageId: "1" },
+      { kind: "refused", code: "x", disposition: "permanent" },
+      { kind: "refused", code: "x", disposition: "throttled" },
+      { kind: "unknown", code: "timeout" },
+    ] as const;
+    for (const outcome of outcomes) {
+      stats.noteSubmit(10_000);
+      stats.noteOutcome(outcome, 20, 10_000);
+    }
+    const figures = stats.read(11_000);
+    expect(figures.failureShare).to.equal(0.25);
+    expect(figures).to.include({ submitted: 4, throttled: 1, unknown: 1, answerMsP99: 20 });
+    expect(figures.submitsPerSecond).to.equal(4 / 5);
+    expect(stats.read(60_000).failureShare).to.equal(0);
+  });
+});

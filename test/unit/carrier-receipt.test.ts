@@ -1,0 +1,57 @@
+import { expect } from "chai";
+import { comparableParty, readReceipt } from "../../services/carrier/domain/receipt.ts";
+import { matchByParties, segmentOfPart } from "../../services/carrier/domain/submission.ts";
+
+describe("what a receipt means", () => {
+  const table = [
+    ["delivered", undefined, {}, "delivered", ""],
+    ["delivered", "027", {}, "delivered", ""],
+    ["undeliverable", "027", {}, "undelivered", "absent_subscriber"],
+    ["undeliverable", "001", {}, "undelivered", "unknown_subscriber"],
+    ["undeliverable", "999", {}, "undelivered", "unknown"],
+    ["undeliverable", undefined, {}, "undelivered", "unknown"],
+    ["undeliverable", "E17", { E17: "spam_blocked" }, "undelivered", "spam_blocked"],
+    ["undeliverable", "0017", { 17: "handset_error" }, "undelivered", "handset_error"],
+    ["expired", "000", {}, "undelivered", "validity_expired"],
+    ["expired", "42", { 42: "absent_subscriber" }, "undelivered", "absent_subscriber"],
+    ["rejected", "1", {}, "undelivered", "carrier_rejected"],
+    ["enroute", undefined, {}, "acknowledged", ""],
+    ["accepted", undefined, {}, "acknowledged", ""],
+    ["unknown", "027", {}, "acknowledged", ""],
+  ] as const;
+  for (const [state, code, own, verdict, errorCode] of table) {
+    it(`${state} with ${code ?? "no code"} is ${verdict} ${errorCode}`, () => {
+      expect(readReceipt(state, code, own)).to.deep.equal({ verdict, errorCode });
+    });
+  }
+
+  it("parties compare without plus and without regard to case", () => {
+    expect(comparableParty("+2348031234567")).to.equal(comparableParty("2348031234567"));
+    expect(comparableParty("Demo")).to.equal(comparableParty("DEMO"));
+  });
+});
+
+describe("which message a receipt belongs to", () => {
+  const unknown = { connectorId: "c", to: "234", from: "demo", atMs: 0 };
+
+  it("without a known id it belongs to the one message in doubt, to its first open segment", () => {
+    const found = matchByParties([
+      { ...unknown, messageId: "msg_a", segment: 2 },
+      { ...unknown, messageId: "msg_a", segment: 1 },
+    ]);
+    expect(found).to.include({ messageId: "msg_a", segment: 1 });
+  });
+
+  it("two messages that fit are no match, and neither is none", () => {
+    const two = ["msg_a", "msg_b"].map((messageId) => ({ ...unknown, messageId, segment: 0 }));
+    expect(matchByParties(two)).to.equal(undefined);
+    expect(matchByParties([])).to.equal(undefined);
+  });
+
+  it("one submit, or one receipt for all, speaks of the whole message", () => {
+    expect(segmentOfPart(0, 1, 3, false)).to.equal(0);
+    expect(segmentOfPart(2, 3, 3, true)).to.equal(0);
+    expect([0, 1, 2].map((part) => segmentOfPart(part, 3, 3, false))).to.deep.equal([1, 2, 3]);
+    expect(segmentOfPart(2, 3, 2, false)).to.equal(2);
+  });
+});

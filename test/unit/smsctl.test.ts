@@ -1,0 +1,127 @@
+import { create } from "@bufbuild/protobuf";
+import { expect } from "chai";
+import { ChargeSchema, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { SenderIdSchema, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import { EntrySchema, SettlementSchema } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { parseArguments } from "../../services/smsctl/arguments.ts";
+import { judge } from "../../services/smsctl/check/judge.ts";
+import { createOptions } from "../../services/smsctl/options.ts";
+import { present } from "../../services/smsctl/present.ts";
+
+describe("smsctl's command line", () => {
+  it("reads words, options and flags in any order", () => {
+    const { words, options } = parseArguments([
+      "tenant",
+      "--json",
+      "--name",
+      "A B",
+      "create",
+      "--rate-limit=5",
+    ]);
+    expect(words).to.deep.equal(["tenant", "create"]);
+    expect([...options]).to.deep.equal([
+      ["json", "true"],
+      ["name", "A B"],
+      ["rate-limit", "5"],
+    ]);
+  });
+
+  it("refuses an option without its value, and values of the wrong kind", () => {
+    expect(() => parseArguments(["tenant", "create", "--name"])).to.throw(AppError, /--name/);
+    const options = createOptions(
+      parseArguments([
+        "--amount",
+        "1.00001",
+        "--rate-limit",
+        "x",
+        "--suspended",
+        "yes",
+        "--since",
+        "soon",
+      ]),
+    );
+    expect(() => options.amount("amount")).to.throw(AppError, /--amount/);
+    expect(() => options.whole("rate-limit")).to.throw(AppError, /--rate-limit/);
+    expect(() => options.boolean("suspended")).to.throw(AppError, /--suspended/);
+    expect(() => options.instant("since")).to.throw(AppError, /--since/);
+    expect(() => options.required("tenant")).to.throw(AppError, /--tenant/);
+  });
+});
+
+describe("smsctl's output", () => {
+  it("shows amounts as decimals, instants as date-times and enumerations as words", () => {
+    const entry = create(EntrySchema, {
+      id: "led_1",
+      postings: [{ account: "held", amount: -45_000n }],
+      balanceAfter: 12_345n,
+      createdAtMs: 1_700_000_000_000n,
+    });
+    expect(present(EntrySchema, entry)).to.deep.include({
+      id: "led_1",
+      postings: [{ account: "held", amount: "-4.5000" }],
+      balance_after: "1.2345",
+      created_at: "2023-11-14T22:13:20.000Z",
+      kind: null,
+    });
+    const senderId = create(SenderIdSchema, { status: SenderIdStatus.APPROVED });
+    expect(present(SenderIdSchema, senderId).status).to.equal("approved");
+  });
+});
+
+describe("what a message's status asks of the ledger", () => {
+  const nowMs = 10_000_000;
+  const late = BigInt(nowMs - 61_000);
+  const fresh = BigInt(nowMs - 59_000);
+  const charged = [
+    MessageStatus.SENT,
+    MessageStatus.DELIVERED,
+    MessageStatus.UNDELIVERED,
+    MessageStatus.EXPIRED,
+  ];
+  const released = [MessageStatus.FAILED, MessageStatus.CANCELLED];
+  const open = [MessageStatus.SCHEDULED, MessageStatus.QUEUED];
+
+  const charge = (status: MessageStatus, updatedAtMs: bigint, reservationId = "rsv_1") =>
+    create(ChargeSchema, {
+      messageId: "msg_1",
+      reservationId,
+      status,
+      heldAmount: 100n,
+      amount: 80n,
+      updatedAtMs,
+    });
+  const settled = (capturedAmount: bigint) => create(SettlementSchema, { capturedAmount });
+
+  for (const status of charged) {
+    it(`${MessageStatus[status]}: captured at the carrying price, within a minute`, () => {
+      expect(judge(charge(status, late), settled(80n), nowMs).kind).to.equal("good");
+      expect(judge(charge(status, late), settled(79n), nowMs).kind).to.equal("breach");
+      expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
+      expect(judge(charge(status, late), settled(101n), nowMs).kind).to.equal("breach");
+      expect(judge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
+      expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
+    });
+  }
+
+  for (const status of released) {
+    it(`${MessageStatus[status]}: released whole, within a minute`, () => {
+      expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("good");
+      expect(judge(charge(status, late), settled(1n), nowMs).kind).to.equal("breach");
+      expect(judge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
+      expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
+    });
+  }
+
+  for (const status of open) {
+    it(`${MessageStatus[status]}: still held, however old`, () => {
+      expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("pending");
+      expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
+    });
+  }
+
+  it("without a hold: never settled", () => {
+    expect(judge(charge(MessageStatus.SENT, late, ""), undefined, nowMs).kind).to.equal("good");
+    expect(judge(charge(MessageStatus.SENT, late, ""), settled(0n), nowMs).kind).to.equal("breach");
+  });
+});
