@@ -47,7 +47,7 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@$(BIN)/mocha --reporter dot test/tidy.test.ts
 
 test: install ## unit, contract, integration and e2e on servers of its own; TESTS=file for some
-	@$(BIN)/mocha --require test/support/global-servers.ts $(TESTS)
+	@$(NODE) test/support/run-tests.ts $(TESTS)
 
 bench: install ## the budgets of the design beside what this machine does|test/load/bench.ts
 	@$(NODE) test/load/bench.ts

@@ -105,7 +105,7 @@ function answerError(parts: AppParts, context: Context, thrown: unknown): string
     if (endpoint?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
   }
   answerProblem(context, toProblem(error, state.requestId, parts.docsUrl), problemHeaders(error));
-  if (leavesBodyUnread(context)) answerAndDrain(context);
+  if (leavesBodyUnread(context, error.code === "request_timeout")) answerAndDrain(context);
   return error.code;
 }
 

@@ -28,7 +28,7 @@ export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return () => undefined;
   const allowed = new Set(origins);
   return (context, allow) => {
-    context.append("Vary", "Origin");
+    context.vary("Origin");
     const origin = context.req.headers.origin;
     if (origin === undefined || !allowed.has(origin)) return;
     context.set("Access-Control-Allow-Origin", origin);

@@ -24,12 +24,15 @@ import { createLoadGate } from "./load-gate.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { reportRequests } from "./request-reports.ts";
 
+/** Longer than a stall of this process may last: a late answer is worth more than a guess. */
+const REDIS_TIMEOUT_MS = 1000;
+
 /** Opens, wires and serves the REST gateway. */
 export async function start(context: ServiceContext): Promise<void> {
   const { env, log, clock, lifecycle } = context;
   const config = readConfig(env, GATEWAY_SETTINGS);
 
-  const redis = openRedis({ url: config.REDIS_URL, log });
+  const redis = openRedis({ url: config.REDIS_URL, log, commandTimeoutMs: REDIS_TIMEOUT_MS });
   lifecycle.onClose("Redis", () => redis.disconnect());
   const nats = await openNats({
     url: config.NATS_URL,

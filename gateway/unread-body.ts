@@ -13,10 +13,14 @@ const KEPT_BYTES_MAX = 262_144;
 const DRAIN_BYTES_MAX = 67_108_864;
 const DRAIN_MS = 5000;
 
-/** Whether the answer must go by `answerAndDrain`. */
-export function leavesBodyUnread(context: Context): boolean {
+/** A client that sends nothing for so long has read its answer, or never will. */
+const DRAIN_IDLE_MS = 500;
+
+/** Whether the answer must go by `answerAndDrain`; a body that came too slowly is not awaited. */
+export function leavesBodyUnread(context: Context, isTooSlow: boolean): boolean {
   const { req } = context;
   if (req.complete) return false;
+  if (isTooSlow) return true;
   const announced = Number(req.headers["content-length"] ?? Number.POSITIVE_INFINITY);
   // Node itself reads a short rest before it takes the connection's next request.
   return req.headers.expect !== undefined || !(announced <= KEPT_BYTES_MAX);
@@ -32,7 +36,7 @@ export function answerAndDrain(context: Context): void {
 
   let left = DRAIN_BYTES_MAX;
   const timer = setTimeout(finish, DRAIN_MS);
-  timer.unref();
+  const idle = setTimeout(finish, DRAIN_IDLE_MS);
   req.on("data", onData);
   req.once("end", finish);
   req.once("close", finish);
@@ -41,10 +45,12 @@ export function answerAndDrain(context: Context): void {
 
   function onData(chunk: Buffer): void {
     left -= chunk.length;
+    idle.refresh();
     if (left < 0) finish();
   }
   function finish(): void {
     clearTimeout(timer);
+    clearTimeout(idle);
     req.off("data", onData);
     if (!res.writableEnded) res.end();
   }

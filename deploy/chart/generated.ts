@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { dashboardFiles } from "./dashboards.ts";
 import { CHART } from "./layout.ts";
 import { readmeOf } from "./readme.ts";
 import { schemaOf } from "./schema.ts";
@@ -11,5 +12,6 @@ export function generatedFiles(): Readonly<Record<string, string>> {
   return {
     "values.schema.json": `${JSON.stringify(schemaOf(tree), null, 2)}\n`,
     "README.md": readmeOf(tree),
+    ...dashboardFiles(),
   };
 }

@@ -68,7 +68,7 @@ function schemaOfKey(key: ValueKey): Keywords {
   if (children.length > 0 && keywords === undefined) {
     return { ...base, ...closed(children.map((child) => [child.name, schemaOfKey(child)])) };
   }
-  const type = keywords?.["type"] ?? typeOf(value);
+  const type = keywords?.type ?? typeOf(value);
   if (type === undefined) throw new Error(`${key.path}: say its type with @schema`);
   if (type === "object" && keywords === undefined && key.component === undefined) {
     throw new Error(`${key.path}: say with @schema what it may hold`);

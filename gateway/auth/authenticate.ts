@@ -3,6 +3,7 @@ import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
+import { runDetached } from "../../services/shared/rpc/call-context.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import type { Caller } from "../request-state.ts";
 import { compileNetworks } from "./caller-address.ts";
@@ -15,55 +16,66 @@ export type Authenticator = {
   forgetTenant(tenantId: string): void;
 };
 
-type Cached = { readonly caller: Caller | undefined; readonly untilMs: number };
+/** A caller, or `undefined` for a key that is not good; believed until `untilMs`. */
+type Known = { readonly caller: Caller | undefined; readonly untilMs: number };
 
-const CACHE_MAX = 50_000;
+/** Good keys kept; beyond, the oldest goes. */
+const GOOD_MAX = 50_000;
+
+/** Bad keys kept, apart from the good ones, which a flood of inventions must not push out. */
+const BAD_MAX = 10_000;
+
+const LOOK_TIMEOUT_MS = 3000;
 const BEARER = /^Bearer +([A-Za-z0-9_-]{20,128})$/i;
 
 /**
  * Callers are looked up by the SHA-256 of their secret, so no comparison ever runs over the
- * secret itself, and cached (also when unknown) for `cacheMs`, which bounds how long a revoked
- * key can still be used even when the invalidation message is lost.
+ * secret itself, and kept (also when unknown) for `cacheMs`, which bounds how long a revoked key
+ * can still be used even when the invalidation message is lost. One in use is looked up again
+ * at half time, beside the requests, so that none of them waits for it.
  */
 export function createAuthenticator(
   tenants: Client<typeof TenantService>,
   cacheMs: number,
 ): Authenticator {
-  const cache = new Map<string, Cached>();
+  const good = new Map<string, Known>();
+  const bad = new Map<string, Known>();
   const inFlight = new Map<string, Promise<Caller | undefined>>();
 
-  async function look(hashHex: string): Promise<Caller | undefined> {
-    try {
-      const found = await tenants.authenticate({ secretSha256: Buffer.from(hashHex, "hex") });
-      return toCaller(found);
-    } catch (error) {
-      const known = toAppError(error);
-      if (known.code === "unauthenticated") return undefined;
-      throw known.code === "service_unavailable"
-        ? known
-        : new AppError("service_unavailable", "The service is busy; try again shortly.", {
-            cause: known,
-          });
-    }
+  function keep(hashHex: string, known: Known): void {
+    const isGood = known.caller !== undefined;
+    const [into, outOf, max] = isGood ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
+    outOf.delete(hashHex);
+    into.delete(hashHex);
+    if (into.size >= max) into.delete(into.keys().next().value as string);
+    into.set(hashHex, known);
   }
 
-  async function find(hashHex: string): Promise<Caller | undefined> {
-    const cached = cache.get(hashHex);
-    if (cached !== undefined && cached.untilMs > Date.now()) return cached.caller;
-    let pending = inFlight.get(hashHex);
-    if (pending === undefined) {
-      const startedMs = Date.now();
-      pending = look(hashHex)
-        .then((caller) => {
-          if (cache.size >= CACHE_MAX) cache.delete(cache.keys().next().value as string);
-          cache.delete(hashHex);
-          cache.set(hashHex, { caller, untilMs: startedMs + cacheMs });
-          return caller;
-        })
-        .finally(() => inFlight.delete(hashHex));
-      inFlight.set(hashHex, pending);
-    }
-    return pending;
+  function look(hashHex: string): Promise<Caller | undefined> {
+    const running = inFlight.get(hashHex);
+    if (running !== undefined) return running;
+    const startedMs = Date.now();
+    const looking: Promise<Caller | undefined> = askTenant(tenants, hashHex)
+      .then((caller) => {
+        // Not kept when the key was to be forgotten while the answer was on its way.
+        if (inFlight.get(hashHex) === looking) {
+          keep(hashHex, { caller, untilMs: startedMs + cacheMs });
+        }
+        return caller;
+      })
+      .finally(() => {
+        if (inFlight.get(hashHex) === looking) inFlight.delete(hashHex);
+      });
+    inFlight.set(hashHex, looking);
+    return looking;
+  }
+
+  function find(hashHex: string): Caller | undefined | Promise<Caller | undefined> {
+    const known = good.get(hashHex) ?? bad.get(hashHex);
+    const leftMs = known === undefined ? 0 : known.untilMs - Date.now();
+    if (known === undefined || leftMs <= 0) return look(hashHex);
+    if (known.caller !== undefined && leftMs < cacheMs / 2) look(hashHex).catch(() => undefined);
+    return known.caller;
   }
 
   return {
@@ -76,16 +88,34 @@ export function createAuthenticator(
       return caller;
     },
     forgetKey(hashHex) {
-      cache.delete(hashHex);
+      good.delete(hashHex);
+      bad.delete(hashHex);
       inFlight.delete(hashHex);
     },
     forgetTenant(tenantId) {
-      for (const [hashHex, { caller }] of cache) {
-        if (caller?.tenantId === tenantId) cache.delete(hashHex);
+      for (const [hashHex, { caller }] of good) {
+        if (caller?.tenantId === tenantId) good.delete(hashHex);
       }
       inFlight.clear();
     },
   };
+}
+
+async function askTenant(
+  tenants: Client<typeof TenantService>,
+  hashHex: string,
+): Promise<Caller | undefined> {
+  try {
+    const request = { secretSha256: Buffer.from(hashHex, "hex") };
+    return toCaller(
+      await runDetached(() => tenants.authenticate(request, { timeoutMs: LOOK_TIMEOUT_MS })),
+    );
+  } catch (error) {
+    const known = toAppError(error);
+    if (known.code === "unauthenticated") return undefined;
+    const message = "The service is busy; try again shortly.";
+    throw new AppError("service_unavailable", message, { cause: known });
+  }
 }
 
 function toCaller({ key, tenant }: AuthenticateResponse): Caller | undefined {

@@ -33,7 +33,8 @@ export type ConnectorRunner = {
   /** Messages may be waiting. */
   ring(): void;
   setActive(isActive: boolean): void;
-  setPacer(pacer: Pacer | undefined): void;
+  /** Keeps submits within a rate from now on; 0 and no pacer is no limit. */
+  setPacer(pacer: Pacer | undefined, ratePerSecond: number): void;
   /** Opens and closes binds so that exactly these are up. */
   setOwned(indexes: readonly number[]): void;
   noteReceipt(receipt: MatchedReceipt, submission: Submission): void;
@@ -74,6 +75,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   let failures = 0;
   let nextPollMs = 0;
   let perSecond = 0;
+  let ratePerSecond = 0;
   const tick = setInterval(onTick, TICK_MS);
 
   function onTick(): void {
@@ -90,10 +92,15 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   }
 
   function wanted(): number {
-    const ahead = Math.min(CLAIM_MAX, Math.ceil(perSecond * AHEAD_S));
-    const { room } = dispatcher;
-    // Nothing is claimed ahead of a bind that is paused or full and slow.
-    return Math.min(CLAIM_MAX, room > 0 ? room + ahead : ahead - dispatcher.waiting);
+    const nowMs = clock.now();
+    if ([...binds.values()].every(({ pausedUntilMs }) => pausedUntilMs > nowMs)) return 0;
+    const { room, waiting } = dispatcher;
+    const ahead = Math.ceil(perSecond * AHEAD_S);
+    const free = room > 0 ? room + ahead : ahead - waiting;
+    // What a rate lets out only later is better left where other tenants can overtake it.
+    const paced =
+      ratePerSecond === 0 ? CLAIM_MAX : 1 + Math.ceil(ratePerSecond * AHEAD_S) - waiting;
+    return Math.min(CLAIM_MAX, free, paced);
   }
 
   function claimSoon(): void {
@@ -152,7 +159,10 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       if (isActive) claimSoon();
       else dispatcher.giveBackWaiting("paused");
     },
-    setPacer: (pacer) => dispatcher.setPacer(pacer),
+    setPacer(pacer, rate) {
+      ratePerSecond = rate;
+      dispatcher.setPacer(pacer);
+    },
     setOwned(indexes) {
       const wantedIndexes = new Set(indexes);
       for (const bind of [...binds.values()]) {

@@ -57,6 +57,8 @@ type Task = { readonly flight: InFlight; readonly part: Part; readonly done: () 
 
 /** How long the rest of a partly accepted message is tried for. */
 const REST_MAX_MS = 120_000;
+/** The shortest wait before the pacer is asked again; what it grants meanwhile comes together. */
+const ASK_AGAIN_MS = 5;
 /** Messages in doubt that are remembered for a late answer. */
 const DOUBTFUL_MAX = 10_000;
 
@@ -86,7 +88,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { count, waitMs } = await current.ask(wanted);
     isAsking = false;
     start(count);
-    if (waiting.length + continuing.length > 0) wakeIn(Math.ceil(waitMs));
+    if (waiting.length + continuing.length > 0) wakeIn(Math.max(ASK_AGAIN_MS, Math.ceil(waitMs)));
   }
 
   /** Starts up to `places` parts, as far as binds have room. */
@@ -205,18 +207,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     flights.delete(messageId);
     if (outcome.kind === "unknown") remember(messageId, flight);
     const unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
-    settle(outcome, flight, unknowns);
+    settle(outcome, flight, { unknowns });
   }
 
   function settle(
     outcome: Outcome,
     flight?: InFlight,
-    unknowns: Settlement["unknowns"] = [],
+    more: Partial<Pick<Settlement, "unknowns" | "resolved">> = {},
   ): void {
     options.outcomes.report({
       outcome,
       submissions: flight?.submissions ?? [],
-      unknowns,
+      unknowns: [],
+      resolved: [],
+      ...more,
       ...(flight === undefined ? {} : { onReported: flight.markReported }),
     });
   }
@@ -264,13 +268,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (flight === undefined || part === undefined || bind === undefined) return;
       const nowMs = clock.now();
       const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
+      const resolved = unknownsOf(flight, options.hasSingleReceipt, nowMs);
       const submission = noteOutcome(flight, part, outcome, how);
       if (submission !== undefined) options.recent.add(submission, flight.reported);
       const judged = judgeLate(flight, nowMs);
       if (judged === undefined) return;
       doubtful.delete(messageId);
       log.info({ connector: connectorId, messageId, kind: judged.kind }, "a late answer came");
-      settle(judged, flight);
+      settle(judged, flight, { resolved });
     },
     setBinds(next) {
       binds = next;

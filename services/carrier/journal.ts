@@ -16,9 +16,11 @@ import {
   closeSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
+  rmSync,
   writeSync,
 } from "node:fs";
 import { createServer } from "node:net";
@@ -36,6 +38,8 @@ export type Journal = {
   readonly carrierId: string;
   /** What an earlier process wrote and never saw settled; read once at the start. */
   readonly inherited: ReadonlyMap<string, WrittenEntry>;
+  /** The same of earlier identities: in doubt already, kept only for receipts that still come. */
+  readonly orphaned: ReadonlyMap<string, WrittenEntry>;
   /** Notes messages before their octets leave; synchronous, one write. Throws when it cannot. */
   noteWritten(entries: readonly WrittenEntry[]): void;
   /** Notes that outcomes have been reported. A lost line only costs a repeated report. */
@@ -62,6 +66,7 @@ export async function openJournal(options: {
   const release = await holdFolder(dir);
   const carrierId = readIdentity(dir, options.carrierId, options.bootId ?? readBootId());
   const path = join(dir, `${carrierId}.journal`);
+  const orphaned = takeOrphans(dir, path);
   const inherited = readOpenEntries(readIfThere(path));
   const open = new Map(inherited);
   let bytes = 0;
@@ -86,6 +91,7 @@ export async function openJournal(options: {
   return {
     carrierId,
     inherited,
+    orphaned,
     noteWritten(entries) {
       append(entries.map(writtenLine).join(""));
       for (const entry of entries) open.set(entry.messageId, entry);
@@ -107,6 +113,20 @@ export async function openJournal(options: {
       release();
     },
   };
+}
+
+/** Reads the journals of earlier identities, and removes them. */
+function takeOrphans(dir: string, ownPath: string): Map<string, WrittenEntry> {
+  const orphaned = new Map<string, WrittenEntry>();
+  for (const name of readdirSync(dir)) {
+    const path = join(dir, name);
+    if (!name.endsWith(".journal") || path === ownPath) continue;
+    for (const [messageId, entry] of readOpenEntries(readIfThere(path))) {
+      orphaned.set(messageId, entry);
+    }
+    rmSync(path);
+  }
+  return orphaned;
 }
 
 /** Identity files hold `<identity> <boot id>`; another boot is another identity. */

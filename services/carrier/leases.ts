@@ -78,7 +78,7 @@ export function createLeases(db: Db, owner: string, ttlMs = 8000): Leases {
       held.add(name);
       mine.push(index);
     }
-    return mine;
+    return mine.sort((a, b) => a - b);
   }
 
   return {

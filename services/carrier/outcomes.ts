@@ -9,7 +9,6 @@
  * While batches fail, `isStuck` tells the claim loops to stop, so what is held here stays bounded
  * by what was claimed.
  */
-import type { Clock } from "../shared/core/clock.ts";
 import { AppError } from "../shared/core/errors.ts";
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
@@ -25,6 +24,8 @@ export type Settlement = {
   readonly outcome: Outcome;
   readonly submissions: readonly Submission[];
   readonly unknowns: readonly UnknownSubmission[];
+  /** Submits that were in doubt and are not any more. */
+  readonly resolved: readonly UnknownSubmission[];
   /** Called once messaging knows. */
   readonly onReported?: () => void;
 };
@@ -46,11 +47,10 @@ const PENDING_MAX = 10_000;
 
 /** Makes the reporter. */
 export function createOutcomeReporter(options: {
-  readonly store: Pick<CarrierStore, "saveSubmissions" | "saveUnknowns">;
+  readonly store: Pick<CarrierStore, "saveSubmissions" | "saveUnknowns" | "removeUnknowns">;
   readonly messaging: Pick<MessagingPort, "reportOutcomes">;
   readonly journal: Pick<Journal, "noteSettled">;
   readonly log: Logger;
-  readonly clock: Clock;
   /** Told which submissions are stored, to look for receipts that came before them. */
   readonly onStored: (submissions: readonly Submission[]) => void;
 }): OutcomeReporter {
@@ -82,6 +82,8 @@ export function createOutcomeReporter(options: {
     const unknowns = batch.flatMap((settlement) => settlement.unknowns);
     await insist("submissions", () => store.saveSubmissions(submissions));
     if (unknowns.length > 0) await insist("unknowns", () => store.saveUnknowns(unknowns));
+    const resolved = batch.flatMap((settlement) => settlement.resolved);
+    if (resolved.length > 0) await insist("resolved", () => store.removeUnknowns(resolved));
     if (submissions.length > 0) options.onStored(submissions);
     await tell(batch);
     journal.noteSettled(batch.map(({ outcome }) => outcome.messageId));

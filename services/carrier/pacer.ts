@@ -1,6 +1,13 @@
 import type { Logger } from "../shared/io/log.ts";
 import type { Redis } from "../shared/io/redis.ts";
-import { type Grant, grantMax, intervalUs, TOLERANCE_MS, takePlaces } from "./domain/pacing.ts";
+import {
+  EMPTY_LINE,
+  type Grant,
+  intervalUs,
+  SPAN_MS,
+  TOLERANCE_MS,
+  takePlaces,
+} from "./domain/pacing.ts";
 
 /** Keeps one connector's submits within its rate, over all binds and replicas. */
 export type Pacer = {
@@ -10,20 +17,44 @@ export type Pacer = {
 
 /**
  * The same decision as `takePlaces`, with the line kept in Redis and Redis's own clock, so replicas
- * share one line whatever their clocks say. KEYS[1] the line; ARGV: interval and tolerance in
- * microseconds, submits wanted. Answers how many, and microseconds until the next place.
+ * share one line whatever their clocks say. KEYS: the next place and the used total, and the list of
+ * grants within the span. ARGV: interval, tolerance and span in microseconds, the most a span may
+ * hold, submits wanted. Answers how many, and microseconds until it is worth asking again.
  */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local interval, tolerance, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local from = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now - tolerance)
-local count = 0
-if from <= now then count = math.min(wanted, math.floor((now - from) / interval) + 1) end
+local interval, tolerance, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local most, wanted = tonumber(ARGV[4]), tonumber(ARGV[5])
+local state = redis.call('HMGET', KEYS[1], 'next', 'used')
+local from = math.max(tonumber(state[1] or '0'), now - tolerance)
+local used = tonumber(state[2] or '0')
+local head = redis.call('LINDEX', KEYS[2], 0)
+while head do
+  local at, count = string.match(head, '(%d+):(%d+)')
+  if tonumber(at) > now - span then break end
+  redis.call('LPOP', KEYS[2])
+  used = used - tonumber(count)
+  head = redis.call('LINDEX', KEYS[2], 0)
+end
+local even = 0
+if from <= now then even = math.floor((now - from) / interval) + 1 end
+local count = math.max(0, math.min(wanted, even, most - used))
 local after = from + count * interval
-if count > 0 then redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', 60000) end
-return {count, math.max(0, math.floor(after - now))}
+local oldest = now
+if head then oldest = tonumber(string.match(head, '%d+')) end
+if count > 0 then redis.call('RPUSH', KEYS[2], string.format('%.0f:%d', now, count)) end
+used = used + count
+redis.call('HSET', KEYS[1], 'next', string.format('%.0f', after), 'used', used)
+redis.call('PEXPIRE', KEYS[1], 60000)
+redis.call('PEXPIRE', KEYS[2], 60000)
+local wait = after - now
+if used >= most then wait = math.max(wait, oldest + span - now) end
+return {count, math.floor(math.max(0, wait))}
 `;
+
+/** An answer that is late by more says that this process or Redis was stalled. */
+const STALE_MS = 20;
 
 /** Makes a pacer. While Redis is away each replica keeps to its share of the rate by itself. */
 export function createPacer(options: {
@@ -34,36 +65,63 @@ export function createPacer(options: {
   readonly log: Logger;
 }): Pacer {
   const { redis, key, ratePerSecond, log } = options;
-  const most = grantMax(ratePerSecond);
-  let nextUs = 0;
+  // The braces keep both keys in one slot of a Redis cluster.
+  const keys = [`{${key}}:line`, `{${key}}:granted`] as const;
+  let line = EMPTY_LINE;
+  let used = EMPTY_LINE;
   let isAlone = false;
 
   function askMyself(wanted: number): Grant {
     const share = ratePerSecond / Math.max(1, options.replicas());
-    const taken = takePlaces(nextUs, performance.now() * 1000, intervalUs(share), wanted);
-    nextUs = taken.nextUs;
+    // A share below one a second takes its one submit in a longer span, by its even places.
+    const rate = { intervalUs: intervalUs(share), most: Math.max(1, Math.floor(share)) };
+    const taken = takePlaces(line, performance.now() * 1000, rate, wanted);
+    line = taken.line;
     return taken.grant;
+  }
+
+  /**
+   * A process that was stalled between a grant and now would use it beside the next ones, so what
+   * is really used is held to the rate once more, by this process's own clock.
+   */
+  function useNow(grant: Grant): Grant {
+    const rate = { intervalUs: 0.001, most: ratePerSecond };
+    const taken = takePlaces(used, performance.now() * 1000, rate, grant.count);
+    used = taken.line;
+    return { count: taken.grant.count, waitMs: grant.waitMs };
+  }
+
+  let usualMs = 1;
+
+  /** Tells whether an answer took so much longer than usual that its grant belongs to the past. */
+  function isStale(tookMs: number): boolean {
+    const limitMs = Math.max(STALE_MS, 4 * usualMs);
+    usualMs += (tookMs - usualMs) / 16;
+    return tookMs > limitMs;
   }
 
   return {
     async ask(wanted) {
-      const few = Math.min(wanted, most);
+      const askedMs = performance.now();
       try {
         const [count, waitUs] = (await redis.eval(
           TAKE,
-          1,
-          key,
+          keys.length,
+          ...keys,
           intervalUs(ratePerSecond),
           TOLERANCE_MS * 1000,
-          few,
+          SPAN_MS * 1000,
+          ratePerSecond,
+          wanted,
         )) as [number, number];
         if (isAlone) log.info({ key }, "the rate is shared again");
         isAlone = false;
-        return { count, waitMs: waitUs / 1000 };
+        if (isStale(performance.now() - askedMs)) return { count: 0, waitMs: 0 };
+        return useNow({ count, waitMs: waitUs / 1000 });
       } catch (error) {
         if (!isAlone) log.warn({ error, key }, "the rate is kept by each replica: Redis is away");
         isAlone = true;
-        return askMyself(few);
+        return askMyself(wanted);
       }
     },
   };

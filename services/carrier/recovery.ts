@@ -20,12 +20,13 @@ export async function recoverClaims(options: {
 }): Promise<void> {
   const { journal, messaging, store, log, signal } = options;
   const written = [...journal.inherited.values()];
-  const unknowns = written.flatMap(({ messageId, connectorId, to, from, parts, atMs }) =>
-    Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
-      const segment = parts === 1 ? 0 : index + 1;
-      const parties = { to: comparableParty(to), from: comparableParty(from) };
-      return { connectorId, messageId, segment, ...parties, atMs };
-    }),
+  const unknowns = [...written, ...journal.orphaned.values()].flatMap(
+    ({ messageId, connectorId, to, from, parts, atMs }) =>
+      Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
+        const segment = parts === 1 ? 0 : index + 1;
+        const parties = { to: comparableParty(to), from: comparableParty(from) };
+        return { connectorId, messageId, segment, ...parties, atMs };
+      }),
   );
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {

@@ -54,14 +54,8 @@ export const start: StartService = async (context) => {
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
   });
   lifecycle.onClose("receipt desk", () => desk.close());
-  const outcomes = createOutcomeReporter({
-    store,
-    messaging,
-    journal,
-    log,
-    clock,
-    onStored: desk.onStored,
-  });
+  const { onStored } = desk;
+  const outcomes = createOutcomeReporter({ store, messaging, journal, log, onStored });
   lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
   const metrics = createCarrierMetrics(
     registry,

@@ -160,7 +160,7 @@ export function createCarrierStore(db: Db) {
 
     /**
      * Takes parked receipts that are due for another look, and puts their next look off: by half
-     * their age, from two seconds to two minutes.
+     * their age, from one second to two minutes.
      */
     async takeDueParked(nowMs: number, max: number): Promise<ParkedReceipt[]> {
       const due = { next_at: { $lte: new Date(nowMs) } };
@@ -169,7 +169,7 @@ export function createCarrierStore(db: Db) {
       const ids = documents.map(({ _id }) => _id);
       const now = new Date(nowMs);
       const halfAge = { $divide: [{ $subtract: [now, "$at"] }, 2] };
-      const wait = { $max: [2000, { $min: [120_000, halfAge] }] };
+      const wait = { $max: [1000, { $min: [120_000, halfAge] }] };
       const next = [{ $set: { next_at: { $add: [now, wait] } } }];
       await wrap(parked.updateMany({ _id: { $in: ids } }, next));
       return toParked(documents);

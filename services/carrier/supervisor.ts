@@ -76,7 +76,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const runner = kept?.runner ?? options.makeRunner(connector);
     entries.set(connector.id, { connector, runner });
     runners.set(connector.id, runner);
-    runner.setPacer(options.makePacer(connector));
+    runner.setPacer(options.makePacer(connector), connector.ratePerSecond);
     runner.setActive(connector.state === ConnectorState.ACTIVE);
     log.info({ connector: connector.id, version: String(connector.version) }, "connector set");
   }

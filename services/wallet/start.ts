@@ -71,7 +71,8 @@ export const start: StartService = async (context) => {
     durable: SETTLE_DURABLE,
     subjects: SETTLE_SUBJECTS,
     batchMax: config.WALLET_SETTLE_BATCH_MAX,
-    ackWaitMs: 30_000,
+    // What a killed process had taken is handed out again after this long.
+    ackWaitMs: 6000,
     log,
     handle: createSettleHandler({ settleMessages, log }),
   });

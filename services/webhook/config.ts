@@ -38,7 +38,7 @@ const SETTINGS = {
   WEBHOOK_TENANT_CONCURRENCY: whole(1, 50_000, 256),
   WEBHOOK_TOTAL_CONCURRENCY: whole(1, 50_000, 4096),
   WEBHOOK_POLL_INTERVAL_MS: whole(10, 10_000, 200),
-  WEBHOOK_EVENT_BATCH_MAX: whole(1, 1000, 256),
+  WEBHOOK_EVENT_BATCH_MAX: whole(1, 1000, 500),
   /** A name that no other running process has: a restart then takes up its own work at once. */
   WEBHOOK_INSTANCE: text(""),
 } as const;

@@ -24,6 +24,9 @@ import { createIdempotency } from "./store/idempotency.ts";
 import { createDeliveries } from "./store/log.ts";
 import { createDeliveryQueue } from "./store/queue.ts";
 
+/** A batch not acknowledged by then was left by a crash; one takes far less than a second. */
+const ACK_WAIT_MS = 10_000;
+
 /** Starts the webhook service; what is opened last closes first. */
 export const start: StartService = async (context) => {
   const { clock, lifecycle, log, metrics } = context;
@@ -130,7 +133,7 @@ function consume(
     durable: DURABLE,
     subjects: SUBJECTS,
     batchMax: config.WEBHOOK_EVENT_BATCH_MAX,
-    ackWaitMs: 60_000,
+    ackWaitMs: ACK_WAIT_MS,
     log: context.log,
     handle: parts.handle,
   });

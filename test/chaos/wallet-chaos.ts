@@ -85,6 +85,10 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
   const told = await openWallets(client, options.wallets);
   const world: World = { harness, client, random, told, count };
   const trouble = await startTrouble(options, harness, wallet);
+  const progress = setInterval(
+    () => options.log(JSON.stringify({ ...count, ...trouble.count })),
+    5000,
+  );
   try {
     const calls = Math.ceil(options.operations / (2 * HOLDS_PER_CALL + 1));
     let left = calls;
@@ -100,6 +104,7 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
     const faults = await judge(world);
     return { ...count, kills, stops, tookMs: performance.now() - startedMs, faults };
   } finally {
+    clearInterval(progress);
     await trouble.end();
     client.closeChannel();
     await wallet.stop();
@@ -268,6 +273,7 @@ async function startTrouble(
   }
   const running = Promise.all([kill(), stop()]);
   return {
+    count,
     async end() {
       isOver = true;
       await running;

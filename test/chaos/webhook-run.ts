@@ -23,7 +23,6 @@ import {
   webhookSettings,
 } from "../support/webhook-harness.ts";
 import { startReceiverProcess, startWebhookProcess } from "../support/webhook-process.ts";
-import type { Request } from "../support/webhook-receiver-process.ts";
 import {
   checkPromises,
   type EndpointKind,
@@ -65,7 +64,7 @@ async function openServer(name: ServerName, port: number, folder: string) {
   return {
     url: serverUrl(name, port),
     record: () => record,
-    stop: () => endProcess(record, 10_000),
+    stop: () => endProcess(record, 1500),
     async start() {
       record = await startServer(plan);
     },
@@ -107,8 +106,8 @@ export async function runWebhookChaos(options: ChaosOptions): Promise<ChaosRepor
   } finally {
     await webhook.kill();
     await receiver.stop();
-    await stores.nats.connection.close();
-    await stores.mongo.close();
+    await stores.nats.connection.close().catch(() => undefined);
+    await stores.mongo.close().catch(() => undefined);
     await mongod.stop();
     await nats.stop();
     guard.dismiss();
@@ -130,24 +129,18 @@ async function blow(parts: Parts): Promise<ChaosReport> {
   const { options, receiver } = parts;
   const endpoints = await addEndpoints(parts);
   const storm: Storm = { kills: [], outages: [], events: [] };
-  const requests: Request[] = [];
-  const collecting = setInterval(() => {
-    void receiver.collect().then((collected) => requests.push(...collected.requests));
-  }, 500);
-
-  const publishing = publishAll(parts, endpoints, storm);
   const isDone = { value: false };
   const killing = killAgainAndAgain(parts, storm, isDone);
-  const stopping = stopServers(parts, storm, endpoints);
-  await publishing;
-  await stopping;
-  isDone.value = true;
+  await Promise.all([
+    publishAll(parts, endpoints, storm),
+    stopServers(parts, storm, endpoints).finally(() => {
+      isDone.value = true;
+    }),
+  ]);
   await killing;
-  options.say("the storm is over; waiting for the rest");
+  options.say(`the storm is over after ${storm.kills.length} kills; waiting for the rest`);
   await waitForTheRest(parts);
-  clearInterval(collecting);
-  const { requests: last, overlaps } = await receiver.collect();
-  requests.push(...last);
+  const { requests, overlaps } = await receiver.collect();
   const deliveries = await parts.stores.mongo.db
     .collection<never>("deliveries")
     .find({}, { projection: { body: 0 } })

@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 import { CHART } from "../../deploy/chart/layout.ts";
 import type { KubeObject } from "./kube-types.ts";
 
-const HELM = process.env["HELM"] ?? "helm";
+const HELM = process.env.HELM ?? "helm";
 
 /** Why the chart cannot be rendered here; `undefined` when it can. */
 export const helmMissing: string | undefined = reasonAgainst();
@@ -75,6 +75,16 @@ export function refusal(valuesFile: string | undefined, options: RenderOptions =
 
 const rendered = new Map<string, readonly KubeObject[]>();
 
+const texts = new Map<string, string>();
+
+/** The render's text; the same render is done once. */
+export function renderOnce(valuesFile: string | undefined, options: RenderOptions = {}): string {
+  const key = JSON.stringify([valuesFile, options]);
+  const text = texts.get(key) ?? renderText(valuesFile, options);
+  texts.set(key, text);
+  return text;
+}
+
 /** The render's objects; the same render is done once. */
 export function render(
   valuesFile: string | undefined,
@@ -83,7 +93,7 @@ export function render(
   const key = JSON.stringify([valuesFile, options]);
   const known = rendered.get(key);
   if (known !== undefined) return known;
-  const objects = parseObjects(renderText(valuesFile, options));
+  const objects = parseObjects(renderOnce(valuesFile, options));
   rendered.set(key, objects);
   return objects;
 }

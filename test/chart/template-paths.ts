@@ -43,8 +43,8 @@ function pathsOf(text: string): string[] {
     if (assignment !== null) {
       const [, name = "", expression = ""] = assignment;
       const place = placeOf(name, expression, dot, variables);
-      variables.set(name, place);
       if (place === undefined) see(expression);
+      variables.set(name, place);
     } else if (keyword === "with") {
       const place = placeOf("", rest, dot, variables);
       if (place === undefined) see(rest);
@@ -67,6 +67,8 @@ function pathsOf(text: string): string[] {
 }
 
 const OPERAND = /(?<![\w.")$])(\$\w*)?((?:\.\w+)+)/g;
+/** A variable or the dot taken as it is. */
+const WHOLE = /(?<![\w.")$])(?:(\$\w+)|\.)(?![\w.])/g;
 
 function operandsOf(
   expression: string,
@@ -74,11 +76,15 @@ function operandsOf(
   variables: ReadonlyMap<string, Place | undefined>,
 ): string[] {
   const bare = expression.replace(/"[^"]*"/g, '""');
-  return [...bare.matchAll(OPERAND)].flatMap(([, variable, members = ""]) => {
-    const place = variable === undefined ? dot : variables.get(variable);
-    const path = follow(place, members.slice(1).split("."));
-    return path === undefined || path === "" || path === "~" ? [] : [path];
-  });
+  const members = [...bare.matchAll(OPERAND)].map(([, variable, path = ""]) =>
+    follow(variable === undefined ? dot : variables.get(variable), path.slice(1).split(".")),
+  );
+  const whole = [...bare.matchAll(WHOLE)].map(([, variable]) =>
+    follow(variable === undefined ? dot : variables.get(variable), []),
+  );
+  return [...members, ...whole].filter(
+    (path): path is string => path !== undefined && path !== "" && path !== "~",
+  );
 }
 
 /** The path that members of a place lead to, or nothing when they leave the values. */
@@ -86,6 +92,8 @@ function follow(place: Place | undefined, members: readonly string[]): string | 
   if (place === undefined) return undefined;
   if (place.kind === "value") return [place.path, ...members].filter((one) => one !== "").join(".");
   const [first, ...others] = members;
+  // Definitions that take a dictionary get the root under this name.
+  if (place.kind === "root" && first === "root") return follow(place, others);
   if (place.kind === "root") return first === "Values" ? others.join(".") : undefined;
   return first === "values" ? ["~", ...others].join(".") : undefined;
 }

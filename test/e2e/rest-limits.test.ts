@@ -144,10 +144,10 @@ describe("REST limits: the table of service.md", () => {
 
   it("List span: at most 92 days by default, named range_too_large at created_before", async () => {
     const before = ago(0);
-    const after = (days: number) => new Date(Date.parse(before) - days * DAY_MS).toISOString();
-    const fits = await list({ created_after: after(92), created_before: before });
+    const since = (days: number) => new Date(Date.parse(before) - days * DAY_MS).toISOString();
+    const fits = await list({ created_after: since(92), created_before: before });
     expect(fits.status).to.equal(200);
-    const beyond = new Date(Date.parse(after(92)) - 1).toISOString();
+    const beyond = new Date(Date.parse(since(92)) - 1).toISOString();
     const wide = await list({ created_after: beyond, created_before: before });
     expectField(wide, "created_before", "range_too_large");
     expectField(

@@ -135,7 +135,7 @@ describe("messages over a carrier", () => {
     });
   }
 
-  it("kill -9 of the carrier in mid-window: none lost, none twice, receipts settle what was in doubt", async function () {
+  it("kill -9 of the carrier in mid-window: none lost, none twice, most doubts settled", async function () {
     this.timeout(90_000);
     await carrier.behave({ latency_ms: 200 });
     const sending = Promise.all(Array.from({ length: 200 }, () => carrier.send(numberTo("0005"))));

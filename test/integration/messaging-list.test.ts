@@ -89,6 +89,10 @@ describe("listing messages", () => {
     ["a source", () => ({ sources: [MessageSource.QUICK_SEND] }), 1],
     ["two sources", () => ({ sources: [MessageSource.QUICK_SEND, MessageSource.CAMPAIGN] }), 2],
     ["status and sender", () => ({ statuses: [MessageStatus.QUEUED], from: "Acme" }), 33],
+    ["recipient and sender", () => ({ to: "+2348031234567", from: "acme" }), 4],
+    ["recipient and another sender", () => ({ to: "+2348031234567", from: "zeta" }), 0],
+    ["sender and campaign", () => ({ from: "acme", campaignId }), 1],
+    ["another sender and campaign", () => ({ from: "zeta", campaignId }), 0],
     ["recipient and status", () => ({ to: "+2348055555555", statuses: [MessageStatus.SENT] }), 0],
     [
       "what was made before now",
@@ -156,10 +160,12 @@ describe("listing messages", () => {
     ["one source", { sources: ["api"] }, INDEXES.byKind],
     ["status and source", { statuses: ["sent"], sources: ["api", "campaign"] }, INDEXES.byKind],
     ["both modes", { mode: undefined }, INDEXES.byKind],
-    ["from", { from: "ACME" }, INDEXES.byFrom],
-    ["to", { to: "+2348031234567" }, INDEXES.byTo],
-    ["client_reference", { clientReference: "order-1" }, INDEXES.byReference],
-    ["campaign_id", { campaignId }, INDEXES.byCampaign],
+    ["from", { from: "ACME" }, INDEXES.bySearch],
+    ["to", { to: "+2348031234567" }, INDEXES.bySearch],
+    ["client_reference", { clientReference: "order-1" }, INDEXES.bySearch],
+    ["campaign_id", { campaignId }, INDEXES.bySearch],
+    ["from and to", { from: "acme", to: "+2348031234567" }, INDEXES.bySearch],
+    ["from and campaign_id", { from: "acme", campaignId }, INDEXES.bySearch],
     ["a page after the first", { beforeId: newId("message") }, INDEXES.byKind],
   ];
   for (const [what, filter, index] of plans) {

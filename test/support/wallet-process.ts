@@ -27,7 +27,7 @@ export type WalletProcess = {
   start(): Promise<void>;
   /** kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM, for good; answers what the process logged, one JSON object a line. */
+  /** SIGTERM, for good; a second call changes nothing. Answers what the process logged, one JSON object a line. */
   stop(): Promise<string>;
 };
 
@@ -45,6 +45,7 @@ export async function startWallet(
   const guard = createGuard(folder);
   const logFile = join(folder, "wallet.log");
   let record: ProcessRecord | undefined;
+  let stopped: Promise<string> | undefined;
   const env = {
     ...process.env,
     MONGODB_URI: servers.mongodbUri,
@@ -76,14 +77,18 @@ export async function startWallet(
     async kill() {
       if (record !== undefined) await killProcess(record);
     },
-    async stop() {
-      if (record !== undefined) await endProcess(record, 10_000);
-      const log = await readFile(logFile, "utf8");
-      guard.dismiss();
-      await rm(folder, { recursive: true, force: true });
-      return log;
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
   };
+  async function stop(): Promise<string> {
+    if (record !== undefined) await endProcess(record, 10_000);
+    const log = await readFile(logFile, "utf8");
+    guard.dismiss();
+    await rm(folder, { recursive: true, force: true });
+    return log;
+  }
   await wallet.start();
   return wallet;
 }

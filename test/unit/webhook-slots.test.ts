@@ -8,7 +8,7 @@ const LIMITS: SlotLimits = {
   total: 40,
   slowTotal: 20,
   unprovenTotal: 30,
-  perFreshEndpoint: 2,
+  window: 2,
 };
 
 function takeAll(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: string): number {
@@ -17,13 +17,35 @@ function takeAll(slots: ReturnType<typeof createSlots>, tenant: string, endpoint
   return taken;
 }
 
+/** Answers that take their time until the endpoint's window is as wide as it may be. */
+function widen(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: string): void {
+  for (let count = 0; count < 20; count += 1) {
+    const taken = takeAll(slots, tenant, endpoint);
+    for (let at = 0; at < taken; at += 1) slots.release(tenant, endpoint, 100);
+  }
+}
+
 describe("slots", () => {
-  it("an unknown endpoint gets a few, one that answered fast gets its cap", () => {
+  it("an unknown endpoint gets a few, and no more after answers that come at once", () => {
     const slots = createSlots(LIMITS);
     expect(takeAll(slots, "t", "e")).to.equal(2);
-    slots.release("t", "e", 5);
-    expect(takeAll(slots, "t", "e")).to.equal(7);
-    expect(slots.inUse.all).to.equal(8);
+    for (let count = 0; count < 20; count += 1) {
+      slots.release("t", "e", 5);
+      expect(takeAll(slots, "t", "e")).to.equal(1);
+    }
+    expect(slots.inUse.all).to.equal(2);
+  });
+
+  it("a window grows by one with each answer that took its time, up to the cap, while it is full", () => {
+    const slots = createSlots(LIMITS);
+    widen(slots, "t", "e");
+    expect(takeAll(slots, "t", "e")).to.equal(8);
+    const idle = createSlots(LIMITS);
+    for (let count = 0; count < 20; count += 1) {
+      idle.take("t", "e");
+      idle.release("t", "e", 100);
+    }
+    expect(takeAll(idle, "t", "e")).to.equal(2);
   });
 
   it("slow endpoints alone never take more than their part", () => {
@@ -38,10 +60,7 @@ describe("slots", () => {
 
   it("one tenant's endpoints share the tenant's cap", () => {
     const slots = createSlots(LIMITS);
-    for (const endpoint of ["a", "b", "c"]) {
-      slots.take("t", endpoint);
-      slots.release("t", endpoint, 5);
-    }
+    for (const endpoint of ["a", "b", "c"]) widen(slots, "t", endpoint);
     expect(["a", "b", "c"].map((endpoint) => takeAll(slots, "t", endpoint))).to.deep.equal([
       8, 4, 0,
     ]);
@@ -50,8 +69,7 @@ describe("slots", () => {
 
   it("however many endpoints hang, those that answer keep their part", () => {
     const slots = createSlots(LIMITS);
-    slots.take("healthy", "known");
-    slots.release("healthy", "known", 5);
+    widen(slots, "healthy", "known");
     for (let at = 0; at < 100; at += 1) {
       slots.take(`t${at}`, `hung${at}`);
       slots.markSlow(`hung${at}`);

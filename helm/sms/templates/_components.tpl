@@ -110,7 +110,7 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   "ownKey" $one.own
   "isExternal" $isExternal
   "secret" (ternary $one.secret (include "sms.fullname" $root) $isExternal)
-  "key" (ternary $one.secretKey $one.own $isExternal)
+  "key" (ternary $one.key $one.own $isExternal)
   | toYaml -}}
 {{- end -}}
 

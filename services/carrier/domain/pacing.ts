@@ -1,41 +1,57 @@
 /**
- * Even spacing of submits (the generic cell rate algorithm, ITU-T I.371 annex A): each submit has a
- * place on a line of evenly spaced instants, and may come early by a small tolerance but never by
- * more, so no second can hold more than the rate. Bursts are never saved up.
+ * Submits within a rate, decided by two rules together:
+ *
+ * - no span of `SPAN_MS` (a second and what a network may bunch together) holds more than the rate;
+ * - submits are spread evenly (the generic cell rate algorithm, ITU-T I.371 annex A), and may run
+ *   ahead of their even places by `TOLERANCE_MS`, so that a late timer or a stalled process catches
+ *   up instead of losing its share.
+ *
+ * The first rule is the promise; the second keeps the stream smooth, so that it also holds where
+ * the carrier counts. Together they use 98 % of the rate while timers
+ * are at most some milliseconds late.
  */
 
 /** How many submits may go now, and when to ask again. */
 export type Grant = { readonly count: number; readonly waitMs: number };
 
-/** How far submits may run ahead of their even places, so that a late timer costs nothing. */
-export const TOLERANCE_MS = 10;
+/** The span that never holds more submits than one second may. */
+export const SPAN_MS = 1012;
 
-/**
- * The share of the configured rate that is aimed at. A second may hold rate × (1 + tolerance) and
- * what the network bunches together; two per cent keep that below the rate itself.
- */
-export const AIM = 0.98;
+/** How far submits may run ahead of their even places. */
+export const TOLERANCE_MS = 200;
 
 /** The distance between two places at a rate, in microseconds. */
 export function intervalUs(ratePerSecond: number): number {
-  return 1_000_000 / (ratePerSecond * AIM);
+  return (SPAN_MS * 1000) / ratePerSecond;
 }
 
-/** Submits asked for at once: what fits in the tolerance, so that grants are used while fresh. */
-export function grantMax(ratePerSecond: number): number {
-  return 1 + Math.floor((TOLERANCE_MS * 1000) / intervalUs(ratePerSecond));
-}
+/** A pacer's memory: the next even place, and what was granted within the last span. */
+export type PaceLine = {
+  readonly nextUs: number;
+  readonly granted: readonly { readonly atUs: number; readonly count: number }[];
+};
 
-/** A pacer in memory, for one process; `nextUs` is the first free place on the line. */
+/** The memory of a pacer that has granted nothing. */
+export const EMPTY_LINE: PaceLine = { nextUs: 0, granted: [] };
+
+/** Takes up to `wanted` places; `most` is how many a span may hold. */
 export function takePlaces(
-  nextUs: number,
+  line: PaceLine,
   nowUs: number,
-  interval: number,
+  rate: { readonly intervalUs: number; readonly most: number },
   wanted: number,
-): { readonly nextUs: number; readonly grant: Grant } {
-  const from = Math.max(nextUs, nowUs - TOLERANCE_MS * 1000);
-  const free = Math.floor((nowUs - from) / interval) + 1;
-  const count = from > nowUs ? 0 : Math.min(wanted, free);
-  const after = from + count * interval;
-  return { nextUs: after, grant: { count, waitMs: Math.max(0, (after - nowUs) / 1000) } };
+): { readonly line: PaceLine; readonly grant: Grant } {
+  const granted = line.granted.filter(({ atUs }) => atUs > nowUs - SPAN_MS * 1000);
+  const used = granted.reduce((total, { count }) => total + count, 0);
+  const from = Math.max(line.nextUs, nowUs - TOLERANCE_MS * 1000);
+  const even = from > nowUs ? 0 : Math.floor((nowUs - from) / rate.intervalUs) + 1;
+  const count = Math.max(0, Math.min(wanted, even, rate.most - used));
+  const nextUs = from + count * rate.intervalUs;
+  const oldest = granted[0]?.atUs ?? nowUs;
+  const spanUs = used + count >= rate.most ? oldest + SPAN_MS * 1000 - nowUs : 0;
+  const waitMs = Math.max(0, nextUs - nowUs, spanUs) / 1000;
+  return {
+    line: { nextUs, granted: count > 0 ? [...granted, { atUs: nowUs, count }] : granted },
+    grant: { count, waitMs },
+  };
 }

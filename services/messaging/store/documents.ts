@@ -26,8 +26,8 @@ export type MessageDocument = {
   status: MessageStatus;
   to: string;
   from: string;
-  /** `from` in lower case, for the list's filter. */
-  from_key: string;
+  /** What lists look the message up by; see `searchKeys`. */
+  search: string[];
   body: string;
   encoding: Encoding;
   segments: number;
@@ -60,6 +60,21 @@ export type MessageDocument = {
   revision: number;
 };
 
+/** Lists find messages by these; one index over all of them costs updates less than one for each. */
+export const SEARCH = {
+  from: (senderId: string) => `f:${senderId.toLowerCase()}`,
+  to: (e164: string) => `t:${e164}`,
+  reference: (reference: string) => `r:${reference}`,
+  campaign: (campaignId: string) => `c:${campaignId}`,
+} as const;
+
+function searchKeys({ from, to, clientReference, campaignId }: Message): string[] {
+  const keys = [SEARCH.from(from), SEARCH.to(to)];
+  if (clientReference !== undefined) keys.push(SEARCH.reference(clientReference));
+  if (campaignId !== undefined) keys.push(SEARCH.campaign(campaignId));
+  return keys;
+}
+
 /** Reads a stored amount. */
 export function toAmount(stored: StoredAmount): bigint {
   return typeof stored === "object" ? stored.toBigInt() : BigInt(stored);
@@ -75,7 +90,7 @@ export function toDocument(message: Message): MessageDocument {
     status: message.status,
     to: message.to,
     from: message.from,
-    from_key: message.from.toLowerCase(),
+    search: searchKeys(message),
     body: message.body,
     encoding: message.encoding,
     segments: message.segments,

@@ -3,7 +3,7 @@ import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo.ts";
 import type { ListFilter, MessageLists } from "../service/ports.ts";
-import { fromDocument, type MessageDocument } from "./documents.ts";
+import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
 import { INDEXES } from "./shape.ts";
 
 /** A page that takes longer than this is given up; no page may slow everyone else. */
@@ -38,7 +38,9 @@ export function createMessageLists(db: Db): MessageLists {
               })
               .hint(INDEXES.byKind);
       try {
-        return (await found.sort({ _id: 1 }).limit(limit).toArray()).map(fromDocument);
+        return (await found.sort({ _id: 1 }).limit(limit).batchSize(limit).toArray()).map(
+          fromDocument,
+        );
       } catch (error) {
         throw wrapMongoError(error);
       }
@@ -56,7 +58,8 @@ export function listCursor(
   const cursor = messages
     .find(query, { maxTimeMS: PAGE_TIME_MAX_MS })
     .sort({ _id: -1 })
-    .limit(limit);
+    .limit(limit)
+    .batchSize(limit);
   return hint === undefined ? cursor : cursor.hint(hint);
 }
 
@@ -77,24 +80,33 @@ export function planList(filter: ListFilter): {
   const { statuses, sources } = filter;
   if (statuses.length > 0) query.status = { $in: [...statuses] };
   if (sources.length > 0) query.source = { $in: [...sources] };
-  if (filter.from !== undefined) query.from_key = filter.from.toLowerCase();
   if (filter.to !== undefined) query.to = filter.to;
   if (filter.clientReference !== undefined) query.client_reference = filter.clientReference;
   if (filter.campaignId !== undefined) query.campaign_id = filter.campaignId;
-  if (filter.clientReference !== undefined) return { query, hint: INDEXES.byReference };
-  if (filter.to !== undefined) return { query, hint: INDEXES.byTo };
-  if (filter.campaignId !== undefined && statuses.length === 0) {
-    return { query, hint: INDEXES.byCampaign };
-  }
-  if (filter.from !== undefined) {
+  const { from } = filter;
+  const key = searchKey(filter);
+  if (key !== undefined) {
+    query.search = key;
+    // Inside an expression the sender ID filters what the key finds, and is no bound itself.
+    const isKeyed = from !== undefined && key !== SEARCH.from(from);
+    if (isKeyed) query.$expr = { $in: [SEARCH.from(from), "$search"] };
+    const isSelective = filter.to !== undefined || filter.clientReference !== undefined;
     const isAlone = statuses.length === 0 && sources.length === 0;
-    return { query, hint: isAlone ? INDEXES.byFrom : undefined };
+    return { query, hint: isSelective || isAlone ? INDEXES.bySearch : undefined };
   }
-  if (filter.campaignId !== undefined) return { query, hint: undefined };
   // Naming every value lets the one index of kinds answer in order of id.
   query.status ??= { $in: [...MESSAGE_STATUSES] };
   query.source ??= { $in: [...SOURCES] };
   return { query, hint: INDEXES.byKind };
+}
+
+/** The key of the filter that the fewest messages can match. */
+function searchKey(filter: ListFilter): string | undefined {
+  const { to, clientReference, campaignId, from } = filter;
+  if (to !== undefined) return SEARCH.to(to);
+  if (clientReference !== undefined) return SEARCH.reference(clientReference);
+  if (campaignId !== undefined) return SEARCH.campaign(campaignId);
+  return from === undefined ? undefined : SEARCH.from(from);
 }
 
 function idRange(filter: ListFilter): Record<string, string> | undefined {

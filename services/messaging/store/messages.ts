@@ -5,11 +5,13 @@ import type { Outbox } from "../../shared/io/outbox.ts";
 import type { Message } from "../domain/message.ts";
 import type { MessageStore } from "../service/ports.ts";
 import { updateAll } from "./commands.ts";
-import { fromDocument, type MessageDocument, toUpdate } from "./documents.ts";
+import { fromDocument, type MessageDocument, SEARCH, toUpdate } from "./documents.ts";
 import { insertRecords } from "./sends.ts";
 import { INDEXES } from "./shape.ts";
 
 const DELETE_MAX = 2000;
+/** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
+const BATCH_MAX = 1000;
 
 /** Makes the store over one database; saved events go out through its outbox. */
 export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox): MessageStore {
@@ -24,6 +26,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
         .find(filter ?? {})
         .sort({ _id: 1 })
         .limit(limit)
+        .batchSize(limit)
         .toArray(),
     );
     return documents.map(fromDocument);
@@ -40,6 +43,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
         .find(filter ?? {}, { projection: { _id: 1 } })
         .sort(sort)
         .limit(limit)
+        .batchSize(limit)
         .hint(hint)
         .toArray(),
     );
@@ -50,7 +54,12 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
     async load(wanted) {
       // The guard of each write decides; a read that is still to be replicated costs a retry.
       const documents = await guarded(() =>
-        messages.find({ _id: { $in: [...wanted] } }, { readConcern: { level: "local" } }).toArray(),
+        messages
+          .find(
+            { _id: { $in: [...wanted] } },
+            { readConcern: { level: "local" }, batchSize: BATCH_MAX },
+          )
+          .toArray(),
       );
       return documents.map(fromDocument);
     },
@@ -87,12 +96,12 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
         {
           tenant_id: tenantId,
           mode: { $in: ["live", "test"] },
-          campaign_id: campaignId,
+          search: SEARCH.campaign(campaignId),
           _id: { $gt: afterId },
         },
         { _id: 1 },
         limit,
-        INDEXES.byCampaign,
+        INDEXES.bySearch,
       ),
     async deleteBefore(beforeMs) {
       const old = await messages

@@ -43,6 +43,7 @@ export function createQueueStore(db: Db): QueueStore {
         )
         .sort({ _id: 1 })
         .limit(limit)
+        .batchSize(limit)
         .hint(INDEXES.queue)
         .toArray();
       return documents.map(fromDocument);
@@ -81,6 +82,7 @@ export function createQueueStore(db: Db): QueueStore {
         .hint(INDEXES.queue)
         .sort({ _id: 1 })
         .limit(limit)
+        .batchSize(limit)
         .toArray();
       return documents.map(fromDocument);
     },

@@ -30,6 +30,8 @@ type SendDocument = {
   expires_at: Date;
 };
 
+/** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
+const BATCH_MAX = 1000;
 /** How long a tombstone stands: far longer than any commit can be late. */
 const TOMBSTONE_MS = 604_800_000;
 
@@ -71,12 +73,16 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       return results;
     },
     async findByKeys(keys) {
-      const found = await guarded(() => sends.find({ idem: { $in: [...keys] } }).toArray());
+      const found = await guarded(() =>
+        sends.find({ idem: { $in: [...keys] } }, { batchSize: BATCH_MAX }).toArray(),
+      );
       return new Map(found.map((document) => [document.idem as string, toStoredSend(document)]));
     },
     async findByIds(ids) {
       const found = await guarded(() =>
-        sends.find({ _id: { $in: [...ids] } }, { projection: { fenced: 1 } }).toArray(),
+        sends
+          .find({ _id: { $in: [...ids] } }, { projection: { fenced: 1 }, batchSize: BATCH_MAX })
+          .toArray(),
       );
       return new Map(found.map(({ _id, fenced }) => [_id, fenced === true ? "fenced" : "sent"]));
     },

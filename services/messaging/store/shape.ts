@@ -5,10 +5,7 @@ import type { CollectionShape } from "../../shared/io/migration.ts";
 /** Names of the indexes that queries ask for by name. */
 export const INDEXES = {
   byKind: "tenant_mode_source_status_id",
-  byFrom: "tenant_mode_from_id",
-  byTo: "tenant_mode_to_id",
-  byReference: "tenant_mode_reference_id",
-  byCampaign: "tenant_mode_campaign_id",
+  bySearch: "tenant_mode_search_id",
   queue: "queue_tenant_id_not_before",
   due: "due_at",
   idempotency: "idem",
@@ -25,17 +22,11 @@ const MESSAGES: CollectionShape = {
       key: { tenant_id: 1, mode: 1, source: 1, status: 1, _id: 1 },
       name: INDEXES.byKind,
     },
-    { key: { tenant_id: 1, mode: 1, from_key: 1, _id: 1 }, name: INDEXES.byFrom },
-    { key: { tenant_id: 1, mode: 1, to: 1, _id: 1 }, name: INDEXES.byTo },
     {
-      key: { tenant_id: 1, mode: 1, client_reference: 1, _id: 1 },
-      name: INDEXES.byReference,
-      partialFilterExpression: { client_reference: { $exists: true } },
-    },
-    {
-      key: { tenant_id: 1, mode: 1, campaign_id: 1, _id: 1 },
-      name: INDEXES.byCampaign,
-      partialFilterExpression: { campaign_id: { $exists: true } },
+      // Sender ID, recipient, reference and campaign in one array. Every further index of its own
+      // would cost each status change its keys anew, changed or not.
+      key: { tenant_id: 1, mode: 1, search: 1, _id: 1 },
+      name: INDEXES.bySearch,
     },
     {
       key: { queue: 1, tenant_id: 1, _id: 1, not_before: 1 },

@@ -8,6 +8,7 @@ import {
   MongoServerSelectionError,
 } from "mongodb";
 import { AppError } from "../core/errors.ts";
+import { endAbandonedTransactions } from "./abandoned-transactions.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import type { Logger } from "./log.ts";
 
@@ -109,6 +110,8 @@ export async function runTransaction<T>(
   pauseMs: (attempt: number) => number = (attempt) => backoffMs(attempt, 2, 200),
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
+  // Kept waiting for this long, the other side of the conflict may well be dead.
+  const suspectMs = performance.now() + 300;
   const session = client.startSession();
   try {
     for (let attempt = 0; ; attempt += 1) {
@@ -123,6 +126,7 @@ export async function runTransaction<T>(
       } catch (error) {
         if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
         if (!isTransient(error) || performance.now() > deadlineMs) throw wrapMongoError(error);
+        if (performance.now() > suspectMs) await endAbandonedTransactions(client).catch(() => 0);
         await pause(pauseMs(attempt));
       }
     }

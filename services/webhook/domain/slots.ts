@@ -3,7 +3,10 @@
  *
  * An endpoint is `fresh`, `fast` or `slow`:
  * - fresh: nothing is known of it. It may hold a few slots until it has answered once.
- * - fast: its last answer came within a second.
+ * - fast: its last answer came within a second. It may hold as many slots as its window has: a
+ *   few at first, one more with each answer that shows that the time on the way, and not the number
+ *   of deliveries, is what more slots would help. Each slot is a connection, and making one costs
+ *   more than many requests on it.
  * - slow: its last answer took longer, or one has been awaited for longer.
  *
  * Slow endpoints hold their slots long, so they share a part of all slots, and fresh ones, which
@@ -20,8 +23,8 @@ export type SlotLimits = {
   readonly slowTotal: number;
   /** How many of `total` slow and fresh endpoints may hold together. */
   readonly unprovenTotal: number;
-  /** How many an endpoint may hold before its first answer. */
-  readonly perFreshEndpoint: number;
+  /** How many an endpoint may hold before its first answer, and its window after it. */
+  readonly window: number;
 };
 
 /** Slots of one process. */
@@ -43,6 +46,9 @@ export type SlotsInUse = { readonly all: number; readonly slow: number; readonly
 /** An answer that takes longer than this marks its endpoint as slow, in milliseconds. */
 export const SLOW_ANSWER_MS = 1000;
 
+/** Answers quicker than this do not widen a window: what is there already is enough. */
+export const WINDOW_ANSWER_MS = 25;
+
 /** Endpoints remembered as fast or slow; the least recently marked are forgotten first. */
 const MARKS_MAX = 20_000;
 
@@ -51,15 +57,21 @@ export function createSlots(limits: SlotLimits): Slots {
   const endpoints = new Map<string, number>();
   const tenants = new Map<string, number>();
   const marks = new Map<string, "fast" | "slow">();
+  /** Windows that have grown. */
+  const windows = new Map<string, number>();
   const heldBy = { fresh: 0, fast: 0, slow: 0 };
   const all = () => heldBy.fresh + heldBy.fast + heldBy.slow;
   const kindOf = (endpointId: string) => marks.get(endpointId) ?? "fresh";
 
+  function capOf(endpointId: string): number {
+    if (kindOf(endpointId) === "slow") return limits.perEndpoint;
+    return Math.min(limits.perEndpoint, windows.get(endpointId) ?? limits.window);
+  }
+
   function free(tenantId: string, endpointId: string): number {
     const kind = kindOf(endpointId);
-    const cap = kind === "fresh" ? limits.perFreshEndpoint : limits.perEndpoint;
     const room = [
-      Math.min(cap, limits.perEndpoint) - (endpoints.get(endpointId) ?? 0),
+      capOf(endpointId) - (endpoints.get(endpointId) ?? 0),
       limits.perTenant - (tenants.get(tenantId) ?? 0),
       limits.total - all(),
     ];
@@ -77,6 +89,7 @@ export function createSlots(limits: SlotLimits): Slots {
     heldBy[after] += held;
     marks.delete(endpointId);
     if (mark !== undefined) marks.set(endpointId, mark);
+    if (mark !== "fast") windows.delete(endpointId);
     if (marks.size > MARKS_MAX) {
       const [oldest] = marks.keys();
       if (oldest !== undefined) setMark(oldest, undefined);
@@ -93,10 +106,14 @@ export function createSlots(limits: SlotLimits): Slots {
       return true;
     },
     release(tenantId, endpointId, durationMs) {
+      const wasFull = (endpoints.get(endpointId) ?? 0) >= capOf(endpointId);
       lower(endpoints, endpointId);
       lower(tenants, tenantId);
       heldBy[kindOf(endpointId)] -= 1;
       setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
+      if (wasFull && durationMs > WINDOW_ANSWER_MS && kindOf(endpointId) === "fast") {
+        windows.set(endpointId, Math.min(limits.perEndpoint, capOf(endpointId) + 1));
+      }
     },
     markSlow: (endpointId) => setMark(endpointId, "slow"),
     isSlow: (endpointId) => marks.get(endpointId) === "slow",

@@ -6,6 +6,7 @@ import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { type Loop, startLoop } from "../../shared/io/loop.ts";
+import { isMongoOutage } from "../../shared/io/mongo.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/slots.ts";
 import { createLanes, type Lane, type LaneLimits } from "./lanes.ts";
@@ -162,7 +163,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     name: "webhook due deliveries",
     intervalMs: options.pollIntervalMs,
     log,
-    work: poll,
+    work: () =>
+      poll().catch((error: unknown) => {
+        // The interval is wait enough: what is due must go out as soon as the database is back.
+        if (!isMongoOutage(error)) throw error;
+        return false;
+      }),
   });
 
   return {

@@ -90,7 +90,7 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
       total,
       slowTotal: Math.ceil(total / 2),
       unprovenTotal: Math.ceil((total * 3) / 4),
-      perFreshEndpoint: Math.ceil(config.WEBHOOK_ENDPOINT_CONCURRENCY / 4),
+      window: Math.ceil(config.WEBHOOK_ENDPOINT_CONCURRENCY / 16),
     }),
     laneLimits: LANE_LIMITS,
     attempt: (claimed) =>

@@ -12,6 +12,10 @@ import type { DeliveryQueue, Settlement, WebhookEvents } from "./ports.ts";
 export type Settler = {
   /** Answers when the result is durable. */
   settle(settlement: Settlement): Promise<void>;
+  /**
+   * True from the beginning of an outage until the last result that it held up is written: the
+   * leases behind those results may have ended, and must not be claimed anew before.
+   */
   isStuck(): boolean;
   close(): Promise<void>;
 };
@@ -25,6 +29,7 @@ export function createSettler(options: {
 }): Settler {
   const { queue, events, log } = options;
   const patience = createPatience("webhook results", log);
+  let isCatchingUp = false;
   const batcher = createBatcher<Settlement, void>({
     name: "webhook results",
     async flush(settlements) {
@@ -39,7 +44,11 @@ export function createSettler(options: {
   });
   return {
     settle: (settlement) => batcher.add(settlement),
-    isStuck: patience.isStuck,
+    isStuck() {
+      if (patience.isStuck()) isCatchingUp = true;
+      else if (batcher.waiting === 0) isCatchingUp = false;
+      return isCatchingUp;
+    },
     close() {
       patience.stop();
       return batcher.close();

@@ -1,0 +1,151 @@
+/**
+ * `node deploy/round-trip.ts <gateway URL> [--webhook=<URL>]`: one message of a test tenant from
+ * acceptance to delivery, and to a webhook where a URL is given. `helm test` runs it. It sends with a
+ * test key, so the built-in route carries the message: nothing leaves, nothing costs. Exits 1 with
+ * one line when a step does not come to its end.
+ */
+
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { Mode } from "../proto/gen/sms/v1/common_pb.js";
+import { SenderIdService } from "../proto/gen/sms/v1/sender_id_pb.js";
+import { TenantService } from "../proto/gen/sms/v1/tenant_pb.js";
+import { DeliveryStatus, WebhookService } from "../proto/gen/sms/v1/webhook_pb.js";
+import { createGrpcJsTransport, type RpcTransport } from "../services/shared/rpc/transport.ts";
+
+const TENANT = "helm-test";
+const SENDER = "HELM TEST";
+const WAIT_MS = 60_000;
+
+const [gateway = "", ...flags] = process.argv.slice(2);
+const webhookUrl = flags.find((flag) => flag.startsWith("--webhook="))?.slice(10) ?? "";
+const transports: RpcTransport[] = [];
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`round trip: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+} finally {
+  for (const transport of transports) transport.close();
+}
+
+async function run(): Promise<void> {
+  const tenants = connect(TenantService, "TENANT_GRPC");
+  const tenantId = await makeTenant(tenants);
+  await makeSenderId(tenantId);
+  const endpointId = webhookUrl === "" ? undefined : await makeEndpoint(tenantId);
+  const { key, secret } = await tenants.createApiKey({ tenantId, mode: Mode.TEST });
+  try {
+    const id = await send(secret);
+    say(`${id} accepted`);
+    await waitFor("delivery", async () => (await statusOf(secret, id)) === "delivered");
+    say(`${id} delivered`);
+    if (endpointId === undefined) say("webhook left out: no URL was given");
+    else await waitFor("the webhook", () => isTold(tenantId, endpointId));
+    say("all went well");
+  } finally {
+    await tenants.revokeApiKey({ keyId: key?.id ?? "" });
+    if (endpointId !== undefined) {
+      await connect(WebhookService, "WEBHOOK_GRPC").deleteEndpoint({ tenantId, endpointId });
+    }
+  }
+}
+
+async function makeTenant(tenants: Client<typeof TenantService>): Promise<string> {
+  const found = await unless(Code.NotFound, tenants.getTenant({ idOrName: TENANT }));
+  const { tenant } = found ?? (await tenants.createTenant({ name: TENANT }));
+  return tenant?.id ?? "";
+}
+
+async function makeSenderId(tenantId: string): Promise<void> {
+  const senderIds = connect(SenderIdService, "SENDER_ID_GRPC");
+  const made = senderIds.createSenderId({ tenantId, name: SENDER, approve: true });
+  await unless(Code.AlreadyExists, made);
+}
+
+async function makeEndpoint(tenantId: string): Promise<string> {
+  const webhooks = connect(WebhookService, "WEBHOOK_GRPC");
+  const { endpoint } = await webhooks.createEndpoint({ tenantId, url: webhookUrl });
+  return endpoint?.id ?? "";
+}
+
+async function isTold(tenantId: string, endpointId: string): Promise<boolean> {
+  const webhooks = connect(WebhookService, "WEBHOOK_GRPC");
+  const { deliveries } = await webhooks.listDeliveries({ tenantId, endpointId, limit: 10 });
+  return deliveries.some(({ status }) => status === DeliveryStatus.SUCCEEDED);
+}
+
+async function send(secret: string): Promise<string> {
+  const { data } = await call<{ data: { id: string } }>(secret, "/v1/sms/messages", {
+    to: "+2348030000000",
+    from: SENDER,
+    body: "helm test",
+  });
+  return data.id;
+}
+
+async function statusOf(secret: string, id: string): Promise<string> {
+  const { data } = await call<{ data: { status: string } }>(secret, `/v1/messages/${id}`);
+  if (["failed", "undelivered", "expired"].includes(data.status)) {
+    throw new Error(`${id} is ${data.status}`);
+  }
+  return data.status;
+}
+
+async function call<T>(secret: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(new URL(path, gateway), {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(15_000),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+function connect<S extends DescService>(service: S, setting: string): Client<S> {
+  const { RPC_TOKEN, RPC_TLS_CA_FILE, RPC_TLS_CERT_FILE, RPC_TLS_KEY_FILE, ...env } = process.env;
+  const target = env[setting];
+  if (target === undefined) throw new Error(`${setting} is required`);
+  const transport = createGrpcJsTransport({
+    target,
+    token: RPC_TOKEN,
+    waitForReady: true,
+    ...(RPC_TLS_CA_FILE && RPC_TLS_CERT_FILE && RPC_TLS_KEY_FILE
+      ? {
+          tls: {
+            ca: readFileSync(RPC_TLS_CA_FILE),
+            cert: readFileSync(RPC_TLS_CERT_FILE),
+            key: readFileSync(RPC_TLS_KEY_FILE),
+          },
+        }
+      : {}),
+  });
+  transports.push(transport);
+  return createClient(service, transport);
+}
+
+/** The answer, or nothing when the call failed with this code. */
+async function unless<T>(code: Code, answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === code) return undefined;
+    throw error;
+  }
+}
+
+async function waitFor(what: string, isDone: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + WAIT_MS;
+  while (!(await isDone())) {
+    if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${WAIT_MS / 1000} s`);
+    await delay(250);
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,212 @@
+import { expect } from "chai";
+import { ALL_VALUES, chartSuite, MINIMAL, refusal, render } from "./helm.ts";
+import {
+  envOf,
+  label,
+  mebibytes,
+  ofKind,
+  selects,
+  servingWorkloads,
+  type Workload,
+  workloadsOf,
+} from "./workloads.ts";
+
+const REQUEST_PATH = ["gateway", "tenant", "sender-id", "wallet", "routing", "messaging"];
+
+chartSuite("availability and shutdown", () => {
+  it("production runs at least three replicas of everything a request passes", () => {
+    for (const values of [
+      "values-production.yaml",
+      "values-10k.yaml",
+      "ci/production-values.yaml",
+    ]) {
+      const objects = render(values);
+      for (const workload of servingWorkloads(objects)) {
+        if (!REQUEST_PATH.includes(workload.component)) continue;
+        expect(leastReplicas(objects, workload), workload.name).to.be.at.least(3);
+      }
+    }
+  });
+
+  it("a disruption budget of one stands for every workload with replicas, and for no single one", () => {
+    for (const values of ALL_VALUES) {
+      const objects = render(values);
+      const budgets = ofKind(objects, "PodDisruptionBudget");
+      for (const workload of servingWorkloads(objects)) {
+        const own = budgets.filter(({ spec }) =>
+          selects(spec?.selector?.matchLabels ?? {}, workload.metadata.labels),
+        );
+        const isExpected = leastReplicas(objects, workload) > 1;
+        expect(own, `${values} ${workload.name}`).to.have.length(isExpected ? 1 : 0);
+        if (!isExpected) continue;
+        expect(own[0]?.spec?.maxUnavailable).to.equal(1);
+        expect(own[0]?.spec?.unhealthyPodEvictionPolicy).to.equal("AlwaysAllow");
+      }
+    }
+  });
+
+  it("pods spread over zones and hosts among their own kind and revision", () => {
+    const objects = render("values-production.yaml");
+    for (const { kind, metadata, name, pod } of servingWorkloads(objects)) {
+      const rules = pod.topologySpreadConstraints ?? [];
+      expect(rules.map(({ topologyKey }) => topologyKey)).to.have.members([
+        "topology.kubernetes.io/zone",
+        "kubernetes.io/hostname",
+      ]);
+      for (const { labelSelector, matchLabelKeys } of rules) {
+        expect(selects(labelSelector.matchLabels, metadata.labels), name).to.equal(true);
+        const picked = workloadsOf(objects).filter((one) =>
+          selects(labelSelector.matchLabels, one.metadata.labels),
+        );
+        expect(picked.map((one) => one.name)).to.deep.equal([name]);
+        if (kind === "Deployment") expect(matchLabelKeys).to.deep.equal(["pod-template-hash"]);
+      }
+    }
+  });
+
+  it("every container asks for CPU and memory, has a memory limit, and a heap within 75 % of it", () => {
+    for (const values of ALL_VALUES) {
+      for (const { containers, name } of workloadsOf(render(values))) {
+        for (const { command = [], resources } of containers) {
+          expect(resources?.requests, name).to.include.keys("cpu", "memory");
+          const limit = mebibytes(resources?.limits?.memory ?? "");
+          const heap = Number(/--max-old-space-size=(\d+)/.exec(command.join(" "))?.[1]);
+          expect(heap, `${values} ${name}`).to.be.within(64, limit * 0.75);
+        }
+      }
+    }
+  });
+
+  it("startup, readiness and liveness ask different things, and liveness no dependency", () => {
+    for (const { containers, name } of servingWorkloads(render("ci/every-option-values.yaml"))) {
+      const [container] = containers;
+      const { livenessProbe, readinessProbe, startupProbe } = container ?? {};
+      const asked = [startupProbe, readinessProbe, livenessProbe].map((probe) =>
+        JSON.stringify([probe?.grpc, probe?.httpGet, probe?.tcpSocket]),
+      );
+      expect(new Set(asked).size, name).to.equal(3);
+      // /livez only proves that the event loop turns: see the ops server.
+      expect(livenessProbe?.httpGet, name).to.deep.equal({ path: "/livez", port: "ops" });
+    }
+  });
+
+  it("gRPC services are asked over grpc.health.v1 for their own service", () => {
+    const served = new Map(
+      servingWorkloads(render(MINIMAL)).map(({ component, containers }) => [
+        component,
+        containers[0]?.readinessProbe?.grpc,
+      ]),
+    );
+    expect(served.get("wallet")).to.deep.equal({ port: 9090, service: "sms.v1.WalletService" });
+    expect(served.get("sender-id")?.service).to.equal("sms.v1.SenderIdService");
+    const asked = [...served].filter(([, probe]) => probe !== undefined).map(([name]) => name);
+    const all = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook"];
+    expect(asked).to.have.members(all);
+  });
+
+  it("with mutual TLS no probe speaks gRPC, since it could show no certificate", () => {
+    for (const { containers, name } of servingWorkloads(render("ci/existing-tls-values.yaml"))) {
+      expect(containers[0]?.readinessProbe?.httpGet?.path, name).to.equal("/readyz");
+    }
+  });
+
+  it("the grace covers preStop, drain delay, close timeout and five seconds", () => {
+    for (const values of ALL_VALUES) {
+      for (const workload of servingWorkloads(render(values))) {
+        const preStop = workload.containers[0]?.lifecycle?.preStop?.sleep?.seconds ?? 0;
+        const delayMs = Number(envOf(workload, "DRAIN_DELAY_MS"));
+        const closeMs = Number(envOf(workload, "CLOSE_TIMEOUT_MS"));
+        const grace = workload.pod.terminationGracePeriodSeconds ?? 30;
+        expect(preStop, workload.name).to.be.greaterThan(0);
+        expect(grace, workload.name).to.be.greaterThan(preStop + (delayMs + closeMs) / 1000 + 5);
+      }
+    }
+    const words = refusal(MINIMAL, { set: ["wallet.closeTimeoutMs=60000"] });
+    expect(words).to.contain("wallet: terminationGracePeriodSeconds must exceed");
+  });
+
+  it("before Kubernetes 1.30 the wait before SIGTERM is a command of the image's own", () => {
+    for (const { containers } of servingWorkloads(render(MINIMAL, { kubeVersion: "1.29.0" }))) {
+      expect(containers[0]?.lifecycle?.preStop?.exec?.command[0]).to.equal("node");
+    }
+  });
+
+  it("a rollout adds a pod before it takes one, waits for it to be steady, and ends", () => {
+    for (const { kind, name, object } of servingWorkloads(render("values-10k.yaml"))) {
+      expect(object.spec?.minReadySeconds, name).to.be.greaterThan(0);
+      expect(object.spec?.revisionHistoryLimit, name).to.be.within(1, 10);
+      if (kind !== "Deployment") continue;
+      const { maxSurge, maxUnavailable } = object.spec?.strategy?.rollingUpdate ?? {};
+      expect(maxUnavailable, name).to.equal(0);
+      expect(Number.parseInt(String(maxSurge), 10), name).to.be.at.least(1);
+      expect(object.spec?.progressDeadlineSeconds, name).to.be.greaterThan(60);
+    }
+  });
+
+  it("the carrier keeps its name and its journal", () => {
+    const [carrier] = ofKind(render(MINIMAL), "StatefulSet");
+    const [workload] = workloadsOf(carrier === undefined ? [] : [carrier]);
+    const env = workload?.containers[0]?.env?.find(({ name }) => name === "CARRIER_ID");
+    expect(env?.valueFrom?.fieldRef?.fieldPath).to.equal("metadata.name");
+    const claim = carrier?.spec?.volumeClaimTemplates?.[0]?.metadata.name;
+    const mount = workload?.containers[0]?.volumeMounts?.find(({ name }) => name === claim);
+    const config = ofKind(render(MINIMAL), "ConfigMap").find(
+      ({ metadata }) => metadata.name === carrier?.metadata.name,
+    );
+    expect(config?.data?.CARRIER_JOURNAL_DIR).to.equal(mount?.mountPath);
+  });
+});
+
+chartSuite("scaling", () => {
+  it("the number of replicas is left out where an autoscaler owns it, and only there", () => {
+    for (const values of ["ci/keda-values.yaml", "values-10k.yaml", MINIMAL]) {
+      const objects = render(values);
+      const owned = scalersOf(objects).map(({ spec }) => spec?.scaleTargetRef?.name);
+      for (const { name, object } of servingWorkloads(objects)) {
+        expect(object.spec?.replicas === undefined, name).to.equal(owned.includes(name));
+      }
+    }
+  });
+
+  it("autoscalers point at what is rendered and take their time to scale down", () => {
+    const objects = render("ci/keda-values.yaml");
+    for (const scaler of scalersOf(objects)) {
+      const { kind, name } = scaler.spec?.scaleTargetRef ?? {};
+      expect(objects.map(label)).to.include(`${kind}/${name}`);
+    }
+    for (const { apiVersion, spec } of ofKind(objects, "HorizontalPodAutoscaler")) {
+      expect(apiVersion).to.equal("autoscaling/v2");
+      expect(spec?.behavior?.scaleDown?.stabilizationWindowSeconds).to.be.at.least(60);
+    }
+  });
+
+  it("consumers scale on the lag of the durables that the code makes, the carrier on waiting time", () => {
+    const triggers = new Map(
+      ofKind(render("ci/keda-values.yaml"), "ScaledObject").map(({ metadata, spec }) => [
+        metadata.name,
+        spec?.triggers?.[0],
+      ]),
+    );
+    for (const [component, durable] of [
+      ["wallet", "wallet-settle"],
+      ["webhook", "webhook-deliver"],
+    ]) {
+      const trigger = triggers.get(`sms-${component}`);
+      expect(trigger?.type).to.equal("nats-jetstream");
+      expect(trigger?.metadata).to.include({ consumer: durable, stream: "SMS_EVENTS" });
+    }
+    expect(triggers.get("sms-carrier")?.type).to.equal("prometheus");
+    expect(triggers.get("sms-carrier")?.metadata.query).to.contain("oldest_waiting_seconds");
+  });
+});
+
+function scalersOf(objects: ReturnType<typeof render>) {
+  return [...ofKind(objects, "HorizontalPodAutoscaler"), ...ofKind(objects, "ScaledObject")];
+}
+
+/** How many replicas run at least: the autoscaler's minimum, or the fixed number. */
+function leastReplicas(objects: ReturnType<typeof render>, { name, object }: Workload): number {
+  const scaler = scalersOf(objects).find(({ spec }) => spec?.scaleTargetRef?.name === name);
+  const spec = scaler?.spec as { minReplicas?: number; minReplicaCount?: number } | undefined;
+  return spec?.minReplicas ?? spec?.minReplicaCount ?? object.spec?.replicas ?? 1;
+}

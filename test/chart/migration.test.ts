@@ -1,0 +1,115 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { CHART } from "../../deploy/chart/layout.ts";
+import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
+import { immutableFields } from "./immutable-fields.ts";
+import type { KubeObject } from "./kube-types.ts";
+import { isHook, label, ofKind, workloadsOf } from "./workloads.ts";
+
+const weightOf = ({ metadata }: KubeObject) =>
+  Number(metadata.annotations?.["helm.sh/hook-weight"] ?? 0);
+
+chartSuite("the migration", () => {
+  it("is a hook before install and upgrade, bounded in attempts and time, and cleans up", () => {
+    const [job] = ofKind(render(MINIMAL), "Job");
+    expect(job?.metadata.annotations).to.include({
+      "helm.sh/hook": "pre-install,pre-upgrade",
+      "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+    });
+    const { activeDeadlineSeconds, backoffLimit, ttlSecondsAfterFinished } = job?.spec ?? {};
+    expect(backoffLimit).to.be.within(1, 10);
+    expect(activeDeadlineSeconds).to.be.within(60, 3600);
+    expect(ttlSecondsAfterFinished).to.be.greaterThan(60);
+  });
+
+  it("under GitOps is a plain Job whose name changes with what it would run", () => {
+    const nameOf = (set: string[]) => {
+      const objects = render("ci/gitops-values.yaml", { set });
+      expect(objects.filter(isHook)).to.deep.equal([]);
+      return ofKind(objects, "Job")[0]?.metadata.name;
+    };
+    const names = [[], ["image.tag=9.9.9"], ["migration.settings.MIGRATE=1"]]
+      .slice(0, 2)
+      .map(nameOf);
+    expect(names[0]).to.match(/^sms-migration-0-1-0-[0-9a-f]{8}$/);
+    expect(names[1]).to.not.equal(names[0]);
+    expect(nameOf([])).to.equal(names[0]);
+  });
+
+  it("what the hook reads is a hook of lower weight, or somebody else's", () => {
+    for (const values of ALL_VALUES) {
+      const objects = render(values);
+      for (const { object, pod, containers } of workloadsOf(objects)) {
+        if (!isHook(object) || object.kind !== "Job") continue;
+        const wanted = [
+          `ServiceAccount/${pod.serviceAccountName}`,
+          ...containers.flatMap(({ env = [], envFrom = [] }) => [
+            ...envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef?.name}`),
+            ...env.flatMap(({ valueFrom }) =>
+              valueFrom?.secretKeyRef ? [`Secret/${valueFrom.secretKeyRef.name}`] : [],
+            ),
+          ]),
+          ...(pod.volumes ?? []).flatMap(({ secret }) =>
+            secret ? [`Secret/${secret.secretName}`] : [],
+          ),
+        ];
+        for (const name of wanted) {
+          const read = objects.filter((one) => label(one) === name);
+          const hook = read.find(isHook);
+          if (read.length === 0) expect(name).to.match(/^Secret\//);
+          else
+            expect(hook === undefined ? 1 : weightOf(hook), name).to.be.lessThan(weightOf(object));
+        }
+      }
+    }
+  });
+
+  it("a new chart version changes no field that Kubernetes refuses to change", () => {
+    const folder = mkdtempSync(join(tmpdir(), "chart-"));
+    try {
+      cpSync(CHART, folder, { recursive: true });
+      const file = join(folder, "Chart.yaml");
+      const next = readFileSync(file, "utf8")
+        .replace(/^version: .*$/m, "version: 9.9.9")
+        .replace(/^appVersion: .*$/m, 'appVersion: "9.9.9"');
+      writeFileSync(file, next);
+      for (const values of ["values-production.yaml", "ci/inline-credentials-values.yaml"]) {
+        const after = immutableFields(render(values, { chart: folder }));
+        expect(after).to.deep.equal(immutableFields(render(values)));
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("those fields are what the last release had, or the major version is higher", () => {
+    const released = JSON.parse(
+      readFileSync(join(import.meta.dirname, "released-fields.json"), "utf8"),
+    ) as { version: string; fields: Record<string, unknown> };
+    const { version } = chartVersion();
+    const now = immutableFields(render(MINIMAL));
+    const isSame = JSON.stringify(now) === JSON.stringify(released.fields);
+    expect(isSame || isBreaking(released.version, version), "raise the version").to.equal(true);
+  });
+
+  it("below 1.0 the minor version is the one that may break", () => {
+    expect(isBreaking("0.1.0", "0.1.1")).to.equal(false);
+    expect(isBreaking("0.1.0", "0.2.0")).to.equal(true);
+    expect(isBreaking("1.4.0", "1.5.0")).to.equal(false);
+    expect(isBreaking("1.4.0", "2.0.0")).to.equal(true);
+  });
+});
+
+function chartVersion(): { version: string } {
+  const text = readFileSync(join(CHART, "Chart.yaml"), "utf8");
+  return { version: /^version: (.*)$/m.exec(text)?.[1] ?? "" };
+}
+
+/** Whether going from one version to another announces a break (Semantic Versioning 2.0, 4 and 8). */
+function isBreaking(from: string, to: string): boolean {
+  const [a, b] = [from, to].map((one) => one.split(".").map(Number));
+  if (a?.[0] === 0 && b?.[0] === 0) return (b[1] ?? 0) > (a[1] ?? 0);
+  return (b?.[0] ?? 0) > (a?.[0] ?? 0);
+}

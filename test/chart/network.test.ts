@@ -1,0 +1,221 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { ROOT } from "../../deploy/dev/layout.ts";
+import { repositoryFiles } from "../support/source-files.ts";
+import { chartSuite, MINIMAL, render } from "./helm.ts";
+import type { KubeObject, PolicyRule } from "./kube-types.ts";
+import { COMPONENT, ofKind, selects, servingWorkloads, workloadsOf } from "./workloads.ts";
+
+const GRPC = ["tenant", "sender-id", "wallet", "routing", "messaging", "webhook"];
+/** `caller → callee` that only the test pod and operators add to the architecture. */
+const OF_THE_TEST = ["tenant", "sender-id", "webhook"].map((callee) => `test → ${callee}`);
+
+chartSuite("network policies", () => {
+  it("everything is denied both ways before anything is allowed", () => {
+    const deny = policyOf(render(MINIMAL), "sms-default-deny");
+    expect(deny?.spec?.policyTypes).to.have.members(["Ingress", "Egress"]);
+    expect(deny?.spec).to.not.have.any.keys("ingress", "egress");
+    for (const { metadata } of workloadsOf(render(MINIMAL))) {
+      expect(selects(deny?.spec?.podSelector?.matchLabels ?? {}, metadata.labels)).to.equal(true);
+    }
+  });
+
+  it("every pod may ask DNS over UDP and TCP", () => {
+    const dns = policyOf(render(MINIMAL), "sms-dns");
+    const ports = dns?.spec?.egress?.flatMap(({ ports = [] }) => ports);
+    expect(ports).to.deep.equal([
+      { port: 53, protocol: "UDP" },
+      { port: 53, protocol: "TCP" },
+    ]);
+  });
+
+  it("calls between services are the arrows of the architecture, both ends agreeing", () => {
+    const objects = render(MINIMAL);
+    const documented = [...documentedArrows(), ...OF_THE_TEST];
+    expect(arrowsOf(objects, "egress", "to")).to.have.members(documented);
+    expect(arrowsOf(objects, "ingress", "from")).to.have.members(documented);
+  });
+
+  it("calls between services are the clients that the code makes", () => {
+    const made = repositoryFiles().flatMap(({ path, text }) => {
+      const caller = /^(?:services\/)?([\w-]+)\/start\.ts$/.exec(path)?.[1];
+      if (caller === undefined) return [];
+      return [...text.matchAll(/context\.client\((\w+)Service\)/g)].map(
+        ([, name = ""]) => `${caller} → ${name.replace(/(?!^)[A-Z]/g, "-$&").toLowerCase()}`,
+      );
+    });
+    expect(made.length).to.be.greaterThan(5);
+    expect(documentedArrows()).to.include.members([...new Set(made)]);
+  });
+
+  it("webhooks leave to public addresses alone, on the ports the service is told", () => {
+    const webhook = policyOf(render(MINIMAL), "sms-webhook");
+    const blocks = (webhook?.spec?.egress ?? []).flatMap(({ to = [], ports }) =>
+      to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [{ ...ipBlock, ports }])),
+    );
+    const [v4, v6] = ["0.0.0.0/0", "::/0"].map((cidr) => blocks.find((one) => one.cidr === cidr));
+    expect(v4?.except).to.include.members([
+      ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8"],
+      ...["169.254.0.0/16", "100.64.0.0/10", "0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4"],
+    ]);
+    expect(v6?.except).to.include.members(["fc00::/7", "fe80::/10", "ff00::/8", "64:ff9b::/96"]);
+    expect(v4?.ports?.map(({ port }) => port)).to.deep.equal([443, 8443]);
+    const config = ofKind(render(MINIMAL), "ConfigMap").find(
+      ({ metadata }) => metadata.name === "sms-webhook",
+    );
+    expect(config?.data).to.include({ WEBHOOK_ALLOWED_PORTS: "443,8443" });
+  });
+
+  it("no other pod may leave to any address, but to databases and carriers on their ports", () => {
+    const open = ofKind(render(MINIMAL), "NetworkPolicy").flatMap(({ metadata, spec }) =>
+      (spec?.egress ?? [])
+        .filter(({ to }) => to === undefined)
+        .flatMap(({ ports = [] }) => ports.map(({ port }) => `${metadata.name} ${port}`)),
+    );
+    for (const edge of open) {
+      expect(edge).to.match(/ (53|27017|4222|6379)$|^sms-carrier (2775|3550|443)$/);
+    }
+  });
+
+  it("the test pod reaches the gateway also where the gateway's callers are named", () => {
+    const gateway = policyOf(render("ci/production-values.yaml"), "sms-gateway");
+    const http = gateway?.spec?.ingress?.find(({ ports }) => ports?.[0]?.port === "http");
+    const components = http?.from?.map(({ podSelector }) => podSelector?.matchLabels[COMPONENT]);
+    expect(components).to.include("test");
+  });
+});
+
+chartSuite("services and ports", () => {
+  it("each gRPC service has a headless Service of ready pods, and its callers are told that name", () => {
+    const objects = render(MINIMAL);
+    const services = ofKind(objects, "Service");
+    for (const component of GRPC) {
+      const name = `sms-${component}-headless`;
+      const service = services.find(({ metadata }) => metadata.name === name);
+      expect(service?.spec?.clusterIP, name).to.equal("None");
+      expect(service?.spec).to.not.have.property("publishNotReadyAddresses");
+      const pods = servingWorkloads(objects).filter(({ metadata }) =>
+        selects(service?.spec?.selector ?? {}, metadata.labels),
+      );
+      expect(pods.map((pod) => pod.component)).to.deep.equal([component]);
+    }
+    for (const { containers, component } of workloadsOf(objects)) {
+      for (const { name, value } of containers.flatMap(({ env = [] }) => env)) {
+        if (!/_GRPC$/.test(name)) continue;
+        const callee = name
+          .replace(/_GRPC$/, "")
+          .replaceAll("_", "-")
+          .toLowerCase();
+        expect(value, component).to.equal(
+          `sms-${callee}-headless.messaging.svc.cluster.local:9090`,
+        );
+      }
+    }
+  });
+
+  it("every port has a name and says its protocol", () => {
+    const objects = render("ci/airgap-values.yaml");
+    for (const { metadata, spec } of ofKind(objects, "Service")) {
+      for (const { name, appProtocol, targetPort } of spec?.ports ?? []) {
+        expect(name, metadata.name).to.be.a("string");
+        expect(appProtocol, metadata.name).to.match(/^(grpc|http|smpp\.org\/smpp)$/);
+        expect(targetPort, metadata.name).to.equal(name);
+      }
+    }
+  });
+
+  it("a Service's ports exist on the pods it selects", () => {
+    const objects = render("ci/every-option-values.yaml");
+    for (const { metadata, spec } of ofKind(objects, "Service")) {
+      const [workload] = servingWorkloads(objects).filter((one) =>
+        selects(spec?.selector ?? {}, one.metadata.labels),
+      );
+      const names = workload?.containers[0]?.ports?.map(({ name }) => name);
+      expect(names, metadata.name).to.include.members(
+        spec?.ports?.map(({ targetPort }) => targetPort) ?? [],
+      );
+    }
+  });
+
+  it("connection age and drain times are values that reach the processes", () => {
+    const set = [
+      "rpc.maxConnectionAgeMs=12345",
+      "defaults.closeTimeoutMs=20000",
+      "defaults.drainDelayMs=777",
+    ];
+    for (const { containers, name } of servingWorkloads(render(MINIMAL, { set }))) {
+      const env = new Map(containers[0]?.env?.map((one) => [one.name, one.value]));
+      expect(env.get("RPC_CONNECTION_AGE_MS"), name).to.equal("12345");
+      expect(env.get("CLOSE_TIMEOUT_MS"), name).to.equal("20000");
+      expect(env.get("DRAIN_DELAY_MS"), name).to.equal("777");
+    }
+  });
+
+  it("Ingress and HTTPRoute are off by default, and lead to the gateway's Service when on", () => {
+    const kinds = (values: string) => render(values).map(({ kind }) => kind);
+    expect(kinds(MINIMAL)).to.not.include.members(["Ingress"]);
+    expect(kinds(MINIMAL)).to.not.include.members(["HTTPRoute"]);
+    for (const [values, kind] of [
+      ["ci/production-values.yaml", "Ingress"],
+      ["ci/gateway-api-values.yaml", "HTTPRoute"],
+    ] as const) {
+      const [object] = ofKind(render(values), kind);
+      expect(JSON.stringify(object?.spec?.rules)).to.contain('"name":"sms-gateway"');
+    }
+    expect(readFileSync(join(ROOT, "helm/sms/README.md"), "utf8")).to.contain("BODY_BYTES_MAX");
+  });
+
+  it("with mutual TLS each component gets a certificate that names what callers connect to", () => {
+    const objects = render("ci/external-tls-values.yaml");
+    const certificates = ofKind(objects, "Certificate");
+    for (const component of GRPC) {
+      const own = certificates.find(({ spec }) => spec?.commonName === component);
+      expect(own?.spec?.dnsNames).to.include(
+        `sms-${component}-headless.messaging.svc.cluster.local`,
+      );
+      const workload = workloadsOf(objects).find((one) => one.component === component);
+      const secrets = workload?.pod.volumes?.map(({ secret }) => secret?.secretName);
+      expect(secrets).to.include(own?.spec?.secretName);
+    }
+  });
+});
+
+function policyOf(objects: readonly KubeObject[], name: string): KubeObject | undefined {
+  return ofKind(objects, "NetworkPolicy").find(({ metadata }) => metadata.name === name);
+}
+
+/** Edges between components on the gRPC port, as one side's policies state them. */
+function arrowsOf(
+  objects: readonly KubeObject[],
+  direction: "ingress" | "egress",
+  side: "from" | "to",
+): string[] {
+  const isGrpc = ({ ports = [] }: PolicyRule) =>
+    ports.some(({ port }) => port === "grpc" || port === 9090);
+  return ofKind(objects, "NetworkPolicy").flatMap(({ spec }) => {
+    const self = spec?.podSelector?.matchLabels[COMPONENT] ?? "";
+    const rules: readonly PolicyRule[] = spec?.[direction] ?? [];
+    return rules.filter(isGrpc).flatMap((rule) =>
+      (rule[side] ?? []).map(({ podSelector }) => {
+        const other = podSelector?.matchLabels[COMPONENT] ?? "";
+        return side === "to" ? `${self} → ${other}` : `${other} → ${self}`;
+      }),
+    );
+  });
+}
+
+/** The calls column of the table in ARCHITECTURE.md. */
+function documentedArrows(): string[] {
+  const text = readFileSync(join(ROOT, "services/ARCHITECTURE.md"), "utf8");
+  const rows = text.split("\n").filter((line) => /^\| \[/.test(line));
+  return rows.flatMap((row) => {
+    const cells = row.split("|").map((cell) => cell.trim());
+    const caller = /^\[([\w-]+)\]/.exec(cells[1] ?? "")?.[1] ?? "";
+    return (cells[4] ?? "")
+      .split(/[,;]/)
+      .map((name) => name.replace(/\(.*\)/, "").trim())
+      .filter((name) => GRPC.includes(name))
+      .map((callee) => `${caller} → ${callee}`);
+  });
+}

@@ -1,0 +1,226 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse, stringify } from "yaml";
+import { ROOT } from "../../deploy/dev/layout.ts";
+import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./exported-metrics.ts";
+import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
+import type { Rule, RuleGroup } from "./kube-types.ts";
+import { isHook, ofKind, selects, workloadsOf } from "./workloads.ts";
+
+const PROMTOOL = process.env.PROMTOOL ?? "promtool";
+const PRODUCTION = "values-production.yaml";
+const CASES = join(import.meta.dirname, "alerts.promtool.yaml");
+const RUNBOOKS = join(ROOT, "deploy/runbooks");
+
+type Cases = {
+  tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
+};
+
+chartSuite("alerts and dashboards", () => {
+  it("every metric in alerts and dashboards is one that the code exports", async () => {
+    const exported = await seriesNames(registryOfEverything());
+    const asked = [...expressionsOfAlerts(), ...expressionsOfDashboards()].flatMap(namesIn);
+    expect(new Set(asked).size).to.be.greaterThan(25);
+    expect([...new Set(asked)].filter((name) => !exported.has(name))).to.deep.equal([]);
+  });
+
+  it("the scaler of the carrier asks for a metric that the code exports", async () => {
+    const exported = await seriesNames(registryOfEverything());
+    const queries = ofKind(render("ci/keda-values.yaml"), "ScaledObject").flatMap(({ spec }) =>
+      (spec?.triggers ?? []).flatMap(({ metadata }) => metadata.query ?? []),
+    );
+    const names = queries.flatMap(namesIn);
+    expect(names).to.have.length(1);
+    for (const name of names) expect(exported.has(name), name).to.equal(true);
+  });
+
+  it("each alert has a severity, a summary and a runbook that exists", () => {
+    const files = readdirSync(RUNBOOKS);
+    for (const { alert = "", annotations, labels } of alerts()) {
+      expect(labels?.severity, alert).to.match(/^(critical|warning)$/);
+      expect(annotations?.summary, alert).to.match(/^\S.{10,80}$/);
+      expect(annotations?.description, alert).to.be.a("string");
+      const url = annotations?.runbook_url ?? "";
+      expect(files, alert).to.include(url.slice(url.lastIndexOf("/") + 1));
+    }
+  });
+
+  it("each runbook says symptom, check, fix and verify, and is in the list", () => {
+    const index = readFileSync(join(RUNBOOKS, "README.md"), "utf8");
+    const used = alerts().map(
+      ({ annotations }) => annotations?.runbook_url?.split("/").at(-1) ?? "",
+    );
+    for (const name of new Set(used)) {
+      const headings = readFileSync(join(RUNBOOKS, name), "utf8").match(/^## .*$/gm);
+      expect(headings, name).to.deep.equal(["## Symptom", "## Check", "## Fix", "## Verify"]);
+    }
+    for (const name of readdirSync(RUNBOOKS).filter((one) => one !== "README.md")) {
+      expect(index, name).to.contain(`](${name})`);
+    }
+  });
+
+  it("every link between runbooks leads somewhere, and every smsctl command in them exists", () => {
+    const commands = readdirSync(join(ROOT, "services/smsctl/commands"))
+      .map((name) => readFileSync(join(ROOT, "services/smsctl/commands", name), "utf8"))
+      .join("\n");
+    for (const name of readdirSync(RUNBOOKS)) {
+      const text = readFileSync(join(RUNBOOKS, name), "utf8");
+      for (const [, target = ""] of text.matchAll(/\]\(([\w-]+\.md)\)/g)) {
+        expect(existsSync(join(RUNBOOKS, target)), `${name}: ${target}`).to.equal(true);
+      }
+      for (const [, noun = "", verb = ""] of text.matchAll(/`smsctl ([\w-]+)(?: ([\w-]+))?/g)) {
+        expect(commands, `${name}: smsctl ${noun} ${verb}`).to.match(
+          new RegExp(`["\`]${noun}["\` ]|name: "${noun}"`),
+        );
+        if (verb !== "") expect(commands, `${name}: ${noun} ${verb}`).to.contain(verb);
+      }
+    }
+  });
+
+  it("every alert has a case in which it fires and one in which it does not", () => {
+    const { tests } = parse(readFileSync(CASES, "utf8")) as Cases;
+    const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+    for (const { alert } of alerts()) {
+      const own = cases.filter(({ alertname }) => alertname === alert);
+      expect(
+        own.some(({ exp_alerts }) => exp_alerts.length > 0),
+        `${alert} fires`,
+      ).to.equal(true);
+      expect(
+        own.some(({ exp_alerts }) => exp_alerts.length === 0),
+        `${alert} rests`,
+      ).to.equal(true);
+    }
+  });
+
+  it("the alerts' own tests pass", function () {
+    withPromtool(this, (folder) => {
+      writeFileSync(join(folder, "alerts.yaml"), stringify({ groups: groups() }));
+      writeFileSync(join(folder, "cases.yaml"), readFileSync(CASES));
+      for (const args of [
+        ["check", "rules", "alerts.yaml"],
+        ["test", "rules", "cases.yaml"],
+      ]) {
+        const { status, stdout, stderr } = spawnSync(PROMTOOL, args, {
+          cwd: folder,
+          encoding: "utf8",
+        });
+        expect(status, `${stdout}${stderr}`).to.equal(0);
+      }
+    });
+  });
+
+  it("what the code exports is named as Prometheus asks", function () {
+    return withPromtool(this, async () => {
+      const input = await oneSampleOfEach(registryOfEverything());
+      const { status, stdout, stderr } = spawnSync(PROMTOOL, ["check", "metrics"], {
+        input,
+        encoding: "utf8",
+      });
+      expect(status, `${stdout}${stderr}`).to.equal(0);
+    });
+  });
+
+  it("the ServiceMonitor selects every headless Service, by a port that each has", () => {
+    const objects = render("ci/production-values.yaml");
+    const [monitor] = ofKind(objects, "ServiceMonitor");
+    expect(monitor?.metadata.labels).to.include({ release: "prometheus" });
+    const services = ofKind(objects, "Service").filter(({ metadata }) =>
+      selects(monitor?.spec?.selector?.matchLabels ?? {}, metadata.labels),
+    );
+    expect(services).to.have.length(8);
+    for (const { metadata, spec } of services) {
+      const names = spec?.ports?.map(({ name }) => name);
+      expect(names, metadata.name).to.include(monitor?.spec?.endpoints?.[0]?.port);
+    }
+  });
+
+  it("every dashboard is JSON with an identity of its own, in a ConfigMap that Grafana finds", () => {
+    const maps = ofKind(render(PRODUCTION), "ConfigMap").filter(
+      ({ metadata }) => metadata.labels?.grafana_dashboard === "1",
+    );
+    const boards = dashboards();
+    expect(maps).to.have.length(boards.length);
+    expect(new Set(boards.map(({ uid }) => uid)).size).to.equal(boards.length);
+  });
+
+  it("without the operator's CRDs nothing of it is rendered", () => {
+    const kinds = render(MINIMAL).map(({ apiVersion }) => apiVersion);
+    expect(
+      kinds.filter((one) => /monitoring\.coreos|keda\.sh|cert-manager/.test(one)),
+    ).to.deep.equal([]);
+  });
+});
+
+chartSuite("helm test", () => {
+  it("runs a round trip of the image's own as a hook that cleans up", () => {
+    for (const values of ALL_VALUES.filter((name) => name !== "ci/gitops-values.yaml")) {
+      const objects = render(values);
+      const tests = workloadsOf(objects).filter(
+        ({ object }) => object.metadata.annotations?.["helm.sh/hook"] === "test",
+      );
+      expect(tests.map(({ name }) => name)).to.deep.equal(["sms-test-round-trip"]);
+      expect(tests[0]?.containers[0]?.command).to.include("deploy/round-trip.ts");
+      expect(tests[0]?.object.metadata.annotations?.["helm.sh/hook-delete-policy"]).to.contain(
+        "hook-succeeded",
+      );
+    }
+  });
+
+  it("has no part in an installation without it", () => {
+    const objects = render(MINIMAL, { set: ["test.enabled=false"] });
+    expect(
+      objects.filter(isHook).every(({ metadata }) => /migration/.test(metadata.name)),
+    ).to.equal(true);
+    expect(JSON.stringify(objects)).to.not.contain("sms-test");
+  });
+});
+
+function groups(): readonly RuleGroup[] {
+  return ofKind(render(PRODUCTION), "PrometheusRule")[0]?.spec?.groups ?? [];
+}
+
+function alerts(): readonly Rule[] {
+  const found = groups().flatMap(({ rules }) => rules);
+  if (found.length === 0) throw new Error("no alerts are rendered");
+  return found;
+}
+
+function expressionsOfAlerts(): string[] {
+  return alerts().map(({ expr }) => expr);
+}
+
+type Dashboard = {
+  readonly uid: string;
+  readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+};
+
+function dashboards(): Dashboard[] {
+  return ofKind(render(PRODUCTION), "ConfigMap").flatMap(({ data = {} }) =>
+    Object.entries(data)
+      .filter(([name]) => name.endsWith(".json"))
+      .map(([, text]) => JSON.parse(text) as Dashboard),
+  );
+}
+
+function expressionsOfDashboards(): string[] {
+  return dashboards().flatMap(({ panels }) =>
+    panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  );
+}
+
+/** Runs with a folder of its own; skips with the reason where promtool is missing. */
+function withPromtool(test: Mocha.Context, run: (folder: string) => void | Promise<void>) {
+  if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) {
+    process.stderr.write("skipped, since promtool is neither on PATH nor named by $PROMTOOL\n");
+    return test.skip();
+  }
+  const folder = mkdtempSync(join(tmpdir(), "rules-"));
+  const clean = () => rmSync(folder, { recursive: true });
+  const done = run(folder);
+  if (done === undefined) return clean();
+  return done.finally(clean);
+}

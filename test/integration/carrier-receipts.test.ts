@@ -1,0 +1,189 @@
+/** Receipts against the real store: matched, early, in doubt, unknown, and while messaging is away. */
+import { expect } from "chai";
+import type { IncomingReceipt, MatchedReceipt } from "../../services/carrier/domain/message.ts";
+import type { Submission } from "../../services/carrier/domain/submission.ts";
+import { migrate } from "../../services/carrier/migrate.ts";
+import { createReceiptDesk, type ReceiptDesk } from "../../services/carrier/receipts.ts";
+import { createRecentSubmissions } from "../../services/carrier/recent-submissions.ts";
+import { type CarrierStore, createCarrierStore } from "../../services/carrier/store.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
+import { freshDatabase } from "../support/fresh-names.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+describe("the receipt desk", () => {
+  const log = createLogger("test", "silent");
+  const clock = createManualClock(START);
+  let servers: TestServers;
+  let mongo: Mongo;
+  let store: CarrierStore;
+  let desk: ReceiptDesk;
+  let recorded: MatchedReceipt[];
+  let isMessagingAway: boolean;
+
+  before(async function () {
+    this.timeout(60_000);
+    servers = await startServers();
+  });
+  after(async () => {
+    await servers?.stop();
+  });
+
+  beforeEach(async () => {
+    const database = freshDatabase("carrier_receipts");
+    mongo = await openMongo({ uri: servers.mongodbUri, database, log });
+    await migrate(mongo.db);
+    store = createCarrierStore(mongo.db);
+    recorded = [];
+    isMessagingAway = false;
+    desk = createReceiptDesk({
+      store,
+      recent: createRecentSubmissions(10),
+      messaging: {
+        async recordReceipts(receipts) {
+          if (isMessagingAway) throw new Error("away");
+          recorded.push(...receipts);
+          return [];
+        },
+      },
+      clock,
+      log,
+      onRecorded: () => undefined,
+      onParked: () => undefined,
+      partiesAfterMs: () => 3000,
+      giveUpAfterMs: 60_000,
+    });
+  });
+  afterEach(async () => {
+    await desk.close();
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
+
+  const receipt = (fields: Partial<IncomingReceipt> = {}): IncomingReceipt => ({
+    connectorId: "smsc",
+    keys: ["k1"],
+    verdict: "delivered",
+    errorCode: "",
+    carrierCode: "DELIVRD",
+    occurredAtMs: clock.now(),
+    to: "2348031234567",
+    from: "demo",
+    messageId: "",
+    ...fields,
+  });
+  const submission = (fields: Partial<Submission> = {}): Submission => ({
+    connectorId: "smsc",
+    key: "k1",
+    messageId: "msg_01J00000000000000000000000",
+    segment: 0,
+    to: "2348031234567",
+    from: "demo",
+    atMs: clock.now(),
+    ...fields,
+  });
+
+  it("a receipt of a stored submission is recorded before it may be acknowledged", async () => {
+    await store.saveSubmissions([submission({ segment: 2 })]);
+    await desk.take(receipt());
+    expect(recorded).to.have.length(1);
+    expect(recorded[0]).to.include({ messageId: submission().messageId, segment: 2 });
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("another connector's id is another id", async () => {
+    await store.saveSubmissions([submission({ connectorId: "other" })]);
+    await desk.take(receipt());
+    expect(recorded).to.deep.equal([]);
+    expect(await store.countParked()).to.equal(1);
+  });
+
+  it("an early receipt is parked and matched when its submission is stored", async () => {
+    await desk.take(receipt());
+    expect(await store.countParked()).to.equal(1);
+    await store.saveSubmissions([submission()]);
+    desk.onStored([submission()]);
+    await eventually(() => recorded.length === 1);
+    await eventually(async () => (await store.countParked()) === 0);
+  });
+
+  it("one parked by another process is found by the sweep", async () => {
+    await store.park([receipt()], clock.now());
+    await store.saveSubmissions([submission()]);
+    await desk.sweep();
+    expect(recorded).to.have.length(1);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("an id in the other notation counts only when the recipient is the same", async () => {
+    await store.saveSubmissions([submission({ key: "k2" })]);
+    await desk.take(receipt({ keys: ["k1", "k2"], to: "2348039999999" }));
+    expect(recorded).to.deep.equal([]);
+    await desk.take(receipt({ keys: ["k1", "k2"] }));
+    expect(recorded).to.have.length(1);
+  });
+
+  it("an id that a carrier uses again stands for the newer message", async () => {
+    await store.saveSubmissions([submission()]);
+    const newer = { messageId: "msg_01J00000000000000000000001" };
+    await store.saveSubmissions([submission({ key: "k0" }), submission(newer)]);
+    await desk.take(receipt());
+    expect(recorded[0]).to.include(newer);
+  });
+
+  it("messaging away: the receipt is parked, and recorded when it is back", async () => {
+    await store.saveSubmissions([submission()]);
+    isMessagingAway = true;
+    await desk.take(receipt());
+    await desk.sweep();
+    expect(await store.countParked()).to.equal(1);
+    isMessagingAway = false;
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded).to.have.length(1);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("the store away: the carrier hears no, so that it delivers again", async () => {
+    await mongo.client.close(true);
+    const heard = await desk.take(receipt()).then(
+      () => "acknowledged",
+      () => "refused",
+    );
+    expect(heard).to.equal("refused");
+    mongo = await openMongo({ uri: servers.mongodbUri, database: mongo.db.databaseName, log });
+  });
+
+  it("a submit in doubt is found by its parties, not before its answer could have come", async () => {
+    const { key: _, ...doubtful } = submission();
+    await store.saveUnknowns([doubtful]);
+    await desk.take(receipt());
+    await desk.sweep();
+    expect(recorded, "its own submit may still be under way").to.deep.equal([]);
+    clock.advance(3500);
+    await desk.sweep();
+    expect(recorded).to.have.length(1);
+    await desk.take(receipt());
+    expect(recorded, "its id is known from now on").to.have.length(2);
+  });
+
+  it("two messages in doubt that fit are none; the receipt ends among the unmatched", async () => {
+    const { key: _, ...doubtful } = submission();
+    await store.saveUnknowns([
+      doubtful,
+      { ...doubtful, messageId: "msg_01J00000000000000000000001" },
+    ]);
+    await desk.take(receipt());
+    clock.advance(61_000);
+    await desk.sweep();
+    expect(recorded).to.deep.equal([]);
+    expect(await store.countParked()).to.equal(0);
+    const [unmatched] = await store.listUnmatched(10);
+    expect(unmatched?.receipt.keys).to.deep.equal(["k1"]);
+    expect(unmatched?.receivedAtMs).to.equal(clock.now() - 61_000);
+  });
+});

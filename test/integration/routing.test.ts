@@ -1,0 +1,229 @@
+/** The routing service on a real database: what is stored, sealed, versioned and announced. */
+import { expect } from "chai";
+import { createHealthService } from "../../services/routing/health-service.ts";
+import { createHealthStore } from "../../services/routing/health-store.ts";
+import { migrate } from "../../services/routing/migrate.ts";
+import { createRoutingService, type RoutingService } from "../../services/routing/service.ts";
+import { createRoutingStore } from "../../services/routing/store.ts";
+import { createTableReader, type TableReader } from "../../services/routing/table.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
+import { createSecretBox } from "../../services/shared/io/secret-box.ts";
+import { freshDatabase } from "../support/fresh-names.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const KEYS = `k2:${Buffer.alloc(32, 2).toString("base64")},k1:${Buffer.alloc(32, 1).toString("base64")}`;
+
+const SMPP = { host: "smsc.example", systemId: "me", password: "pa55word" };
+const CONNECTOR = {
+  id: "smsc",
+  type: "smpp",
+  state: "",
+  ratePerSecond: 0,
+  smpp: SMPP,
+  http: undefined,
+};
+const ROUTE = {
+  name: "main",
+  connectorId: "smsc",
+  enabled: true,
+  priority: 0,
+  weight: 1,
+  senderIds: [],
+  plans: [],
+  tenantIds: [],
+  prices: [{ prefix: "234", price: 9_007_199_254_740_993n }],
+  enabledFromMinute: 0,
+  enabledUntilMinute: 0,
+};
+
+describe("the routing service", () => {
+  const log = createLogger("test", "silent");
+  const clock = createManualClock(START);
+  let servers: TestServers;
+  let mongo: Mongo;
+  let service: RoutingService;
+  let table: TableReader;
+  let announced: number;
+
+  before(async function () {
+    this.timeout(60_000);
+    servers = await startServers();
+  });
+  after(async () => {
+    await servers?.stop();
+  });
+
+  beforeEach(async () => {
+    const database = freshDatabase("routing");
+    mongo = await openMongo({ uri: servers.mongodbUri, database, log });
+    await migrate(mongo.db);
+    await migrate(mongo.db);
+    announced = 0;
+    const store = createRoutingStore({
+      client: mongo.client,
+      db: mongo.db,
+      box: createSecretBox(KEYS),
+    });
+    table = createTableReader(store);
+    service = createRoutingService({
+      store,
+      clock,
+      announce: () => {
+        announced += 1;
+      },
+    });
+  });
+  afterEach(async () => {
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
+
+  async function codeOf(work: () => Promise<unknown>): Promise<string> {
+    return work().then(
+      () => "done",
+      (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+    );
+  }
+
+  it("has the test connector from the first migration on, and keeps it", async () => {
+    expect((await service.listConnectors()).map(({ id }) => id)).to.deep.equal(["test"]);
+    expect(await codeOf(() => service.removeConnector("test", "ada"))).to.equal(
+      "invalid_state_transition",
+    );
+  });
+
+  it("keeps a password sealed, under the first key, and opens it for the carrier", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const stored = JSON.stringify(await mongo.db.collection("connectors").find().toArray());
+    expect(stored).not.to.include("pa55word");
+    expect(stored).to.include('"k2.');
+    const [connector] = await service.listConnectors();
+    expect(connector?.smpp?.password).to.equal("pa55word");
+  });
+
+  it("an amount beyond a double's exactness survives", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    await service.createRoute(ROUTE, "ada");
+    expect((await service.listRoutes())[0]?.prices).to.deep.equal(ROUTE.prices);
+  });
+
+  it("each change raises the version, is announced and is written down; a refused one is none", async () => {
+    const before = (await table.read()).version;
+    await service.createConnector(CONNECTOR, "ada");
+    await service.createRoute(ROUTE, "ada");
+    expect(await codeOf(() => service.createRoute(ROUTE, "ada"))).to.equal("already_exists");
+    expect(await codeOf(() => service.createConnector(CONNECTOR, "ada"))).to.equal(
+      "already_exists",
+    );
+    expect(await codeOf(() => service.removeConnector("smsc", "ada"))).to.equal(
+      "invalid_state_transition",
+    );
+    expect((await table.read()).version).to.equal(before + 2n);
+    expect(announced).to.equal(2);
+    const audit = await mongo.db.collection("audit").find().sort({ _id: 1 }).toArray();
+    expect(audit.map(({ actor, action }) => `${actor} ${action}`)).to.deep.equal([
+      "ada connector.create",
+      "ada route.create",
+    ]);
+    expect(JSON.stringify(audit)).not.to.include("pa55word");
+  });
+
+  it("a connector cannot be removed beside a route that is being made for it", async () => {
+    for (let round = 0; round < 5; round++) {
+      const id = `c${round}`;
+      await service.createConnector({ ...CONNECTOR, id }, "ada");
+      await Promise.all([
+        codeOf(() => service.createRoute({ ...ROUTE, name: id, connectorId: id }, "ada")),
+        codeOf(() => service.removeConnector(id, "bob")),
+      ]);
+    }
+    const connectors = new Set((await service.listConnectors()).map(({ id }) => id));
+    for (const route of await service.listRoutes()) {
+      expect(connectors.has(route.connectorId), route.name).to.equal(true);
+    }
+  });
+
+  it("an import changes nothing in a dry run, everything or nothing otherwise, and makes a version", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    await service.createRoute(ROUTE, "ada");
+    const good = "prefix,price\n234,2.5\n44,10\n";
+    const dry = await service.importPrices("main", good, true, "ada");
+    expect(dry).to.include({ applied: false, version: 1 });
+    expect(dry.changes.map(({ kind }) => kind)).to.deep.equal(["changed", "added"]);
+    const bad = await codeOf(() => service.importPrices("main", `${good}x,1\n`, false, "ada"));
+    expect(bad).to.equal("validation_error");
+    expect((await service.listRoutes())[0]?.prices).to.deep.equal(ROUTE.prices);
+    const done = await service.importPrices("main", good, false, "ada");
+    expect(done).to.include({ applied: true, version: 2 });
+    const versions = await mongo.db.collection("price_versions").find().toArray();
+    expect(versions.map(({ version }) => version)).to.have.members([1, 2]);
+  });
+
+  it("a route on an unknown connector or on the test connector is refused", async () => {
+    for (const connectorId of ["nobody", "test"]) {
+      const made = await codeOf(() => service.createRoute({ ...ROUTE, connectorId }, "ada"));
+      expect(made).to.equal("validation_error");
+    }
+  });
+
+  it("of many changes at once each counts, and readers see each version whole", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const before = (await table.read()).version;
+    const rates = Array.from({ length: 12 }, (_, at) => at + 1);
+    await Promise.all(
+      rates.map((ratePerSecond) =>
+        service.updateConnector(
+          "smsc",
+          { ...CONNECTOR, ratePerSecond },
+          ["rate_per_second"],
+          "ada",
+        ),
+      ),
+    );
+    const { version, connectors } = await table.read();
+    expect(version).to.equal(before + 12n);
+    expect(connectors.find(({ id }) => id === "smsc")?.version).to.equal(13);
+  });
+
+  it("a connector whose reports turn bad steps aside for every reader, and is announced once", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    announced = 0;
+    const health = createHealthService({
+      store: createHealthStore(mongo.db),
+      clock,
+      listConnectorIds: async () => ["smsc"],
+      announce: () => {
+        announced += 1;
+      },
+    });
+    const report = {
+      connectorId: "smsc",
+      bind: "c1/0",
+      link: "bound",
+      windowUsed: 0,
+      window: 10,
+      submitsPerSecond: 5,
+      throttled: 0,
+      unknown: 0,
+      answerMsP99: 1,
+      lastError: "",
+      reportedAtMs: 0,
+      failureShare: 0.9,
+      submitted: 10,
+      receipts: 0,
+      receiptSecondsP50: 0,
+    };
+    for (let second = 0; second < 3; second++) {
+      clock.advance(1000);
+      await health.report([report]);
+      await health.judgeAll();
+    }
+    expect(await health.listFailing()).to.deep.equal(["smsc"]);
+    expect(announced).to.equal(1);
+    expect((await health.listReports()).map(({ bind }) => bind)).to.deep.equal(["c1/0"]);
+  });
+});

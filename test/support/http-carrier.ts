@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request that the carrier got. */
+export type CarrierRequest = {
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Record<string, string>;
+};
+
+/** An HTTP carrier for tests, on a free port of 127.0.0.1. */
+export type HttpCarrier = {
+  readonly url: string;
+  readonly requests: readonly CarrierRequest[];
+  /** What it answers from now on; by default 200 with an id. */
+  answerWith(answer: { readonly status: number; readonly body?: object } | undefined): void;
+  /** Calls a receipt URL; answers the status. */
+  sendReceipt(url: string, status: string): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** Starts it. */
+export async function startHttpCarrier(): Promise<HttpCarrier> {
+  const requests: CarrierRequest[] = [];
+  let answer: { status: number; body?: object } | undefined;
+  const server = createServer((request, response) => {
+    void readJson(request).then((body) => {
+      requests.push({ headers: request.headers, body });
+      const { status, body: said } = answer ?? { status: 200, body: { id: `c${requests.length}` } };
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(said ?? {}));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/send`,
+    requests,
+    answerWith(next) {
+      answer = next;
+    },
+    async sendReceipt(url, status) {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ status }),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, string>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, string>;
+}

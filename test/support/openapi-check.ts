@@ -1,0 +1,45 @@
+/** Holds real answers against the OpenAPI document that the service itself publishes. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect } from "chai";
+import type { RestAnswer } from "./rest.ts";
+
+type Json = Record<string, unknown>;
+type Header = { required?: boolean; schema: Json };
+type Response = {
+  headers?: Record<string, { $ref: string }>;
+  content?: Record<string, { schema: Json }>;
+};
+type Document = {
+  paths: Record<string, Record<string, { responses: Record<string, Response> }>>;
+  components: { headers: Record<string, Header> };
+};
+
+/** Throws unless the answer of an operation is one that the document describes. */
+export type AnswerCheck = (method: string, path: string, answer: RestAnswer) => void;
+
+/** Makes a check of the document; `path` is the template, such as `/v1/messages/{message_id}`. */
+export function createAnswerCheck(document: Document): AnswerCheck {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+  ajv.addSchema(document, "doc");
+  return (method, path, answer) => {
+    const operation = document.paths[path]?.[method.toLowerCase()];
+    const response = operation?.responses[String(answer.status)];
+    expect(response, `${method} ${path} ${answer.status} is described`).to.be.an("object");
+    for (const [name, { $ref }] of Object.entries(response?.headers ?? {})) {
+      const header = document.components.headers[$ref.split("/").at(-1) ?? ""];
+      const value = answer.headers.get(name);
+      if (header?.required === true) expect(value, `header ${name}`).to.be.a("string");
+      if (value === null || header === undefined) continue;
+      const typed = header.schema.type === "integer" ? Number(value) : value;
+      expect(ajv.validate(header.schema, typed), `${name}: ${value}`).to.equal(true);
+    }
+    if (answer.text === "") return;
+    const type = (answer.headers.get("content-type") ?? "").split(";")[0] ?? "";
+    const schema = response?.content?.[type]?.schema;
+    expect(schema, `${type} of ${method} ${path} ${answer.status}`).to.be.an("object");
+    const local = JSON.parse(
+      JSON.stringify(schema).replaceAll('"#/components', '"doc#/components'),
+    );
+    expect(ajv.validate(local, answer.body), ajv.errorsText()).to.equal(true);
+  };
+}

@@ -1,0 +1,213 @@
+/**
+ * The gateway's whole pipeline on a real HTTP server, over ports in memory: for tests of what the
+ * pipeline itself promises, without the services behind it.
+ */
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import { create } from "@bufbuild/protobuf";
+import { pino } from "pino";
+import { createApp, type FinishedRequest } from "../../gateway/app.ts";
+import { createCors } from "../../gateway/cors.ts";
+import { createPages } from "../../gateway/docs/pages.ts";
+import type { Endpoint } from "../../gateway/endpoint.ts";
+import { createEndpoints, type EndpointPorts } from "../../gateway/endpoints.ts";
+import { listen, SERVER_OPTIONS } from "../../gateway/http-server.ts";
+import type { FenceKeeper } from "../../gateway/idempotency/fence.ts";
+import { createCursors } from "../../gateway/lists/cursor.ts";
+import { createLoadGate } from "../../gateway/load-gate.ts";
+import type { RateDecision } from "../../gateway/rate-limit/token-bucket.ts";
+import type { Caller } from "../../gateway/request-state.ts";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import {
+  MessageSchema,
+  MessageStatus,
+  SendMessagesResponseSchema,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+
+/** Settings of one test's pipeline; what is absent takes part in nothing. */
+export type RestAppOptions = {
+  readonly caller?: Partial<Caller>;
+  readonly ports?: Partial<EndpointPorts>;
+  readonly decision?: RateDecision;
+  readonly corsOrigins?: readonly string[];
+  readonly bodyTimeoutMs?: number;
+  readonly requestsMax?: number;
+  readonly serverOptions?: Partial<typeof SERVER_OPTIONS>;
+  readonly keepsDeprecatedPath?: boolean;
+  readonly extraEndpoints?: readonly Endpoint[];
+};
+
+/** A running pipeline. */
+export type RestApp = {
+  readonly port: number;
+  readonly url: string;
+  /** Requests that were answered, in order. */
+  readonly finished: FinishedRequest[];
+  close(): Promise<void>;
+};
+
+/** The address of the documentation in these tests. */
+export const DOCS_URL = "https://docs.example.com";
+
+/** A key that the pipeline knows; any other is unknown. */
+export const API_KEY = `sk_live_${"k".repeat(43)}`;
+
+const CALLER: Caller = {
+  keyId: "key_00000000000000000000000000",
+  tenantId: "ten_00000000000000000000000000",
+  mode: Mode.LIVE,
+  scopes: new Set([
+    "messages:send",
+    "messages:read",
+    "balance:read",
+    "sender_ids:read",
+    "webhooks:manage",
+  ]),
+  allowsAddress: () => true,
+  isSuspended: false,
+  isEmailVerified: true,
+  rateLimit: 50,
+  burst: 100,
+  bulkMax: 1000,
+  currency: "NGN",
+};
+
+/** A fence that nobody else holds. */
+export const OPEN_FENCES: FenceKeeper = {
+  take: async () => ({ state: "taken", release: () => undefined }),
+};
+
+/** Opens it on a free port of 127.0.0.1. */
+export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp> {
+  const caller = { ...CALLER, ...options.caller };
+  const endpoints = [
+    ...createEndpoints(memoryPorts(options.ports), options.keepsDeprecatedPath ?? true),
+    ...(options.extraEndpoints ?? []),
+  ];
+  const finished: FinishedRequest[] = [];
+  const gate = createLoadGate({ requestsMax: options.requestsMax ?? 1000, lagMaxMs: 60_000 });
+  const app = createApp({
+    endpoints,
+    pages: createPages(endpoints, { baseUrl: "/", docsUrl: DOCS_URL }),
+    cors: createCors(options.corsOrigins ?? []),
+    gate,
+    authenticator: {
+      async authenticate(header) {
+        if (header === `Bearer ${API_KEY}`) return caller;
+        throw new AppError("unauthenticated", "Give a valid API key as a bearer token.");
+      },
+      forgetKey: () => undefined,
+      forgetTenant: () => undefined,
+    },
+    limiter: {
+      take: async () =>
+        options.decision ?? { isAllowed: true, remaining: 99, resetS: 1, retryAfterMs: 0 },
+    },
+    isTrustedProxy: () => false,
+    docsUrl: DOCS_URL,
+    log: pino({ level: "silent" }),
+    bodyLimits: { bytesMax: 4_194_304, timeoutMs: options.bodyTimeoutMs ?? 5000 },
+    onFinish: (request) => void finished.push(request),
+  });
+  const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions }, app.callback());
+  const http = await listen(server, { host: "127.0.0.1", port: 0, docsUrl: DOCS_URL });
+  return {
+    port: http.port,
+    url: `http://127.0.0.1:${http.port}`,
+    finished,
+    async close() {
+      gate.close();
+      server.closeAllConnections();
+      await http.close();
+    },
+  };
+}
+
+/** Ports that accept every send as one queued message and know nothing else. */
+export function memoryPorts(changes: Partial<EndpointPorts> = {}): EndpointPorts {
+  const messaging = {
+    sendMessages: async () =>
+      create(SendMessagesResponseSchema, {
+        message: create(MessageSchema, {
+          id: newId("message"),
+          status: MessageStatus.QUEUED,
+          createdAtMs: 1_780_000_000_000n,
+          updatedAtMs: 1_780_000_000_000n,
+        }),
+      }),
+    lookupSend: async () => ({ response: undefined }),
+    getMessage: noMessage,
+    cancelMessage: noMessage,
+  };
+  const nothing = {} as never;
+  return {
+    messaging: messaging as unknown as EndpointPorts["messaging"],
+    wallets: nothing,
+    senderIds: nothing,
+    webhooks: nothing,
+    fences: OPEN_FENCES,
+    cursors: createCursors("a key of tests"),
+    clock: { now: () => Date.now() },
+    sendTime: { minMs: 60_000, maxMs: 7_776_000_000 },
+    spanMaxMs: 7_948_800_000,
+    ...changes,
+  };
+}
+
+async function noMessage(): Promise<never> {
+  throw new AppError("not_found", "There is no such message.");
+}
+
+/** What came back over a raw connection: answers as text, in order. */
+export type RawAnswer = { readonly status: number; readonly head: string; readonly body: string };
+
+/**
+ * Writes bytes to a fresh connection and collects answers until the server ends it, or until
+ * `count` answers are there. `write` may go on writing while answers come.
+ */
+export function exchange(
+  port: number,
+  write: (send: (bytes: string | Uint8Array) => void) => void | Promise<void>,
+  options: { readonly count?: number; readonly timeoutMs?: number } = {},
+): Promise<{ answers: RawAnswer[]; ended: boolean }> {
+  const { count = Number.POSITIVE_INFINITY, timeoutMs = 10_000 } = options;
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    const timer = setTimeout(() => finish(false), timeoutMs);
+    const finish = (ended: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve({ answers: parseAnswers(text), ended });
+    };
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      if (parseAnswers(text).length >= count) finish(false);
+    });
+    socket.on("end", () => finish(true));
+    socket.on("close", () => finish(true));
+    socket.on("error", () => finish(true));
+    socket.once("connect", () => {
+      Promise.resolve(write((bytes) => void socket.write(bytes))).catch(reject);
+    });
+  });
+}
+
+function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  for (;;) {
+    const end = rest.indexOf("\r\n\r\n");
+    if (end < 0) return answers;
+    const head = rest.slice(0, end);
+    const status = Number(head.slice(9, 12));
+    const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+    if (rest.length < end + 4 + length) return answers;
+    const body = rest.slice(end + 4, end + 4 + length);
+    if (status !== 100) answers.push({ status, head, body });
+    rest = rest.slice(end + 4 + length);
+  }
+}

@@ -1,0 +1,295 @@
+import { hash } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect } from "chai";
+import fc from "fast-check";
+import { createAuthenticator } from "../../gateway/auth/authenticate.ts";
+import { callerAddress, compileNetworks } from "../../gateway/auth/caller-address.ts";
+import type { FenceKeeper } from "../../gateway/idempotency/fence.ts";
+import { runOnce } from "../../gateway/idempotency/run-once.ts";
+import { createLoadGate } from "../../gateway/load-gate.ts";
+import { type Bucket, describeLevel, takeToken } from "../../gateway/rate-limit/token-bucket.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { toConnectError } from "../../services/shared/rpc/error-status.ts";
+
+describe("the caller's address", () => {
+  const proxies = compileNetworks(["10.0.0.0/8", "fd00::/8", "192.0.2.1"]);
+  for (const [peer, forwarded, wanted] of [
+    ["203.0.113.9", undefined, "203.0.113.9"],
+    ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
+    ["10.0.0.1", "198.51.100.1", "198.51.100.1"],
+    ["::ffff:10.0.0.1", "198.51.100.1", "198.51.100.1"],
+    ["10.0.0.1", "1.1.1.1, 198.51.100.1, 10.0.0.2", "198.51.100.1"],
+    ["10.0.0.1", "198.51.100.1:4711", "198.51.100.1"],
+    ["10.0.0.1", "[2001:db8::1]:443", "2001:db8::1"],
+    ["fd00::1", "2001:db8::2", "2001:db8::2"],
+    ["10.0.0.1", "nonsense", "10.0.0.1"],
+    ["10.0.0.1", "198.51.100.1, nonsense", "10.0.0.1"],
+    ["10.0.0.1", "10.0.0.2, 10.0.0.3", "10.0.0.1"],
+  ] as const) {
+    it(`is ${wanted} for peer ${peer} with X-Forwarded-For ${forwarded}`, () => {
+      expect(callerAddress(peer, forwarded, proxies)).to.equal(wanted);
+    });
+  }
+
+  for (const [networks, address, isIn] of [
+    [["203.0.113.0/24"], "203.0.113.200", true],
+    [["203.0.113.0/24"], "::ffff:203.0.113.200", true],
+    [["203.0.113.0/24"], "203.0.114.1", false],
+    [["::ffff:203.0.113.0/120"], "203.0.113.7", true],
+    [["2001:db8::/32"], "2001:db8:1::1", true],
+    [["2001:db8::/32"], "2001:db9::1", false],
+    [["203.0.113.7"], "203.0.113.7", true],
+    [["0.0.0.0/0"], "2001:db8::1", false],
+    [["::/0"], "203.0.113.7", false],
+    [["203.0.113.0/24"], "", false],
+  ] as const) {
+    it(`${address} is ${isIn ? "" : "not "}in ${networks}`, () => {
+      expect(compileNetworks(networks)(address)).to.equal(isIn);
+    });
+  }
+});
+
+describe("the token bucket", () => {
+  it("never grants more than a full bucket and what has flowed in since", () => {
+    const steps = fc.array(fc.nat({ max: 500_000 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 1, max: 200 }),
+        steps,
+        (rate, burst, waits) => {
+          let bucket: Bucket | undefined;
+          let granted = 0;
+          let nowUs = 1_000_000;
+          const startUs = nowUs;
+          for (const waitUs of waits) {
+            nowUs += waitUs;
+            const taken = takeToken(bucket, rate, burst, nowUs);
+            bucket = taken.bucket;
+            if (taken.isAllowed) granted += 1;
+            const most = burst + Math.floor(((nowUs - startUs) * rate) / 1e6);
+            expect(granted).to.be.at.most(most);
+          }
+        },
+      ),
+    );
+  });
+
+  it("a clock that steps back grants nothing", () => {
+    const { bucket } = takeToken(undefined, 1, 1, 10_000_000);
+    const { isAllowed } = takeToken(bucket, 1, 1, 5_000_000);
+    expect(isAllowed).to.equal(false);
+  });
+
+  for (const [level, rate, burst, isAllowed, wanted] of [
+    [100e6, 50, 100, true, { remaining: 100, resetS: 0, retryAfterMs: 0 }],
+    [99e6, 50, 100, true, { remaining: 99, resetS: 1, retryAfterMs: 0 }],
+    [0, 50, 100, false, { remaining: 0, resetS: 2, retryAfterMs: 20 }],
+    [999_999, 1, 1, false, { remaining: 0, resetS: 1, retryAfterMs: 1 }],
+    [0, 1, 10, false, { remaining: 0, resetS: 10, retryAfterMs: 1000 }],
+  ] as const) {
+    it(`level ${level} at ${rate}/s of ${burst} shows ${JSON.stringify(wanted)}`, () => {
+      expect(describeLevel(level, rate, burst, isAllowed)).to.deep.equal({ isAllowed, ...wanted });
+    });
+  }
+});
+
+describe("the authenticator", () => {
+  const secret = `sk_live_${"a".repeat(43)}`;
+  const header = `Bearer ${secret}`;
+  const good = {
+    key: { id: "key_1", mode: 1, scopes: ["balance:read"], allowedNetworks: [] },
+    tenant: { id: "ten_1", rateLimit: 1, burst: 1, bulkMax: 1, currency: "NGN" },
+  };
+  function tenantsThat(answer: () => Promise<unknown>) {
+    const calls: Buffer[] = [];
+    const client = {
+      authenticate: ({ secretSha256 }: { secretSha256: Buffer }) => {
+        calls.push(secretSha256);
+        return answer();
+      },
+    };
+    return { client: client as unknown as Parameters<typeof createAuthenticator>[0], calls };
+  }
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => "none",
+      (error: AppError) => error.code,
+    );
+
+  it("asks once for many requests at once, and by the secret's hash only", async () => {
+    const { client, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(client, 60_000);
+    await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
+    expect(calls).to.deep.equal([hash("sha256", secret, "buffer")]);
+  });
+
+  it("asks again once a key or its tenant is to be forgotten", async () => {
+    const { client, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(client, 60_000);
+    await authenticator.authenticate(header);
+    authenticator.forgetKey(hash("sha256", secret, "hex"));
+    await authenticator.authenticate(header);
+    authenticator.forgetTenant("ten_1");
+    await authenticator.authenticate(header);
+    authenticator.forgetTenant("ten_2");
+    await authenticator.authenticate(header);
+    expect(calls).to.have.length(3);
+  });
+
+  it("an answer that was on its way when its key was to be forgotten is not kept", async () => {
+    const waiting: ((value: unknown) => void)[] = [];
+    const { client, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
+    const authenticator = createAuthenticator(client, 60_000);
+    const first = authenticator.authenticate(header);
+    authenticator.forgetKey(hash("sha256", secret, "hex"));
+    waiting[0]?.(good);
+    await first;
+    const second = authenticator.authenticate(header);
+    expect(calls).to.have.length(2);
+    waiting[1]?.(good);
+    await second;
+  });
+
+  it("refuses keys that are unknown, malformed or missing, and keeps that too", async () => {
+    const refusal = toConnectError(new AppError("unauthenticated", "Unknown."));
+    const { client, calls } = tenantsThat(async () => {
+      throw refusal;
+    });
+    const authenticator = createAuthenticator(client, 60_000);
+    for (const value of [
+      header,
+      header,
+      undefined,
+      "",
+      "Bearer",
+      "Bearer x y",
+      `Basic ${secret}`,
+    ]) {
+      expect(await codeOf(authenticator.authenticate(value)), value).to.equal("unauthenticated");
+    }
+    expect(calls).to.have.length(1);
+  });
+
+  it("the scheme's name is read without regard to case", async () => {
+    const { client } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(client, 60_000);
+    expect((await authenticator.authenticate(`bearer ${secret}`)).tenantId).to.equal("ten_1");
+  });
+
+  it("a tenant service that is away is 503, not 401, and is asked again", async () => {
+    const { client, calls } = tenantsThat(async () => {
+      throw new ConnectError("away", Code.Unavailable);
+    });
+    const authenticator = createAuthenticator(client, 60_000);
+    expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
+    expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
+    expect(calls).to.have.length(2);
+  });
+});
+
+describe("a keyed request", () => {
+  const fences = (state: Awaited<ReturnType<FenceKeeper["take"]>>["state"]) => {
+    const released: string[] = [];
+    const keeper: FenceKeeper = {
+      take: async (scope) => ({ state, release: () => void released.push(scope) }),
+    };
+    return { keeper, released };
+  };
+  const request = (lookup: () => Promise<string | undefined>) => ({
+    scope: "s",
+    fingerprint: Buffer.alloc(32),
+    lookup,
+    run: async (isFenced: boolean) => `ran, fenced: ${isFenced}`,
+  });
+  const codeOf = (work: Promise<unknown>) => work.catch((error: AppError) => error.code);
+
+  it("runs behind its fence, and gives it back", async () => {
+    const { keeper, released } = fences("taken");
+    expect(
+      await runOnce(
+        keeper,
+        request(async () => undefined),
+      ),
+    ).to.equal("ran, fenced: true");
+    expect(released).to.deep.equal(["s"]);
+  });
+
+  it("gives the fence back when it fails", async () => {
+    const { keeper, released } = fences("taken");
+    const failing = {
+      ...request(async () => undefined),
+      run: async () => {
+        throw new AppError("validation_error", "No.");
+      },
+    };
+    expect(await codeOf(runOnce(keeper, failing))).to.equal("validation_error");
+    expect(released).to.deep.equal(["s"]);
+  });
+
+  it("runs without a fence when Redis cannot be asked, and says so", async () => {
+    const { keeper } = fences("unknown");
+    expect(
+      await runOnce(
+        keeper,
+        request(async () => undefined),
+      ),
+    ).to.equal("ran, fenced: false");
+  });
+
+  it("is a conflict while the same request runs", async () => {
+    const { keeper } = fences("busy_same");
+    expect(
+      await codeOf(
+        runOnce(
+          keeper,
+          request(async () => undefined),
+        ),
+      ),
+    ).to.equal("conflict");
+  });
+
+  it("is answered what is stored when the same request has just finished", async () => {
+    const { keeper } = fences("busy_same");
+    expect(
+      await runOnce(
+        keeper,
+        request(async () => "stored"),
+      ),
+    ).to.equal("stored");
+  });
+
+  it("is a conflict when nobody can say whether the same request has finished", async () => {
+    const { keeper } = fences("busy_same");
+    const lookup = async () => {
+      throw new AppError("service_unavailable", "Away.");
+    };
+    expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("conflict");
+  });
+
+  it("is a reused key while another body runs", async () => {
+    const { keeper } = fences("busy_other");
+    const answer = await codeOf(
+      runOnce(
+        keeper,
+        request(async () => undefined),
+      ),
+    );
+    expect(answer).to.equal("idempotency_key_reused");
+  });
+});
+
+describe("the load gate", () => {
+  it("lets in as many as there is room for, and counts those it refuses until they leave", () => {
+    const gate = createLoadGate({ requestsMax: 2, lagMaxMs: 60_000 });
+    gate.enter();
+    gate.enter();
+    expect(() => gate.enter()).to.throw("busy");
+    gate.leave();
+    expect(() => gate.enter()).to.throw("busy");
+    gate.leave();
+    gate.leave();
+    gate.enter();
+    gate.close();
+  });
+});

@@ -1,0 +1,179 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect } from "chai";
+import { ERROR_CODES, errorPage } from "../../gateway/docs/error-pages.ts";
+import { migrationPage } from "../../gateway/docs/migration-page.ts";
+import { buildOpenApi } from "../../gateway/docs/openapi.ts";
+import { referencePage } from "../../gateway/docs/reference-page.ts";
+import { createEndpoints } from "../../gateway/endpoints.ts";
+import { ERRORS } from "../../services/shared/core/errors.ts";
+import { DOCS_URL, memoryPorts } from "../support/rest-app.ts";
+
+type Json = Record<string, unknown>;
+type Response = {
+  description: string;
+  headers: Record<string, { $ref: string }>;
+  content?: Record<
+    string,
+    { schema: Json; example?: unknown; examples?: Record<string, { value: unknown }> }
+  >;
+};
+type OperationObject = {
+  operationId: string;
+  parameters: { name: string; in: string; required: boolean; schema: Json }[];
+  requestBody?: { content: Record<string, { schema: Json; example: unknown }> };
+  responses: Record<string, Response>;
+};
+
+const endpoints = createEndpoints(memoryPorts(), true);
+const document = buildOpenApi(endpoints, { baseUrl: "/", docsUrl: DOCS_URL });
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    path,
+    operation: operation as OperationObject,
+  })),
+);
+
+/** Validates against schemas of the document, references into its components included. */
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+ajv.addSchema(document, "doc");
+function validate(schema: Json, value: unknown): string {
+  const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc#/components'));
+  return ajv.validate(local, value) ? "" : ajv.errorsText();
+}
+
+describe("the OpenAPI document", () => {
+  it("is version 3.1 and has every endpoint once, each with its own operation id", () => {
+    expect(document.openapi).to.equal("3.1.0");
+    expect(operations.map(({ name }) => name).sort()).to.deep.equal(
+      endpoints.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`).sort(),
+    );
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  it("has no reference that leads nowhere", () => {
+    for (const [, reference] of JSON.stringify(document).matchAll(/"\$ref":"#([^"]+)"/g)) {
+      const found = (reference as string)
+        .split("/")
+        .slice(1)
+        .reduce<unknown>((at, name) => (at as Json)?.[name], document);
+      expect(found, reference).to.be.an("object");
+    }
+  });
+
+  for (const { name, path, operation } of operations) {
+    describe(name, () => {
+      it("declares exactly the parameters of its path", () => {
+        const declared = operation.parameters.filter((parameter) => parameter.in === "path");
+        const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
+        expect(declared.map((parameter) => parameter.name)).to.deep.equal(inPath);
+        expect(declared.every(({ required }) => required)).to.equal(true);
+      });
+
+      it("describes every status, with the headers that all answers have", () => {
+        const statuses = Object.keys(operation.responses);
+        expect(statuses).to.include.members(["401", "403", "413", "415", "429", "500", "503"]);
+        for (const [status, { headers }] of Object.entries(operation.responses)) {
+          expect(Object.keys(headers), status).to.include.members([
+            "X-Request-Id",
+            "Cache-Control",
+          ]);
+          const hasRetryAfter = Object.keys(headers).includes("Retry-After");
+          expect(hasRetryAfter, status).to.equal(status === "429" || status === "503");
+        }
+      });
+
+      it("has examples that its own schemas accept", () => {
+        for (const { schema, example } of Object.values(operation.requestBody?.content ?? {})) {
+          expect(validate(schema, example)).to.equal("");
+        }
+        for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+          for (const { schema, example, examples = {} } of Object.values(content)) {
+            const all: unknown[] = example === undefined ? [] : [example];
+            all.push(...Object.values(examples).map(({ value }) => value));
+            expect(all.length, status).to.be.greaterThan(0);
+            for (const value of all) expect(validate(schema, value), status).to.equal("");
+          }
+        }
+      });
+    });
+  }
+
+  it("shows deprecation on the old send path only, and not on 413 and 415", () => {
+    for (const { name, operation } of operations) {
+      for (const [status, { headers }] of Object.entries(operation.responses)) {
+        const isShown = ["Deprecation", "Sunset", "Link"].every((header) => header in headers);
+        const wanted =
+          name === "POST /v1/messages" && !["400", "413", "415", "431"].includes(status);
+        expect(isShown, `${name} ${status}`).to.equal(wanted);
+      }
+    }
+  });
+
+  it("names every code of service.md's error table for the sends", () => {
+    const text = JSON.stringify(document.paths["/v1/sms/messages"]);
+    for (const code of [
+      "unauthenticated",
+      "insufficient_balance",
+      "ip_not_allowed",
+      "insufficient_scope",
+      "email_not_verified",
+      "tenant_suspended",
+      "conflict",
+      "idempotency_key_reused",
+      "payload_too_large",
+      "unsupported_media_type",
+      "validation_error",
+      "sender_id_not_approved",
+      "rate_limited",
+      "internal_error",
+      "service_unavailable",
+    ]) {
+      expect(text).to.contain(`"code":"${code}"`);
+    }
+  });
+});
+
+describe("the pages", () => {
+  const pages = new Map<string, string>([
+    [DOCS_URL, referencePage(document, DOCS_URL)],
+    [`${DOCS_URL}/api/migrations/send-endpoint`, migrationPage(DOCS_URL)],
+    ...ERROR_CODES.map(
+      (code) => [`${DOCS_URL}/errors/${code}`, errorPage(code, DOCS_URL)] as const,
+    ),
+  ]);
+
+  it("every error code has one, which says what happened, how to fix it and whether to retry", () => {
+    for (const code of ERROR_CODES) {
+      const text = pages.get(`${DOCS_URL}/errors/${code}`) ?? "";
+      expect(text).to.contain(ERRORS[code].title);
+      for (const part of ["What happened", "How to fix it", "Retry?"])
+        expect(text).to.contain(part);
+    }
+  });
+
+  it("work without a network: they load nothing, from anywhere", () => {
+    for (const [address, text] of pages) {
+      expect(text, address).to.not.match(/<(script|img|link|iframe)\b|@import|url\(/i);
+    }
+  });
+
+  it("have no link that leads nowhere", () => {
+    for (const [address, text] of pages) {
+      for (const [, link = ""] of text.matchAll(/href="([^"]+)"/g)) {
+        const isKnown = link.startsWith("#")
+          ? text.includes(`id="${link.slice(1)}"`)
+          : pages.has(link) || link === `${DOCS_URL}/openapi.json`;
+        expect(isKnown, `${address} → ${link}`).to.equal(true);
+      }
+    }
+  });
+
+  it("the migration page names both paths and the date", () => {
+    const text = pages.get(`${DOCS_URL}/api/migrations/send-endpoint`) ?? "";
+    for (const part of ["POST /v1/messages", "POST /v1/sms/messages", "15 April 2027"]) {
+      expect(text).to.contain(part);
+    }
+  });
+});
