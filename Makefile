@@ -70,6 +70,12 @@ bench-wallet: install ## durable holds per second on one hot wallet|test/load/be
 bench-webhook: install ## deliveries per second, and how well endpoints are kept apart|test/load/bench-webhook.ts
 	@$(NODE) test/load/bench-webhook.ts
 
+bench-list: install ## pages of each filter among ten million messages|test/load/bench-list.ts
+	@$(NODE) test/load/bench-list.ts
+
+test-kill: install ## [S=wallet,…] [COUNT=2000]: kill -9 of each process in the middle of sends|test/chaos/kill-each.ts
+	@$(NODE) test/chaos/kill-each.ts
+
 seed-history: install ## fills the stack with ten million past messages|test/load/seed-history.ts
 	@$(NODE) test/load/seed-history.ts
 
@@ -86,4 +92,4 @@ fuzz: install ## random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-rpc \
-  bench-text bench-smpp bench-wallet bench-webhook seed-history test-chart test-rolling chaos fuzz
+  bench-text bench-smpp bench-wallet bench-webhook bench-list test-kill seed-history test-chart test-rolling chaos fuzz

@@ -5,7 +5,6 @@
  * one line when a step does not come to its end.
  */
 
-import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -75,6 +74,10 @@ async function makeEndpoint(tenantId: string): Promise<string> {
 async function isTold(tenantId: string, endpointId: string): Promise<boolean> {
   const webhooks = connect(WebhookService, "WEBHOOK_GRPC");
   const { deliveries } = await webhooks.listDeliveries({ tenantId, endpointId, limit: 10 });
+  const attempt = deliveries.flatMap(({ attempts }) => attempts).at(-1);
+  if (attempt !== undefined && attempt.error !== "") {
+    throw new Error(`the webhook's first attempt failed: ${attempt.error} ${attempt.httpStatus}`);
+  }
   return deliveries.some(({ status }) => status === DeliveryStatus.SUCCEEDED);
 }
 
@@ -107,22 +110,15 @@ async function call<T>(secret: string, path: string, body?: unknown): Promise<T>
 }
 
 function connect<S extends DescService>(service: S, setting: string): Client<S> {
-  const { RPC_TOKEN, RPC_TLS_CA_FILE, RPC_TLS_CERT_FILE, RPC_TLS_KEY_FILE, ...env } = process.env;
-  const target = env[setting];
+  const { RPC_TOKEN, [setting]: target } = process.env;
+  const { RPC_TLS_CA_FILE: caFile, RPC_TLS_CERT_FILE: certFile } = process.env;
+  const { RPC_TLS_KEY_FILE: keyFile } = process.env;
   if (target === undefined) throw new Error(`${setting} is required`);
   const transport = createGrpcJsTransport({
     target,
     token: RPC_TOKEN,
     waitForReady: true,
-    ...(RPC_TLS_CA_FILE && RPC_TLS_CERT_FILE && RPC_TLS_KEY_FILE
-      ? {
-          tls: {
-            ca: readFileSync(RPC_TLS_CA_FILE),
-            cert: readFileSync(RPC_TLS_CERT_FILE),
-            key: readFileSync(RPC_TLS_KEY_FILE),
-          },
-        }
-      : {}),
+    ...(caFile && certFile && keyFile ? { tls: { caFile, certFile, keyFile } } : {}),
   });
   transports.push(transport);
   return createClient(service, transport);

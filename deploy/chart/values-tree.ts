@@ -50,6 +50,13 @@ export function readValuesTree(text: string): ValueKey[] {
   return keysOf(document.contents, "");
 }
 
+/** The paths of all keys of a values file, sorted. */
+export function valuePaths(text: string): string[] {
+  const all = (keys: readonly ValueKey[]): string[] =>
+    keys.flatMap(({ path, children }) => [path, ...all(children)]);
+  return all(readValuesTree(text)).sort();
+}
+
 function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && "toJS" in value;
 }

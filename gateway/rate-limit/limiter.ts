@@ -2,6 +2,7 @@ import type { Redis } from "../../services/shared/io/redis.ts";
 import {
   type Bucket,
   describeLevel,
+  MICRO,
   type RateDecision,
   TOKEN_BUCKET_LUA,
   takeToken,
@@ -13,7 +14,18 @@ export type RateLimiter = {
 };
 
 type BucketRedis = Redis & {
-  smsTokenBucket(key: string, rate: number, burst: number): Promise<[number, string]>;
+  smsTokenBucket(
+    key: string,
+    rate: number,
+    burst: number,
+    wanted: number,
+  ): Promise<[number, string]>;
+};
+
+type Waiting = {
+  readonly rate: number;
+  readonly burst: number;
+  readonly resolve: (decision: RateDecision) => void;
 };
 
 const LOCAL_BUCKETS_MAX = 100_000;
@@ -22,46 +34,86 @@ const LOCAL_BUCKETS_MAX = 100_000;
 const LEFT_ALONE_MS = 1000;
 
 /**
- * The shared bucket in Redis; while Redis is away, a local one of the tenant's rate divided by
- * the number of gateways, so that the service goes on and the sum stays near the limit. The local
- * bucket goes on from the level that the shared one was last seen at.
+ * The shared bucket in Redis. Requests of a tenant that come while a call for it is under way go
+ * together in the next one: a lone request waits for nothing, and a flood costs few calls.
+ *
+ * While Redis is away there is a local bucket of the tenant's rate divided by the number of
+ * gateways, so that the service goes on and the sum stays near the limit. It goes on from the
+ * level that the shared one was last seen at.
  */
 export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
   redis.defineCommand("smsTokenBucket", { numberOfKeys: 1, lua: TOKEN_BUCKET_LUA });
   const shared = redis as BucketRedis;
-  const local = new Map<string, Bucket>();
+  const local = createLocalBuckets(replicas);
+  /** Who waits for the next call, by tenant; a tenant is here while a call for it is under way. */
+  const queues = new Map<string, Waiting[]>();
   let leftAloneUntilMs = 0;
 
-  function keep(tenantId: string, bucket: Bucket): void {
-    if (!local.has(tenantId) && local.size >= LOCAL_BUCKETS_MAX) {
-      local.delete(local.keys().next().value as string);
+  async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
+    const { rate, burst } = batch[0] as Waiting;
+    try {
+      const key = `rate:{${tenantId}}`;
+      const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length);
+      const level = Number(text);
+      local.see(tenantId, level);
+      batch.forEach(({ resolve }, at) => {
+        // As if they had come one after the other: the first of them left the most behind.
+        const left = level + Math.max(0, granted - 1 - at) * MICRO;
+        resolve(describeLevel(left, rate, burst, at < granted));
+      });
+    } catch {
+      leftAloneUntilMs = Date.now() + LEFT_ALONE_MS;
+      for (const { resolve } of batch) resolve(local.take(tenantId, rate, burst));
     }
-    local.set(tenantId, bucket);
   }
 
-  function takeLocally(tenantId: string, rate: number, burst: number): RateDecision {
-    const localRate = Math.max(1, Math.floor(rate / replicas));
-    const localBurst = Math.max(1, Math.floor(burst / replicas));
-    const known = local.get(tenantId);
-    const { bucket, isAllowed } = takeToken(known, localRate, localBurst, Date.now() * 1000);
-    keep(tenantId, bucket);
-    return describeLevel(bucket.level, localRate, localBurst, isAllowed);
+  async function drain(tenantId: string, first: Waiting): Promise<void> {
+    let batch = [first];
+    while (batch.length > 0) {
+      queues.set(tenantId, []);
+      await serve(tenantId, batch);
+      batch = queues.get(tenantId) ?? [];
+    }
+    queues.delete(tenantId);
   }
 
   return {
     async take(tenantId, rate, burst) {
       if (redis.status !== "ready" || Date.now() < leftAloneUntilMs) {
-        return takeLocally(tenantId, rate, burst);
+        return local.take(tenantId, rate, burst);
       }
-      try {
-        const [allowed, text] = await shared.smsTokenBucket(`rate:{${tenantId}}`, rate, burst);
-        const level = Number(text);
-        keep(tenantId, { level: Math.floor(level / replicas), atUs: Date.now() * 1000 });
-        return describeLevel(level, rate, burst, allowed === 1);
-      } catch {
-        leftAloneUntilMs = Date.now() + LEFT_ALONE_MS;
-        return takeLocally(tenantId, rate, burst);
-      }
+      return new Promise((resolve) => {
+        const waiting = { rate, burst, resolve };
+        const queue = queues.get(tenantId);
+        if (queue === undefined) void drain(tenantId, waiting);
+        else queue.push(waiting);
+      });
+    },
+  };
+}
+
+function createLocalBuckets(replicas: number) {
+  const buckets = new Map<string, Bucket>();
+
+  function keep(tenantId: string, bucket: Bucket): void {
+    if (!buckets.has(tenantId) && buckets.size >= LOCAL_BUCKETS_MAX) {
+      buckets.delete(buckets.keys().next().value as string);
+    }
+    buckets.set(tenantId, bucket);
+  }
+
+  return {
+    /** Notes the level that the shared bucket has now. */
+    see(tenantId: string, level: number): void {
+      keep(tenantId, { level: Math.floor(level / replicas), atUs: Date.now() * 1000 });
+    },
+    take(tenantId: string, rate: number, burst: number): RateDecision {
+      const share = Math.max(1, Math.floor(rate / replicas));
+      const size = Math.max(1, Math.floor(burst / replicas));
+      const nowUs = Date.now() * 1000;
+      const { bucket, isAllowed } = takeToken(buckets.get(tenantId), share, size, nowUs);
+      keep(tenantId, bucket);
+      return describeLevel(bucket.level, share, size, isAllowed);
     },
   };
 }

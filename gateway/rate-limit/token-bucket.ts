@@ -15,7 +15,7 @@ export type RateDecision = {
 };
 
 /** Millionths of a token in one token. */
-const MICRO = 1_000_000;
+export const MICRO = 1_000_000;
 
 /** A bucket's content: millionths of tokens at an instant in microseconds. */
 export type Bucket = { readonly level: number; readonly atUs: number };
@@ -54,11 +54,12 @@ export function describeLevel(
 }
 
 /**
- * The same in Redis: one call, the server's clock, whole numbers. A bucket that would be full
- * again anyway is left to expire. Answers `{allowed, level}`.
+ * The same in Redis: one call for any number of requests, the server's clock, whole numbers. A
+ * bucket that would be full again anyway is left to expire. Answers `{granted, level}`: how many
+ * of the wanted tokens were there, and what is left.
  */
 export const TOKEN_BUCKET_LUA = `
-local rate, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
+local rate, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local full = burst * 1000000
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -66,9 +67,9 @@ local stored = redis.call('HMGET', KEYS[1], 'l', 't')
 local level, at = tonumber(stored[1]) or full, tonumber(stored[2]) or now
 if now > at then level = level + (now - at) * rate else now = at end
 if level > full then level = full end
-local allowed = 0
-if level >= 1000000 then allowed = 1; level = level - 1000000 end
+local granted = math.min(wanted, math.floor(level / 1000000))
+level = level - granted * 1000000
 redis.call('HSET', KEYS[1], 'l', string.format('%.0f', level), 't', string.format('%.0f', now))
 redis.call('PEXPIRE', KEYS[1], math.ceil((full - level) / rate / 1000) + 1000)
-return {allowed, string.format('%.0f', level)}
+return {granted, string.format('%.0f', level)}
 `;

@@ -41,7 +41,7 @@ export type ConnectorRunner = {
   reports(): BindReport[];
   /** Stops claiming, lets answers come for at most so long, closes the binds. */
   close(drainMs: number): Promise<void>;
-  /** Cuts every bind at once: another process may own them now. */
+  /** Submits nothing more and closes every bind: another process may own them soon. */
   fence(): void;
 };
 
@@ -62,6 +62,8 @@ const CLAIM_MAX = 1000;
 /** Messages claimed ahead: what goes out in so many seconds. */
 const AHEAD_S = 0.1;
 const TICK_MS = 200;
+/** Answers are waited for so long when a bind must go; leases end later than that. */
+const FENCE_DRAIN_MS = 1500;
 
 /** Starts a connector with no binds yet. */
 export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
@@ -195,7 +197,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       await Promise.all([...binds.values()].map((bind) => closeBind(bind, 0)));
     },
     fence() {
-      for (const bind of [...binds.values()]) void closeBind(bind, 0);
+      for (const bind of [...binds.values()]) void closeBind(bind, FENCE_DRAIN_MS);
       dispatcher.giveBackWaiting("fenced");
     },
   };

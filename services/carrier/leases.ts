@@ -23,7 +23,7 @@ export type Leases = {
 };
 
 /** Makes the leases of a process; `ttlMs` is how long a silent owner keeps its binds. */
-export function createLeases(db: Db, owner: string, ttlMs = 8000): Leases {
+export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
   const collection: Collection<LeaseDocument> = db.collection("leases");
   const held = new Set<string>();
   let replicas = 1;

@@ -23,9 +23,9 @@ export function createCarrierMetrics(
     up: gauge("carrier_link_up", "1 while the link is bound."),
     p99: gauge("carrier_answer_seconds_p99", "99th percentile of the answer latency."),
     receipt: gauge("carrier_receipt_seconds_p50", "Median time from submit to receipt."),
-    submitted: gauge("carrier_submitted_total", "Submits since the bind began."),
-    throttled: gauge("carrier_throttled_total", "Throttled submits since the bind began."),
-    unknown: gauge("carrier_unknown_total", "Submits without an answer since the bind began."),
+    submitted: gauge("carrier_bind_submits", "Submits since the bind began."),
+    throttled: gauge("carrier_bind_throttled", "Throttled submits since the bind began."),
+    unknown: gauge("carrier_bind_unanswered", "Submits without an answer since the bind began."),
   };
 
   function gauge(name: string, help: string): Gauge<"connector" | "bind"> {

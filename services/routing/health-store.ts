@@ -41,7 +41,7 @@ export function createHealthStore(db: Db): HealthStore {
         strikes: before.strikes,
       };
       try {
-        const result = await verdicts.replaceOne(filter, rest, { upsert: true, writeConcern });
+        const result = await verdicts.replaceOne(filter, rest, { upsert: true });
         return result.modifiedCount + result.upsertedCount > 0;
       } catch (error) {
         if (isDuplicateKey(error)) return false;

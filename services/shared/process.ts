@@ -3,7 +3,6 @@
  * in the opposite order: first the servers stop taking work, then the services finish theirs,
  * then the connections end.
  */
-import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
 import {
   Code,
@@ -164,8 +163,8 @@ function createTransports(
 function tlsFiles(config: Config<typeof SETTINGS>) {
   if (config.RPC_TLS_CERT_FILE === "") return undefined;
   return {
-    cert: readFileSync(config.RPC_TLS_CERT_FILE),
-    key: readFileSync(config.RPC_TLS_KEY_FILE),
-    ca: readFileSync(config.RPC_TLS_CA_FILE),
+    certFile: config.RPC_TLS_CERT_FILE,
+    keyFile: config.RPC_TLS_KEY_FILE,
+    caFile: config.RPC_TLS_CA_FILE,
   };
 }

@@ -51,7 +51,7 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
         `Where is the ${place?.name} service? Set ${place?.setting} and RPC_TOKEN, or run make up.`,
       );
     }
-    const transport = createGrpcJsTransport({ target: address, token });
+    const transport = createGrpcJsTransport({ target: address, token, tls: tlsOf(env) });
     transports.push(transport);
     return createClient(service, transport);
   }
@@ -72,6 +72,12 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
 /** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */
 export function stackFolder(): string {
   return process.env.STACK_DIR ?? join(import.meta.dirname, "../../.local");
+}
+
+/** Mutual TLS as the services have it: `RPC_TLS_CERT_FILE`, `RPC_TLS_KEY_FILE`, `RPC_TLS_CA_FILE`. */
+function tlsOf(env: NodeJS.ProcessEnv) {
+  const { RPC_TLS_CA_FILE: caFile, RPC_TLS_CERT_FILE: certFile, RPC_TLS_KEY_FILE: keyFile } = env;
+  return caFile && certFile && keyFile ? { caFile, certFile, keyFile } : undefined;
 }
 
 function readStackFile(): StackFile {

@@ -16,7 +16,7 @@ const SETTINGS = {
   WALLET_QUEUE_MAX: whole(1, 1_000_000, 20_000),
   WALLET_TOTAL_MAX: whole(1, 1_000_000, 50_000),
   /** Transactions at once over all wallets. */
-  WALLET_FLUSHES_MAX: whole(1, 100, 8),
+  WALLET_FLUSHES_MAX: whole(1, 100, 12),
   /** Events taken from the stream at once. */
   WALLET_SETTLE_BATCH_MAX: whole(1, 5000, 500),
 } as const satisfies Schema;

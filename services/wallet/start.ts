@@ -5,15 +5,16 @@ import { startLoop } from "../shared/io/loop.ts";
 import { isMongoOutage, openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
-import type { StartService } from "../shared/io/service-context.ts";
-import { readWalletConfig } from "./config.ts";
+import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { readWalletConfig, type WalletConfig } from "./config.ts";
 import { createSettleHandler, SETTLE_DURABLE, SETTLE_SUBJECTS, toStreamItem } from "./events.ts";
 import { createResolveReservations } from "./messaging.ts";
-import { createWalletMetrics, startSelfCheck } from "./metrics.ts";
+import { createWalletMetrics, startSelfCheck, type WalletMetrics } from "./metrics.ts";
 import { createWalletRpc } from "./rpc.ts";
 import { createCheckWallets } from "./service/check.ts";
-import { createCommandQueue } from "./service/command-queue.ts";
-import { createSettleMessages } from "./service/settle-messages.ts";
+import { type CommandQueue, createCommandQueue } from "./service/command-queue.ts";
+import type { WalletStore } from "./service/ports.ts";
+import { createSettleMessages, type SettleMessages } from "./service/settle-messages.ts";
 import { createSweep, SWEEP_BATCH } from "./service/sweep.ts";
 import { createWallets } from "./service/wallets.ts";
 import { openLedgerSnapshot } from "./store/snapshot.ts";
@@ -77,21 +78,7 @@ export const start: StartService = async (context) => {
     handle: createSettleHandler({ settleMessages, log }),
   });
   lifecycle.onClose("wallet settlement", () => consumer.close());
-  const resolve = createResolveReservations(context.client(MessagingService), log);
-  const graceMs = config.SETTLEMENT_GRACE_MS;
-  const sweep = createSweep({ store, queue, settleMessages, resolve, clock, graceMs });
-  const sweeper = startLoop({
-    name: "wallet sweeper",
-    intervalMs: config.WALLET_SWEEP_INTERVAL_MS,
-    log,
-    async work() {
-      const result = await sweep();
-      metrics.onSweep(result);
-      if (result.checked > 0) log.info(result, "swept reservations that stayed open");
-      return result.checked === SWEEP_BATCH;
-    },
-  });
-  lifecycle.onClose("wallet sweeper", () => sweeper.close());
+  startSweeper(context, config, { store, queue, settleMessages, metrics });
   metrics.watch({ lag: () => consumer.lag(), outbox: () => outbox.backlog(), queue });
   const selfCheck = startSelfCheck({
     checkWallets,
@@ -101,3 +88,30 @@ export const start: StartService = async (context) => {
   });
   lifecycle.onClose("wallet self-check", () => selfCheck.close());
 };
+
+/** Takes reservations that stay open to messaging, for as long as the process lives. */
+function startSweeper(
+  { clock, log, lifecycle, client }: ServiceContext,
+  config: WalletConfig,
+  parts: {
+    readonly store: WalletStore;
+    readonly queue: CommandQueue;
+    readonly settleMessages: SettleMessages;
+    readonly metrics: WalletMetrics;
+  },
+): void {
+  const resolve = createResolveReservations(client(MessagingService), log);
+  const sweep = createSweep({ ...parts, resolve, clock, graceMs: config.SETTLEMENT_GRACE_MS });
+  const sweeper = startLoop({
+    name: "wallet sweeper",
+    intervalMs: config.WALLET_SWEEP_INTERVAL_MS,
+    log,
+    async work() {
+      const result = await sweep();
+      parts.metrics.onSweep(result);
+      if (result.checked > 0) log.info(result, "swept reservations that stayed open");
+      return result.checked === SWEEP_BATCH;
+    },
+  });
+  lifecycle.onClose("wallet sweeper", () => sweeper.close());
+}

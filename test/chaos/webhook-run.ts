@@ -105,6 +105,7 @@ export async function runWebhookChaos(options: ChaosOptions): Promise<ChaosRepor
     return await blow(parts);
   } finally {
     await webhook.kill();
+    await webhook.stop();
     await receiver.stop();
     await stores.nats.connection.close().catch(() => undefined);
     await stores.mongo.close().catch(() => undefined);

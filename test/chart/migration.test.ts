@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { CHART } from "../../deploy/chart/layout.ts";
+import { valuePaths } from "../../deploy/chart/values-tree.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import { immutableFields } from "./immutable-fields.ts";
 import type { KubeObject } from "./kube-types.ts";
@@ -84,14 +85,15 @@ chartSuite("the migration", () => {
     }
   });
 
-  it("those fields are what the last release had, or the major version is higher", () => {
-    const released = JSON.parse(
-      readFileSync(join(import.meta.dirname, "released-fields.json"), "utf8"),
-    ) as { version: string; fields: Record<string, unknown> };
-    const { version } = chartVersion();
-    const now = immutableFields(render(MINIMAL));
-    const isSame = JSON.stringify(now) === JSON.stringify(released.fields);
-    expect(isSame || isBreaking(released.version, version), "raise the version").to.equal(true);
+  it("those fields and all values are what the last release had, or the version announces the break", () => {
+    const file = join(import.meta.dirname, "released-fields.json");
+    const released = JSON.parse(readFileSync(file, "utf8")) as Released;
+    const now = valuePaths(readFileSync(join(CHART, "values.yaml"), "utf8"));
+    const gone = released.values.filter((path) => !now.includes(path));
+    const fields = immutableFields(render(MINIMAL));
+    if (isBreaking(released.version, chartVersion())) return;
+    expect(gone, "a value went: keep it as refused, or raise the version").to.deep.equal([]);
+    expect(fields).to.deep.equal(released.fields);
   });
 
   it("below 1.0 the minor version is the one that may break", () => {
@@ -102,9 +104,14 @@ chartSuite("the migration", () => {
   });
 });
 
-function chartVersion(): { version: string } {
-  const text = readFileSync(join(CHART, "Chart.yaml"), "utf8");
-  return { version: /^version: (.*)$/m.exec(text)?.[1] ?? "" };
+type Released = {
+  readonly version: string;
+  readonly values: readonly string[];
+  readonly fields: Readonly<Record<string, unknown>>;
+};
+
+function chartVersion(): string {
+  return /^version: (.*)$/m.exec(readFileSync(join(CHART, "Chart.yaml"), "utf8"))?.[1] ?? "";
 }
 
 /** Whether going from one version to another announces a break (Semantic Versioning 2.0, 4 and 8). */

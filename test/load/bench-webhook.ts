@@ -12,7 +12,7 @@ import { deliveryId } from "../../services/webhook/domain/deterministic-ids.ts";
 import { createDeliveryQueue } from "../../services/webhook/store/queue.ts";
 import { freshDatabase } from "../support/fresh-names.ts";
 import { eventually } from "../support/poll.ts";
-import { startServers } from "../support/servers.ts";
+import { startOwnServers } from "../support/servers.ts";
 import {
   messageEvent,
   openWebhookStores,
@@ -218,7 +218,7 @@ async function memory(bench: Bench): Promise<Row> {
   };
 }
 
-const servers = await startServers();
+const servers = await startOwnServers();
 const certificates = testCertificates();
 const prefix = freshDatabase("bench_webhook");
 const stores = await openWebhookStores(servers, prefix);

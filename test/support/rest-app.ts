@@ -15,6 +15,7 @@ import { listen, SERVER_OPTIONS } from "../../gateway/http-server.ts";
 import type { FenceKeeper } from "../../gateway/idempotency/fence.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
 import { createLoadGate } from "../../gateway/load-gate.ts";
+import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";
 import type { RateDecision } from "../../gateway/rate-limit/token-bucket.ts";
 import type { Caller } from "../../gateway/request-state.ts";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
@@ -37,6 +38,8 @@ export type RestAppOptions = {
   readonly serverOptions?: Partial<typeof SERVER_OPTIONS>;
   readonly keepsDeprecatedPath?: boolean;
   readonly extraEndpoints?: readonly Endpoint[];
+  readonly limiter?: RateLimiter;
+  readonly onFinish?: (request: FinishedRequest) => void;
 };
 
 /** A running pipeline. */
@@ -101,7 +104,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       forgetKey: () => undefined,
       forgetTenant: () => undefined,
     },
-    limiter: {
+    limiter: options.limiter ?? {
       take: async () =>
         options.decision ?? { isAllowed: true, remaining: 99, resetS: 1, retryAfterMs: 0 },
     },
@@ -109,7 +112,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     docsUrl: DOCS_URL,
     log: pino({ level: "silent" }),
     bodyLimits: { bytesMax: 4_194_304, timeoutMs: options.bodyTimeoutMs ?? 5000 },
-    onFinish: (request) => void finished.push(request),
+    onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
   const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions }, app.callback());
   const http = await listen(server, { host: "127.0.0.1", port: 0, docsUrl: DOCS_URL });

@@ -187,7 +187,7 @@ function snapshotOf(tables: Tables): LedgerSnapshot {
   const own = (tenantId: string) => (one: { readonly tenantId: string }) =>
     tenantId === "" || one.tenantId === tenantId;
   const each = async function* <T>(items: readonly T[]) {
-    yield* items;
+    for (const item of items) yield [item];
   };
   return {
     wallets: (tenantId) => each(byId(tables.wallets, (w) => w.tenantId).filter(own(tenantId))),

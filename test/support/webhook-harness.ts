@@ -27,7 +27,7 @@ import type { TestServers } from "./servers.ts";
 /** A key for tests: 32 zero bytes. */
 export const TEST_ENCRYPTION_KEYS = `test:${Buffer.alloc(32).toString("base64")}`;
 
-const log = createLogger("test", process.env["WEBHOOK_LOG"] ?? "silent");
+const log = createLogger("test", process.env.WEBHOOK_LOG ?? "silent");
 
 /** Certificates for `localhost` from a certificate authority of this test run. */
 export function testCertificates() {

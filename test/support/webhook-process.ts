@@ -1,11 +1,15 @@
 /** Webhook and receiver processes of a test's own, to measure and to kill. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
+import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
 import type { Collected } from "./webhook-receiver-process.ts";
 
@@ -40,13 +44,15 @@ export async function startWebhookProcess(
     token: TOKEN,
     maxReconnectMs: 200,
   });
+  const folder = await mkdtemp(join(tmpdir(), "sms-webhook-process-"));
+  const guard = createGuard(folder);
   let child: ChildProcess | undefined;
   const env = {
     ...process.env,
     RPC_TOKEN: TOKEN,
     GRPC_PORT: String(port),
     OPS_PORT: String(opsPort),
-    LOG_LEVEL: process.env["WEBHOOK_LOG"] ?? "fatal",
+    LOG_LEVEL: process.env.WEBHOOK_LOG ?? "fatal",
     ...settings,
   };
   const webhook: WebhookProcess = {
@@ -56,8 +62,11 @@ export async function startWebhookProcess(
     launch() {
       child = spawn(process.execPath, [MAIN, "webhook"], {
         env,
-        stdio: ["ignore", process.env["WEBHOOK_LOG"] ? "inherit" : "ignore", "inherit"],
+        // A group of its own, which the guard ends should this process die first.
+        detached: true,
+        stdio: ["ignore", process.env.WEBHOOK_LOG ? "inherit" : "ignore", "inherit"],
       });
+      guard.add({ name: "webhook", pid: child.pid ?? 0, startTicks: "", bootId: "" });
     },
     async start() {
       webhook.launch();
@@ -67,7 +76,10 @@ export async function startWebhookProcess(
     kill: async () => void (await end(child, "SIGKILL")),
     async stop() {
       transport.close();
-      return end(child, "SIGTERM");
+      const code = await end(child, "SIGTERM");
+      guard.dismiss();
+      await rm(folder, { recursive: true, force: true });
+      return code;
     },
     async metric(name) {
       const text = await (await fetch(`${opsUrl}/metrics`)).text();

@@ -39,7 +39,7 @@ describe("the pace of a throttled bind", () => {
 describe("submits within a rate", () => {
   for (const rate of [1, 10, 100, 2500]) {
     it(`${rate}/s: no second holds more, and 97 % are used, with timers as late as a busy machine's`, () => {
-      for (const lateMs of [1, 10, 25]) {
+      for (const lateMs of [1, 10, 30]) {
         const sent = simulate(rate, 60, lateMs);
         expect(busiestSecond(sent)).to.be.at.most(rate);
         expect(sent.length).to.be.at.least(Math.floor(rate * 60 * 0.97));

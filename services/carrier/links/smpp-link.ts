@@ -82,8 +82,10 @@ export function createSmppLink(options: {
     },
     onState(state, info) {
       status = statusOf(state);
-      if (state === "waiting") lastError = describe(info);
-      log.info({ connector: connectorId, link: state, reason: info.reason }, "the link changed");
+      if (state === "waiting") {
+        lastError = describe(info);
+        log.warn({ connector: connectorId, reason: lastError }, "the link is down");
+      } else log.info({ connector: connectorId, link: state }, "the link changed");
       events.onChange();
     },
   });

@@ -1,3 +1,4 @@
+import { randomFillSync } from "node:crypto";
 import { decodeTime, monotonicFactory, ulid } from "ulid";
 
 /** Prefix of each kind of identifier (`decisions.md` "Identifiers"). */
@@ -21,7 +22,22 @@ export const ID_PREFIXES = {
 /** A kind of thing that has identifiers. */
 export type IdKind = keyof typeof ID_PREFIXES;
 
-const nextUlid = monotonicFactory();
+/** Random bytes drawn at once: asking the system for each byte costs more than the id itself. */
+const pool = new Uint8Array(4096);
+let used = pool.length;
+
+/** A random number of [0, 1) in steps of 1/256; an id's characters take 5 of its 8 bits. */
+function randomFraction(): number {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const fraction = (pool[used] as number) / 256;
+  used += 1;
+  return fraction;
+}
+
+const nextUlid = monotonicFactory(randomFraction);
 
 /**
  * Makes an identifier: prefix + ULID, strictly rising within this process even when the clock

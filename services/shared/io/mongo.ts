@@ -11,6 +11,7 @@ import { AppError } from "../core/errors.ts";
 import { endAbandonedTransactions } from "./abandoned-transactions.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import type { Logger } from "./log.ts";
+import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 /** A connection to one service's database. */
 export type Mongo = {
@@ -35,8 +36,11 @@ export async function openMongo(options: {
   readonly signal?: AbortSignal;
 }): Promise<Mongo> {
   const { uri, database, log, poolMax = 20, selectionMs = 5000, signal } = options;
+  const files = tlsFilesOf(process.env, "MONGODB");
+  const tls = files === undefined ? {} : { tls: true, ...tlsContents(files) };
   for (let attempt = 0; ; attempt += 1) {
     const client = new MongoClient(uri, {
+      ...tls,
       appName: database,
       maxPoolSize: poolMax,
       serverSelectionTimeoutMS: selectionMs,

@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { backoffMs } from "./backoff.ts";
 import type { Logger } from "./log.ts";
+import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 export type { Redis } from "ioredis";
 
@@ -14,7 +15,9 @@ export function openRedis(options: {
   readonly commandTimeoutMs?: number;
 }): Redis {
   const { url, log, commandTimeoutMs = 250 } = options;
+  const files = tlsFilesOf(process.env, "REDIS");
   const redis = new Redis(url, {
+    ...(files === undefined ? {} : { tls: tlsContents(files) }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,

@@ -16,6 +16,7 @@ import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 import { type CallHost, ServerCall } from "./server-call.ts";
+import { type RpcTlsFiles, serverCredentialsFrom } from "./tls-files.ts";
 
 /** PEM files' contents; with `ca`, clients must show a certificate signed by it (mutual TLS). */
 export type RpcServerTls = { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer };
@@ -27,7 +28,7 @@ export type RpcServerOptions = {
   readonly auth?: RpcAuth | undefined;
   /** Connect interceptors around every method. The common path is fastest without any. */
   readonly interceptors?: readonly Interceptor[];
-  readonly tls?: RpcServerTls | undefined;
+  readonly tls?: RpcServerTls | RpcTlsFiles | undefined;
   /** Largest message, in and out. 8 MiB. */
   readonly maxMessageBytes?: number;
   /** Calls worked on at once; above it calls are refused with UNAVAILABLE and RetryInfo. 1,024. */
@@ -174,8 +175,9 @@ function allowCancellations(server: Server): void {
   Object.assign(http2Options, { streamResetBurst: 20_000, streamResetRate: 5_000 });
 }
 
-function serverCredentials(tls: RpcServerTls | undefined): ServerCredentials {
+function serverCredentials(tls: RpcServerTls | RpcTlsFiles | undefined): ServerCredentials {
   if (tls === undefined) return ServerCredentials.createInsecure();
+  if ("certFile" in tls) return serverCredentialsFrom(tls);
   const pair = { private_key: tls.key, cert_chain: tls.cert };
   return ServerCredentials.createSsl(tls.ca ?? null, [pair], tls.ca !== undefined);
 }

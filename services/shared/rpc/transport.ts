@@ -8,16 +8,20 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
-import { Channel, connectivityState, credentials } from "@grpc/grpc-js";
+import { Channel, type ChannelCredentials, connectivityState, credentials } from "@grpc/grpc-js";
 import type { CallReport } from "./call-report.ts";
 import { type ClientHost, methodCodec, startStream, startUnary } from "./client-call.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
+import { channelCredentialsFrom, type RpcTlsFiles } from "./tls-files.ts";
 
-/** PEM contents: the authority of the servers, and a certificate to show for mutual TLS. */
-export type RpcClientTls = {
-  readonly ca?: Buffer;
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
+/**
+ * PEM contents: the authority of the servers, and a certificate to show for mutual TLS. Or files,
+ * which are read again now and then.
+ */
+export type RpcClientTls = (
+  | { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer }
+  | RpcTlsFiles
+) & {
   /** The name to expect in the server's certificate; needed when the target is an IP address. */
   readonly serverName?: string;
 };
@@ -135,11 +139,7 @@ export function createGrpcJsTransport(options: RpcTransportOptions): RpcTranspor
 function openChannel(target: string, options: RpcTransportOptions): Channel {
   const { tls } = options;
   const maxBytes = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
-  const trust =
-    tls === undefined
-      ? credentials.createInsecure()
-      : credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
-  return new Channel(target, trust, {
+  return new Channel(target, channelCredentials(tls), {
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
     // The service config comes from here, never from DNS TXT records.
     "grpc.service_config_disable_resolution": 1,
@@ -155,6 +155,12 @@ function openChannel(target: string, options: RpcTransportOptions): Channel {
     "grpc.enable_channelz": 0,
     ...(tls?.serverName === undefined ? {} : { "grpc.ssl_target_name_override": tls.serverName }),
   });
+}
+
+function channelCredentials(tls: RpcClientTls | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  if ("certFile" in tls) return channelCredentialsFrom(tls);
+  return credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
 }
 
 /**

@@ -6,6 +6,15 @@ import { type Breach, partText } from "./check-ledger.ts";
 import { addItem, emptyFingerprint, type Fingerprint } from "./fingerprint.ts";
 import type { Reservation, Settlement } from "./reservation.ts";
 
+/** What the check reads of a reservation. */
+export type CheckedReservation = Omit<
+  Reservation,
+  "firstMessageId" | "lastMessageId" | "createdAtMs"
+>;
+
+/** What the check reads of a settlement. */
+export type CheckedSettlement = Omit<Settlement, "settledAtMs">;
+
 /** What one tenant's reservations and settlements come to. */
 export type HoldSum = { open: bigint; readonly parts: Fingerprint };
 
@@ -25,8 +34,8 @@ export function holdSum(sums: HoldSums, tenantId: string): HoldSum {
 /** Checks one reservation with all its settlements, and adds them to its tenant's sum. */
 export function checkReservation(
   sums: HoldSums,
-  reservation: Reservation,
-  settlements: readonly Settlement[],
+  reservation: CheckedReservation,
+  settlements: readonly CheckedSettlement[],
 ): Breach[] {
   const breaches: Breach[] = [];
   const { id, tenantId, amount, openAmount, fencedAmount } = reservation;
@@ -63,14 +72,14 @@ export function checkReservation(
 }
 
 /** How a reservation is known to the ledger. */
-export function reservationParts({ id, amount, fencedAmount }: Reservation): string[] {
+export function reservationParts({ id, amount, fencedAmount }: CheckedReservation): string[] {
   const parts = [partText("hold", id, amount)];
   if (fencedAmount > 0n) parts.push(partText("release", id, fencedAmount));
   return parts;
 }
 
 /** How a settlement is known to the ledger. */
-export function settlementParts(settlement: Settlement): string[] {
+export function settlementParts(settlement: CheckedSettlement): string[] {
   const { messageId, heldAmount, capturedAmount } = settlement;
   const parts: string[] = [];
   if (capturedAmount > 0n) parts.push(partText("capture", messageId, capturedAmount));

@@ -16,8 +16,11 @@ import { decideRelease, decideSettle } from "./settlement.ts";
 export type Decision = {
   readonly outcomes: readonly (Outcome | AppError)[];
   readonly changes: Changes | undefined;
-  /** Some hold was refused: certain only when its reservation id was among those looked up. */
-  readonly hasRefusedHold: boolean;
+  /**
+   * Some hold or settlement was refused: certain only when its id was among those looked up, for
+   * a repeat is answered like the first time.
+   */
+  readonly hasRefusal: boolean;
 };
 
 /**
@@ -27,13 +30,14 @@ export type Decision = {
  */
 export function decide(view: View, commands: readonly Command[], context: DecideContext): Decision {
   const book = openBook(view, context);
-  let hasRefusedHold = false;
+  let hasRefusal = false;
   const outcomes = commands.map((command) => {
     const outcome = decideOne(book, command);
-    if (command.kind === "hold" && outcome instanceof AppError) hasRefusedHold = true;
+    const canRepeat = command.kind === "hold" || command.kind === "settle";
+    if (canRepeat && outcome instanceof AppError) hasRefusal = true;
     return outcome;
   });
-  return { outcomes, changes: closeBook(book), hasRefusedHold };
+  return { outcomes, changes: closeBook(book), hasRefusal };
 }
 
 function decideOne(book: Book, command: Command): Outcome | AppError {

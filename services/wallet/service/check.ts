@@ -5,6 +5,8 @@
  */
 
 import {
+  type CheckedReservation,
+  type CheckedSettlement,
   checkReservation,
   type HoldSums,
   holdSum,
@@ -21,19 +23,21 @@ import {
 } from "../domain/check-ledger.ts";
 import type { EntryBatch } from "../domain/entry.ts";
 import { isSameSet } from "../domain/fingerprint.ts";
-import type { Reservation, Settlement } from "../domain/reservation.ts";
 import type { Wallet } from "../domain/wallet.ts";
+
+/** Records in chunks: awaiting each single one of ten million would take longer than checking it. */
+export type Chunks<T> = AsyncIterable<readonly T[]>;
 
 /** One consistent view of everything; an empty tenant means all. */
 export type LedgerSnapshot = {
   /** Ordered by tenant. */
-  wallets(tenantId: string): AsyncIterable<Wallet>;
+  wallets(tenantId: string): Chunks<Wallet>;
   /** Ordered by tenant, then sequence. */
-  batches(tenantId: string): AsyncIterable<EntryBatch>;
+  batches(tenantId: string): Chunks<EntryBatch>;
   /** Ordered by id. */
-  reservations(tenantId: string): AsyncIterable<Reservation>;
+  reservations(tenantId: string): Chunks<CheckedReservation>;
   /** Ordered by reservation id. */
-  settlements(tenantId: string): AsyncIterable<Settlement>;
+  settlements(tenantId: string): Chunks<CheckedSettlement>;
   close(): Promise<void>;
 };
 
@@ -49,8 +53,8 @@ export type CheckProgress = {
 /** Runs a check; ends early when the signal is aborted. */
 export type CheckWallets = (tenantId: string, signal?: AbortSignal) => AsyncIterable<CheckProgress>;
 
-/** Records between two items of progress. */
-const PROGRESS_EVERY = 5000;
+/** Chunks between two items of progress. */
+const PROGRESS_EVERY = 10;
 /** Names of differing records in one breach. */
 const NAMED_MAX = 20;
 
@@ -79,20 +83,25 @@ async function* run(
     return steps % PROGRESS_EVERY === 0;
   };
   const wallets = new Map<string, Wallet>();
-  for await (const wallet of snapshot.wallets(tenantId)) wallets.set(wallet.tenantId, wallet);
+  for await (const chunk of snapshot.wallets(tenantId)) {
+    for (const wallet of chunk) wallets.set(wallet.tenantId, wallet);
+  }
   count.wallets = wallets.size;
 
   const ledgers = new Map<string, LedgerSum>();
-  for await (const batch of snapshot.batches(tenantId)) {
-    const ledger = ledgers.get(batch.tenantId) ?? emptyLedger(batch.tenantId);
-    ledgers.set(batch.tenantId, ledger);
-    const breaches = addBatch(ledger, batch);
-    count.entries += batch.movements.length;
+  for await (const chunk of snapshot.batches(tenantId)) {
+    const breaches: Breach[] = [];
+    for (const batch of chunk) {
+      const ledger = ledgers.get(batch.tenantId) ?? emptyLedger(batch.tenantId);
+      ledgers.set(batch.tenantId, ledger);
+      breaches.push(...addBatch(ledger, batch));
+      count.entries += batch.movements.length;
+    }
     if (breaches.length > 0 || isTime()) yield { breaches, ...count, done: false };
   }
   const sums: HoldSums = new Map();
-  for await (const breaches of mergeHolds(snapshot, tenantId, sums)) {
-    count.reservations += 1;
+  for await (const { breaches, reservations } of mergeHolds(snapshot, tenantId, sums)) {
+    count.reservations += reservations;
     if (breaches.length > 0 || isTime()) yield { breaches, ...count, done: false };
   }
   for (const id of new Set([...wallets.keys(), ...ledgers.keys(), ...sums.keys()])) {
@@ -124,38 +133,60 @@ function* compareTotals(
   }
 }
 
-/** Walks reservations and settlements side by side; one item per reservation or stray group. */
+/** Walks reservations and settlements side by side; one item per chunk of reservations. */
 async function* mergeHolds(
   snapshot: LedgerSnapshot,
   tenantId: string,
   sums: HoldSums,
-): AsyncGenerator<Breach[]> {
-  const settlements = snapshot.settlements(tenantId)[Symbol.asyncIterator]();
-  let next = await settlements.next();
-  const takeUpTo = async (isWanted: (id: string) => boolean): Promise<Settlement[]> => {
-    const taken: Settlement[] = [];
-    while (next.done !== true && isWanted(next.value.reservationId)) {
-      taken.push(next.value);
-      next = await settlements.next();
+): AsyncGenerator<{ breaches: Breach[]; reservations: number }> {
+  const settlements = peekable(snapshot.settlements(tenantId));
+  for await (const chunk of snapshot.reservations(tenantId)) {
+    const breaches: Breach[] = [];
+    for (const reservation of chunk) {
+      const own: CheckedSettlement[] = [];
+      for (;;) {
+        // Awaited only where a chunk ends.
+        const next = settlements.peek() ?? (await settlements.fill());
+        if (next === undefined || next.reservationId > reservation.id) break;
+        if (next.reservationId === reservation.id) own.push(next);
+        else breaches.push(strayBreach(next));
+        settlements.skip();
+      }
+      breaches.push(...checkReservation(sums, reservation, own));
     }
-    return taken;
-  };
-  for await (const reservation of snapshot.reservations(tenantId)) {
-    const strays = await takeUpTo((id) => id < reservation.id);
-    if (strays.length > 0) yield strayBreaches(strays);
-    const own = await takeUpTo((id) => id === reservation.id);
-    yield checkReservation(sums, reservation, own);
+    yield { breaches, reservations: chunk.length };
   }
-  const strays = await takeUpTo(() => true);
-  if (strays.length > 0) yield strayBreaches(strays);
+  for (;;) {
+    const next = settlements.peek() ?? (await settlements.fill());
+    if (next === undefined) return;
+    settlements.skip();
+    yield { breaches: [strayBreach(next)], reservations: 0 };
+  }
 }
 
-function strayBreaches(strays: readonly Settlement[]): Breach[] {
-  return strays.map(({ messageId, reservationId }) => ({
-    invariant: 2,
-    what: "settled without a reservation",
-    ids: [messageId, reservationId],
-  }));
+/** Reads chunks one record at a time, with a look at the next one. */
+function peekable<T>(chunks: Chunks<T>) {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let chunk: readonly T[] = [];
+  let at = 0;
+  return {
+    peek: (): T | undefined => chunk[at],
+    skip() {
+      at += 1;
+    },
+    /** Fetches the next chunk; undefined at the end. */
+    async fill(): Promise<T | undefined> {
+      const next = await iterator.next();
+      chunk = next.done === true ? [] : next.value;
+      at = 0;
+      return chunk[0];
+    },
+  };
+}
+
+function strayBreach({ messageId, reservationId }: CheckedSettlement): Breach {
+  const what = "settled without a reservation";
+  return { invariant: 2, what, ids: [messageId, reservationId] };
 }
 
 /** Names records that only one of the two books has. Rare, so it may read one tenant again. */
@@ -166,17 +197,17 @@ async function nameDifferences(snapshot: LedgerSnapshot, tenantId: string): Prom
     if (value === 0) unmatched.delete(part);
     else unmatched.set(part, value);
   };
-  for await (const batch of snapshot.batches(tenantId)) {
-    for (const movement of batch.movements) {
+  for await (const batches of snapshot.batches(tenantId)) {
+    for (const movement of batches.flatMap(({ movements }) => movements)) {
       const part = partOf(movement);
       if (part !== undefined) add(part, 1);
     }
   }
-  for await (const reservation of snapshot.reservations(tenantId)) {
-    for (const part of reservationParts(reservation)) add(part, -1);
+  for await (const reservations of snapshot.reservations(tenantId)) {
+    for (const part of reservations.flatMap(reservationParts)) add(part, -1);
   }
-  for await (const settlement of snapshot.settlements(tenantId)) {
-    for (const part of settlementParts(settlement)) add(part, -1);
+  for await (const settlements of snapshot.settlements(tenantId)) {
+    for (const part of settlements.flatMap(settlementParts)) add(part, -1);
   }
   const named = [...unmatched.keys()].slice(0, NAMED_MAX);
   const what = `entries and settlements differ in ${unmatched.size} movements: ${named.join("; ")}`;

@@ -144,9 +144,9 @@ async function flushOnce(options: CommandQueueOptions, lane: Lane, limit: number
 }
 
 /**
- * Decides and writes one batch inside its transaction. Holds are expected to be new: their ids are
- * looked up only when one of them was refused (a repeat must hear its first outcome, not
- * "insufficient"), or when the unique index has said that one is not new after all.
+ * Decides and writes one batch inside its transaction. Holds and settlements are expected to be
+ * new: their ids are looked up only when one of them was refused (a repeat must hear its first
+ * outcome, not "insufficient"), or when a unique index has said that one is not new after all.
  */
 async function decideAndSave(
   tx: WalletTransaction,
@@ -156,7 +156,7 @@ async function decideAndSave(
 ): Promise<readonly (Outcome | AppError)[]> {
   const context = { nowMs, newId };
   let decision = decide(await tx.load(needsOf(commands, expectNew)), commands, context);
-  if (expectNew && decision.hasRefusedHold) {
+  if (expectNew && decision.hasRefusal) {
     decision = decide(await tx.load(needsOf(commands, false)), commands, context);
   }
   if (decision.changes !== undefined) await tx.save(decision.changes);
@@ -176,18 +176,18 @@ function busy(cause: string): AppError {
   return new AppError("service_unavailable", "The service is busy; try again shortly.", { cause });
 }
 
-function needsOf(commands: readonly Command[], expectNewHolds: boolean): Needs {
+function needsOf(commands: readonly Command[], expectNew: boolean): Needs {
   const reservationIds = new Set<string>();
   const messageIds: string[] = [];
   const references: string[] = [];
   for (const command of commands) {
     switch (command.kind) {
       case "hold":
-        if (!expectNewHolds) reservationIds.add(command.reservationId);
+        if (!expectNew) reservationIds.add(command.reservationId);
         break;
       case "settle":
         reservationIds.add(command.reservationId);
-        messageIds.push(command.messageId);
+        if (!expectNew) messageIds.push(command.messageId);
         break;
       case "release":
         reservationIds.add(command.reservationId);

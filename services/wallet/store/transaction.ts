@@ -114,9 +114,35 @@ export async function saveChanges(
     if (!isDuplicateKey(error)) throw error;
     throw new AppError("already_exists", "It exists already.", { cause: error });
   }
-  if (changes.changedReservations.length > 0) {
+  await updateReservations(collections, changes.changedReservations, session);
+  if (changes.audit.length > 0) await audit.insertMany(changes.audit.map(fromAudit), { session });
+}
+
+/** Most settlements close a reservation of one message: those are closed by a single statement. */
+async function updateReservations(
+  { reservations }: Collections,
+  changed: readonly Reservation[],
+  session: ClientSession,
+): Promise<void> {
+  const settled: string[] = [];
+  const others: Reservation[] = [];
+  for (const reservation of changed) {
+    const isSettled = reservation.state === "closed" && reservation.fencedAmount === 0n;
+    if (isSettled) settled.push(reservation.id);
+    else others.push(reservation);
+  }
+  let matched = 0;
+  if (settled.length > 0) {
+    const result = await reservations.updateMany(
+      { _id: { $in: settled }, state: "open" },
+      { $set: { open_amount: 0n, state: "closed" } },
+      { session },
+    );
+    matched += result.matchedCount;
+  }
+  if (others.length > 0) {
     const result = await reservations.bulkWrite(
-      changes.changedReservations.map(({ id, openAmount, fencedAmount, state }) => ({
+      others.map(({ id, openAmount, fencedAmount, state }) => ({
         updateOne: {
           filter: { _id: id, state: "open" as const },
           update: { $set: { open_amount: openAmount, fenced_amount: fencedAmount, state } },
@@ -124,9 +150,9 @@ export async function saveChanges(
       })),
       { session },
     );
-    if (result.matchedCount !== changes.changedReservations.length) {
-      throw new Error("a reservation changed outside its wallet's transaction");
-    }
+    matched += result.matchedCount;
   }
-  if (changes.audit.length > 0) await audit.insertMany(changes.audit.map(fromAudit), { session });
+  if (matched !== changed.length) {
+    throw new Error("a reservation changed outside its wallet's transaction");
+  }
 }

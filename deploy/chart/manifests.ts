@@ -1,0 +1,33 @@
+/**
+ * `HELM=helm node deploy/chart/manifests.ts` renders the manifests that are kept for those who do not
+ * use Helm: the production preset without hooks and without objects of operators that may be missing.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHART, MANIFESTS } from "./layout.ts";
+
+const HEAD = `# Rendered from helm/sms by deploy/chart/manifests.ts: do not edit. Credentials come from a Secret
+# called sms-credentials; create it and the namespace first, then: kubectl apply -f sms.yaml
+`;
+
+/** What the manifests should be now; needs Helm. */
+export function renderManifests(helm: string): string {
+  const off = ["serviceMonitor", "prometheusRule", "dashboards"].flatMap((name) => [
+    "--set",
+    `monitoring.${name}.enabled=false`,
+  ]);
+  const values = ["-f", join(CHART, "values-production.yaml"), ...off];
+  const gitops = ["--set", "migration.useHelmHooks=false", "--set", "test.enabled=false"];
+  const args = ["template", "sms", CHART, "--namespace", "sms", "--kube-version", "1.32.0"];
+  const text = execFileSync(helm, [...args, ...values, ...gitops], {
+    encoding: "utf8",
+    maxBuffer: 64_000_000,
+  });
+  return HEAD + text.replaceAll("managed-by: Helm", "managed-by: kubectl");
+}
+
+if (import.meta.main) {
+  mkdirSync(MANIFESTS, { recursive: true });
+  writeFileSync(join(MANIFESTS, "sms.yaml"), renderManifests(process.env.HELM ?? "helm"));
+}

@@ -1,0 +1,57 @@
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+ * Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+ */
+class RetrySafely {
+    static final Set<String> RETRYABLE =
+        Set.of("rate_limited", "service_unavailable", "internal_error", "conflict");
+
+    public static void main(String[] args) throws Exception {
+        // Values that come from elsewhere belong through a JSON library, which the JDK lacks.
+        var body = """
+            {"to": "%s", "from": "%s", "body": "Your code is 123456"}
+            """.formatted(System.getenv("TO"), System.getenv("SENDER_ID"));
+        var request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + "/v1/sms/messages"))
+            .timeout(Duration.ofSeconds(30))
+            .header("Authorization", "Bearer " + System.getenv("API_KEY"))
+            .header("Content-Type", "application/json")
+            .header("Idempotency-Key", System.getenv("IDEMPOTENCY_KEY"))
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build();
+        var client = HttpClient.newHttpClient();
+
+        for (long backOff = 1; ; backOff = Math.min(60, backOff * 2)) {
+            long wait = backOff;
+            try {
+                var response = client.send(request, BodyHandlers.ofString());
+                var text = response.body();
+                if (response.statusCode() == 202) {
+                    System.out.println(member(text, "id") + " " + member(text, "status"));
+                    return;
+                }
+                if (!RETRYABLE.contains(member(text, "code"))) {
+                    System.err.println(text);
+                    System.exit(1);
+                }
+                wait = response.headers().firstValueAsLong("Retry-After").orElse(backOff);
+            } catch (IOException noAnswer) {
+                // The message may have been accepted; the key makes asking again safe.
+            }
+            Thread.sleep(wait * 1000);
+        }
+    }
+
+    static String member(String json, String name) {
+        var match = Pattern.compile("\"" + name + "\":\"([^\"]*)\"").matcher(json);
+        return match.find() ? match.group(1) : "";
+    }
+}

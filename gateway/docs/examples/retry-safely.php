@@ -1,0 +1,56 @@
+<?php
+// Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+// Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+declare(strict_types=1);
+
+const RETRYABLE = ['rate_limited', 'service_unavailable', 'internal_error', 'conflict'];
+
+/** One attempt: the accepted message, or how many seconds to wait (0: as the back-off says). */
+function attempt(): array|int
+{
+    $retryAfter = 0;
+    $request = curl_init(getenv('BASE_URL') . '/v1/sms/messages');
+    curl_setopt_array($request, [
+        CURLOPT_RETURNTRANSFER => true,
+        CURLOPT_TIMEOUT => 30,
+        CURLOPT_HTTPHEADER => [
+            'Authorization: Bearer ' . getenv('API_KEY'),
+            'Content-Type: application/json',
+            'Idempotency-Key: ' . getenv('IDEMPOTENCY_KEY'),
+        ],
+        CURLOPT_HEADERFUNCTION => function ($request, string $line) use (&$retryAfter): int {
+            if (preg_match('/^retry-after:\s*(\d+)/i', $line, $match) === 1) {
+                $retryAfter = (int) $match[1];
+            }
+            return strlen($line);
+        },
+        CURLOPT_POSTFIELDS => json_encode([
+            'to' => getenv('TO'),
+            'from' => getenv('SENDER_ID'),
+            'body' => 'Your code is 123456',
+        ], JSON_THROW_ON_ERROR),
+    ]);
+    $text = curl_exec($request);
+    if ($text === false) {
+        // No answer came. The message may have been accepted; the key makes asking again safe.
+        return 0;
+    }
+    $answer = json_decode($text, true, flags: JSON_THROW_ON_ERROR);
+    if (curl_getinfo($request, CURLINFO_RESPONSE_CODE) === 202) {
+        return $answer['data'];
+    }
+    if (!in_array($answer['code'], RETRYABLE, true)) {
+        fwrite(STDERR, "{$answer['code']}: {$answer['detail']}\n");
+        exit(1);
+    }
+    return $retryAfter;
+}
+
+for ($backOff = 1; ; $backOff = min(60, $backOff * 2)) {
+    $outcome = attempt();
+    if (is_array($outcome)) {
+        echo $outcome['id'], ' ', $outcome['status'], "\n";
+        break;
+    }
+    sleep($outcome > 0 ? $outcome : $backOff);
+}

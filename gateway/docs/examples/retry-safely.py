@@ -1,0 +1,52 @@
+"""Sends one message exactly once, whatever goes wrong on the way.
+
+Every attempt carries the same Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and
+IDEMPOTENCY_KEY in the environment.
+"""
+
+import http.client
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+
+RETRYABLE = {"rate_limited", "service_unavailable", "internal_error", "conflict"}
+
+
+def attempt():
+    """Answers the accepted message, or how many seconds to wait (0: as the back-off says)."""
+    request = urllib.request.Request(
+        f"{os.environ['BASE_URL']}/v1/sms/messages",
+        method="POST",
+        headers={
+            "Authorization": f"Bearer {os.environ['API_KEY']}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": os.environ["IDEMPOTENCY_KEY"],
+        },
+        data=json.dumps(
+            {"to": os.environ["TO"], "from": os.environ["SENDER_ID"], "body": "Your code is 123456"}
+        ).encode(),
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.load(response)["data"]
+    except urllib.error.HTTPError as error:
+        problem = json.load(error)
+        if problem["code"] not in RETRYABLE:
+            sys.exit(f"{problem['code']}: {problem['detail']}")
+        return int(error.headers.get("Retry-After", "0"))
+    except (OSError, http.client.HTTPException):
+        # No answer came. The message may have been accepted; the key makes asking again safe.
+        return 0
+
+
+back_off = 1
+while True:
+    outcome = attempt()
+    if isinstance(outcome, dict):
+        print(outcome["id"], outcome["status"])
+        break
+    time.sleep(outcome or back_off)
+    back_off = min(60, back_off * 2)

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+# Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+set -eu
+
+answer=$(mktemp)
+trap 'rm -f "$answer" "$answer.head"' EXIT
+wait=1
+
+while :; do
+  status=$(curl --silent --max-time 30 \
+    --output "$answer" --dump-header "$answer.head" --write-out '%{http_code}' \
+    --request POST "$BASE_URL/v1/sms/messages" \
+    --header "Authorization: Bearer $API_KEY" \
+    --header "Content-Type: application/json" \
+    --header "Idempotency-Key: $IDEMPOTENCY_KEY" \
+    --data "{\"to\": \"$TO\", \"from\": \"$SENDER_ID\", \"body\": \"Your code is 123456\"}") || status=000
+
+  pause=$wait
+  case $status in
+    202) sed -E 's/.*"id":"([^"]+)".*"status":"([^"]+)".*/\1 \2/' "$answer"; exit 0 ;;
+    429 | 503) pause=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$answer.head") ;;
+    # 000: no answer came. The request may have been accepted; the key makes asking again safe.
+    000 | 408 | 500) ;;
+    409) grep -q '"code":"conflict"' "$answer" || { cat "$answer" >&2; exit 1; } ;;
+    *) cat "$answer" >&2; exit 1 ;;
+  esac
+  sleep "${pause:-$wait}"
+  wait=$((wait * 2 < 60 ? wait * 2 : 60))
+done

@@ -1,0 +1,82 @@
+/**
+ * `make bench-list [COUNT=10000000]`: pages of 50 over REST among many stored messages, for each
+ * filter. Seeds a stack of its own first, or measures `BENCH_STACK` as it is.
+ */
+import { MongoClient } from "mongodb";
+import { driveClosed } from "./drive.ts";
+import { HISTORY_DAYS, pastRecipient, seedHistory } from "./history.ts";
+import { getRequest } from "./http-client.ts";
+import { type Row, report } from "./report.ts";
+import { openConnections } from "./sends.ts";
+import { loadStack } from "./stack.ts";
+
+const COUNT = Number(process.env.COUNT ?? 10_000_000);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
+const DAY_MS = 86_400_000;
+
+const { stack, stop } = await loadStack();
+try {
+  if (process.env.BENCH_STACK === undefined) await fill();
+  const rows: Row[] = [];
+  for (const [name, query] of filters()) rows.push(await measure(name, query));
+  report("bench-list", rows);
+} finally {
+  await stop();
+}
+
+async function fill(): Promise<void> {
+  const client = await new MongoClient(stack.mongodb_uri).connect();
+  const startedMs = performance.now();
+  await seedHistory(client, { tenantId: stack.tenant_id, senderId: stack.sender_id, count: COUNT });
+  await client.close();
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  process.stdout.write(`${COUNT} messages seeded in ${seconds} s\n`);
+}
+
+/** Each filter, asked for a window that differs from call to call. */
+function filters(): [string, () => URLSearchParams][] {
+  const window = () => {
+    const beforeMs = Date.now() - Math.random() * (HISTORY_DAYS - 10) * DAY_MS;
+    return {
+      created_after: new Date(beforeMs - 7 * DAY_MS).toISOString(),
+      created_before: new Date(beforeMs).toISOString(),
+    };
+  };
+  const any = () => Math.floor(Math.random() * 1_000_000);
+  const ask = (more: () => Record<string, string>) => () =>
+    new URLSearchParams({ ...window(), ...more() });
+  return [
+    ["no filter", ask(() => ({}))],
+    ["status=failed", ask(() => ({ status: "failed" }))],
+    ["from", ask(() => ({ from: "history" }))],
+    ["to", ask(() => ({ to: pastRecipient(any()) }))],
+    ["client_reference", ask(() => ({ client_reference: `past-${any()}` }))],
+    ["source=quick_send", ask(() => ({ source: "quick_send" }))],
+    ["status and from", ask(() => ({ status: "expired", from: "history" }))],
+    ["campaign_id", ask(() => ({ campaign_id: "cmp_01ARZ3NDEKTSV4RRFFQ69G5FAV" }))],
+  ];
+}
+
+async function measure(name: string, query: () => URLSearchParams): Promise<Row> {
+  const connections = await openConnections(stack, 4);
+  const url = new URL(stack.gateway);
+  const headers = { Authorization: `Bearer ${stack.api_key}` };
+  const { p50Ms, p99Ms, failed, perSecond } = await driveClosed({
+    callers: connections.length,
+    warmupMs: 1000,
+    measureMs: SECONDS * 1000,
+    work: async (caller) => {
+      const request = getRequest(url, `/v1/messages?${query()}`, headers);
+      return (await connections[caller]?.send(request))?.status === 200;
+    },
+  });
+  for (const connection of connections) connection.close();
+  return {
+    path: `list page of 50, ${name}`,
+    budget: "p99 50 ms",
+    aim: "p99 15 ms",
+    measured: `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms (${Math.round(perSecond)}/s, ${failed} failed)`,
+    met: p99Ms <= 50 && failed === 0,
+    figures: { p50Ms, p99Ms, perSecond, failed },
+  };
+}
