@@ -70,6 +70,9 @@ bench-wallet: install ## durable holds per second on one hot wallet|test/load/be
 bench-webhook: install ## deliveries per second, and how well endpoints are kept apart|test/load/bench-webhook.ts
 	@$(NODE) test/load/bench-webhook.ts
 
+profile: install ## CPU microseconds per message, by process|test/load/profile.ts
+	@$(NODE) test/load/profile.ts
+
 bench-list: install ## pages of each filter among ten million messages|test/load/bench-list.ts
 	@$(NODE) test/load/bench-list.ts
 
@@ -92,4 +95,4 @@ fuzz: install ## random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-rpc \
-  bench-text bench-smpp bench-wallet bench-webhook bench-list test-kill seed-history test-chart test-rolling chaos fuzz
+  bench-text bench-smpp bench-wallet bench-webhook bench-list profile test-kill seed-history test-chart test-rolling chaos fuzz

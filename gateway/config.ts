@@ -38,7 +38,7 @@ export const GATEWAY_SETTINGS = {
   /** Requests in progress beyond which the gateway answers 503 at once. */
   REQUESTS_MAX: whole(1, 1_000_000, 2000),
   /** Smoothed lateness of the event loop beyond which new requests get 503. */
-  LOOP_LAG_MAX_MS: durationMs(500),
+  LOOP_LAG_MAX_MS: durationMs(1000),
   CONNECTIONS_MAX: whole(1, 1_000_000, 20_000),
   /** How long a caller's key and tenant are believed without asking again. */
   AUTH_CACHE_MS: durationMs(4000),

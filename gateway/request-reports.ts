@@ -16,10 +16,20 @@ export function reportRequests(
   });
   // The line holds no personal data and no text of the caller's, so nothing is looked for in it.
   const lines = log.child({}, { redact: [] });
+  /** Each series once found is kept: finding it costs more than adding to it. */
+  const series = new Map<string, { observe(seconds: number): void }>();
+  const seriesOf = ({ method, route, status }: FinishedRequest) => {
+    const key = `${method} ${status} ${route}`;
+    let found = series.get(key);
+    if (found === undefined) {
+      found = durations.labels(methodLabel(method), route, String(status));
+      // Methods that clients make up are not kept: there is no end to them.
+      if (METHODS.has(method)) series.set(key, found);
+    }
+    return found;
+  };
   return (request) => {
-    durations
-      .labels(methodLabel(request.method), request.route, String(request.status))
-      .observe(request.durationMs / 1000);
+    seriesOf(request).observe(request.durationMs / 1000);
     if (isLogged) lines.info(request, "request");
   };
 }

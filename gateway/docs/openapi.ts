@@ -10,6 +10,7 @@ import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts"
 import { HEADERS } from "./headers.ts";
 import type { HeaderName, Operation, Schema } from "./operation.ts";
 import { problemExample } from "./problem-examples.ts";
+import { STATUS_CHANGED_EVENT, WEBHOOKS } from "./webhook-events.ts";
 
 /** Addresses that the document names. */
 export type DocumentOptions = {
@@ -69,6 +70,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
     security: [{ apiKey: [] }],
     tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map((name) => ({ name })),
     paths,
+    webhooks: WEBHOOKS,
     components: {
       securitySchemes: {
         apiKey: {
@@ -86,6 +88,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
         WebhookEndpointChange: ENDPOINT_CHANGE,
         WebhookRecoveryRequest: RECOVERY,
         ...ANSWER_SCHEMAS,
+        MessageStatusChangedEvent: STATUS_CHANGED_EVENT,
       },
     },
   } as const;

@@ -7,6 +7,7 @@ import { AppError } from "../../services/shared/core/errors.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { RequestState } from "../request-state.ts";
 import { ERROR_CODES, errorPage } from "./error-pages.ts";
+import { EXAMPLES, examplePage } from "./example-pages.ts";
 import { PAGE_POLICY } from "./html.ts";
 import { migrationPage } from "./migration-page.ts";
 import { buildOpenApi } from "./openapi.ts";
@@ -58,6 +59,9 @@ function buildPages(
   const add = (path: string, page: Page) => pages.set(path, page).set(`/docs${path}`, page);
   add("/openapi.json", openApi);
   add("/api/migrations/send-endpoint", { type: HTML, body: migrationPage(docsUrl) });
+  for (const example of EXAMPLES) {
+    add(`/examples/${example.slug}`, { type: HTML, body: examplePage(example, docsUrl) });
+  }
   for (const code of ERROR_CODES) {
     add(`/errors/${code}`, { type: HTML, body: errorPage(code, docsUrl) });
   }

@@ -1,5 +1,6 @@
 /** The reference as one page that works without a network: made from the OpenAPI document. */
 import { errorTable } from "./error-pages.ts";
+import { exampleList } from "./example-pages.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
 import type { buildOpenApi } from "./openapi.ts";
 
@@ -58,6 +59,8 @@ ${document.info.description.split("\n\n").map((text) => html`<p>${prose(text)}</
 <nav><ul>
 ${links}
 </ul></nav>
+<h2>Worked examples</h2>
+${exampleList(docsUrl)}
 ${sections}
 <h2 id="errors">Errors</h2>
 ${errorTable(docsUrl)}

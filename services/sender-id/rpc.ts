@@ -1,22 +1,14 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import {
   SenderIdReview,
   SenderIdService as SenderIdRpc,
-  type SenderIdSchema,
   SenderIdStatus as StatusProto,
 } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import { pageLimit } from "../shared/core/limits.ts";
-import type { Review, SenderId, SenderIdStatus } from "./domain/sender-id.ts";
+import type { Review, SenderIdStatus } from "./domain/sender-id.ts";
+import { senderIdToProto } from "./rpc-mapping.ts";
 import type { SenderIdService } from "./service.ts";
-
-const STATUS_TO_PROTO: Readonly<Record<SenderIdStatus, StatusProto>> = {
-  pending: StatusProto.PENDING,
-  approved: StatusProto.APPROVED,
-  rejected: StatusProto.REJECTED,
-  suspended: StatusProto.SUSPENDED,
-};
 
 const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
   [StatusProto.PENDING]: "pending",
@@ -64,18 +56,5 @@ export function senderIdRoutes(service: SenderIdService) {
         };
       },
     });
-  };
-}
-
-/** A sender ID as it travels between services. */
-export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {
-  return {
-    id: senderId.id,
-    tenantId: senderId.tenantId,
-    name: senderId.name,
-    status: STATUS_TO_PROTO[senderId.status],
-    rejectionReason: senderId.rejectionReason,
-    createdAtMs: BigInt(senderId.createdAtMs),
-    updatedAtMs: BigInt(senderId.updatedAtMs),
   };
 }

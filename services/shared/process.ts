@@ -119,6 +119,11 @@ async function startAll(
       : { maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS }),
     tls: tlsFiles(config),
   });
+  if (config.GRPC_HEALTH_PORT !== 0) {
+    const probed = createRpcServer({ routes: () => {}, health: server.health, log });
+    await probed.listen(config.GRPC_HOST, config.GRPC_HEALTH_PORT);
+    lifecycle.onClose("health port", async () => void (await probed.drain(0)));
+  }
   await server.listen(config.GRPC_HOST, config.GRPC_PORT);
   lifecycle.onClose("gRPC server", async () => void (await server.drain(GRPC_DRAIN_MS)));
   opsHandlers.push(createJsonOps({ routes: serveAll, auth, log, onCall }));

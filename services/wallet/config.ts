@@ -15,8 +15,9 @@ const SETTINGS = {
   /** Commands that may wait for one wallet, and for all together. */
   WALLET_QUEUE_MAX: whole(1, 1_000_000, 20_000),
   WALLET_TOTAL_MAX: whole(1, 1_000_000, 50_000),
-  /** Transactions at once over all wallets. */
-  WALLET_FLUSHES_MAX: whole(1, 100, 12),
+  /** Transactions at once, and wallets in one of them. */
+  WALLET_FLUSHES_MAX: whole(1, 100, 4),
+  WALLET_GROUP_MAX: whole(1, 1000, 64),
   /** Events taken from the stream at once. */
   WALLET_SETTLE_BATCH_MAX: whole(1, 5000, 500),
 } as const satisfies Schema;

@@ -25,6 +25,7 @@ export type WalletMetrics = {
   watch(sources: {
     readonly lag: () => Promise<number>;
     readonly outbox: () => Promise<{ count: number; oldestMs: number }>;
+    readonly deadLetters: () => Promise<number>;
     readonly queue: { readonly pending: number };
   }): void;
 };
@@ -101,6 +102,14 @@ function watch(registry: Registry, sources: Parameters<WalletMetrics["watch"]>[0
     async collect() {
       const backlog = await sources.outbox().catch(() => undefined);
       this.set(backlog === undefined ? Number.NaN : backlog.oldestMs / 1000);
+    },
+  });
+  new Gauge({
+    name: "wallet_dead_letters",
+    help: "Message events that contradict the books; anything but 0 needs a person.",
+    registers,
+    async collect() {
+      this.set(await sources.deadLetters().catch(() => Number.NaN));
     },
   });
   new Gauge({

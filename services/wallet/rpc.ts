@@ -9,6 +9,7 @@ import type { Clock } from "../shared/core/clock.ts";
 import { AppError, asAppError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
 import { parseAmount } from "../shared/core/money.ts";
+import type { DeadLetters } from "../shared/io/dead-letters.ts";
 import type { HoldCommand } from "./domain/command.ts";
 import type { CheckWallets } from "./service/check.ts";
 import type { WalletStore } from "./service/ports.ts";
@@ -17,6 +18,7 @@ import type { Wallets } from "./service/wallets.ts";
 import {
   actorOf,
   auditToProto,
+  deadLetterToProto,
   entryToProto,
   kindsFromProto,
   reservationToProto,
@@ -33,6 +35,7 @@ export type RpcParts = {
   readonly settleMessages: SettleMessages;
   readonly checkWallets: CheckWallets;
   readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations">;
+  readonly deadLetters: DeadLetters;
   readonly clock: Clock;
 };
 
@@ -70,7 +73,7 @@ function moneyRpc({ wallets, settleMessages, clock }: RpcParts) {
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }
 
-function operatorRpc({ wallets, clock }: RpcParts) {
+function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
   const present = (wallet: Parameters<typeof walletToProto>[0]) =>
     walletToProto(wallet, clock.now());
   return {
@@ -114,6 +117,14 @@ function operatorRpc({ wallets, clock }: RpcParts) {
     async listAuditEntries({ tenantId, limit, cursor }) {
       const page = await wallets.listAudit(tenantId, limit, cursor);
       return { entries: page.items.map(auditToProto), nextCursor: page.nextCursor };
+    },
+    async listDeadLetters({ cursor, limit }) {
+      const { letters, nextCursor } = await deadLetters.list(cursor, limit);
+      return { deadLetters: letters.map(deadLetterToProto), nextCursor };
+    },
+    async replayDeadLetters({ ids }) {
+      checkCount("ids", ids.length, 0);
+      return { replayed: await deadLetters.replay(ids) };
     },
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }
@@ -167,9 +178,9 @@ function toSettle(settlement: Settlement): SettleRequest {
   return { tenantId, messageId, reservationId, heldAmount, capturedAmount };
 }
 
-function checkCount(field: string, count: number): void {
-  if (count >= 1 && count <= ITEMS_MAX) return;
+function checkCount(field: string, count: number, least = 1): void {
+  if (count >= least && count <= ITEMS_MAX) return;
   throw new AppError("validation_error", "The request is not valid.", {
-    fields: [{ field, code: "out_of_range", message: `must have 1 to ${ITEMS_MAX} items` }],
+    fields: [{ field, code: "out_of_range", message: `must have ${least} to ${ITEMS_MAX} items` }],
   });
 }

@@ -1,6 +1,7 @@
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { startConsumer } from "../shared/io/consumer.ts";
+import { createDeadLetters } from "../shared/io/dead-letters.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { isMongoOutage, openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -24,20 +25,7 @@ import { createWalletStore } from "./store/wallet-store.ts";
 export const start: StartService = async (context) => {
   const { env, log, clock, lifecycle } = context;
   const config = readWalletConfig(env);
-  const { signal } = lifecycle;
-
-  const mongo = await openMongo({
-    uri: config.MONGODB_URI,
-    database: `${config.MONGODB_PREFIX}_wallet`,
-    poolMax: config.MONGODB_POOL_MAX,
-    log,
-    signal,
-  });
-  lifecycle.onClose("wallet database", () => mongo.close());
-  lifecycle.addReadinessCheck("wallet database", () => mongo.ping());
-  const nats = await openNats({ url: config.NATS_URL, name: "wallet", log, signal });
-  lifecycle.onClose("wallet events", () => nats.close());
-  lifecycle.addReadinessCheck("wallet events", () => nats.ping());
+  const { mongo, nats } = await openServers(context, config);
 
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("wallet outbox", () => outbox.close());
@@ -56,6 +44,7 @@ export const start: StartService = async (context) => {
     queueMax: config.WALLET_QUEUE_MAX,
     totalMax: config.WALLET_TOTAL_MAX,
     flushesMax: config.WALLET_FLUSHES_MAX,
+    walletsMax: config.WALLET_GROUP_MAX,
     isTransient: isMongoOutage,
     onFlush: metrics.onFlush,
   });
@@ -63,7 +52,10 @@ export const start: StartService = async (context) => {
   const settleMessages = createSettleMessages({ store, queue, onResult: metrics.onSettled });
   const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));
   const wallets = createWallets({ store, queue, clock });
-  const rpc = createWalletRpc({ wallets, settleMessages, checkWallets, store, clock });
+  const handle = createSettleHandler({ settleMessages, log });
+  const deadLetters = createDeadLetters(mongo.db, handle);
+  const parts = { wallets, settleMessages, checkWallets, store, clock, deadLetters };
+  const rpc = createWalletRpc(parts);
   context.serve((router) => void router.service(WalletService, rpc));
 
   const consumer = startConsumer({
@@ -75,11 +67,16 @@ export const start: StartService = async (context) => {
     // What a killed process had taken is handed out again after this long.
     ackWaitMs: 6000,
     log,
-    handle: createSettleHandler({ settleMessages, log }),
+    handle,
   });
   lifecycle.onClose("wallet settlement", () => consumer.close());
   startSweeper(context, config, { store, queue, settleMessages, metrics });
-  metrics.watch({ lag: () => consumer.lag(), outbox: () => outbox.backlog(), queue });
+  metrics.watch({
+    lag: () => consumer.lag(),
+    outbox: () => outbox.backlog(),
+    deadLetters: () => deadLetters.count(),
+    queue,
+  });
   const selfCheck = startSelfCheck({
     checkWallets,
     intervalMs: config.WALLET_CHECK_INTERVAL_MS,
@@ -88,6 +85,24 @@ export const start: StartService = async (context) => {
   });
   lifecycle.onClose("wallet self-check", () => selfCheck.close());
 };
+
+/** Opens the database and the event stream, which readiness depends on. */
+async function openServers({ log, lifecycle }: ServiceContext, config: WalletConfig) {
+  const { signal } = lifecycle;
+  const mongo = await openMongo({
+    uri: config.MONGODB_URI,
+    database: `${config.MONGODB_PREFIX}_wallet`,
+    poolMax: config.MONGODB_POOL_MAX,
+    log,
+    signal,
+  });
+  lifecycle.onClose("wallet database", () => mongo.close());
+  lifecycle.addReadinessCheck("wallet database", () => mongo.ping());
+  const nats = await openNats({ url: config.NATS_URL, name: "wallet", log, signal });
+  lifecycle.onClose("wallet events", () => nats.close());
+  lifecycle.addReadinessCheck("wallet events", () => nats.ping());
+  return { mongo, nats };
+}
 
 /** Takes reservations that stay open to messaging, for as long as the process lives. */
 function startSweeper(

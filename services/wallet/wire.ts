@@ -10,6 +10,8 @@ import {
   type SettlementSchema,
   type WalletSchema,
 } from "../../proto/gen/sms/v1/wallet_pb.js";
+import type { DeadLetterSchema } from "../../proto/gen/sms/v1/webhook_pb.js";
+import type { DeadLetter } from "../shared/io/dead-letters.ts";
 import { currentCall } from "../shared/rpc/call-context.ts";
 import { type EntryKind, postingsOf } from "./domain/account.ts";
 import type { AuditRecord } from "./domain/book.ts";
@@ -106,6 +108,11 @@ export function auditToProto(record: AuditRecord): MessageInitShape<typeof Audit
     detail: record.detail,
     createdAtMs: BigInt(record.createdAtMs),
   };
+}
+
+export function deadLetterToProto(letter: DeadLetter): MessageInitShape<typeof DeadLetterSchema> {
+  const { id, subject, reason, createdAtMs } = letter;
+  return { id, subject, reason, createdAtMs: BigInt(createdAtMs) };
 }
 
 /** Who acts: as the request states it, else the calling service as it authenticated itself. */

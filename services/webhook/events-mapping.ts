@@ -73,7 +73,7 @@ function readMessage(message: Message): MessageView {
     sentAtMs: Number(message.sentAtMs),
     completedAtMs: Number(message.completedAtMs),
     updatedAtMs: Number(message.updatedAtMs),
-    hasHold: message.reservationId !== "",
+    hasHold: message.reservationId !== "" && message.mode !== Mode.TEST,
   };
 }
 

@@ -4,6 +4,7 @@ import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
 import { type Notice, noticesOf } from "./domain/notices.ts";
 import { readChange } from "./events-mapping.ts";
+import { UndeliverableError } from "./service/ports.ts";
 
 /** The durable consumer's name on the stream. */
 export const DURABLE = "webhook-deliver";
@@ -33,7 +34,9 @@ export function createEventHandler(deliver: Deliver): EventHandler {
       if (notices instanceof Error) return { kind: "dead", reason: notices.message };
       const fault = faults[at];
       if (fault === undefined) return ACK;
-      if (deliveries >= DELIVERIES_MAX) return { kind: "dead", reason: fault.message };
+      if (fault instanceof UndeliverableError || deliveries >= DELIVERIES_MAX) {
+        return { kind: "dead", reason: fault.message };
+      }
       return { kind: "retry", afterMs: RETRY_AFTER_MS };
     });
   };

@@ -15,7 +15,7 @@ export const LONG_STORM: StormShape = {
 
 /** A small one for every run of the tests: under twenty seconds. */
 export const SHORT_STORM: StormShape = {
-  events: 900,
+  events: 600,
   perSecond: 150,
   endpoints: { ok: 26, disabled: 3, hang: 3, fail: 4, reset: 2, drip: 2 },
   killEveryMs: 3000,

@@ -104,9 +104,17 @@ chartSuite("availability and shutdown", () => {
     expect(asked).to.have.members(all);
   });
 
-  it("with mutual TLS no probe speaks gRPC, since it could show no certificate", () => {
-    for (const { containers, name } of servingWorkloads(render("ci/existing-tls-values.yaml"))) {
-      expect(containers[0]?.readinessProbe?.httpGet?.path, name).to.equal("/readyz");
+  it("with mutual TLS probes ask a port of its own, since they could show no certificate", () => {
+    const workloads = servingWorkloads(render("ci/existing-tls-values.yaml"));
+    const asked = workloads.filter(({ containers }) => containers[0]?.readinessProbe?.grpc);
+    expect(asked).to.have.length(6);
+    for (const workload of asked) {
+      const [container] = workload.containers;
+      const port = container?.readinessProbe?.grpc?.port;
+      expect(envOf(workload, "GRPC_HEALTH_PORT"), workload.name).to.equal(String(port));
+      expect(envOf(workload, "GRPC_PORT"), workload.name).to.not.equal(String(port));
+      const declared = container?.ports?.find(({ name }) => name === "health");
+      expect(declared?.containerPort, workload.name).to.equal(port);
     }
   });
 

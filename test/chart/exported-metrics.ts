@@ -19,6 +19,7 @@ export function registryOfEverything(): Registry {
   createWalletMetrics(metrics).watch({
     lag: count,
     outbox: async () => ({ count: 0, oldestMs: 0 }),
+    deadLetters: count,
     queue: { pending: 0 },
   });
   const slots = { all: 0, slow: 0 };

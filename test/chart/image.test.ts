@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -56,6 +57,8 @@ describe("the image's files, and nothing else, run every service", function () {
   before(() => {
     mkdirSync(join(ROOT, ".local"), { recursive: true });
     image = mkdtempSync(join(ROOT, ".local/image-"));
+    // The image's user is not the one who made the folder.
+    chmodSync(image, 0o755);
     assemble(image);
     isChroot = process.getuid?.() === 0 && canChroot(image);
   });
@@ -93,7 +96,7 @@ describe("the image's files, and nothing else, run every service", function () {
       .split("\n")
       .filter((name) => /\.ts$/.test(name) && !/\/main\.ts$/.test(name));
     expect(late.length).to.be.greaterThan(100);
-    const script = `for (const name of ${JSON.stringify(late)}) await import("/app/" + name)`;
+    const script = `for (const name of ${JSON.stringify(late)}) await import("/app/" + name); process.exit(0)`;
     const text = isChroot ? script : script.replaceAll('"/app/"', JSON.stringify(`${image}/app/`));
     const { status, stderr } = runInImage(image, isChroot, ["--input-type=module", "-e", text]);
     expect(stderr).to.equal("");
@@ -146,7 +149,12 @@ function runInImage(image: string, isChroot: boolean, args: readonly string[]) {
     });
   }
   const node = join(image, "usr/local/bin/node");
-  return spawnSync(node, [...args], { cwd: join(image, "app"), env, encoding: "utf8" });
+  return spawnSync(node, [...args], {
+    cwd: join(image, "app"),
+    env,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
 }
 
 function linkOrCopy(from: string, to: string): void {

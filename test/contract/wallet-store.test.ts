@@ -2,10 +2,16 @@
 import { expect } from "chai";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
+import type { View } from "../../services/wallet/domain/book.ts";
 import type { Command } from "../../services/wallet/domain/command.ts";
 import { decide } from "../../services/wallet/domain/decide.ts";
 import { newWallet } from "../../services/wallet/domain/wallet.ts";
-import type { Needs, StatementQuery, WalletStore } from "../../services/wallet/service/ports.ts";
+import type {
+  Needs,
+  StatementQuery,
+  WalletStore,
+  WalletTransaction,
+} from "../../services/wallet/service/ports.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 import { openWallet, type WalletHarness } from "../support/wallet-harness.ts";
 import { createMemoryWalletStore } from "../support/wallet-memory-store.ts";
@@ -78,11 +84,16 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
     }
     /** Decides and saves, with the given needs or those of new things. */
     function run(tenantId: string, commands: readonly Command[], nowMs: number, needs = NOTHING) {
-      return store.transact(tenantId, async (tx) => {
-        const decision = decide(await tx.load(needs), commands, { nowMs, newId });
-        if (decision.changes !== undefined) await tx.save(decision.changes);
+      return store.transact([tenantId], async (tx) => {
+        const decision = decide(await viewOf(tx, tenantId, needs), commands, { nowMs, newId });
+        if (decision.changes !== undefined) await tx.save([decision.changes]);
         return decision.outcomes;
       });
+    }
+    async function viewOf(tx: WalletTransaction, tenantId: string, needs = NOTHING): Promise<View> {
+      const view = (await tx.load(new Map([[tenantId, needs]]))).get(tenantId);
+      if (view === undefined) throw new Error("no such wallet");
+      return view;
     }
     const codeOf = (promise: Promise<unknown>) =>
       promise.then(
@@ -105,23 +116,48 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       expect((await store.findWallet(tenantId))?.balance).to.equal(9_007_199_254_740_993n);
     });
 
-    it("begins nothing on a wallet that does not exist", async () => {
-      let called = false;
-      const work = async () => {
-        called = true;
-      };
-      expect(await codeOf(store.transact("ten_none", work))).to.equal("not_found");
-      expect(called).to.equal(false);
+    it("has no view of a wallet that does not exist", async () => {
+      const tenantId = await newTenant();
+      const tenants = await store.transact(["ten_none", tenantId], async (tx) => [
+        ...(await tx.load(new Map())).keys(),
+      ]);
+      expect(tenants).to.deep.equal([tenantId]);
+    });
+
+    it("writes several wallets in one transaction, or none of them", async () => {
+      const tenantIds = [await newTenant(), await newTenant(), await newTenant()];
+      const holdAll = (amount: bigint, isFailing: boolean) =>
+        store.transact(tenantIds, async (tx) => {
+          const views = await tx.load(new Map());
+          const context = { nowMs: 2000, newId };
+          const changes = [...views.values()].flatMap(
+            (view) => decide(view, [hold(newId("reservation"), amount)], context).changes ?? [],
+          );
+          await tx.save(changes);
+          if (isFailing) throw new Error("died before the commit");
+        });
+      const held = async () =>
+        Promise.all(tenantIds.map(async (id) => (await store.findWallet(id))?.held));
+      await holdAll(7n, false);
+      expect(await held()).to.deep.equal([7n, 7n, 7n]);
+      expect(await codeOf(holdAll(1n, true))).to.contain("died before the commit");
+      expect(await held()).to.deep.equal([7n, 7n, 7n]);
+      for (const tenantId of tenantIds) {
+        const wallet = await store.findWallet(tenantId);
+        const all = { tenantId, fromMs: 0, toMs: 0, kinds: [], limit: 10, before: undefined };
+        expect(wallet?.sequence).to.equal(2);
+        expect(await store.listEntries(all)).to.have.length(2);
+      }
     });
 
     it("undoes everything when the work fails after saving", async () => {
       const tenantId = await newTenant();
       const before = await store.findWallet(tenantId);
       const id = newId("reservation");
-      const failing = store.transact(tenantId, async (tx) => {
-        const view = await tx.load(NOTHING);
+      const failing = store.transact([tenantId], async (tx) => {
+        const view = await viewOf(tx, tenantId);
         const { changes } = decide(view, [hold(id, 10n)], { nowMs: 2000, newId });
-        if (changes !== undefined) await tx.save(changes);
+        if (changes !== undefined) await tx.save([changes]);
         throw new Error("died before the commit");
       });
       expect(await codeOf(failing)).to.contain("died before the commit");
@@ -163,8 +199,8 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       };
       await run(tenantId, [hold(id, 10n)], 2000);
       await run(tenantId, [settle], 3000, { ...NOTHING, reservationIds: [id] });
-      const view = await store.transact(tenantId, (tx) =>
-        tx.load({
+      const view = await store.transact([tenantId], (tx) =>
+        viewOf(tx, tenantId, {
           reservationIds: [id, "rsv_none"],
           messageIds: [messageId, "msg_none"],
           references: ["start", "none"],

@@ -4,6 +4,7 @@
  * numbers"). Of each message the status, its history, its money and its events are looked at.
  */
 import { expect } from "chai";
+import { createEventCheck } from "../support/openapi-check.ts";
 import { eventually } from "../support/poll.ts";
 import { openRestStack, type RestAnswer, type RestStack } from "../support/rest.ts";
 import type { TestStack } from "../support/stack.ts";
@@ -21,10 +22,12 @@ const SETTINGS = {
 describe("REST transitions: the table of service.md", function () {
   this.timeout(60_000);
   let rest: RestStack<TestStack>;
+  let expectEvent: (event: unknown) => void;
 
   before(async function () {
     this.timeout(120_000);
     rest = await openRestStack(SETTINGS);
+    expectEvent = createEventCheck((await rest.call("GET", "/openapi.json")).body);
   });
   after(async function () {
     this.timeout(60_000);
@@ -70,6 +73,7 @@ describe("REST transitions: the table of service.md", function () {
           .map(({ body }) => JSON.parse(body))
           .filter(({ type }) => type === "message.status_changed");
         expect(got.every(({ verified }) => verified)).to.equal(true);
+        for (const event of told) expectEvent(event);
         const statuses = told.map(({ data }) => `${data.previous_status} → ${data.object.status}`);
         expect([...new Set(statuses)].sort()).to.deep.equal([...wanted].sort());
         return true;

@@ -3,6 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus,
+} from "../../proto/gen/grpc/health/v1/health_pb.js";
 import type { RpcTlsFiles } from "../../services/shared/rpc/tls-files.ts";
 import { eventually } from "../support/poll.ts";
 import { createTestAuthority, type Pair } from "../support/rpc-certificates.ts";
@@ -50,6 +54,21 @@ describe("mutual TLS from files", () => {
     const files = write("server", authority.server(), authority.ca);
     const missing = { ...files, keyFile: join(folder, "nothing.key") };
     expect(await failure(links.serve({ routes, tls: missing }))).to.match(/nothing\.key/);
+  });
+
+  it("probes without a certificate ask for health on a port of its own, and for nothing else", async () => {
+    const authority = createTestAuthority();
+    const tls = write("server", authority.server(), authority.ca);
+    const { server } = await links.serve({ routes, tls });
+    const probed = await links.serve({ routes: () => {}, health: server.health });
+    const transport = links.connect({ target: probed.target });
+    const health = createClient(Health, transport);
+    const ask = () => health.check({ service: EchoService.typeName });
+    expect((await ask()).status).to.equal(HealthCheckResponse_ServingStatus.SERVING);
+    const other = await failure(createClient(EchoService, transport).say({}));
+    expect(other).to.match(/unimplemented/);
+    await server.drain(0);
+    expect((await ask()).status).to.equal(HealthCheckResponse_ServingStatus.NOT_SERVING);
   });
 
   /** Replaces the files as a mounted Secret does: each is whole at any moment. */

@@ -5,6 +5,7 @@ import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { type RunningConsumer, startConsumer } from "../../services/shared/io/consumer.ts";
+import { createDeadLetters } from "../../services/shared/io/dead-letters.ts";
 import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
 import { publishAll } from "../../services/shared/io/publisher.ts";
 import { createSettleHandler } from "../../services/wallet/events.ts";
@@ -117,6 +118,30 @@ describe("the wallet and the event stream", () => {
     await drained();
     const dead = await wallet.mongo.db.collection("dead_letters").find({ durable }).toArray();
     expect(dead.map(({ reason }) => reason)).to.deep.equal(["not_found: No such reservation."]);
+  });
+
+  it("settles an event that was put aside once its cause is mended, and only then", async () => {
+    const handle = createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog });
+    const letters = createDeadLetters(wallet.mongo.db, handle);
+    const { letters: found } = await letters.list("", 10);
+    const [letter] = found;
+    if (letter === undefined) throw new Error("nothing was put aside");
+    expect(await letters.replay([])).to.equal(0);
+    expect(await letters.count()).to.equal(1);
+
+    const { payload } = fromBinary(EventSchema, letter.data);
+    if (payload.case !== "messageChanged") throw new Error("not a message's event");
+    await wallet.wallets.hold(tenantId, {
+      kind: "hold",
+      reservationId: payload.value.message?.reservationId ?? "",
+      amount: 10n,
+      messageCount: 1,
+      firstMessageId: "msg_1",
+      lastMessageId: "msg_1",
+    });
+    expect(await letters.replay(["another", letter.id])).to.equal(1);
+    expect(await letters.count()).to.equal(0);
+    expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
   it("tells of money that came in and of a crossing of the threshold, once each", async () => {

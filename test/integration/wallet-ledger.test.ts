@@ -77,6 +77,7 @@ describe("the wallet's ledger on MongoDB", () => {
         queueMax: 1000,
         totalMax: 1000,
         flushesMax: 4,
+        walletsMax: 8,
         isTransient: (error) => error instanceof AppError && error.code === "service_unavailable",
       });
       const wallets = createWallets({ store, queue, clock: systemClock });

@@ -89,6 +89,7 @@ describe("where webhooks may go", () => {
     const agents = createAgents({
       secureContext,
       lookup: guard.lookup,
+      addressTimeoutMs: 1000,
       socketsMax: 4,
       poolsMax: 10,
     });
@@ -123,7 +124,7 @@ describe("where webhooks may go", () => {
           endpointId: `whe_${flipAt}`,
           target: { host: "rebinding.example", port: receiver.port, path: "/" },
           headers: {},
-          body: Buffer.from("{}"),
+          body: "{}",
           timeoutMs: 2000,
         });
         errors.push(error);
@@ -145,7 +146,7 @@ describe("where webhooks may go", () => {
         endpointId: "whe_moving",
         target: { host: "moving.example", port: receiver.port, path: "/" },
         headers: {},
-        body: Buffer.from("{}"),
+        body: "{}",
         timeoutMs: 2000,
       });
     // The name is none of the certificate's: reaching the handshake proves the connection.

@@ -30,6 +30,9 @@ type Figure = {
   readonly better: "more" | "less";
 };
 
+/** What a call answers that is not to be counted. */
+const FAILED = Symbol("failed");
+
 type Rate = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number };
 
 /** Runs `callers` loops of `call` for a while; each call counts `weight` holds. */
@@ -46,8 +49,7 @@ async function rateOf(
     Array.from({ length: callers }, async () => {
       while (performance.now() < endMs) {
         const sentMs = performance.now();
-        await call();
-        latencies.push(performance.now() - sentMs);
+        if ((await call()) !== FAILED) latencies.push(performance.now() - sentMs);
       }
     }),
   );
@@ -94,13 +96,18 @@ async function newTenant(client: WalletClient): Promise<string> {
 /** The plain way: the same decision and the same writes, one transaction per hold. */
 function placeNaively({ store }: WalletHarness, tenantId: string) {
   return () =>
-    store.transact(tenantId, async (tx) => {
-      const { tenantId: _, ...hold } = holdOf(tenantId);
-      const needs = { reservationIds: [hold.reservationId], messageIds: [], references: [] };
-      const context = { nowMs: Date.now(), newId };
-      const { changes } = decide(await tx.load(needs), [{ kind: "hold", ...hold }], context);
-      if (changes !== undefined) await tx.save(changes);
-    });
+    store
+      .transact([tenantId], async (tx) => {
+        const { tenantId: _, ...hold } = holdOf(tenantId);
+        const needs = { reservationIds: [hold.reservationId], messageIds: [], references: [] };
+        const context = { nowMs: Date.now(), newId };
+        const view = (await tx.load(new Map([[tenantId, needs]]))).get(tenantId);
+        if (view === undefined) throw new Error("no such wallet");
+        const { changes } = decide(view, [{ kind: "hold", ...hold }], context);
+        if (changes !== undefined) await tx.save([changes]);
+      })
+      // With many callers some never get their turn.
+      .catch(() => FAILED);
 }
 
 async function measure(
@@ -117,7 +124,10 @@ async function measure(
   const lone = await rateOf(1, 1, placeOne(one, hot));
   const singles = await rateOf(64, 1, placeOne(one, hot));
   const batch = await rateOf(8, 500, placeMany(one, hot, 500));
-  const naive = await rateOf(64, 1, placeNaively(harness, await newTenant(one)));
+  // Conflicts stop the naive way from gaining by more callers, so it gets its better figure.
+  const naiveOne = await rateOf(1, 1, placeNaively(harness, await newTenant(one)));
+  const naiveMany = await rateOf(64, 1, placeNaively(harness, await newTenant(one)));
+  const naive = naiveOne.perSecond > naiveMany.perSecond ? naiveOne : naiveMany;
   const alone = await rateOf(48, 20, placeMany(one, hot, 20));
   const together = await rateOf(48, 20, placeMany(all, hot, 20));
 
@@ -132,6 +142,11 @@ async function measure(
     rateOf(8, 1, placeCold),
     rateOf(64, 1, placeOne(one, hot)),
   ]);
+  const many = await Promise.all(Array.from({ length: 100 }, () => newTenant(one)));
+  const spread = await rateOf(256, 1, () => {
+    turn = (turn + 1) % many.length;
+    return placeOne(one, many[turn] ?? "")();
+  });
   one.closeChannel();
   all.closeChannel();
   const figure = (
@@ -145,12 +160,13 @@ async function measure(
     figure("batch holds on one hot wallet", batch.perSecond, "/s", "more", 10_000),
     figure("single holds, 64 callers, one hot wallet", singles.perSecond, "/s", "more", 3000),
     figure("  their p99", singles.p99Ms, "ms", "less", 100),
-    figure("naive transaction per hold", naive.perSecond, "/s", "more", 0),
+    figure("naive transaction per hold, best of 1 and 64", naive.perSecond, "/s", "more", 0),
     figure("single holds ÷ naive", singles.perSecond / naive.perSecond, "×", "more", 10),
     figure("lone hold p50", lone.p50Ms, "ms", "less", 15),
     figure("lone hold p99", lone.p99Ms, "ms", "less", 15),
     figure("one replica, 48 callers", alone.perSecond, "/s", "more", 0),
     figure("3 replicas ÷ one", together.perSecond / alone.perSecond, "×", "more", 0.7),
+    figure("single holds, 256 callers, 100 wallets", spread.perSecond, "/s", "more", 3000),
     figure("calm tenants' hold p50", calm.p50Ms, "ms", "less", 15),
     figure("beside a hot tenant ÷ calm, p50", besideHot.p50Ms / calm.p50Ms, "×", "less", 2),
   ];
@@ -169,7 +185,7 @@ function print(figures: readonly Figure[]): void {
     const shown = value >= 100 ? value.toFixed(0) : value.toFixed(1);
     const wanted = budget === 0 ? "" : `${better === "more" ? "≥" : "≤"} ${budget} ${unit}`;
     const verdict = isGood ? "" : "  MISSED";
-    const line = `${name.padEnd(44)}${shown.padStart(8)} ${unit.padEnd(3)} ${wanted}${verdict}`;
+    const line = `${name.padEnd(46)}${shown.padStart(8)} ${unit.padEnd(3)} ${wanted}${verdict}`;
     process.stdout.write(`${line}\n`);
   }
 }

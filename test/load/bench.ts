@@ -204,7 +204,9 @@ async function endToEnd(stack: StackFile): Promise<Row> {
     path: "single sends end to end (accepted → delivered, settled)",
     budget: "Kannel's, 1,000–1,500/s",
     aim: "2,000/s",
-    measured: `${Math.round(perSecond)}/s (${done} of ${wanted} in ${seconds.toFixed(1)} s at ${rate}/s offered, accept p99 ${measured.p99Ms.toFixed(0)} ms)`,
+    measured:
+      `${Math.round(perSecond)}/s (${done} of ${wanted} in ${seconds.toFixed(1)} s, ` +
+      `${rate}/s offered, accept p99 ${measured.p99Ms.toFixed(0)} ms)`,
     met: perSecond >= 1000 && done === wanted && measured.failed === 0,
     figures: { perSecond, done, wanted, seconds, acceptP99Ms: measured.p99Ms },
   };

@@ -17,6 +17,16 @@ type Document = {
 /** Throws unless the answer of an operation is one that the document describes. */
 export type AnswerCheck = (method: string, path: string, answer: RestAnswer) => void;
 
+/** Throws unless a webhook's body is a `message.status_changed` event as the document has it. */
+export function createEventCheck(document: Document): (event: unknown) => void {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+  ajv.addSchema(document, "doc");
+  return (event) => {
+    const isRight = ajv.validate("doc#/components/schemas/MessageStatusChangedEvent", event);
+    expect(isRight, ajv.errorsText()).to.equal(true);
+  };
+}
+
 /** Makes a check of the document; `path` is the template, such as `/v1/messages/{message_id}`. */
 export function createAnswerCheck(document: Document): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });

@@ -17,13 +17,13 @@ export function withFaults(store: WalletStore, next: () => Fault): WalletStore {
   const lost = () => new AppError("service_unavailable", "The answer was lost.");
   return {
     ...store,
-    async transact(tenantId, work) {
+    async transact(tenantIds, work) {
       const fault = next();
       if (fault === "before") throw lost();
       if (fault === "undone" || fault === "conflict") {
         const undone = Symbol("undone");
         try {
-          await store.transact(tenantId, async (tx) => {
+          await store.transact(tenantIds, async (tx) => {
             await work(tx);
             throw undone;
           });
@@ -32,7 +32,7 @@ export function withFaults(store: WalletStore, next: () => Fault): WalletStore {
         }
         if (fault === "undone") throw lost();
       }
-      const result = await store.transact(tenantId, work);
+      const result = await store.transact(tenantIds, work);
       if (fault === "unheard") throw lost();
       return result;
     },

@@ -50,7 +50,8 @@ export async function openWallet(
     batchMax: 1000,
     queueMax: 20_000,
     totalMax: 50_000,
-    flushesMax: 8,
+    flushesMax: 4,
+    walletsMax: 64,
     isTransient: isMongoOutage,
   });
   const settleMessages = createSettleMessages({ store, queue });

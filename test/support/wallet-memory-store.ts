@@ -5,7 +5,6 @@ import { type EntryBatch, entriesOf } from "../../services/wallet/domain/entry.t
 import type { Reservation, Settlement } from "../../services/wallet/domain/reservation.ts";
 import type { Wallet } from "../../services/wallet/domain/wallet.ts";
 import type { LedgerSnapshot } from "../../services/wallet/service/check.ts";
-import { createGate } from "../../services/wallet/service/gate.ts";
 import type { Needs, WalletStore } from "../../services/wallet/service/ports.ts";
 
 export type MemoryWalletStore = WalletStore & {
@@ -35,26 +34,37 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
     events: [],
   };
   // One transaction at a time is the plainest way to be serialisable.
-  const gate = createGate(1);
+  let last = Promise.resolve();
   return {
     events: tables.events,
     openSnapshot: () => snapshotOf(tables),
-    transact: (tenantId, work) =>
-      gate.run(async () => {
-        const wallet = tables.wallets.get(tenantId);
-        if (wallet === undefined) throw new AppError("not_found", "No such wallet.");
-        let saved: Changes | undefined;
+    async transact(tenantIds, work) {
+      const before = last;
+      let release = () => {};
+      last = new Promise((resolve) => {
+        release = resolve;
+      });
+      await before;
+      try {
+        const wallets = tenantIds.flatMap((id) => tables.wallets.get(id) ?? []);
+        let saved: readonly Changes[] = [];
         const result = await work({
-          load: async (needs) => viewOf(tables, wallet, needs),
+          load: async (needs) =>
+            new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, needs)])),
           async save(changes) {
             requireNew(tables, changes);
             saved = changes;
           },
         });
-        tables.wallets.set(tenantId, { ...wallet, version: wallet.version + 1 });
-        if (saved !== undefined) commit(tables, saved, graceMs);
+        for (const wallet of wallets) {
+          tables.wallets.set(wallet.tenantId, { ...wallet, version: wallet.version + 1 });
+        }
+        for (const changes of saved) commit(tables, changes, graceMs);
         return result;
-      }),
+      } finally {
+        release();
+      }
+    },
     async createWallet(wallet, audit) {
       const stored = tables.wallets.get(wallet.tenantId);
       if (stored !== undefined) return stored;
@@ -120,7 +130,8 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
   };
 }
 
-function viewOf(tables: Tables, wallet: Wallet, needs: Needs): View {
+function viewOf(tables: Tables, wallet: Wallet, all: ReadonlyMap<string, Needs>): View {
+  const needs = all.get(wallet.tenantId) ?? { reservationIds: [], messageIds: [], references: [] };
   const references = new Map(
     entries(tables, wallet.tenantId)
       .filter(({ reference }) => needs.references.includes(reference))
@@ -134,10 +145,14 @@ function viewOf(tables: Tables, wallet: Wallet, needs: Needs): View {
   };
 }
 
-function requireNew(tables: Tables, changes: Changes): void {
+function requireNew(tables: Tables, changes: readonly Changes[]): void {
+  const reservationIds = changes.flatMap((one) => one.newReservations.map(({ id }) => id));
+  const messageIds = changes.flatMap((one) => one.settlements.map(({ messageId }) => messageId));
   const isKnown =
-    changes.newReservations.some(({ id }) => tables.reservations.has(id)) ||
-    changes.settlements.some(({ messageId }) => tables.settlements.has(messageId));
+    new Set(reservationIds).size < reservationIds.length ||
+    new Set(messageIds).size < messageIds.length ||
+    reservationIds.some((id) => tables.reservations.has(id)) ||
+    messageIds.some((id) => tables.settlements.has(id));
   if (isKnown) throw new AppError("already_exists", "It exists already.");
 }
 

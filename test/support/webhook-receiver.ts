@@ -22,8 +22,6 @@ export type Receiver = {
   readonly received: Received[];
   /** Connections made so far. */
   readonly connections: number;
-  /** Requests being answered right now, and the most there ever were. */
-  readonly inFlight: { readonly now: number; readonly most: number };
   behave(behaviour: Behaviour): void;
   url(path?: string): string;
   at(path: string): Received[];
@@ -46,15 +44,8 @@ export async function startReceiver(tls: {
   const received: Received[] = [];
   let behaviour: Behaviour = accept;
   let connections = 0;
-  let now = 0;
-  let most = 0;
   const options = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
   const server = createServer(options, (request, response) => {
-    now += 1;
-    most = Math.max(most, now);
-    response.once("close", () => {
-      now -= 1;
-    });
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
@@ -74,9 +65,6 @@ export async function startReceiver(tls: {
     received,
     get connections() {
       return connections;
-    },
-    get inFlight() {
-      return { now, most };
     },
     behave(next) {
       behaviour = next;

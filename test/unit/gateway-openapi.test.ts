@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { ERROR_CODES, errorPage } from "../../gateway/docs/error-pages.ts";
+import { EXAMPLES, examplePage } from "../../gateway/docs/example-pages.ts";
 import { migrationPage } from "../../gateway/docs/migration-page.ts";
 import { buildOpenApi } from "../../gateway/docs/openapi.ts";
 import { referencePage } from "../../gateway/docs/reference-page.ts";
@@ -100,6 +101,12 @@ describe("the OpenAPI document", () => {
     });
   }
 
+  it("has the event that webhooks get, with an example that its schema accepts", () => {
+    const event = document.webhooks["message.status_changed"].post;
+    const { schema, example } = event.requestBody.content["application/json"];
+    expect(validate(schema, example)).to.equal("");
+  });
+
   it("shows deprecation on the old send path only, and not on 413 and 415", () => {
     for (const { name, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
@@ -139,6 +146,10 @@ describe("the pages", () => {
   const pages = new Map<string, string>([
     [DOCS_URL, referencePage(document, DOCS_URL)],
     [`${DOCS_URL}/api/migrations/send-endpoint`, migrationPage(DOCS_URL)],
+    ...EXAMPLES.map(
+      (example) =>
+        [`${DOCS_URL}/examples/${example.slug}`, examplePage(example, DOCS_URL)] as const,
+    ),
     ...ERROR_CODES.map(
       (code) => [`${DOCS_URL}/errors/${code}`, errorPage(code, DOCS_URL)] as const,
     ),

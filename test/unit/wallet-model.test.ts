@@ -29,6 +29,7 @@ async function openWallet(faults: readonly Fault[]) {
     queueMax: 1000,
     totalMax: 1000,
     flushesMax: 4,
+    walletsMax: 8,
     isTransient: (error) => error instanceof AppError && error.code === "service_unavailable",
   });
   const wallets = createWallets({ store, queue, clock: systemClock });

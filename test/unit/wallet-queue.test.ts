@@ -38,6 +38,7 @@ async function openQueue(
     queueMax: 200,
     totalMax: 300,
     flushesMax: 2,
+    walletsMax: 8,
     isTransient: (error) => error instanceof AppError && error.code === "service_unavailable",
     onFlush: (commands) => void flushes.push(commands),
     ...options,
@@ -47,27 +48,46 @@ async function openQueue(
 
 /** A store whose transactions wait until they are let through. */
 function gated() {
-  const waiting: { tenantId: string; open: () => void }[] = [];
+  const waiting: { tenantIds: readonly string[]; open: () => void }[] = [];
   const wrap = (store: WalletStore): Pick<WalletStore, "transact"> => ({
-    async transact(tenantId, work) {
-      await new Promise<void>((resolve) => waiting.push({ tenantId, open: resolve }));
-      return store.transact(tenantId, work);
+    async transact(tenantIds, work) {
+      await new Promise<void>((resolve) => waiting.push({ tenantIds, open: resolve }));
+      return store.transact(tenantIds, work);
     },
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   return {
     wrap,
     waiting,
-    /** Lets the longest waiting one through; answers whose it was. */
+    /** Lets the longest waiting one through; answers whose wallets it was for. */
     async letOne(): Promise<string | undefined> {
       for (let tries = 0; tries < 10 && waiting.length === 0; tries += 1) await turn();
       const next = waiting.shift();
       next?.open();
       await turn();
-      return next?.tenantId;
+      return next?.tenantIds.join(" ");
     },
   };
 }
+
+/** A store that cannot save one reservation. */
+const failingOn =
+  (reservationId: string) =>
+  (store: WalletStore): Pick<WalletStore, "transact"> => ({
+    transact: (tenantIds, work) =>
+      store.transact(tenantIds, (tx) =>
+        work({
+          ...tx,
+          async save(changes) {
+            const reservations = changes.flatMap((one) => one.newReservations);
+            if (reservations.some(({ id }) => id === reservationId)) {
+              throw new Error("a document is refused");
+            }
+            await tx.save(changes);
+          },
+        }),
+      ),
+  });
 
 const codeOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -98,7 +118,7 @@ describe("the wallet's queue", () => {
 
   it("lets wallets take turns: one that is full waits behind each of the others", async () => {
     const gate = gated();
-    const { queue } = await openQueue(gate.wrap, { batchMax: 1, flushesMax: 1 });
+    const { queue } = await openQueue(gate.wrap, { batchMax: 1, flushesMax: 1, walletsMax: 1 });
     const all = [
       ...["1", "2", "3"].map((id) => queue.run("ten_a", hold(`rsv_a${id}`))),
       queue.run("ten_b", hold("rsv_b")),
@@ -110,21 +130,49 @@ describe("the wallet's queue", () => {
     expect(order).to.deep.equal(["ten_a", "ten_b", "ten_c", "ten_a", "ten_a"]);
   });
 
+  it("writes many wallets with little to do in one transaction", async () => {
+    const { queue, flushes, store } = await openQueue();
+    const ids = ["ten_a", "ten_b", "ten_c", "ten_none"];
+    const answers = await Promise.all(
+      ids.map((tenantId) => codeOf(queue.run(tenantId, hold(`rsv_${tenantId}`)))),
+    );
+    expect(answers).to.deep.equal(["ok", "ok", "ok", "not_found"]);
+    expect(flushes).to.deep.equal([4]);
+    expect((await store.findWallet("ten_b"))?.held).to.equal(1n);
+  });
+
+  it("keeps a wallet with much to do out of the others' transaction", async () => {
+    const gate = gated();
+    const { queue } = await openQueue(gate.wrap);
+    const all = [
+      ...Array.from({ length: 40 }, (_, at) => queue.run("ten_a", hold(`rsv_a${at}`))),
+      queue.run("ten_b", hold("rsv_b")),
+      queue.run("ten_c", hold("rsv_c")),
+    ];
+    expect([await gate.letOne(), await gate.letOne()]).to.deep.equal(["ten_a", "ten_b ten_c"]);
+    await Promise.all(all);
+  });
+
+  it("parts wallets when their transaction fails, so that only the one at fault fails", async () => {
+    const { queue } = await openQueue(failingOn("rsv_bad"));
+    const answers = await Promise.all([
+      codeOf(queue.run("ten_a", hold("rsv_1"))),
+      codeOf(queue.run("ten_b", hold("rsv_bad"))),
+      codeOf(queue.run("ten_c", hold("rsv_2"))),
+    ]);
+    expect(answers).to.deep.equal(["ok", "Error: a document is refused", "ok"]);
+  });
+
+  it("holds once when two wallets are asked for one reservation at the same time", async () => {
+    const { queue } = await openQueue();
+    const answers = await Promise.all(
+      ["ten_a", "ten_b"].map((tenantId) => codeOf(queue.run(tenantId, hold("rsv_1")))),
+    );
+    expect(answers.sort()).to.deep.equal(["idempotency_key_reused", "ok"]);
+  });
+
   it("fails only the command that is at fault when a whole batch fails", async () => {
-    const { queue } = await openQueue((store) => ({
-      transact: (tenantId, work) =>
-        store.transact(tenantId, async (tx) =>
-          work({
-            ...tx,
-            async save(changes) {
-              if (changes.newReservations.some(({ id }) => id === "rsv_bad")) {
-                throw new Error("a document is refused");
-              }
-              await tx.save(changes);
-            },
-          }),
-        ),
-    }));
+    const { queue } = await openQueue(failingOn("rsv_bad"));
     const ids = ["rsv_1", "rsv_2", "rsv_bad", "rsv_3", "rsv_4"];
     const answers = await Promise.all(ids.map((id) => codeOf(queue.run("ten_a", hold(id)))));
     expect(answers).to.deep.equal(["ok", "ok", "Error: a document is refused", "ok", "ok"]);
@@ -134,10 +182,10 @@ describe("the wallet's queue", () => {
     let tries = 0;
     let isOut = true;
     const { queue } = await openQueue((store) => ({
-      transact(tenantId, work) {
+      transact(tenantIds, work) {
         tries += 1;
         if (isOut) return Promise.reject(new AppError("service_unavailable", "away"));
-        return store.transact(tenantId, work);
+        return store.transact(tenantIds, work);
       },
     }));
     const ids = ["rsv_1", "rsv_2", "rsv_3"];

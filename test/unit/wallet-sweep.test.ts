@@ -27,6 +27,7 @@ async function openSweep(resolve: ResolveReservations) {
     queueMax: 1000,
     totalMax: 1000,
     flushesMax: 4,
+    walletsMax: 8,
     isTransient: () => true,
   });
   const wallets = createWallets({ store, queue, clock });

@@ -8,6 +8,7 @@ const LIMITS: SlotLimits = {
   total: 40,
   slowTotal: 20,
   unprovenTotal: 30,
+  freshTotal: 16,
   window: 2,
 };
 
@@ -46,6 +47,13 @@ describe("slots", () => {
       idle.release("t", "e", 100);
     }
     expect(takeAll(idle, "t", "e")).to.equal(2);
+  });
+
+  it("fresh endpoints together take a small part, so a start does not open everything at once", () => {
+    const slots = createSlots(LIMITS);
+    let taken = 0;
+    for (let at = 0; at < 100; at += 1) taken += takeAll(slots, `t${at}`, `fresh${at}`);
+    expect(taken).to.equal(16);
   });
 
   it("slow endpoints alone never take more than their part", () => {

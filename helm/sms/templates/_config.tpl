@@ -139,6 +139,10 @@
 {{- end }}
 {{- end }}
 {{- if and (include "sms.rpcTlsSecret" (list $root $c)) (or $c.serves $c.calls) }}
+{{- if $c.serves }}
+- name: GRPC_HEALTH_PORT
+  value: {{ include "sms.text" $v.ports.health | quote }}
+{{- end }}
 - name: RPC_TLS_CERT_FILE
   value: /etc/sms/rpc-tls/tls.crt
 - name: RPC_TLS_KEY_FILE

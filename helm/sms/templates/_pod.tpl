@@ -131,9 +131,9 @@ volumes:
 
 {{/*
 Three probes that ask different things. Startup: is the last port open, so that everything behind it
-is too? Readiness: does this pod take calls (of its own gRPC service, where probes can ask it; they
-cannot show a certificate, so with mutual TLS `/readyz` answers)? Liveness: does the event loop turn,
-whatever the dependencies do? (list root component)
+is too? Readiness: does this pod take calls of its own gRPC service (probes cannot show a certificate,
+so with mutual TLS health has a port of its own)? Liveness: does the event loop turn, whatever the
+dependencies do? (list root component)
 */}}
 {{- define "sms.probes" -}}
 {{- $root := index . 0 -}}
@@ -157,9 +157,9 @@ startupProbe:
   failureThreshold: {{ $p.startup.failureThreshold }}
   timeoutSeconds: {{ $p.timeoutSeconds }}
 readinessProbe:
-  {{- if and $c.serves (not $root.Values.rpc.tls.enabled) }}
+  {{- if $c.serves }}
   grpc:
-    port: {{ $c.values.ports.grpc }}
+    port: {{ ternary $c.values.ports.health $c.values.ports.grpc $root.Values.rpc.tls.enabled }}
     service: {{ $c.serves }}
   {{- else }}
   httpGet:
@@ -242,6 +242,11 @@ spec:
         {{- range include "sms.ports" $c | fromYamlArray }}
         - name: {{ .name }}
           containerPort: {{ .port }}
+          protocol: TCP
+        {{- end }}
+        {{- if and $c.serves $root.Values.rpc.tls.enabled }}
+        - name: health
+          containerPort: {{ $v.ports.health }}
           protocol: TCP
         {{- end }}
       {{- include "sms.probes" (list $root $c) | nindent 6 }}

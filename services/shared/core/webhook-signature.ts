@@ -16,11 +16,11 @@ export function signingKey(secret: string): KeyObject {
   return createSecretKey(secret, "utf8");
 }
 
-/** The header's value for one attempt, signed with each key in the order given. */
+/** The header's value for one attempt, signed with each key in the order given; text counts as UTF-8. */
 export function signWebhook(
   keys: readonly KeyObject[],
   timestampS: number,
-  rawBody: Uint8Array,
+  rawBody: Uint8Array | string,
 ): string {
   let header = `t=${timestampS}`;
   for (const key of keys) header += `,v1=${digest(key, String(timestampS), rawBody)}`;
@@ -69,6 +69,9 @@ function readHeader(header: string): { t: string | undefined; signatures: string
   return { t, signatures };
 }
 
-function digest(key: KeyObject, t: string, rawBody: Uint8Array): string {
+function digest(key: KeyObject, t: string, rawBody: Uint8Array | string): string {
+  if (typeof rawBody === "string") {
+    return createHmac("sha256", key).update(`${t}.${rawBody}`, "utf8").digest("hex");
+  }
   return createHmac("sha256", key).update(`${t}.`).update(rawBody).digest("hex");
 }

@@ -14,6 +14,8 @@ export const PROCESS_SETTINGS = {
   RPC_TLS_CERT_FILE: text(""),
   RPC_TLS_KEY_FILE: text(""),
   RPC_TLS_CA_FILE: text(""),
+  /** With TLS: a port where probes, which have no certificate, ask for health in clear; 0 for none. */
+  GRPC_HEALTH_PORT: port(0),
   RPC_IN_FLIGHT_MAX: whole(1, 1_000_000, 4096),
   RPC_CONNECTION_AGE_MS: durationMs(0),
   /** How long a drain waits before closing, for load balancers to notice. */

@@ -47,6 +47,8 @@ export type RpcServerOptions = {
   readonly keepAliveTimeoutMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
+  /** Another server's health, for a port that answers nothing else. */
+  readonly health?: HealthControl | undefined;
 };
 
 /** A running server. */
@@ -68,7 +70,7 @@ export type RpcServer = {
 export function createRpcServer(options: RpcServerOptions): RpcServer {
   const own = collectRoutes(options.routes, options.interceptors);
   const services = [...new Set([...own.values()].map(({ spec }) => spec.method.parent))];
-  const health = createHealth(services.map(({ typeName }) => typeName));
+  const health = options.health ?? createHealth(services.map(({ typeName }) => typeName));
   const routes = new Map([...own, ...standardRoutes(services, health)]);
   const host = createHost(options);
   const direct: ServerInterceptor = ({ path }, call) => {

@@ -16,10 +16,18 @@ import type { Command, CommandContext, Commands } from "../command.ts";
 import type { Options } from "../options.ts";
 import { type Json, present } from "../present.ts";
 
-const SMPP_OPTIONS =
-  "--host H --port P --system-id S --password P [--binds N --window N --bind-mode transceiver|transmitter|receiver --tls --tls-ca FILE --charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload --receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false --enquire-link-ms N --response-timeout-ms N --system-type T --tls-server-name N --source-ton N --source-npi N --destination-ton N --destination-npi N]";
-const HTTP_OPTIONS =
-  "--url U --body-template T --id-pointer P --receipt-secret S [--method POST --content-type T --timeout-ms N --concurrency N --receipt-id-pointer P --receipt-status-pointer P]";
+const SMPP_OPTIONS = [
+  "--host H --port P --system-id S --password P [--binds N --window N",
+  "--bind-mode transceiver|transmitter|receiver --tls --tls-ca FILE --tls-server-name N",
+  "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
+  "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
+  "--enquire-link-ms N --response-timeout-ms N --system-type T",
+  "--source-ton N --source-npi N --destination-ton N --destination-npi N]",
+].join(" ");
+const HTTP_OPTIONS = [
+  "--url U --body-template T --id-pointer P --receipt-secret S [--method POST --content-type T",
+  "--timeout-ms N --concurrency N --receipt-id-pointer P --receipt-status-pointer P]",
+].join(" ");
 
 /** `smsctl connector …` */
 export const CONNECTOR_COMMANDS: Commands = {

@@ -7,10 +7,13 @@ export const DEAD_COMMANDS: Commands = {
   list: {
     usage: "dead list [--limit N]",
     async run({ clients, options, output }) {
-      const { deadLetters } = await clients.webhooks.listDeadLetters({
-        limit: options.whole("limit") ?? 100,
-      });
-      output.result(deadLetters.map((letter) => present(DeadLetterSchema, letter)));
+      const limit = options.whole("limit") ?? 100;
+      const [webhook, wallet] = await Promise.all([
+        clients.webhooks.listDeadLetters({ limit }),
+        clients.wallets.listDeadLetters({ limit }),
+      ]);
+      const letters = [...webhook.deadLetters, ...wallet.deadLetters];
+      output.result(letters.map((letter) => present(DeadLetterSchema, letter)));
       return 0;
     },
   },
@@ -21,8 +24,12 @@ export const DEAD_COMMANDS: Commands = {
       for (let at = 2; options.optionalWord(at) !== undefined; at += 1) {
         ids.push(options.word(at, "An id"));
       }
-      const { replayed } = await clients.webhooks.replayDeadLetters({ ids });
-      output.result({ replayed });
+      // Each service leaves ids alone that are not its own.
+      const answers = await Promise.all([
+        clients.webhooks.replayDeadLetters({ ids }),
+        clients.wallets.replayDeadLetters({ ids }),
+      ]);
+      output.result({ replayed: answers.reduce((sum, { replayed }) => sum + replayed, 0) });
       return 0;
     },
   },

@@ -17,7 +17,8 @@ import { resolveTenant } from "../tenants.ts";
 export const ROUTE_COMMANDS: Commands = {
   add: {
     usage:
-      "route add --name N --connector C --prices PREFIX=PRICE,… [--priority P --weight W --plans a,b --sender-ids a,b --tenants T,… --disabled true]",
+      "route add --name N --connector C --prices PREFIX=PRICE,… [--priority P --weight W " +
+      "--plans a,b --sender-ids a,b --tenants T,… --disabled true]",
     async run(context) {
       const { clients, options } = context;
       const tenants = await Promise.all(

@@ -7,7 +7,8 @@ import { present } from "../present.ts";
 export const TENANT_COMMANDS: Commands = {
   create: {
     usage:
-      "tenant create --name N [--rate-limit R --burst B --currency C --low-balance A --plan P --bulk-max M --email-verified true|false]",
+      "tenant create --name N [--rate-limit R --burst B --currency C --low-balance A " +
+      "--plan P --bulk-max M --email-verified true|false]",
     async run({ clients, options, output }) {
       const lowBalance = options.amount("low-balance") ?? 0n;
       const emailVerified = options.boolean("email-verified");
@@ -56,7 +57,8 @@ export const TENANT_COMMANDS: Commands = {
   },
   update: {
     usage:
-      "tenant update T | --tenant T [--suspended true|false --email-verified true|false --rate-limit R --burst B --bulk-max M --plan P --redact-bodies true|false]",
+      "tenant update T | --tenant T [--suspended true|false --email-verified true|false " +
+      "--rate-limit R --burst B --bulk-max M --plan P --redact-bodies true|false]",
     async run({ clients, options, output }) {
       const found = await clients.tenants.getTenant({
         idOrName: options.optional("tenant") ?? options.word(2, "The tenant"),

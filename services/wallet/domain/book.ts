@@ -50,7 +50,6 @@ export type WalletEvent = {
 
 /** What one transaction has to write. */
 export type Changes = {
-  readonly before: Wallet;
   readonly wallet: Wallet;
   readonly batch: EntryBatch | undefined;
   readonly newReservations: readonly Reservation[];
@@ -60,20 +59,18 @@ export type Changes = {
   readonly events: readonly WalletEvent[];
 };
 
-/** The mutable side of a batch of commands. */
+/** The mutable side of a batch of commands; what it has not touched is still in the view. */
 export type Book = {
   readonly context: DecideContext;
+  readonly view: View;
   wallet: Wallet;
-  readonly reservations: Map<string, Reservation>;
-  readonly settlements: Map<string, Settlement>;
-  readonly references: Map<string, Entry>;
-  readonly newReservationIds: Set<string>;
-  readonly changedReservationIds: Set<string>;
-  readonly newSettlements: Settlement[];
+  readonly newReservations: Map<string, Reservation>;
+  readonly changedReservations: Map<string, Reservation>;
+  readonly newSettlements: Map<string, Settlement>;
+  readonly newReferences: Map<string, Entry>;
   readonly movements: Movement[];
   readonly audit: AuditRecord[];
   readonly events: WalletEvent[];
-  readonly before: Wallet;
 };
 
 /** Opens a book over what was loaded. */
@@ -82,18 +79,32 @@ export function openBook(view: View, context: DecideContext): Book {
   const nowMs = Math.max(context.nowMs, view.wallet.updatedAtMs);
   return {
     context: { ...context, nowMs },
-    before: view.wallet,
+    view,
     wallet: view.wallet,
-    reservations: new Map(view.reservations),
-    settlements: new Map(view.settlements),
-    references: new Map(view.references),
-    newReservationIds: new Set(),
-    changedReservationIds: new Set(),
-    newSettlements: [],
+    newReservations: new Map(),
+    changedReservations: new Map(),
+    newSettlements: new Map(),
+    newReferences: new Map(),
     movements: [],
     audit: [],
     events: [],
   };
+}
+
+/** A reservation as it is by now, of whichever tenant; undefined when it was not found. */
+export function findReservation(book: Book, id: string): Reservation | undefined {
+  return (
+    book.newReservations.get(id) ??
+    book.changedReservations.get(id) ??
+    book.view.reservations.get(id)
+  );
+}
+
+/** Puts a changed reservation in the place of the one that was there. */
+export function replaceReservation(book: Book, reservation: Reservation): void {
+  // One that is new in this very batch is inserted in its latest shape.
+  const isNew = book.newReservations.has(reservation.id);
+  (isNew ? book.newReservations : book.changedReservations).set(reservation.id, reservation);
 }
 
 /** The free texts of a movement. */
@@ -132,7 +143,7 @@ export function lastEntry(book: Book, movement: Movement): Entry {
     ...movement,
     tenantId: book.wallet.tenantId,
     currency: book.wallet.currency,
-    sequence: book.before.sequence + 1,
+    sequence: book.view.wallet.sequence + 1,
     position: book.movements.length - 1,
     balanceAfter: book.wallet.balance,
     heldAfter: book.wallet.held,
@@ -183,8 +194,9 @@ export function addAudit(
 
 /** Closes the book: what has to be saved, or undefined when nothing changed. */
 export function closeBook(book: Book): Changes | undefined {
-  const { before, context, movements, audit } = book;
-  if (movements.length === 0 && audit.length === 0 && book.newSettlements.length === 0) {
+  const { context, movements, audit } = book;
+  const before = book.view.wallet;
+  if (movements.length === 0 && audit.length === 0 && book.newSettlements.size === 0) {
     return undefined;
   }
   const batch =
@@ -197,22 +209,12 @@ export function closeBook(book: Book): Changes | undefined {
     updatedAtMs: context.nowMs,
   };
   return {
-    before,
     wallet,
     batch,
-    newReservations: pick(book.reservations, book.newReservationIds),
-    changedReservations: pick(book.reservations, book.changedReservationIds),
-    settlements: book.newSettlements,
+    newReservations: [...book.newReservations.values()],
+    changedReservations: [...book.changedReservations.values()],
+    settlements: [...book.newSettlements.values()],
     audit,
     events: book.events,
   };
-}
-
-function pick(from: ReadonlyMap<string, Reservation>, ids: ReadonlySet<string>): Reservation[] {
-  const picked: Reservation[] = [];
-  for (const id of ids) {
-    const reservation = from.get(id);
-    if (reservation !== undefined) picked.push(reservation);
-  }
-  return picked;
 }

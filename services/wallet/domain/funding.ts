@@ -21,7 +21,7 @@ export function decideFunding(
   command: FundCommand | AdjustCommand,
 ): FundOutcome | AppError {
   const { kind, amount, reference, actor } = command;
-  const earlier = book.references.get(reference);
+  const earlier = book.newReferences.get(reference) ?? book.view.references.get(reference);
   if (earlier !== undefined) {
     if (earlier.kind !== kind || earlier.amount !== amount) {
       return new AppError("idempotency_key_reused", "The reference was used for another movement.");
@@ -40,7 +40,7 @@ export function decideFunding(
   const reason = command.kind === "adjust" ? command.reason : "";
   const movement = post(book, kind, amount, { reference, reason, actor: actor.name });
   const entry = lastEntry(book, movement);
-  book.references.set(reference, entry);
+  book.newReferences.set(reference, entry);
   const change = { amount: formatAmount(amount), currency: book.wallet.currency, reference };
   addAudit(book, `wallet.${kind}`, actor, reason === "" ? change : { ...change, reason });
   markLow(book);

@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/core/errors.ts";
 import { formatAmount } from "../../shared/core/money.ts";
-import { type Book, markLow, post } from "./book.ts";
+import { type Book, findReservation, markLow, post } from "./book.ts";
 import type { HoldCommand, Outcomes } from "./command.ts";
 import { availableOf, type Wallet } from "./wallet.ts";
 
@@ -11,7 +11,7 @@ import { availableOf, type Wallet } from "./wallet.ts";
  */
 export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] | AppError {
   const { wallet } = book;
-  const known = book.reservations.get(command.reservationId);
+  const known = findReservation(book, command.reservationId);
   if (known !== undefined) {
     if (known.tenantId !== wallet.tenantId || known.amount !== command.amount) {
       return new AppError(
@@ -25,7 +25,7 @@ export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] |
   if (command.amount > availableOf(wallet)) return insufficientBalance(wallet, command.amount);
 
   post(book, "hold", command.amount, { reservationId: command.reservationId });
-  book.reservations.set(command.reservationId, {
+  book.newReservations.set(command.reservationId, {
     id: command.reservationId,
     tenantId: wallet.tenantId,
     amount: command.amount,
@@ -37,7 +37,6 @@ export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] |
     lastMessageId: command.lastMessageId,
     createdAtMs: book.context.nowMs,
   });
-  book.newReservationIds.add(command.reservationId);
   markLow(book);
   return { currency: wallet.currency, available: availableOf(book.wallet) };
 }

@@ -1,5 +1,5 @@
 import { AppError } from "../../shared/core/errors.ts";
-import { type Book, markLow, post } from "./book.ts";
+import { type Book, findReservation, markLow, post, replaceReservation } from "./book.ts";
 import type { Outcomes, ReleaseCommand, SettleCommand } from "./command.ts";
 import { fenceReservation, type Reservation, takePart } from "./reservation.ts";
 
@@ -10,7 +10,7 @@ import { fenceReservation, type Reservation, takePart } from "./reservation.ts";
  */
 export function decideSettle(book: Book, command: SettleCommand): Outcomes["settle"] | AppError {
   const { messageId, reservationId, heldAmount, capturedAmount } = command;
-  const earlier = book.settlements.get(messageId);
+  const earlier = book.newSettlements.get(messageId) ?? book.view.settlements.get(messageId);
   if (earlier !== undefined) {
     const differs =
       earlier.tenantId !== book.wallet.tenantId ||
@@ -31,7 +31,7 @@ export function decideSettle(book: Book, command: SettleCommand): Outcomes["sett
   const remainder = heldAmount - capturedAmount;
   if (capturedAmount > 0n) post(book, "capture", capturedAmount, { reservationId, messageId });
   if (remainder > 0n) post(book, "release", remainder, { reservationId, messageId });
-  replace(book, takePart(reservation, heldAmount));
+  replaceReservation(book, takePart(reservation, heldAmount));
   const settlement = {
     messageId,
     tenantId: book.wallet.tenantId,
@@ -40,8 +40,7 @@ export function decideSettle(book: Book, command: SettleCommand): Outcomes["sett
     capturedAmount,
     settledAtMs: book.context.nowMs,
   };
-  book.settlements.set(messageId, settlement);
-  book.newSettlements.push(settlement);
+  book.newSettlements.set(messageId, settlement);
   markLow(book);
   return { isNew: true, differs: false };
 }
@@ -53,22 +52,16 @@ export function decideRelease(book: Book, command: ReleaseCommand): Outcomes["re
   const releasedAmount = reservation.openAmount;
   if (releasedAmount === 0n) return { releasedAmount };
   post(book, "release", releasedAmount, { reservationId: reservation.id });
-  replace(book, fenceReservation(reservation));
+  replaceReservation(book, fenceReservation(reservation));
   markLow(book);
   return { releasedAmount };
 }
 
 /** Another tenant's reservation is as unknown as one that never was. */
 function findOwn(book: Book, reservationId: string): Reservation | AppError {
-  const reservation = book.reservations.get(reservationId);
+  const reservation = findReservation(book, reservationId);
   if (reservation === undefined || reservation.tenantId !== book.wallet.tenantId) {
     return new AppError("not_found", "No such reservation.");
   }
   return reservation;
-}
-
-function replace(book: Book, reservation: Reservation): void {
-  book.reservations.set(reservation.id, reservation);
-  // One that is new in this very batch is inserted in its latest shape.
-  if (!book.newReservationIds.has(reservation.id)) book.changedReservationIds.add(reservation.id);
 }

@@ -1,25 +1,26 @@
 /**
- * One queue per wallet: whatever is asked of a wallet while a transaction is running is decided
- * and written together in the next one (group commit), in the order it came. So a command costs a
- * share of a transaction, and a process never conflicts with itself on a wallet.
+ * One queue per wallet, and one transaction for many wallets: whatever is asked while
+ * transactions are running is decided and written together in the next one (group commit), per
+ * wallet in the order it came. So a command costs a share of a transaction, and a process never
+ * conflicts with itself on a wallet.
  *
- * - A batch is taken only once its transaction has the wallet to itself. While another replica
+ * - A batch is taken only once its transaction has the wallets to itself. While another replica
  *   keeps it waiting, the batch grows: several replicas on one wallet take turns with large
  *   batches instead of collapsing into conflicts.
- * - Fair over wallets: at most `flushesMax` transactions run at once, in order of arrival, and a
- *   wallet has one at a time. A hot wallet queues again behind all others.
+ * - Fair over wallets: at most `flushesMax` transactions run at once, wallets in order of their
+ *   oldest wait, a wallet in one at a time. A wallet with much to do goes alone, so that others
+ *   do not wait for its batch, and queues again behind all of them.
  * - Bounded: beyond `queueMax` per wallet and `totalMax` over all, a command is refused with
  *   `service_unavailable` before anything was written.
- * - Fair to neighbours: a batch that fails for a reason of its own is halved and tried again, so
- *   only the command at fault fails. An outage fails the whole batch: halves would meet it too.
+ * - Fair to neighbours: when a transaction fails for a reason of its own, its wallets go one by
+ *   one, and a wallet's batch is halved, so only the command at fault fails. An outage fails the
+ *   whole batch: its parts would meet it too.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { newId } from "../../shared/core/ids.ts";
 import type { Command, Outcome, Outcomes } from "../domain/command.ts";
-import { decide } from "../domain/decide.ts";
-import { createGate } from "./gate.ts";
-import type { Needs, WalletStore, WalletTransaction } from "./ports.ts";
+import { type Flush, flushBatches, type Lane } from "./flush.ts";
+import type { WalletStore } from "./ports.ts";
 
 /** The only way to change a wallet. */
 export type CommandQueue = {
@@ -35,65 +36,100 @@ export type CommandQueue = {
 export type CommandQueueOptions = {
   readonly store: Pick<WalletStore, "transact">;
   readonly clock: Clock;
+  /** Commands of one wallet in one transaction. */
   readonly batchMax: number;
   readonly queueMax: number;
   readonly totalMax: number;
+  /** Transactions at once. */
   readonly flushesMax: number;
-  /** Failures of a whole batch that halving cannot cure. */
+  /** Wallets in one transaction. */
+  readonly walletsMax: number;
+  /** Failures of a whole batch that parting it cannot cure. */
   readonly isTransient: (error: unknown) => boolean;
   readonly onFlush?: ((commands: number, durationMs: number) => void) | undefined;
 };
 
-type Waiting = {
-  readonly command: Command;
-  readonly resolve: (outcome: Outcome) => void;
-  readonly reject: (error: unknown) => void;
-};
-
-type Lane = { readonly tenantId: string; readonly waiting: Waiting[] };
+/** A wallet with more waiting than this goes alone. */
+const SHARED_COMMANDS_MAX = 32;
 
 /** Starts the queue. */
 export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
-  const gate = createGate(options.flushesMax);
   const lanes = new Map<string, Lane>();
+  let ready: Lane[] = [];
+  let running = 0;
   let pending = 0;
+  let isScheduled = false;
   let closed = false;
   let onIdle: (() => void) | undefined;
 
-  async function drain(lane: Lane): Promise<void> {
-    let limit = options.batchMax;
-    while (lane.waiting.length > 0) {
-      const flush = await gate.run(() => flushOnce(options, lane, limit));
-      const isAtFault = flush.error !== undefined && !options.isTransient(flush.error);
-      if (isAtFault && flush.taken.length > 1) {
-        limit = flush.taken.length >> 1;
-        continue;
-      }
-      limit = Math.min(options.batchMax, limit * 2);
-      lane.waiting.splice(0, flush.taken.length);
-      pending -= flush.taken.length;
-      answer(flush);
+  function makeReady(lane: Lane): void {
+    ready.push(lane);
+    if (isScheduled) return;
+    isScheduled = true;
+    // One turn of the event loop lets requests that were read together be written together.
+    setImmediate(() => {
+      isScheduled = false;
+      startFlushes();
+    });
+  }
+
+  function startFlushes(): void {
+    while (running < options.flushesMax && ready.length > 0) {
+      const { group, rest } = nextGroup(ready, options.walletsMax);
+      ready = rest;
+      running += 1;
+      void runGroup(group);
     }
-    lanes.delete(lane.tenantId);
+  }
+
+  async function runGroup(group: readonly Lane[]): Promise<void> {
+    const flush = await flushBatches(options, group);
+    running -= 1;
+    const isAtFault = flush.error !== undefined && !options.isTransient(flush.error);
+    if (isAtFault && group.length > 1) for (const lane of group) lane.isAlone = true;
+    else for (const lane of group) finish(lane, flush, isAtFault);
+    for (const lane of group) {
+      if (lane.waiting.length > 0) makeReady(lane);
+      else lanes.delete(lane.tenantId);
+    }
+    startFlushes();
     if (lanes.size === 0) onIdle?.();
+  }
+
+  /** Answers what a flush did for a lane, or halves what the lane may take next time. */
+  function finish(lane: Lane, flush: Flush, isAtFault: boolean): void {
+    const taken = flush.taken.get(lane) ?? 0;
+    if (isAtFault && taken > 1) {
+      lane.limit = taken >> 1;
+      return;
+    }
+    lane.limit = Math.min(options.batchMax, lane.limit * 2);
+    lane.isAlone = lane.limit < options.batchMax;
+    const outcomes = flush.outcomes.get(lane);
+    const done = lane.waiting.splice(0, taken);
+    pending -= done.length;
+    done.forEach(({ resolve, reject }, at) => {
+      const outcome = outcomes?.[at];
+      if (outcome === undefined) reject(flush.error);
+      else if (outcome instanceof AppError) reject(outcome);
+      else resolve(outcome);
+    });
   }
 
   function add(tenantId: string, command: Command): Promise<Outcome> {
     if (closed) return Promise.reject(busy("the wallet queue is closing"));
     if (pending >= options.totalMax) return Promise.reject(busy("too many commands in all"));
-    let lane = lanes.get(tenantId);
-    if (lane !== undefined && lane.waiting.length >= options.queueMax) {
+    const known = lanes.get(tenantId);
+    if (known !== undefined && known.waiting.length >= options.queueMax) {
       return Promise.reject(busy("too many commands for one wallet"));
     }
     pending += 1;
     return new Promise<Outcome>((resolve, reject) => {
-      if (lane === undefined) {
-        lane = { tenantId, waiting: [] };
-        lanes.set(tenantId, lane);
-        // One turn of the event loop lets requests that were read together be written together.
-        setImmediate(drain, lane);
-      }
+      const lane = known ?? { tenantId, waiting: [], limit: options.batchMax, isAlone: false };
       lane.waiting.push({ command, resolve, reject });
+      if (known !== undefined) return;
+      lanes.set(tenantId, lane);
+      makeReady(lane);
     });
   }
 
@@ -114,91 +150,21 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
   };
 }
 
-type Flush = {
-  readonly taken: readonly Waiting[];
-  readonly outcomes: readonly (Outcome | AppError)[];
-  readonly error?: unknown;
-};
-
-/** Takes, decides and writes one batch from the head of a lane; never throws. */
-async function flushOnce(options: CommandQueueOptions, lane: Lane, limit: number): Promise<Flush> {
-  const startedMs = performance.now();
-  // Should the transaction fail before it has the wallet, this many hear of it.
-  let taken: readonly Waiting[] = lane.waiting.slice(0, limit);
-  const attempt = (expectNew: boolean) =>
-    options.store.transact(lane.tenantId, (tx) => {
-      taken = lane.waiting.slice(0, limit);
-      const commands = taken.map(({ command }) => command);
-      return decideAndSave(tx, commands, options.clock.now(), expectNew);
-    });
-  try {
-    const outcomes = await attempt(true).catch((error: unknown) => {
-      if (error instanceof AppError && error.code === "already_exists") return attempt(false);
-      throw error;
-    });
-    options.onFlush?.(taken.length, performance.now() - startedMs);
-    return { taken, outcomes };
-  } catch (error) {
-    return { taken, outcomes: [], error };
+/** The wallets of the next transaction: the one that waits longest, and others with little to do. */
+function nextGroup(ready: readonly Lane[], walletsMax: number): { group: Lane[]; rest: Lane[] } {
+  const isSmall = (lane: Lane) => !lane.isAlone && lane.waiting.length <= SHARED_COMMANDS_MAX;
+  const [first, ...others] = ready;
+  if (first === undefined) return { group: [], rest: [] };
+  if (!isSmall(first)) return { group: [first], rest: others };
+  const group = [first];
+  const rest: Lane[] = [];
+  for (const lane of others) {
+    if (group.length < walletsMax && isSmall(lane)) group.push(lane);
+    else rest.push(lane);
   }
-}
-
-/**
- * Decides and writes one batch inside its transaction. Holds and settlements are expected to be
- * new: their ids are looked up only when one of them was refused (a repeat must hear its first
- * outcome, not "insufficient"), or when a unique index has said that one is not new after all.
- */
-async function decideAndSave(
-  tx: WalletTransaction,
-  commands: readonly Command[],
-  nowMs: number,
-  expectNew: boolean,
-): Promise<readonly (Outcome | AppError)[]> {
-  const context = { nowMs, newId };
-  let decision = decide(await tx.load(needsOf(commands, expectNew)), commands, context);
-  if (expectNew && decision.hasRefusal) {
-    decision = decide(await tx.load(needsOf(commands, false)), commands, context);
-  }
-  if (decision.changes !== undefined) await tx.save(decision.changes);
-  return decision.outcomes;
-}
-
-function answer({ taken, outcomes, error }: Flush): void {
-  taken.forEach(({ resolve, reject }, at) => {
-    const outcome = outcomes[at];
-    if (outcome === undefined) reject(error);
-    else if (outcome instanceof AppError) reject(outcome);
-    else resolve(outcome);
-  });
+  return { group, rest };
 }
 
 function busy(cause: string): AppError {
   return new AppError("service_unavailable", "The service is busy; try again shortly.", { cause });
-}
-
-function needsOf(commands: readonly Command[], expectNew: boolean): Needs {
-  const reservationIds = new Set<string>();
-  const messageIds: string[] = [];
-  const references: string[] = [];
-  for (const command of commands) {
-    switch (command.kind) {
-      case "hold":
-        if (!expectNew) reservationIds.add(command.reservationId);
-        break;
-      case "settle":
-        reservationIds.add(command.reservationId);
-        if (!expectNew) messageIds.push(command.messageId);
-        break;
-      case "release":
-        reservationIds.add(command.reservationId);
-        break;
-      case "fund":
-      case "adjust":
-        references.push(command.reference);
-        break;
-      case "update":
-        break;
-    }
-  }
-  return { reservationIds: [...reservationIds], messageIds, references };
 }

@@ -12,15 +12,15 @@ export type Needs = {
   readonly references: readonly string[];
 };
 
-/** The inside of one transaction, which has its wallet to itself. */
+/** The inside of one transaction, which has its wallets to itself. */
 export type WalletTransaction = {
-  /** Reads a consistent view. */
-  load(needs: Needs): Promise<View>;
+  /** Reads one consistent view per wallet, by tenant. A wallet that does not exist has none. */
+  load(needs: ReadonlyMap<string, Needs>): Promise<ReadonlyMap<string, View>>;
   /**
-   * Writes everything. Throws `already_exists` when something that was decided to be new turns
-   * out to exist; the whole transaction is then undone.
+   * Writes everything, once. Throws `already_exists` when something that was decided to be new
+   * turns out to exist; the whole transaction is then undone.
    */
-  save(changes: Changes): Promise<void>;
+  save(changes: readonly Changes[]): Promise<void>;
 };
 
 /** Where a statement page begins, counted from the newest: everything before this place. */
@@ -48,11 +48,13 @@ export type DueReservation = Reservation & {
 /** The wallet's storage. */
 export type WalletStore = {
   /**
-   * Runs `work` in one transaction, once no other one has the wallet. It may run again on a
-   * conflict, and commits at most once. Throws `not_found` when the wallet does not exist; then,
-   * and while the wallet is not to be had, `work` is not called.
+   * Runs `work` in one transaction over these wallets, once no other transaction has any of them;
+   * until then it is not called. It may run again on a conflict, and commits at most once.
    */
-  transact<T>(tenantId: string, work: (tx: WalletTransaction) => Promise<T>): Promise<T>;
+  transact<T>(
+    tenantIds: readonly string[],
+    work: (tx: WalletTransaction) => Promise<T>,
+  ): Promise<T>;
   /** Inserts a wallet unless there is one; answers the one that stands. */
   createWallet(wallet: Wallet, audit: AuditRecord): Promise<Wallet>;
   findWallet(tenantId: string): Promise<Wallet | undefined>;

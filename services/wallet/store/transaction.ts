@@ -1,4 +1,4 @@
-/** The reads and writes of one transaction on one wallet. */
+/** The reads and writes of one transaction on one or several wallets. */
 import type { ClientSession } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import { isDuplicateKey } from "../../shared/io/mongo.ts";
@@ -20,71 +20,116 @@ import {
 } from "./documents.ts";
 
 /**
- * Takes a wallet for this transaction by writing to it first: any other transaction on it is met
- * here, by a conflict, before it has done anything in vain. Answers the state it was in.
+ * Takes wallets for this transaction by writing to them first: any other transaction on them is
+ * met here, by a conflict, before it has done anything in vain. Answers the states they were in.
  */
-export async function takeWallet(
+export async function takeWallets(
   { wallets }: Collections,
-  tenantId: string,
+  tenantIds: readonly string[],
   session: ClientSession,
-): Promise<Wallet> {
-  const before = await wallets.findOneAndUpdate(
-    { _id: tenantId },
-    { $inc: { version: 1 } },
-    { session, returnDocument: "before" },
-  );
-  if (before === null) throw new AppError("not_found", "No such wallet.");
-  return toWallet(before);
+): Promise<Wallet[]> {
+  const take = { $inc: { version: 1 } };
+  const [only] = tenantIds;
+  if (only !== undefined && tenantIds.length === 1) {
+    const options = { session, returnDocument: "before" } as const;
+    const before = await wallets.findOneAndUpdate({ _id: only }, take, options);
+    return before === null ? [] : [toWallet(before)];
+  }
+  const filter = { _id: { $in: [...tenantIds] } };
+  await wallets.updateMany(filter, take, { session });
+  const taken = await wallets.find(filter, { session }).toArray();
+  return taken.map((document) => toWallet({ ...document, version: document.version - 1 }));
 }
 
-/** Reads what a batch of commands needs, in the transaction's snapshot. */
-export async function loadView(
+/** Reads what batches of commands need, in the transaction's snapshot. */
+export async function loadViews(
   { reservations, settlements, entries }: Collections,
-  wallet: Wallet,
-  needs: Needs,
+  wallets: readonly Wallet[],
+  needs: ReadonlyMap<string, Needs>,
   session: ClientSession,
-): Promise<View> {
-  const view = {
-    wallet,
+): Promise<Map<string, View>> {
+  const all = [...needs.values()];
+  // Ids are looked up across tenants: whose a thing is, is for the decision to judge.
+  const shared = {
     reservations: new Map<string, Reservation>(),
     settlements: new Map<string, Settlement>(),
-    references: new Map<string, Entry>(),
   };
-  if (needs.reservationIds.length > 0) {
-    const found = reservations.find({ _id: { $in: [...needs.reservationIds] } }, { session });
+  const views = new Map<string, View & { readonly references: Map<string, Entry> }>();
+  for (const wallet of wallets) {
+    views.set(wallet.tenantId, { ...shared, wallet, references: new Map() });
+  }
+  const reservationIds = all.flatMap((one) => one.reservationIds);
+  if (reservationIds.length > 0) {
+    const found = reservations.find({ _id: { $in: reservationIds } }, { session });
     for (const document of await found.toArray()) {
-      view.reservations.set(document._id, toReservation(document));
+      shared.reservations.set(document._id, toReservation(document));
     }
   }
-  if (needs.messageIds.length > 0) {
-    const found = settlements.find({ _id: { $in: [...needs.messageIds] } }, { session });
+  const messageIds = all.flatMap((one) => one.messageIds);
+  if (messageIds.length > 0) {
+    const found = settlements.find({ _id: { $in: messageIds } }, { session });
     for (const document of await found.toArray()) {
-      view.settlements.set(document._id, toSettlement(document));
+      shared.settlements.set(document._id, toSettlement(document));
     }
   }
-  if (needs.references.length > 0) {
-    const filter = { tenant_id: wallet.tenantId, references: { $in: [...needs.references] } };
-    for (const document of await entries.find(filter, { session }).toArray()) {
+  const references = [...needs].flatMap(([tenantId, one]) =>
+    one.references.length === 0
+      ? []
+      : [{ tenant_id: tenantId, references: { $in: [...one.references] } }],
+  );
+  if (references.length > 0) {
+    const found = entries.find({ $or: references }, { session });
+    for (const document of await found.toArray()) {
+      const view = views.get(document.tenant_id);
       for (const entry of entriesOf(toBatch(document))) {
-        if (entry.reference !== "") view.references.set(entry.reference, entry);
+        if (entry.reference !== "") view?.references.set(entry.reference, entry);
       }
     }
   }
-  return view;
+  return views;
 }
 
-/** Writes one batch's changes. */
+/** Writes the changes of one or several wallets. */
 export async function saveChanges(
   collections: Collections,
-  changes: Changes,
+  changes: readonly Changes[],
   graceMs: number,
   session: ClientSession,
 ): Promise<void> {
-  const { wallets, reservations, settlements, entries, audit } = collections;
-  const { wallet } = changes;
-  const updated = await wallets.updateOne(
-    { _id: wallet.tenantId, version: wallet.version },
-    {
+  const { reservations, settlements, entries, audit } = collections;
+  await updateWallets(collections, changes, session);
+  const newReservations = changes.flatMap((one) => one.newReservations);
+  const newSettlements = changes.flatMap((one) => one.settlements);
+  const batches = changes.flatMap(({ batch }) => (batch === undefined ? [] : [batch]));
+  const records = changes.flatMap((one) => one.audit);
+  try {
+    if (newReservations.length > 0) {
+      await reservations.insertMany(
+        newReservations.map((reservation) => fromReservation(reservation, graceMs)),
+        { session },
+      );
+    }
+    if (newSettlements.length > 0) {
+      await settlements.insertMany(newSettlements.map(fromSettlement), { session });
+    }
+    if (batches.length > 0) await entries.insertMany(batches.map(fromBatch), { session });
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    throw new AppError("already_exists", "It exists already.", { cause: error });
+  }
+  const changed = changes.flatMap((one) => one.changedReservations);
+  await updateReservations(collections, changed, session);
+  if (records.length > 0) await audit.insertMany(records.map(fromAudit), { session });
+}
+
+async function updateWallets(
+  { wallets }: Collections,
+  changes: readonly Changes[],
+  session: ClientSession,
+): Promise<void> {
+  const updates = changes.map(({ wallet }) => ({
+    filter: { _id: wallet.tenantId, version: wallet.version },
+    update: {
       $set: {
         balance: wallet.balance,
         held: wallet.held,
@@ -96,26 +141,12 @@ export async function saveChanges(
         updated_at: new Date(wallet.updatedAtMs),
       },
     },
-    { session },
-  );
-  if (updated.matchedCount !== 1) throw new Error("the wallet changed inside its own transaction");
-  try {
-    if (changes.newReservations.length > 0) {
-      await reservations.insertMany(
-        changes.newReservations.map((reservation) => fromReservation(reservation, graceMs)),
-        { session },
-      );
-    }
-    if (changes.settlements.length > 0) {
-      await settlements.insertMany(changes.settlements.map(fromSettlement), { session });
-    }
-    if (changes.batch !== undefined) await entries.insertOne(fromBatch(changes.batch), { session });
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    throw new AppError("already_exists", "It exists already.", { cause: error });
+  }));
+  const operations = updates.map((updateOne) => ({ updateOne }));
+  const { matchedCount } = await wallets.bulkWrite(operations, { session });
+  if (matchedCount !== changes.length) {
+    throw new Error("a wallet changed inside its own transaction");
   }
-  await updateReservations(collections, changes.changedReservations, session);
-  if (changes.audit.length > 0) await audit.insertMany(changes.audit.map(fromAudit), { session });
 }
 
 /** Most settlements close a reservation of one message: those are closed by a single statement. */

@@ -17,7 +17,7 @@ import {
   toWallet,
 } from "./documents.ts";
 import { listStatement } from "./statement.ts";
-import { loadView, saveChanges, takeWallet } from "./transaction.ts";
+import { loadViews, saveChanges, takeWallets } from "./transaction.ts";
 import { createTurns } from "./turns.ts";
 
 /** How long a transaction is tried before its callers hear "unavailable". */
@@ -39,31 +39,32 @@ export function createWalletStore(parts: {
   const { wallets, reservations, settlements, audit } = collections;
 
   return {
-    async transact(tenantId, work) {
+    async transact(tenantIds, work) {
       let ticket: OutboxTicket | undefined;
       let conflicts = -1;
       let takenMs = 0;
-      const stepBackMs = turns.stepBackMs(tenantId);
+      const stepBackMs = turns.stepBackMs(tenantIds);
       if (stepBackMs > 0) await pause(stepBackMs);
       const result = await runTransaction(
         client,
         async (session) => {
           ticket = undefined;
           conflicts += 1;
-          const wallet = await takeWallet(collections, tenantId, session);
+          const wallets = await takeWallets(collections, tenantIds, session);
           takenMs = performance.now();
           return work({
-            load: (needs) => loadView(collections, wallet, needs, session),
+            load: (needs) => loadViews(collections, wallets, needs, session),
             async save(changes) {
               await saveChanges(collections, changes, graceMs, session);
-              ticket = await outbox.write(changes.events.map(toItem), session);
+              const events = changes.flatMap((one) => one.events);
+              ticket = await outbox.write(events.map(toItem), session);
             },
           });
         },
         TRANSACTION_LIMIT_MS,
         turns.askAgainMs,
       );
-      turns.finished(tenantId, performance.now() - takenMs, conflicts);
+      turns.finished(tenantIds, performance.now() - takenMs, conflicts);
       outbox.publish(ticket);
       return result;
     },

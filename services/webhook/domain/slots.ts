@@ -23,6 +23,8 @@ export type SlotLimits = {
   readonly slowTotal: number;
   /** How many of `total` slow and fresh endpoints may hold together. */
   readonly unprovenTotal: number;
+  /** How many fresh endpoints may take together: what paces the handshakes after a start. */
+  readonly freshTotal: number;
   /** How many an endpoint may hold before its first answer, and its window after it. */
   readonly window: number;
 };
@@ -77,6 +79,7 @@ export function createSlots(limits: SlotLimits): Slots {
     ];
     if (kind !== "fast") room.push(limits.unprovenTotal - heldBy.fresh - heldBy.slow);
     if (kind === "slow") room.push(limits.slowTotal - heldBy.slow);
+    if (kind === "fresh") room.push(limits.freshTotal - heldBy.fresh);
     return Math.max(0, Math.min(...room));
   }
 

@@ -23,6 +23,8 @@ const IDLE_MS = 30_000;
 export function createAgents(options: {
   readonly secureContext: SecureContext;
   readonly lookup: LookupFunction;
+  /** How long one address of a name may take to connect before the next one is tried. */
+  readonly addressTimeoutMs: number;
   readonly socketsMax: number;
   readonly poolsMax: number;
 }): Agents {
@@ -31,6 +33,7 @@ export function createAgents(options: {
     secureContext: options.secureContext,
     lookup: options.lookup,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: options.addressTimeoutMs,
     timeout: IDLE_MS,
   };
   const oneOff = new Agent({ ...connecting, keepAlive: false });

@@ -26,6 +26,8 @@ export function openSender(
   const agents = createAgents({
     secureContext: createTrust(config.WEBHOOK_CA_FILE),
     lookup: guard.lookup,
+    // Node's quarter of a second would give up on receivers an ocean away.
+    addressTimeoutMs: Math.ceil(config.WEBHOOK_TIMEOUT_MS / 3),
     socketsMax: config.WEBHOOK_ENDPOINT_CONCURRENCY,
     poolsMax: POOLS_MAX,
   });

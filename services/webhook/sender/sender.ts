@@ -10,7 +10,8 @@ export type SendRequest = {
   readonly endpointId: string;
   readonly target: Target;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  /** Sent as UTF-8. As text it leaves in one write with the headers; bytes would need two. */
+  readonly body: string;
   readonly timeoutMs: number;
 };
 
@@ -101,7 +102,7 @@ export function createSender(parts: {
     outgoing.once("close", () => {
       if (attempt.request === outgoing) finish(failed("connection"));
     });
-    outgoing.end(wanted.body);
+    outgoing.end(wanted.body, "utf8");
   }
 
   return { send, close: () => agents.close() };

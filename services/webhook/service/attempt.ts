@@ -2,6 +2,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import { signWebhook } from "../../shared/core/webhook-signature.ts";
+import type { Logger } from "../../shared/io/log.ts";
 import {
   type AttemptResult,
   type Claimed,
@@ -19,6 +20,7 @@ export const USER_AGENT = "Service-Webhooks/1";
 /** What an attempt needs. */
 export type AttemptParts = {
   readonly clock: Clock;
+  readonly log: Logger;
   readonly sender: Sender;
   /** Reads an endpoint as it is now; `undefined` when it was deleted. */
   readonly readEndpoint: (endpointId: string) => Promise<Endpoint | undefined>;
@@ -58,6 +60,20 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
   const outcome = decideOutcome(claimed, result, atMs, parts.retryDelaysMs, parts.random());
   events.onAttempt(outcomeClass(result), result.durationMs);
   if (outcome.status !== "pending") events.onFinal(outcome.status);
+  parts.log.debug(
+    {
+      tenant_id: claimed.tenantId,
+      endpoint_id: claimed.endpointId,
+      delivery_id: claimed.id,
+      event_type: claimed.eventType,
+      attempt: claimed.attemptsMade + 1,
+      http_status: result.httpStatus,
+      error: result.error,
+      duration_ms: result.durationMs,
+      delivery_status: outcome.status,
+    },
+    "attempted",
+  );
   parts.reportHealth(endpoint, result, outcome);
   const attempt = { ...result, number: claimed.attemptsMade + 1, startedAtMs };
   await settle({ claimed, attempt, outcome, atMs });
@@ -80,7 +96,7 @@ async function send(
     // Saved under rules that allowed it; the rules have changed since.
     return { error: "address_not_allowed", httpStatus: 0, durationMs: 0, answer: "" };
   }
-  const body = Buffer.from(claimed.body, "utf8");
+  const { body } = claimed;
   const keys = activeSecrets(endpoint, nowMs).map(({ sealed }) =>
     parts.openSecret(endpoint, sealed),
   );
@@ -91,7 +107,7 @@ async function send(
     timeoutMs: parts.timeoutMs,
     headers: {
       "Content-Type": "application/json",
-      "Content-Length": String(body.length),
+      "Content-Length": String(Buffer.byteLength(body, "utf8")),
       "User-Agent": USER_AGENT,
       "X-Service-Event-Type": claimed.eventType,
       "X-Service-Event-Id": claimed.eventId,

@@ -11,7 +11,14 @@ import { deliveryId } from "../domain/deterministic-ids.ts";
 import { type Endpoint, wantsEvent } from "../domain/endpoint.ts";
 import type { Notice } from "../domain/notices.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { DeliveryQueue, EndpointStore, Lease, NewDelivery, WebhookEvents } from "./ports.ts";
+import {
+  type DeliveryQueue,
+  type EndpointStore,
+  type Lease,
+  type NewDelivery,
+  UndeliverableError,
+  type WebhookEvents,
+} from "./ports.ts";
 
 /** What delivering needs. */
 export type DeliverParts = {
@@ -45,9 +52,9 @@ export async function deliverNotices(
       for (const delivery of plan(parts, notices, endpoints, lease)) {
         planned.push({ position, delivery });
       }
-    } catch (error) {
+    } catch (cause) {
       // One event that has no body must not hold up the others.
-      faults[position] = error instanceof Error ? error : new Error(String(error));
+      faults[position] = new UndeliverableError("no body can be made of the event", { cause });
     }
   });
   await store(parts, planned, faults);

@@ -129,15 +129,16 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     return claimed.length > 0 && hasMore(requests, claimed);
   }
 
-  /** Shares one poll's claims among due endpoints, starting at another one each time. */
+  /** Shares one poll's claims: every due endpoint gets some, and the first place goes round. */
   function chooseRequests(endpointIds: readonly string[]): ClaimRequest[] {
     const requests: ClaimRequest[] = [];
+    const share = Math.max(1, Math.floor(CLAIM_MAX / Math.max(1, endpointIds.length)));
     let left = CLAIM_MAX;
     turn += 1;
     for (let at = 0; at < endpointIds.length && left > 0; at += 1) {
       const endpointId = endpointIds[(at + turn) % endpointIds.length] as string;
       const lane = lanes.find(endpointId);
-      const max = Math.min(left, lanes.room(lane?.tenantId ?? "", endpointId));
+      const max = Math.min(left, share, lanes.room(lane?.tenantId ?? "", endpointId));
       if (max === 0) continue;
       requests.push({ endpointId, max });
       left -= max;

@@ -38,6 +38,9 @@ export type EngineParts = {
 /** Beside the time on the wire: reading the endpoint, a slow event loop. */
 const ATTEMPT_MARGIN_MS = 2000;
 
+/** Connections an endpoint begins with; see `domain/slots.ts` for how it gets more. */
+const WINDOW = 4;
+
 /** Leased deliveries in memory: of one endpoint, and of all. */
 const LANE_LIMITS = { perLane: 256, total: 8192 } as const;
 
@@ -63,6 +66,7 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
   });
   const attemptParts = {
     clock,
+    log,
     events,
     sender: parts.sender,
     readEndpoint: reader.read,
@@ -90,7 +94,8 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
       total,
       slowTotal: Math.ceil(total / 2),
       unprovenTotal: Math.ceil((total * 3) / 4),
-      window: Math.ceil(config.WEBHOOK_ENDPOINT_CONCURRENCY / 16),
+      freshTotal: Math.ceil(total / 16),
+      window: Math.min(WINDOW, config.WEBHOOK_ENDPOINT_CONCURRENCY),
     }),
     laneLimits: LANE_LIMITS,
     attempt: (claimed) =>

@@ -23,6 +23,11 @@ export type NewDelivery = {
 /** Until when a process alone may work on a delivery. */
 export type Lease = { readonly id: string; readonly untilMs: number };
 
+/** An event that can never be stored, because no body can be made of it. */
+export class UndeliverableError extends Error {
+  override readonly name = "UndeliverableError";
+}
+
 /** What became of storing one delivery. */
 export type Inserted = "stored" | "known" | Error;
 

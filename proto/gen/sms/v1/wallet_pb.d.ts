@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Actor } from "./common_pb.js";
+import type { ListDeadLettersRequestSchema, ListDeadLettersResponseSchema, ReplayDeadLettersRequestSchema, ReplayDeadLettersResponseSchema } from "./webhook_pb.js";
 
 /**
  * Describes the file sms/v1/wallet.proto.
@@ -1249,6 +1250,26 @@ export declare const WalletService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamReservationsRequestSchema;
     output: typeof StreamReservationsResponseSchema;
+  },
+  /**
+   * Message events that contradict the books and were put aside, oldest first.
+   *
+   * @generated from rpc sms.v1.WalletService.ListDeadLetters
+   */
+  listDeadLetters: {
+    methodKind: "unary";
+    input: typeof ListDeadLettersRequestSchema;
+    output: typeof ListDeadLettersResponseSchema;
+  },
+  /**
+   * Settles them again; those that still cannot be settled stay.
+   *
+   * @generated from rpc sms.v1.WalletService.ReplayDeadLetters
+   */
+  replayDeadLetters: {
+    methodKind: "unary";
+    input: typeof ReplayDeadLettersRequestSchema;
+    output: typeof ReplayDeadLettersResponseSchema;
   },
 }>;
 

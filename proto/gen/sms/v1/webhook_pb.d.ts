@@ -922,7 +922,7 @@ export declare const DeliveryStatusSchema: GenEnum<DeliveryStatus>;
  */
 export declare const WebhookService: GenService<{
   /**
-   * Creates an endpoint; its secret is in the answer, once. FAILED_PRECONDITION too_many for a sixth.
+   * Creates an endpoint; its secret is in the answer, once. INVALID_ARGUMENT too_many for a sixth.
    *
    * @generated from rpc sms.v1.WebhookService.CreateEndpoint
    */

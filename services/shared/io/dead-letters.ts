@@ -1,0 +1,92 @@
+/**
+ * Events that a consumer could never handle and put aside in `dead_letters`: listing them, and
+ * handing them to the handler again once the cause is mended.
+ */
+import type { Binary, Collection, Db, Filter } from "mongodb";
+import type { Delivered, Verdict } from "./consumer.ts";
+import { wrapMongoError } from "./mongo.ts";
+
+/** An event that was put aside. */
+export type DeadLetter = {
+  readonly id: string;
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly reason: string;
+  readonly createdAtMs: number;
+};
+
+/** One database's dead letters. */
+export type DeadLetters = {
+  /** One page, oldest first, at most 1,000; the cursor is empty on the last one. */
+  list(cursor: string, limit: number): Promise<{ letters: DeadLetter[]; nextCursor: string }>;
+  /** Handles the named ones again, or all; answers how many are handled now, and so gone. */
+  replay(ids: readonly string[]): Promise<number>;
+  count(): Promise<number>;
+};
+
+type DeadLetterDocument = {
+  _id: string;
+  durable: string;
+  subject: string;
+  data: Binary;
+  reason: string;
+  created_at: Date;
+};
+
+const REPLAY_BATCH = 100;
+const LIMIT_MAX = 1000;
+const LIMIT_DEFAULT = 100;
+
+/** Opens the dead letters of a database; `handle` is the consumer's handler. */
+export function createDeadLetters(
+  db: Db,
+  handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>,
+): DeadLetters {
+  const collection: Collection<DeadLetterDocument> = db.collection("dead_letters");
+
+  async function read(filter: Filter<DeadLetterDocument>, limit: number): Promise<DeadLetter[]> {
+    try {
+      return (await collection.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(toLetter);
+    } catch (error) {
+      throw wrapMongoError(error);
+    }
+  }
+
+  async function handleAgain(letters: readonly DeadLetter[]): Promise<number> {
+    const verdicts = await handle(letters.map((letter) => ({ ...letter, deliveries: 1 })));
+    const handled = letters.filter((_, at) => verdicts[at]?.kind === "ack").map(({ id }) => id);
+    await collection.deleteMany({ _id: { $in: handled } });
+    return handled.length;
+  }
+
+  return {
+    async list(cursor, asked) {
+      const limit = asked <= 0 ? LIMIT_DEFAULT : Math.min(asked, LIMIT_MAX);
+      const found = await read({ _id: { $gt: cursor } }, limit + 1);
+      const letters = found.slice(0, limit);
+      return { letters, nextCursor: found.length > limit ? (letters.at(-1)?.id ?? "") : "" };
+    },
+    async replay(ids) {
+      let replayed = 0;
+      for (let after = ""; ; ) {
+        const range = { _id: { $gt: after, ...(ids.length === 0 ? {} : { $in: [...ids] }) } };
+        const letters = await read(range, REPLAY_BATCH);
+        const last = letters.at(-1);
+        if (last === undefined) return replayed;
+        replayed += await handleAgain(letters);
+        after = last.id;
+      }
+    },
+    count: () => collection.estimatedDocumentCount(),
+  };
+}
+
+function toLetter(document: DeadLetterDocument): DeadLetter {
+  return {
+    id: document._id,
+    subject: document.subject,
+    data: document.data.buffer,
+    reason: document.reason,
+    createdAtMs: document.created_at.getTime(),
+  };
+}

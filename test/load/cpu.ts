@@ -1,0 +1,36 @@
+/** CPU time of processes, read from /proc: what a measurement can trust on a noisy machine. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+/** CPU seconds (user and system, all threads) that each process has used so far, by name. */
+export function cpuSeconds(pids: Readonly<Record<string, number>>): Map<string, number> {
+  const used = new Map<string, number>();
+  for (const [name, pid] of Object.entries(pids)) {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name in brackets may hold spaces; fields 14 and 15 are counted behind it (proc(5)).
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    used.set(name, (Number(fields[11]) + Number(fields[12])) / ticksPerSecond());
+  }
+  return used;
+}
+
+/** Resident memory of each process in megabytes. */
+export function residentMb(pids: Readonly<Record<string, number>>): Map<string, number> {
+  const resident = new Map<string, number>();
+  for (const [name, pid] of Object.entries(pids)) {
+    const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "latin1"));
+    resident.set(name, Number(line?.[1] ?? 0) / 1024);
+  }
+  return resident;
+}
+
+/** Open files, sockets among them, of a process. */
+export function openHandles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+let ticks: number | undefined;
+function ticksPerSecond(): number {
+  ticks ??= Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+  return ticks;
+}
