@@ -16,6 +16,9 @@ export const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
 };
 
+/** How long busy connections get to leave by themselves before the idle ones are ended. */
+const LEAVE_MS = 500;
+
 /** How long requests in progress may go on after closing has begun. */
 const CLOSE_GRACE_MS = 10_000;
 
@@ -26,12 +29,18 @@ const FAREWELL_MS = 2000;
 type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
 
 /**
- * Listens, and closes without dropping a request: no new connections, idle ones end, those at
- * work answer with `Connection: close` and then end.
+ * Listens, and closes without dropping a request. First every answer carries `Connection: close`,
+ * so that busy connections leave after an answer, never with a request on its way; then there are
+ * no new connections, idle ones end, and those still at work are waited for.
  */
 export async function listen(
   server: Server,
-  options: { readonly host: string; readonly port: number; readonly docsUrl: string },
+  options: {
+    readonly host: string;
+    readonly port: number;
+    readonly docsUrl: string;
+    readonly leaveMs?: number;
+  },
 ): Promise<HttpServer> {
   // The body reader says when to go on; expectations that nobody knows are not refused.
   server.on("checkContinue", (request, response) => server.emit("request", request, response));
@@ -45,12 +54,17 @@ export async function listen(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
+    async close() {
+      server.prependListener("request", (_request, response) => {
+        response.setHeader("Connection", "close");
+      });
+      await new Promise((resolve) => setTimeout(resolve, options.leaveMs ?? LEAVE_MS));
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
         setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS).unref();
-      }),
+      });
+    },
   };
 }
 

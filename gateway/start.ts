@@ -23,6 +23,7 @@ import { createCursors } from "./lists/cursor.ts";
 import { createLoadGate } from "./load-gate.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { reportRequests } from "./request-reports.ts";
+import { createSendOne } from "./send-together.ts";
 
 /** Longer than a stall of this process may last: a late answer is worth more than a guess. */
 const REDIS_TIMEOUT_MS = 1000;
@@ -50,9 +51,11 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("load gate", () => gate.close());
 
+  const messaging = context.client(MessagingService);
   const endpoints = createEndpoints(
     {
-      messaging: context.client(MessagingService),
+      messaging,
+      sendOne: createSendOne(messaging),
       wallets: context.client(WalletService),
       senderIds: context.client(SenderIdService),
       webhooks: context.client(WebhookService),

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
+import { FIELD_CODES, MESSAGE_CODES } from "./code-texts.ts";
 import { ERROR_PAGES } from "./error-texts.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
 import { problemExample } from "./problem-examples.ts";
@@ -22,8 +23,29 @@ export function errorPage(code: ErrorCode, docsUrl: string): string {
 <h2>Retry?</h2>
 <p>${prose(text.retry)}</p>
 <h2>Example</h2>
-${json(problemExample(code, docsUrl))}`,
+${json(problemExample(code, docsUrl))}
+${code === "validation_error" ? html`<h2>Codes of fields</h2>${fieldTable()}` : html``}`,
   );
+}
+
+/** The codes of `errors` entries. */
+export function fieldTable(): Html {
+  const rows = Object.entries(FIELD_CODES).map(([code, text]) =>
+    row(html`<code>${code}</code>`, text),
+  );
+  return html`<table>
+${rows}
+</table>`;
+}
+
+/** The codes of messages' errors, by status. */
+export function messageCodeTable(): Html {
+  const rows = Object.entries(MESSAGE_CODES).flatMap(([status, codes]) =>
+    Object.entries(codes).map(([code, text]) => row(status, html`<code>${code}</code>`, text)),
+  );
+  return html`<table><tr><th>Status</th><th>error.code</th><th></th></tr>
+${rows}
+</table>`;
 }
 
 /** The list of all codes, each leading to its page. */

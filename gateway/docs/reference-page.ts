@@ -1,5 +1,5 @@
 /** The reference as one page that works without a network: made from the OpenAPI document. */
-import { errorTable } from "./error-pages.ts";
+import { errorTable, fieldTable, messageCodeTable } from "./error-pages.ts";
 import { exampleList } from "./example-pages.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
 import type { buildOpenApi } from "./openapi.ts";
@@ -55,7 +55,7 @@ ${mine.map(({ method, path, operation }) => operationSection(method, path, opera
 ${document.info.description.split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
 <p><a href="${docsUrl}/openapi.json">OpenAPI 3.1 document</a> ·
 <a href="${docsUrl}/api/migrations/send-endpoint">Migration from POST /v1/messages</a> ·
-<a href="#errors">Errors</a> · <a href="#schemas">Schemas</a></p>
+<a href="#errors">Errors</a> · <a href="#webhooks">Webhooks</a> · <a href="#schemas">Schemas</a></p>
 <nav><ul>
 ${links}
 </ul></nav>
@@ -64,6 +64,12 @@ ${exampleList(docsUrl)}
 ${sections}
 <h2 id="errors">Errors</h2>
 ${errorTable(docsUrl)}
+<h3>Codes of fields</h3>
+${fieldTable()}
+<h3>Codes of messages</h3>
+${messageCodeTable()}
+<h2 id="webhooks">Webhooks</h2>
+${Object.entries(document.webhooks).map(([name, { post }]) => webhookSection(name, post))}
 <h2 id="schemas">Schemas</h2>
 ${schemas.map(([name, schema]) => schemaSection(name, schema))}`,
   );
@@ -80,6 +86,22 @@ ${parameterTable(operation.parameters)}
 ${body === undefined ? html`` : html`<h4>Body</h4><p>${typeOf(body.schema)}</p>${json(body.example)}`}
 <h4>Answers</h4>
 ${responseTable(operation.responses)}
+</section>`;
+}
+
+function webhookSection(
+  name: string,
+  webhook: Document["webhooks"]["message.status_changed"]["post"],
+): Html {
+  const { schema, example } = webhook.requestBody.content["application/json"];
+  return html`<section>
+<h3>${name}</h3>
+<p><strong>${webhook.summary}.</strong></p>
+<p>${prose(webhook.description)}</p>
+${parameterTable(webhook.parameters as unknown as OperationObject["parameters"])}
+<h4>Body</h4>
+<p>${typeOf(schema)}</p>
+${json(example)}
 </section>`;
 }
 

@@ -20,6 +20,7 @@ import { type JsonBody, parseObject } from "../json.ts";
 import { rpcAnswer } from "../rpc-answer.ts";
 import { queryFaults } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
+import type { SendOne } from "../send-together.ts";
 import { findFaults } from "./send-checks.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-kinds.ts";
 import { readSendAt, type SendTimeBounds } from "./send-time.ts";
@@ -27,6 +28,7 @@ import { readSendAt, type SendTimeBounds } from "./send-time.ts";
 /** What the sends need. */
 export type SendPorts = {
   readonly messaging: Client<typeof MessagingService>;
+  readonly sendOne: SendOne;
   readonly fences: FenceKeeper;
   readonly clock: Clock;
   readonly sendTime: SendTimeBounds;
@@ -76,7 +78,7 @@ async function send(
   const body = parseObject(request.bodyBytes);
   if (key === "") {
     const wanted = toRequest(ports, kind, request, body, keyFaults);
-    return toAnswer(kind, await rpcAnswer(ports.messaging.sendMessages(wanted)));
+    return toAnswer(kind, await carry(ports, kind, request, wanted));
   }
 
   // A test key and a live key are told apart by what they print: neither is answered the other's.
@@ -105,10 +107,21 @@ async function send(
         if (stored === undefined) throw error;
         return stored;
       }
-      return rpcAnswer(ports.messaging.sendMessages({ ...wanted, ...keyed, fenced: isFenced }));
+      return carry(ports, kind, request, { ...wanted, ...keyed, fenced: isFenced });
     },
   });
   return toAnswer(kind, response);
+}
+
+/** Single sends travel together; a list is large enough for a call of its own. */
+function carry(
+  { messaging, sendOne }: SendPorts,
+  kind: SendKind,
+  { caller, requestId }: EndpointRequest,
+  wanted: SendRequest,
+): Promise<SendMessagesResponse> {
+  if (kind === SINGLE) return sendOne(caller.tenantId, wanted, requestId);
+  return rpcAnswer(messaging.sendMessages(wanted));
 }
 
 function asReplay(stored: SendMessagesResponse | undefined): SendMessagesResponse | undefined {

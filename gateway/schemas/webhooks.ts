@@ -1,4 +1,4 @@
-import { MESSAGE_SOURCES } from "./words.ts";
+import { MESSAGE_SOURCES, WEBHOOK_EVENT_TYPES } from "./words.ts";
 
 /** Body of an operation that needs none. */
 export const EMPTY_BODY = {
@@ -23,7 +23,7 @@ const EVENT_TYPES = {
   description: "Event types that are wanted.",
   minItems: 1,
   maxItems: 64,
-  items: { type: "string", maxLength: 64 },
+  items: { type: "string", enum: WEBHOOK_EVENT_TYPES },
   examples: [["message.status_changed"]],
 } as const;
 

@@ -1,6 +1,7 @@
 /** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import type { MessagingService, SendMessagesRequest } from "../../proto/gen/sms/v1/messaging_pb.js";
+import type { Logger } from "../shared/io/log.ts";
 import {
   cancelResponse,
   readEndpoint,
@@ -14,6 +15,7 @@ import {
   sendResponse,
   toClaimed,
 } from "./rpc-mapping.ts";
+import { createSendMany } from "./send-many.ts";
 import type { Accepter } from "./service/accept.ts";
 import type { Cancels } from "./service/cancel.ts";
 import type { Carriers } from "./service/carriers.ts";
@@ -35,13 +37,21 @@ export type UseCases = {
 };
 
 /** Makes the service's implementation. */
-export function createMessagingRpc(useCases: UseCases): ServiceImpl<typeof MessagingService> {
-  return { ...customerMethods(useCases), ...carrierMethods(useCases), ...auditMethods(useCases) };
+export function createMessagingRpc(
+  useCases: UseCases,
+  log: Logger,
+): ServiceImpl<typeof MessagingService> {
+  return {
+    ...customerMethods(useCases, log),
+    ...carrierMethods(useCases),
+    ...auditMethods(useCases),
+  };
 }
 
 type Methods = ServiceImpl<typeof MessagingService>;
 type CustomerMethod =
   | "sendMessages"
+  | "sendMany"
   | "lookupSend"
   | "getMessage"
   | "listMessages"
@@ -54,19 +64,19 @@ type CarrierMethod =
   | "renewClaims"
   | "recoverClaims";
 
-function customerMethods({
-  accepter,
-  cancels,
-  idempotency,
-  reads,
-}: UseCases): Pick<Methods, CustomerMethod> {
+function customerMethods(
+  { accepter, cancels, idempotency, reads }: UseCases,
+  log: Logger,
+): Pick<Methods, CustomerMethod> {
+  async function sendMessages(wire: SendMessagesRequest) {
+    const request = readSendRequest(wire);
+    const answer = await accepter.send(request);
+    if (answer.kind === "replay") return replayedSend(answer.response);
+    return sendResponse(request, answer.result);
+  }
   return {
-    async sendMessages(wire) {
-      const request = readSendRequest(wire);
-      const answer = await accepter.send(request);
-      if (answer.kind === "replay") return replayedSend(answer.response);
-      return sendResponse(request, answer.result);
-    },
+    sendMessages,
+    sendMany: createSendMany(sendMessages, log),
     async lookupSend({ tenantId, endpoint, idempotencyKey, fingerprint, cancelMessageId }) {
       if (cancelMessageId !== "") {
         const scope = cancelScope(tenantId, cancelMessageId, idempotencyKey);

@@ -74,7 +74,7 @@ export const start: StartService = async (context) => {
 
   startSweepers(context, messaging, config);
   registerMetrics(context.metrics, messaging, outbox);
-  context.serve((router) => router.service(MessagingService, createMessagingRpc(messaging)));
+  context.serve((router) => router.service(MessagingService, createMessagingRpc(messaging, log)));
 };
 
 function startSweepers(

@@ -24,6 +24,9 @@ import { createIdempotency } from "./store/idempotency.ts";
 import { createDeliveries } from "./store/log.ts";
 import { createDeliveryQueue } from "./store/queue.ts";
 
+/** While one batch is being written, the next one is read; its events would wait for nothing. */
+const EVENT_LOOPS = 2;
+
 /** A batch not acknowledged by then was left by a crash; one takes far less than a second. */
 const ACK_WAIT_MS = 10_000;
 
@@ -127,16 +130,20 @@ function consume(
   config: WebhookConfig,
   parts: { readonly mongo: Mongo; readonly nats: Nats; readonly handle: EventHandler },
 ) {
-  const consumer = startConsumer({
-    nats: parts.nats,
-    db: parts.mongo.db,
-    durable: DURABLE,
-    subjects: SUBJECTS,
-    batchMax: config.WEBHOOK_EVENT_BATCH_MAX,
-    ackWaitMs: ACK_WAIT_MS,
-    log: context.log,
-    handle: parts.handle,
+  const consumers = Array.from({ length: EVENT_LOOPS }, () =>
+    startConsumer({
+      nats: parts.nats,
+      db: parts.mongo.db,
+      durable: DURABLE,
+      subjects: SUBJECTS,
+      batchMax: config.WEBHOOK_EVENT_BATCH_MAX,
+      ackWaitMs: ACK_WAIT_MS,
+      log: context.log,
+      handle: parts.handle,
+    }),
+  );
+  context.lifecycle.onClose("webhook events", async () => {
+    await Promise.all(consumers.map((consumer) => consumer.close()));
   });
-  context.lifecycle.onClose("webhook events", () => consumer.close());
-  return consumer;
+  return { lag: async () => (await consumers[0]?.lag()) ?? 0 };
 }

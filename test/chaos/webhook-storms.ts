@@ -3,13 +3,13 @@ import type { ChaosOptions } from "./webhook-run.ts";
 /** A storm without its seed. */
 type StormShape = Omit<ChaosOptions, "seed" | "say">;
 
-/** The whole one: about two minutes. */
+/** The whole one: about three minutes. */
 export const LONG_STORM: StormShape = {
   events: 20_000,
-  perSecond: 400,
+  perSecond: 200,
   endpoints: { ok: 130, disabled: 10, hang: 20, fail: 20, reset: 10, drip: 10 },
   killEveryMs: 3000,
-  retryDelaysMs: [1000, 2000, 4000, 6000],
+  retryDelaysMs: [2000, 4000, 6000, 8000],
   timeoutMs: 2000,
 };
 

@@ -6,7 +6,10 @@
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { createClient } from "@connectrpc/connect";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { ConnectorState, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
 import { driveClosed } from "./drive.ts";
 import { getRequest, type LoadConnection, postRequest } from "./http-client.ts";
 import { openConnections, ordinaryRecipient, singleSend } from "./sends.ts";
@@ -66,16 +69,30 @@ const { stack, stop } = await loadStack();
 const results: Record<string, unknown>[] = [];
 let count = Date.now() % 1_000_000;
 try {
+  await setConnector(ConnectorState.PAUSED);
   const connections = await openConnections(stack, CONNECTIONS);
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
     results.push({ name, ...(await measure(connections, scenario)) });
   }
   for (const connection of connections) connection.close();
 } finally {
+  await setConnector(ConnectorState.ACTIVE);
   await stop();
 }
 if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify(results)}\n`);
 else process.stdout.write(`${results.map((row) => JSON.stringify(row)).join("\n")}\n`);
+
+/** With the connector standing still nothing but the accept path runs; the queue is real. */
+async function setConnector(state: ConnectorState): Promise<void> {
+  const target = stack.grpc.routing ?? "";
+  const transport = createGrpcJsTransport({ target, token: stack.grpc_token });
+  await createClient(RoutingService, transport).updateConnector({
+    id: "smsc",
+    connector: { id: "smsc", state },
+    fields: ["state"],
+  });
+  transport.close();
+}
 
 async function measure(connections: readonly LoadConnection[], scenario: Scenario) {
   const pid = stack.pids.gateway ?? 0;

@@ -164,18 +164,35 @@ async function addWaiting(bench: Bench, count: number): Promise<void> {
   }
 }
 
+/**
+ * A run beside a disturbance, over the mean of calm runs right before and after it: a machine that
+ * has other things to do would otherwise decide the ratio.
+ */
+async function disturbed(
+  bench: Bench,
+  tenants: readonly string[],
+  perSecond: number,
+  disturb: () => Promise<unknown>,
+): Promise<{ ratio: number; p99: number; calmP99: number }> {
+  const before = await calm(bench, tenants, perSecond, SECONDS);
+  const [{ p99 }] = await Promise.all([calm(bench, tenants, perSecond, SECONDS), disturb()]);
+  const after = await calm(bench, tenants, perSecond, SECONDS);
+  const calmP99 = (before.p99 + after.p99) / 2;
+  return { ratio: p99 / calmP99, p99, calmP99 };
+}
+
 /** Healthy endpoints' p99 while a tenth as many hang and 10,000 retries wait, over their calm p99. */
-async function isolation(bench: Bench, healthy: readonly string[], calmP99: number): Promise<Row> {
+async function isolation(bench: Bench, healthy: readonly string[]): Promise<Row> {
   await addWaiting(bench, 10_000);
   const hanging = await addTenants(bench, "hang", HEALTHY / 9);
-  const hang = publishOpen(bench.nats, hanging, HALF_RATE / 9, SECONDS);
-  const [{ p99 }] = await Promise.all([calm(bench, healthy, HALF_RATE, SECONDS), hang]);
-  const ratio = p99 / calmP99;
+  const { ratio, p99, calmP99 } = await disturbed(bench, healthy, HALF_RATE, () =>
+    publishOpen(bench.nats, hanging, HALF_RATE / 9, SECONDS),
+  );
   return {
     path: "healthy endpoints' p99 while 10 % hang, 10,000 retries wait",
     budget: "≤ 2 × calm",
     aim: "≤ 1.2 ×",
-    measured: `${ratio.toFixed(2)} × (${p99} ms)`,
+    measured: `${ratio.toFixed(2)} × (${p99} ms beside ${calmP99} ms)`,
     met: ratio <= 2,
     figures: { ratio, p99_ms: p99, calm_p99_ms: calmP99 },
   };
@@ -183,20 +200,18 @@ async function isolation(bench: Bench, healthy: readonly string[], calmP99: numb
 
 /** Other tenants' p99 while one sends a hundred times as much, over their p99 without it. */
 async function noisyTenant(bench: Bench, tenants: readonly string[]): Promise<Row> {
-  const quiet = tenants.slice(0, 10);
-  const [noisy = ""] = tenants.slice(10);
-  const alone = await calm(bench, quiet, 40, SECONDS);
-  const noise = publishOpen(bench.nats, [noisy], 400, SECONDS);
-  const beside = await calm(bench, quiet, 40, SECONDS);
-  await noise;
-  const ratio = beside.p99 / alone.p99;
+  const quiet = tenants.slice(0, 20);
+  const noisy = tenants.slice(20, 21);
+  const { ratio, p99, calmP99 } = await disturbed(bench, quiet, 5 * quiet.length, () =>
+    publishOpen(bench.nats, noisy, 500, SECONDS),
+  );
   return {
     path: "others' p99 beside a tenant at 100 × their rate",
     budget: "≤ 2 × alone",
     aim: "≤ 1.2 ×",
-    measured: `${ratio.toFixed(2)} × (${beside.p99} ms)`,
+    measured: `${ratio.toFixed(2)} × (${p99} ms beside ${calmP99} ms)`,
     met: ratio <= 2,
-    figures: { ratio, p99_ms: beside.p99, alone_p99_ms: alone.p99 },
+    figures: { ratio, p99_ms: p99, calm_p99_ms: calmP99 },
   };
 }
 
@@ -262,7 +277,7 @@ try {
   ];
   rows.push(await noisyTenant(bench, healthy));
   rows.push(await memory(bench));
-  rows.push(await isolation(bench, healthy, half.p99));
+  rows.push(await isolation(bench, healthy));
   report("webhook", rows);
 } finally {
   await webhook.stop();

@@ -49,6 +49,8 @@ export type RestApp = {
   /** Requests that were answered, in order. */
   readonly finished: FinishedRequest[];
   close(): Promise<void>;
+  /** Closes as the process does when it is told to end: no request is dropped. */
+  drain(): Promise<void>;
 };
 
 /** The address of the documentation in these tests. */
@@ -115,15 +117,23 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
   const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions }, app.callback());
-  const http = await listen(server, { host: "127.0.0.1", port: 0, docsUrl: DOCS_URL });
+  const http = await listen(server, {
+    host: "127.0.0.1",
+    port: 0,
+    docsUrl: DOCS_URL,
+    leaveMs: 200,
+  });
   return {
     port: http.port,
     url: `http://127.0.0.1:${http.port}`,
     finished,
+    drain: () => http.close(),
     async close() {
       gate.close();
+      if (!server.listening) return;
+      const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
-      await http.close();
+      await closed;
     },
   };
 }
@@ -145,8 +155,10 @@ export function memoryPorts(changes: Partial<EndpointPorts> = {}): EndpointPorts
     cancelMessage: noMessage,
   };
   const nothing = {} as never;
+  const chosen = changes.messaging ?? (messaging as unknown as EndpointPorts["messaging"]);
   return {
-    messaging: messaging as unknown as EndpointPorts["messaging"],
+    messaging: chosen,
+    sendOne: (_tenantId, request) => chosen.sendMessages(request),
     wallets: nothing,
     senderIds: nothing,
     webhooks: nothing,

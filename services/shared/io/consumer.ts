@@ -64,7 +64,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
     while (!abort.signal.aborted) {
       try {
         consumer ??= await ensureConsumer(options, stream);
-        await takeBatch(consumer, options, abort.signal);
+        await takeBatch(consumer, options, stream, abort.signal);
         failures = 0;
       } catch (error) {
         consumer = undefined;
@@ -114,9 +114,10 @@ async function ensureConsumer(options: ConsumerOptions, stream: string): Promise
 async function takeBatch(
   consumer: Consumer,
   options: ConsumerOptions,
+  stream: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const messages = await fetchBatch(consumer, options.batchMax, signal);
+  const messages = await fetchBatch(consumer, options, stream, signal);
   if (messages.length === 0) return;
   let verdicts: readonly Verdict[];
   try {
@@ -139,23 +140,30 @@ async function takeBatch(
   });
 }
 
+/**
+ * First a lone item with patience, then whatever else is there already. The second request does
+ * not wait: another replica may have taken what was pending, and this batch would wait for it.
+ */
 async function fetchBatch(
   consumer: Consumer,
-  batchMax: number,
+  { nats, durable, batchMax }: ConsumerOptions,
+  stream: string,
   signal: AbortSignal,
 ): Promise<JsMsg[]> {
-  const messages: JsMsg[] = [];
-  // First a lone item with patience, then whatever else is there already.
   const first = await consumer.next({ expires: 1000 });
-  if (first === null) return messages;
-  messages.push(first);
-  const pending = first.info.pending;
-  if (pending === 0 || batchMax === 1 || signal.aborted) return messages;
-  const more = await consumer.fetch({
-    max_messages: Math.min(batchMax - 1, pending),
-    expires: 1000,
-  });
-  for await (const message of more) messages.push(message);
+  if (first === null) return [];
+  const { pending } = first.info;
+  if (pending === 0 || batchMax === 1 || signal.aborted) return [first];
+  const messages = [first];
+  const batch = Math.min(batchMax - 1, pending);
+  const more = nats.jetstream.fetch(stream, durable, { batch, no_wait: true });
+  // Without an answer (the server died right now) the iterator would never end by itself.
+  const limit = setTimeout(() => more.stop(), 2000);
+  try {
+    for await (const message of more) messages.push(message);
+  } finally {
+    clearTimeout(limit);
+  }
   return messages;
 }
 

@@ -447,6 +447,143 @@ export declare type SendMessagesResponse = Message$1<"sms.v1.SendMessagesRespons
 export declare const SendMessagesResponseSchema: GenMessage<SendMessagesResponse>;
 
 /**
+ * @generated from message sms.v1.SendManyRequest
+ */
+export declare type SendManyRequest = Message$1<"sms.v1.SendManyRequest"> & {
+  /**
+   * At most 256.
+   *
+   * @generated from field: repeated sms.v1.SendMessagesRequest requests = 1;
+   */
+  requests: SendMessagesRequest[];
+
+  /**
+   * The request id of each, for logs and the calls made on its behalf.
+   *
+   * @generated from field: repeated string request_ids = 2;
+   */
+  requestIds: string[];
+};
+
+/**
+ * Describes the message sms.v1.SendManyRequest.
+ * Use `create(SendManyRequestSchema)` to create a new message.
+ */
+export declare const SendManyRequestSchema: GenMessage<SendManyRequest>;
+
+/**
+ * @generated from message sms.v1.FieldFailure
+ */
+export declare type FieldFailure = Message$1<"sms.v1.FieldFailure"> & {
+  /**
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message sms.v1.FieldFailure.
+ * Use `create(FieldFailureSchema)` to create a new message.
+ */
+export declare const FieldFailureSchema: GenMessage<FieldFailure>;
+
+/**
+ * What a status of its own would have carried.
+ *
+ * @generated from message sms.v1.SendFailure
+ */
+export declare type SendFailure = Message$1<"sms.v1.SendFailure"> & {
+  /**
+   * Our code, as in ErrorInfo.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * @generated from field: repeated sms.v1.FieldFailure fields = 3;
+   */
+  fields: FieldFailure[];
+
+  /**
+   * @generated from field: map<string, string> extra = 4;
+   */
+  extra: { [key: string]: string };
+
+  /**
+   * Suggested wait before a retry; 0 means none.
+   *
+   * @generated from field: int64 retry_after_ms = 5;
+   */
+  retryAfterMs: bigint;
+};
+
+/**
+ * Describes the message sms.v1.SendFailure.
+ * Use `create(SendFailureSchema)` to create a new message.
+ */
+export declare const SendFailureSchema: GenMessage<SendFailure>;
+
+/**
+ * @generated from message sms.v1.SendResult
+ */
+export declare type SendResult = Message$1<"sms.v1.SendResult"> & {
+  /**
+   * @generated from oneof sms.v1.SendResult.result
+   */
+  result: {
+    /**
+     * @generated from field: sms.v1.SendMessagesResponse response = 1;
+     */
+    value: SendMessagesResponse;
+    case: "response";
+  } | {
+    /**
+     * @generated from field: sms.v1.SendFailure failure = 2;
+     */
+    value: SendFailure;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sms.v1.SendResult.
+ * Use `create(SendResultSchema)` to create a new message.
+ */
+export declare const SendResultSchema: GenMessage<SendResult>;
+
+/**
+ * @generated from message sms.v1.SendManyResponse
+ */
+export declare type SendManyResponse = Message$1<"sms.v1.SendManyResponse"> & {
+  /**
+   * @generated from field: repeated sms.v1.SendResult results = 1;
+   */
+  results: SendResult[];
+};
+
+/**
+ * Describes the message sms.v1.SendManyResponse.
+ * Use `create(SendManyResponseSchema)` to create a new message.
+ */
+export declare const SendManyResponseSchema: GenMessage<SendManyResponse>;
+
+/**
  * @generated from message sms.v1.LookupSendRequest
  */
 export declare type LookupSendRequest = Message$1<"sms.v1.LookupSendRequest"> & {
@@ -1693,6 +1830,17 @@ export declare const MessagingService: GenService<{
     methodKind: "unary";
     input: typeof SendMessagesRequestSchema;
     output: typeof SendMessagesResponseSchema;
+  },
+  /**
+   * Several sends in one call, each judged as if it had come alone: for gateways under load, where
+   * a call costs more than what it carries. One result per request, in order.
+   *
+   * @generated from rpc sms.v1.MessagingService.SendMany
+   */
+  sendMany: {
+    methodKind: "unary";
+    input: typeof SendManyRequestSchema;
+    output: typeof SendManyResponseSchema;
   },
   /**
    * What an idempotency key stands for, without sending anything: the stored first response, or

@@ -1,0 +1,53 @@
+/** Codes inside of answers, with what each means: of fields in problems, and of messages. */
+
+/** Codes of `errors` entries (`decisions.md` "Field-level codes"). */
+export const FIELD_CODES: Readonly<Record<string, string>> = {
+  required: "The field is missing.",
+  invalid_type: "The value is of another type.",
+  invalid_json: "The body is not one JSON object in UTF-8, or an object has a name twice.",
+  unknown_field: "There is no such field or parameter; look for a typing error.",
+  invalid_format: "The value does not have the required form.",
+  invalid_value: "The value is not one of those allowed.",
+  too_short: "The text is too short.",
+  too_long: "The text is too long.",
+  too_few: "The list is too short.",
+  too_many: "The list is too long, or there are too many of the thing already.",
+  out_of_range: "The number or instant lies outside of its bounds.",
+  range_too_large: "The list's time span is too long.",
+  invalid_recipient: "This is not a valid mobile number.",
+  duplicate_recipient: "The same number came earlier in the request.",
+  destination_not_supported: "The destination country is not enabled.",
+  body_too_long: "The text needs more than 10 segments.",
+};
+
+/** Codes of a message's `error`, by its status (`decisions.md` "Message error codes"). */
+export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  rejected: {
+    invalid_recipient: "The recipient is not a valid mobile number.",
+    duplicate_recipient: "The same number came earlier in the request.",
+    destination_not_supported: "The destination country is not enabled.",
+    body_too_long: "The text needs more than 10 segments.",
+  },
+  failed: {
+    no_route: "No route could carry the message.",
+    carrier_rejected: "Every usable carrier refused it for good.",
+    carrier_unavailable: "No usable carrier could be reached.",
+    submission_unknown: "A carrier never told whether it took the message; it is not sent again.",
+    sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
+    tenant_suspended: "The account was suspended when the message was due.",
+    queue_expired: "It could not be sent within 4 hours.",
+  },
+  cancelled: { cancelled: "It was cancelled before it was sent." },
+  undelivered: {
+    absent_subscriber: "The phone was off or out of reach.",
+    unknown_subscriber: "The number is not in use.",
+    subscriber_barred: "The subscriber may not receive it.",
+    handset_error: "The phone could not take it.",
+    network_error: "The network could not deliver it.",
+    validity_expired: "The carrier's own time for it ran out.",
+    spam_blocked: "A filter blocked it.",
+    carrier_rejected: "The carrier refused a later part of it.",
+    unknown: "The carrier gave no reason.",
+  },
+  expired: { no_receipt: "No delivery receipt came within 72 hours." },
+};

@@ -1,0 +1,84 @@
+import type { Client } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type {
+  MessagingService,
+  SendMessagesResponse,
+  SendResult,
+} from "../proto/gen/sms/v1/messaging_pb.js";
+import { AppError, isErrorCode } from "../services/shared/core/errors.ts";
+import { createKeyedBatcher } from "../services/shared/core/keyed-batcher.ts";
+import { runDetached } from "../services/shared/rpc/call-context.ts";
+import { toAppError } from "../services/shared/rpc/error-status.ts";
+import type { SendRequest } from "./routes/send-kinds.ts";
+
+/** Carries a single send to messaging; fails as its own call would. */
+export type SendOne = (
+  tenantId: string,
+  request: SendRequest,
+  requestId: string,
+) => Promise<SendMessagesResponse>;
+
+type Item = { readonly request: SendRequest; readonly requestId: string };
+
+/** Sends in one call; messaging takes up to 256. */
+const BATCH_MAX = 64;
+
+/** Calls of one account under way at once; what comes beyond goes together in the next. */
+const LANES = 6;
+
+/** Sends waiting for a lane, of one account and in all; far above `REQUESTS_MAX`. */
+const QUEUE_MAX = 100_000;
+
+/**
+ * A call costs more than the single send it carries. While an account has several calls under way
+ * its further sends wait for the next one and go together; a lone send goes at once. Accounts do
+ * not share calls, so that a slow one delays only itself.
+ */
+export function createSendOne(messaging: Client<typeof MessagingService>): SendOne {
+  const batcher = createKeyedBatcher<Item, SendMessagesResponse>({
+    name: "single sends",
+    batchMax: BATCH_MAX,
+    queueMax: QUEUE_MAX,
+    totalMax: QUEUE_MAX,
+    lanes: LANES,
+    // A call whose outcome is unknown is not made again: that is the customer's to decide.
+    isTransient: () => true,
+    flush: (_tenantId, items) => runDetached(() => carry(messaging, items)),
+  });
+  return (tenantId, request, requestId) => batcher.add(tenantId, { request, requestId });
+}
+
+async function carry(
+  messaging: Client<typeof MessagingService>,
+  items: readonly Item[],
+): Promise<(SendMessagesResponse | Error)[]> {
+  try {
+    const { results } = await messaging.sendMany({
+      requests: items.map(({ request }) => request),
+      requestIds: items.map(({ requestId }) => requestId),
+    });
+    return items.map((_, at) => toOutcome(results[at]));
+  } catch (error) {
+    // Messaging of the version before, in the middle of an upgrade.
+    if (error instanceof ConnectError && error.code === Code.Unimplemented) {
+      return Promise.all(
+        items.map(({ request }) => messaging.sendMessages(request).catch(toAppError)),
+      );
+    }
+    throw toAppError(error);
+  }
+}
+
+function toOutcome(result: SendResult | undefined): SendMessagesResponse | Error {
+  const outcome = result?.result;
+  if (outcome?.case === "response") return outcome.value;
+  if (outcome?.case !== "failure" || !isErrorCode(outcome.value.code)) {
+    return new AppError("internal_error", "The answer of messaging is incomplete.");
+  }
+  const { code, message, fields, extra, retryAfterMs } = outcome.value;
+  return new AppError(code, message, {
+    fields,
+    extra,
+    ...(retryAfterMs === 0n ? {} : { retryAfterMs: Number(retryAfterMs) }),
+  });
+}

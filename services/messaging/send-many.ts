@@ -1,0 +1,58 @@
+/** Several sends in one call: each runs as its own call would, and fails alone. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type {
+  SendManyRequest,
+  SendManyResponseSchema,
+  SendMessagesRequest,
+  SendMessagesResponseSchema,
+  SendResultSchema,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { currentCall, runInCall } from "../shared/rpc/call-context.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+
+type Send = (
+  request: SendMessagesRequest,
+  context: HandlerContext,
+) => Promise<MessageInitShape<typeof SendMessagesResponseSchema>>;
+
+const REQUESTS_MAX = 256;
+
+/** Makes `SendMany` of `SendMessages`. */
+export function createSendMany(send: Send, log: Logger) {
+  return async (
+    { requests, requestIds }: SendManyRequest,
+    context: HandlerContext,
+  ): Promise<MessageInitShape<typeof SendManyResponseSchema>> => {
+    if (requests.length > REQUESTS_MAX) {
+      throw new AppError("validation_error", `At most ${REQUESTS_MAX} requests in one call.`);
+    }
+    const outer = currentCall();
+    const runs = requests.map((request, at) => {
+      const requestId = requestIds[at] || outer.requestId;
+      const call = { ...outer, requestId, tenantId: request.tenantId };
+      return runInCall(call, () => settle(send(request, context), requestId, log));
+    });
+    return { results: await Promise.all(runs) };
+  };
+}
+
+async function settle(
+  sending: ReturnType<Send>,
+  requestId: string,
+  log: Logger,
+): Promise<MessageInitShape<typeof SendResultSchema>> {
+  try {
+    return { result: { case: "response", value: await sending } };
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (error.code === "internal_error") {
+      log.error({ method: "sms.v1.MessagingService/SendMany", requestId, error: thrown }, "failed");
+    }
+    const { code, message, fields, extra, retryAfterMs = 0 } = error;
+    const value = { code, message, fields: [...fields], extra, retryAfterMs: BigInt(retryAfterMs) };
+    return { result: { case: "failure", value } };
+  }
+}

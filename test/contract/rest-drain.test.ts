@@ -1,0 +1,82 @@
+/** Ending the process drops no request: connections in use leave after an answer. */
+import { once } from "node:events";
+import { Agent, request } from "node:http";
+import { expect } from "chai";
+import { API_KEY, OPEN_FENCES, openRestApp, type RestApp } from "../support/rest-app.ts";
+
+describe("REST: draining", () => {
+  let app: RestApp | undefined;
+  afterEach(async () => {
+    await app?.close();
+    app = undefined;
+  });
+
+  function send(agent: Agent, key?: string): Promise<{ status: number; isLast: boolean }> {
+    return new Promise((resolve, reject) => {
+      const call = request(`${app?.url}/v1/sms/messages`, {
+        agent,
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${API_KEY}`,
+          "content-type": "application/json",
+          ...(key === undefined ? {} : { "idempotency-key": key }),
+        },
+      });
+      call.on("error", reject);
+      call.on("response", (response) => {
+        response.resume();
+        const isLast = response.headers.connection === "close";
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, isLast }));
+      });
+      call.end('{"to":"08031234567","from":"Acme","body":"Hello"}');
+    });
+  }
+
+  it("busy connections are told to close, and each request on them is answered", async () => {
+    app = await openRestApp();
+    let answered = 0;
+    const callers = Array.from({ length: 20 }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (;;) {
+        const { status, isLast } = await send(agent);
+        expect(status).to.equal(202);
+        answered += 1;
+        if (isLast) return agent.destroy();
+      }
+    });
+    while (answered < 100) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([app.drain(), ...callers]);
+  });
+
+  it("a request at work is waited for", async () => {
+    const events = new EventTarget();
+    app = await openRestApp({
+      ports: {
+        fences: {
+          async take(scope, fingerprint) {
+            const go = once(events, "go");
+            events.dispatchEvent(new Event("begun"));
+            await go;
+            return OPEN_FENCES.take(scope, fingerprint);
+          },
+        },
+      },
+    });
+    const agent = new Agent({ keepAlive: true });
+    const begun = once(events, "begun");
+    const slow = send(agent, "slow");
+    await begun;
+    const drained = app.drain();
+    let isDrained = false;
+    void drained.then(() => {
+      isDrained = true;
+    });
+    const endMs = performance.now() + 500;
+    while (performance.now() < endMs) await new Promise((resolve) => setImmediate(resolve));
+    expect(isDrained).to.equal(false);
+    events.dispatchEvent(new Event("go"));
+    expect((await slow).status).to.equal(202);
+    agent.destroy();
+    await drained;
+  });
+});
