@@ -1,11 +1,7 @@
 import { expect } from "chai";
-import { ALL_VALUES, chartSuite, render } from "./helm.ts";
+import { ALL_VALUES, chartSuite, FOREIGN, render } from "./helm.ts";
 import { type KubeValidator, openKubeValidator } from "./kube-schemas.ts";
 import { label } from "./workloads.ts";
-
-/** Kinds of operators, which the Kubernetes API does not describe. */
-const FOREIGN =
-  /^(monitoring\.coreos\.com|keda\.sh|cert-manager\.io|gateway\.networking\.k8s\.io)\//;
 
 chartSuite("the Kubernetes API's own description", () => {
   let validate: KubeValidator;

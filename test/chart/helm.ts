@@ -104,3 +104,7 @@ export function parseObjects(text: string): readonly KubeObject[] {
     .map((document) => document.toJS() as KubeObject | null)
     .filter((object) => object !== null);
 }
+
+/** Kinds of operators, which the Kubernetes API does not describe. */
+export const FOREIGN =
+  /^(monitoring\.coreos\.com|keda\.sh|cert-manager\.io|gateway\.networking\.k8s\.io)\//;

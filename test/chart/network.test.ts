@@ -59,7 +59,13 @@ chartSuite("network policies", () => {
       ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8"],
       ...["169.254.0.0/16", "100.64.0.0/10", "0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4"],
     ]);
-    expect(v6?.except).to.include.members(["fc00::/7", "fe80::/10", "ff00::/8", "64:ff9b::/96"]);
+    expect(v6?.except).to.include.members([
+      "::/64",
+      "fc00::/7",
+      "fe80::/10",
+      "ff00::/8",
+      "64:ff9b::/96",
+    ]);
     expect(v4?.ports?.map(({ port }) => port)).to.deep.equal([443, 8443]);
     const config = ofKind(render(MINIMAL), "ConfigMap").find(
       ({ metadata }) => metadata.name === "sms-webhook",
