@@ -1,3 +1,4 @@
+import Router from "@koa/router";
 import type { Endpoint, Method } from "./endpoint.ts";
 
 /** What a path stands for: its endpoints by method, and the values of its parameters. */
@@ -11,38 +12,33 @@ export type RouteMatch = {
 export type RouteTable = { match(path: string): RouteMatch | undefined };
 
 type Route = { readonly path: string; readonly methods: Map<Method, Endpoint> };
-type Pattern = Route & { readonly segments: readonly string[] };
-
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
  * Compiles endpoints into a table. Paths are compared as they are sent: case and a last slash
- * count. A path without parameters is one look-up; the few with parameters are tried by their
- * number of segments.
+ * count. A path without parameters is one look-up; the router knows the few that have some.
  */
 export function compileRoutes(endpoints: readonly Endpoint[]): RouteTable {
   const exact = new Map<string, RouteMatch>();
-  const patterns = new Map<number, Pattern[]>();
+  const patterns = new Map<string, Route>();
+  const router = new Router({ strict: true, sensitive: true });
   for (const [path, methods] of groupByPath(endpoints)) {
     if (!path.includes(":")) {
       exact.set(path, { path, methods, params: NO_PARAMS });
       continue;
     }
-    const segments = path.split("/");
-    const sameLength = patterns.get(segments.length) ?? [];
-    patterns.set(segments.length, [...sameLength, { path, methods, segments }]);
+    patterns.set(path, { path, methods });
+    router.register(path, [...methods.keys()], () => undefined);
   }
 
   return {
     match(path) {
       const found = exact.get(path);
       if (found !== undefined) return found;
-      const parts = path.split("/");
-      for (const pattern of patterns.get(parts.length) ?? []) {
-        const params = matchSegments(pattern.segments, parts);
-        if (params !== undefined) return { path: pattern.path, methods: pattern.methods, params };
-      }
-      return undefined;
+      const [layer] = router.match(path, "GET").path;
+      const pattern = layer === undefined ? undefined : patterns.get(String(layer.path));
+      if (layer === undefined || pattern === undefined) return undefined;
+      return { ...pattern, params: layer.params(path, layer.captures(path)) };
     },
   };
 }
@@ -70,30 +66,4 @@ function groupByPath(endpoints: readonly Endpoint[]): Map<string, Map<Method, En
     groups.set(endpoint.path, methods.set(endpoint.method, endpoint));
   }
   return groups;
-}
-
-function matchSegments(
-  segments: readonly string[],
-  parts: readonly string[],
-): Record<string, string> | undefined {
-  const params: Record<string, string> = {};
-  for (let at = 0; at < segments.length; at++) {
-    const segment = segments[at] as string;
-    const part = parts[at] as string;
-    if (segment.startsWith(":")) {
-      if (part === "") return undefined;
-      params[segment.slice(1)] = decode(part);
-    } else if (segment !== part) return undefined;
-  }
-  return params;
-}
-
-/** What cannot be decoded stays as it is: as an identifier it is unknown either way. */
-function decode(part: string): string {
-  if (!part.includes("%")) return part;
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

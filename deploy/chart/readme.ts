@@ -21,13 +21,13 @@ helm -n sms test sms --logs
 | file | for |
 | --- | --- |
 | [values-dev.yaml](values-dev.yaml) | one replica each, the SMSC simulator, small limits |
-| [values-production.yaml](values-production.yaml) | three replicas on the request path, autoscaling, strict spreading, mutual TLS |
+| [values-production.yaml](values-production.yaml) | three replicas on the request path, autoscaling, mutual TLS |
 | [values-10k.yaml](values-10k.yaml) | on top of production: 10,000 sends a second |
 | [ci/](ci/) | values that the tests render, one file per way to install |
 
-What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in [CHANGELOG.md](CHANGELOG.md). Requests may be as large
-as \`gateway.settings.BODY_BYTES_MAX\` (4 MiB) and take up to 30 s: give whatever stands before the
-gateway the same limits. Under Argo CD or Flux set \`migration.useHelmHooks\` to \`false\`.
+What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in
+[CHANGELOG.md](CHANGELOG.md). Requests may be as large as \`gateway.settings.BODY_BYTES_MAX\`
+(4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Under Argo CD or Flux set \`migration.useHelmHooks\` to \`false\`.
 `;
 
 /** The README of a values tree. */

@@ -6,8 +6,15 @@ import { ROOT } from "../dev/layout.ts";
 const BASE = "services/shared/io/base-config.ts";
 
 /** Settings that follow from other values; to set them by hand would contradict those. */
-const OWNED =
-  /^(HOST|PORT|(GRPC|OPS)_(HOST|PORT)|\w+_GRPC|RPC_\w+|MONGODB_\w+|NATS_\w+|REDIS_\w+|EVENT_STREAM_\w+|ENCRYPTION_KEYS|CURSOR_KEY|DRAIN_DELAY_MS|CLOSE_TIMEOUT_MS|LOG_LEVEL|CARRIER_ID|CARRIER_JOURNAL_DIR|CARRIER_RECEIPT_(HOST|PORT|URL)|SMSC_(HOST|PORT|CONTROL_PORT|SYSTEM_ID|PASSWORD)|GATEWAY_REPLICAS|WEBHOOK_ALLOWED_(NETWORKS|PORTS))$/;
+const OWNED = new RegExp(
+  `^(${[
+    "HOST|PORT|(GRPC|OPS)_(HOST|PORT)|\\w+_GRPC|RPC_\\w+|MONGODB_\\w+|NATS_\\w+|REDIS_\\w+",
+    "EVENT_STREAM_\\w+|ENCRYPTION_KEYS|CURSOR_KEY|DRAIN_DELAY_MS|CLOSE_TIMEOUT_MS|LOG_LEVEL",
+    "CARRIER_ID|CARRIER_JOURNAL_DIR|CARRIER_RECEIPT_(HOST|PORT|URL)",
+    "SMSC_(HOST|PORT|CONTROL_PORT|SYSTEM_ID|PASSWORD)|GATEWAY_REPLICAS",
+    "WEBHOOK_ALLOWED_(NETWORKS|PORTS)",
+  ].join("|")})$`,
+);
 
 /** Names that a component's `settings` may hold, sorted. */
 export function settingsOf(component: string): string[] {

@@ -4,8 +4,8 @@ import { newId } from "../shared/core/ids.ts";
 import type { Nats } from "../shared/io/nats.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
 import type { Review, SenderId } from "./domain/sender-id.ts";
-import { senderIdToProto } from "./rpc-mapping.ts";
 import type { SenderIdNotices } from "./service.ts";
+import { senderIdToProto } from "./wire.ts";
 
 /** The event type each review publishes (`service.md` "Announced"). */
 const EVENT_TYPES: Readonly<Record<Review, string>> = {

@@ -7,8 +7,8 @@ import {
 import { AppError } from "../shared/core/errors.ts";
 import { pageLimit } from "../shared/core/limits.ts";
 import type { Review, SenderIdStatus } from "./domain/sender-id.ts";
-import { senderIdToProto } from "./rpc-mapping.ts";
 import type { SenderIdService } from "./service.ts";
+import { senderIdToProto } from "./wire.ts";
 
 const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
   [StatusProto.PENDING]: "pending",
