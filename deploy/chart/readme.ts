@@ -27,7 +27,8 @@ helm -n sms test sms --logs
 
 What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in
 [CHANGELOG.md](CHANGELOG.md). Requests may be as large as \`gateway.settings.BODY_BYTES_MAX\`
-(4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Under Argo CD or Flux set \`migration.useHelmHooks\` to \`false\`.
+(4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Under Argo CD
+or Flux set \`migration.useHelmHooks\` to \`false\`.
 `;
 
 /** The README of a values tree. */
