@@ -70,6 +70,12 @@ bench-wallet: install ## durable holds per second on one hot wallet|test/load/be
 bench-webhook: install ## deliveries per second, and how well endpoints are kept apart|test/load/bench-webhook.ts
 	@$(NODE) test/load/bench-webhook.ts
 
+bench-fairness: install ## a tenant's single sends beside another's 100,000 queued bulk messages|test/load/bench-fairness.ts
+	@$(NODE) test/load/bench-fairness.ts
+
+bench-connector-rate: install ## two carrier replicas at 100 submits a second: never more, hardly less|test/load/bench-connector-rate.ts
+	@SECONDS=60 $(NODE) test/load/bench-connector-rate.ts
+
 profile: install ## CPU microseconds per message, by process|test/load/profile.ts
 	@$(NODE) test/load/profile.ts
 
@@ -95,4 +101,4 @@ fuzz: install ## random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-rpc \
-  bench-text bench-smpp bench-wallet bench-webhook bench-list profile test-kill seed-history test-chart test-rolling chaos fuzz
+  bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate profile test-kill seed-history test-chart test-rolling chaos fuzz

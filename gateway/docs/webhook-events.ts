@@ -1,5 +1,5 @@
 /** What the service sends to webhook endpoints, as OpenAPI 3.1 webhooks (`service.md` "Events"). */
-import { MESSAGE_STATUSES } from "../schemas/words.ts";
+import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 
 const INSTANT = {
   type: "string",

@@ -6,9 +6,10 @@ import {
   MessageStatus,
   type StatusChange,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
+import type { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import type { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
-import type { MESSAGE_SOURCES, MESSAGE_STATUSES } from "../schemas/words.ts";
 
 /** Statuses as customers spell them, by protobuf number. */
 export const STATUS_NAMES: Readonly<Record<MessageStatus, string>> = {

@@ -4,6 +4,8 @@ import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
 import type { Clock } from "../../services/shared/core/clock.ts";
 import type { FieldError } from "../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
+import type { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import type { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { parseInstant } from "../../services/shared/core/rfc3339.ts";
 import { componentRef, pageOf } from "../docs/operation.ts";
 import { MESSAGE_EXAMPLE } from "../docs/samples.ts";
@@ -16,7 +18,6 @@ import { rpcAnswer } from "../rpc-answer.ts";
 import { MESSAGE_LIST } from "../schemas/lists.ts";
 import { compileQuery } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
-import type { MESSAGE_SOURCES, MESSAGE_STATUSES } from "../schemas/words.ts";
 
 /** What listing needs. */
 export type ListPorts = {

@@ -1,5 +1,6 @@
 /** Webhook endpoints over REST: each operation one call of the webhook service. */
 import { type WebhookEndpoint, WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
+import type { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import { componentRef, dataOf, type Operation, pageOf, type Schema } from "../docs/operation.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
@@ -9,7 +10,6 @@ import { rpcAnswer } from "../rpc-answer.ts";
 import { refuseQuery } from "../schemas/query.ts";
 import { compileSchema } from "../schemas/validate.ts";
 import { EMPTY_BODY, ENDPOINT_CHANGE, NEW_ENDPOINT } from "../schemas/webhooks.ts";
-import type { MESSAGE_SOURCES } from "../schemas/words.ts";
 import {
   endpointTarget,
   existsEndpoint,

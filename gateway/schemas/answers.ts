@@ -2,7 +2,8 @@
  * Shapes of answers, for the OpenAPI document and the tests that hold real answers against it.
  * Objects are open: within v1 members may be added, and clients ignore those they do not know.
  */
-import { MESSAGE_SOURCES, MESSAGE_STATUSES } from "./words.ts";
+import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

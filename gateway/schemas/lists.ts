@@ -1,6 +1,7 @@
 import { PAGE_DEFAULT, PAGE_MAX, RECIPIENT_CHARS_MAX } from "../../services/shared/core/limits.ts";
+import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import type { QuerySchema } from "./query.ts";
-import { MESSAGE_SOURCES, MESSAGE_STATUSES } from "./words.ts";
 
 const LIMIT = {
   type: "integer",

@@ -1,4 +1,5 @@
-import { MESSAGE_SOURCES, WEBHOOK_EVENT_TYPES } from "./words.ts";
+import { EVENT_TYPES } from "../../services/shared/core/event-types.ts";
+import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 
 /** Body of an operation that needs none. */
 export const EMPTY_BODY = {
@@ -18,12 +19,12 @@ const URL_FIELD = {
   examples: ["https://example.com/sms-events"],
 } as const;
 
-const EVENT_TYPES = {
+const WANTED_TYPES = {
   type: "array",
   description: "Event types that are wanted.",
   minItems: 1,
   maxItems: 64,
-  items: { type: "string", enum: WEBHOOK_EVENT_TYPES },
+  items: { type: "string", enum: EVENT_TYPES },
   examples: [["message.status_changed"]],
 } as const;
 
@@ -48,7 +49,7 @@ export const NEW_ENDPOINT = {
   required: ["url"],
   properties: {
     url: URL_FIELD,
-    event_types: EVENT_TYPES,
+    event_types: WANTED_TYPES,
     sources: SOURCES,
     description: DESCRIPTION,
   },
@@ -66,7 +67,7 @@ export const ENDPOINT_CHANGE = {
       description: "Disabling stops sending at once; what was due is dropped.",
       enum: ["enabled", "disabled"],
     },
-    event_types: EVENT_TYPES,
+    event_types: WANTED_TYPES,
     sources: SOURCES,
     description: DESCRIPTION,
   },

@@ -1,7 +1,7 @@
 import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../shared/core/errors.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
-import { isDuplicateKey, runTransaction, wrapMongoError } from "../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, runTransaction, wrapMongoError } from "../shared/io/mongo.ts";
 import { migrateOutbox, type Outbox, type OutboxTicket } from "../shared/io/outbox.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
 import { nameKey, type Review, type SenderId, type SenderIdStatus } from "./domain/sender-id.ts";
@@ -40,15 +40,15 @@ export function createSenderIdStore(options: {
       }
     },
     async find(id) {
-      const document = await guarded(collection.findOne({ _id: id }));
+      const document = await guardMongo(collection.findOne({ _id: id }));
       return document === null ? undefined : toSenderId(document);
     },
     async findByName(tenantId, key) {
-      const document = await guarded(collection.findOne({ tenant_id: tenantId, name_key: key }));
+      const document = await guardMongo(collection.findOne({ tenant_id: tenantId, name_key: key }));
       return document === null ? undefined : toSenderId(document);
     },
     async list(tenantId, filter) {
-      const documents = await guarded(
+      const documents = await guardMongo(
         collection
           .find({
             tenant_id: tenantId,
@@ -82,14 +82,6 @@ export function createSenderIdStore(options: {
       return isSaved;
     },
   };
-}
-
-async function guarded<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }
 
 function fromSenderId(senderId: SenderId): SenderIdDocument {

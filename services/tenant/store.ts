@@ -1,7 +1,7 @@
 import { Binary, type Db } from "mongodb";
 import { AppError } from "../shared/core/errors.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
-import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
 import type { ApiKey, KeyMode, Scope } from "./domain/api-key.ts";
 import type { Tenant } from "./domain/tenant.ts";
 import type { TenantStore } from "./service.ts";
@@ -72,11 +72,11 @@ export function createTenantStore(db: Db): TenantStore {
     },
     async findTenant(idOrName) {
       const filter = idOrName.startsWith("ten_") ? { _id: idOrName } : { name: idOrName };
-      const document = await guarded(tenants.findOne(filter));
+      const document = await guardMongo(tenants.findOne(filter));
       return document === null ? undefined : toTenant(document);
     },
     async listTenants(limit, afterId) {
-      const page = await guarded(
+      const page = await guardMongo(
         tenants
           .find({ _id: { $gt: afterId } })
           .sort({ _id: 1 })
@@ -91,44 +91,36 @@ export function createTenantStore(db: Db): TenantStore {
     },
     async replaceTenant(before, after) {
       const version = versions.get(before) ?? 0;
-      const result = await guarded(
+      const result = await guardMongo(
         tenants.replaceOne({ _id: before.id, version }, fromTenant(after, version + 1)),
       );
       return result.matchedCount === 1;
     },
     async insertKey(key, secretHash) {
-      await guarded(keys.insertOne(fromKey(key, secretHash)));
+      await guardMongo(keys.insertOne(fromKey(key, secretHash)));
     },
     async listKeys(tenantId) {
-      const documents = await guarded(
+      const documents = await guardMongo(
         keys.find({ tenant_id: tenantId }).sort({ _id: 1 }).limit(10_000).toArray(),
       );
       return documents.map(toKey);
     },
     async revokeKey(keyId, nowMs) {
-      await guarded(
+      await guardMongo(
         keys.updateOne(
           { _id: keyId, revoked_at: { $exists: false } },
           { $set: { revoked_at: new Date(nowMs) } },
         ),
       );
-      const document = await guarded(keys.findOne({ _id: keyId }));
+      const document = await guardMongo(keys.findOne({ _id: keyId }));
       if (document === null) return undefined;
       return { key: toKey(document), hash: Buffer.from(document.hash.buffer) };
     },
     async findKeyByHash(hash) {
-      const document = await guarded(keys.findOne({ hash: new Binary(hash) }));
+      const document = await guardMongo(keys.findOne({ hash: new Binary(hash) }));
       return document === null ? undefined : toKey(document);
     },
   };
-}
-
-async function guarded<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }
 
 function fromTenant(tenant: Tenant, version: number): TenantDocument {

@@ -4,15 +4,9 @@ import type { Event } from "../../proto/gen/sms/v1/events_pb.js";
 import { Encoding, type Message } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import type { Wallet } from "../../proto/gen/sms/v1/wallet_pb.js";
-import {
-  type Change,
-  MESSAGE_STATUSES,
-  type MessageStatusName,
-  type MessageView,
-  type SenderIdView,
-  type WalletView,
-} from "./domain/change.ts";
-import { MESSAGE_SOURCES } from "./domain/event-types.ts";
+import { MESSAGE_SOURCES } from "../shared/core/message-source.ts";
+import { MESSAGE_STATUSES, type MessageStatus } from "../shared/core/message-status.ts";
+import type { Change, MessageView, SenderIdView, WalletView } from "./domain/change.ts";
 
 /**
  * The change that an event reports; `undefined` for a kind that this version does not know. Throws
@@ -78,7 +72,7 @@ function readMessage(message: Message): MessageView {
 }
 
 /** The names stand in the order of the protocol's numbers, which begin after UNSPECIFIED. */
-function readStatus(status: number): MessageStatusName {
+function readStatus(status: number): MessageStatus {
   return present(MESSAGE_STATUSES[status - 1]);
 }
 

@@ -9,9 +9,9 @@ import {
   WebhookEndpointStatus,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../shared/core/errors.ts";
+import { MESSAGE_SOURCES, type MessageSourceName } from "../shared/core/message-source.ts";
 import type { Delivery, DeliveryStatus } from "./domain/delivery.ts";
 import type { Endpoint, EndpointChange } from "./domain/endpoint.ts";
-import { MESSAGE_SOURCES, type MessageSourceName } from "./domain/event-types.ts";
 
 const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
   api: MessageSource.API,

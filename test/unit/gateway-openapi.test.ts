@@ -6,12 +6,7 @@ import { migrationPage } from "../../gateway/docs/migration-page.ts";
 import { buildOpenApi } from "../../gateway/docs/openapi.ts";
 import { referencePage } from "../../gateway/docs/reference-page.ts";
 import { createEndpoints } from "../../gateway/endpoints.ts";
-import { MESSAGE_SOURCES, WEBHOOK_EVENT_TYPES } from "../../gateway/schemas/words.ts";
 import { ERRORS } from "../../services/shared/core/errors.ts";
-import {
-  EVENT_TYPES,
-  MESSAGE_SOURCES as SERVICE_SOURCES,
-} from "../../services/webhook/domain/event-types.ts";
 import { DOCS_URL, memoryPorts } from "../support/rest-app.ts";
 
 type Json = Record<string, unknown>;
@@ -144,13 +139,6 @@ describe("the OpenAPI document", () => {
     ]) {
       expect(text).to.contain(`"code":"${code}"`);
     }
-  });
-});
-
-describe("words that two services spell", () => {
-  it("are the same on both sides", () => {
-    expect(WEBHOOK_EVENT_TYPES).to.deep.equal(EVENT_TYPES);
-    expect(MESSAGE_SOURCES).to.deep.equal(SERVICE_SOURCES);
   });
 });
 

@@ -1,10 +1,7 @@
 import { expect } from "chai";
 import { newId } from "../../services/shared/core/ids.ts";
-import {
-  type Change,
-  MESSAGE_STATUSES,
-  type MessageView,
-} from "../../services/webhook/domain/change.ts";
+import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
+import type { Change, MessageView } from "../../services/webhook/domain/change.ts";
 import { noticesOf } from "../../services/webhook/domain/notices.ts";
 import { SUBJECTS } from "../../services/webhook/events.ts";
 

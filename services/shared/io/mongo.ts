@@ -97,6 +97,15 @@ export function wrapMongoError(error: unknown): unknown {
   });
 }
 
+/** Awaits a driver call, its errors wrapped. */
+export async function guardMongo<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw wrapMongoError(error);
+  }
+}
+
 /** Tells whether a failure is a breach of a unique index (code 11000). */
 export function isDuplicateKey(error: unknown): error is MongoServerError {
   return error instanceof MongoServerError && error.code === 11000;

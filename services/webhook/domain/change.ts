@@ -1,27 +1,12 @@
 /** What changed somewhere in the system, as events report it. */
-import type { MessageSourceName } from "./event-types.ts";
-
-/** The statuses of a message (`service.md` "States and transitions"). */
-export const MESSAGE_STATUSES = [
-  "scheduled",
-  "queued",
-  "sent",
-  "delivered",
-  "undelivered",
-  "expired",
-  "rejected",
-  "failed",
-  "cancelled",
-] as const;
-
-/** One status of a message. */
-export type MessageStatusName = (typeof MESSAGE_STATUSES)[number];
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
 
 /** A message after its change. Amounts are in 1/10,000; instants that are 0 are not set. */
 export type MessageView = {
   readonly id: string;
   readonly mode: "live" | "test";
-  readonly status: MessageStatusName;
+  readonly status: MessageStatus;
   readonly to: string;
   readonly from: string;
   readonly body: string;
@@ -74,7 +59,7 @@ export type Change = {
   | {
       readonly kind: "message";
       readonly message: MessageView;
-      readonly previousStatus: MessageStatusName;
+      readonly previousStatus: MessageStatus;
     }
   | {
       readonly kind: "wallet";

@@ -9,12 +9,9 @@
  *   reason kept. Nothing is sent, what was due is dropped, and nothing of this time is sent later.
  */
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
-import {
-  DEFAULT_EVENT_TYPES,
-  type EventType,
-  isEventType,
-  type MessageSourceName,
-} from "./event-types.ts";
+import type { EventType } from "../../shared/core/event-types.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
+import { DEFAULT_EVENT_TYPES, isEventType } from "./event-types.ts";
 
 /** Whether an endpoint gets events. */
 export type EndpointStatus = "enabled" | "disabled";

@@ -1,7 +1,10 @@
 /** What one change of the system says to the outside: one notice per type of event it makes. */
-import type { Change, MessageStatusName } from "./change.ts";
+import type { EventType } from "../../shared/core/event-types.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
+import type { Change } from "./change.ts";
 import { derivedEventId } from "./deterministic-ids.ts";
-import { type EventType, isEventType, type MessageSourceName } from "./event-types.ts";
+import { isEventType } from "./event-types.ts";
 import { eventBody, messageData, senderIdData, statusChangedData, walletData } from "./payloads.ts";
 
 /** One event as endpoints get it. */
@@ -16,7 +19,7 @@ export type Notice = {
 };
 
 /** Statuses whose entry is an event; a recipient refused in the send response makes none. */
-const REPORTED: ReadonlySet<MessageStatusName> = new Set([
+const REPORTED: ReadonlySet<MessageStatus> = new Set([
   "sent",
   "delivered",
   "undelivered",

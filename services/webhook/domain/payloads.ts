@@ -3,10 +3,11 @@
  * level, made once per event so that every attempt sends the same bytes.
  */
 import { compactSorted } from "../../shared/core/canonical-json.ts";
+import type { EventType } from "../../shared/core/event-types.ts";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import { formatInstant } from "../../shared/core/rfc3339.ts";
-import type { MessageStatusName, MessageView, SenderIdView, WalletView } from "./change.ts";
-import type { EventType } from "./event-types.ts";
+import type { MessageView, SenderIdView, WalletView } from "./change.ts";
 
 /** Version of the payloads; it follows the REST API's. */
 export const API_VERSION = "v1";
@@ -35,7 +36,7 @@ export function eventBody(envelope: Envelope, data: Readonly<Record<string, unkn
 /** Where a message's money stands. */
 export type ChargeState = "held" | "captured" | "released" | "none";
 
-const CHARGE_STATES: Readonly<Record<MessageStatusName, ChargeState>> = {
+const CHARGE_STATES: Readonly<Record<MessageStatus, ChargeState>> = {
   scheduled: "held",
   queued: "held",
   sent: "captured",
@@ -56,7 +57,7 @@ export function chargeState(message: Pick<MessageView, "hasHold" | "status">): C
 }
 
 /** `data` of `message.status_changed`, exactly as specified. */
-export function statusChangedData(message: MessageView, previousStatus: MessageStatusName) {
+export function statusChangedData(message: MessageView, previousStatus: MessageStatus) {
   return {
     object: {
       amount: formatAmount(message.amount ?? 0n),
@@ -78,7 +79,7 @@ export function statusChangedData(message: MessageView, previousStatus: MessageS
 }
 
 /** `data` of `message.<status>`: the full Message object of the contract. */
-export function messageData(message: MessageView, previousStatus: MessageStatusName) {
+export function messageData(message: MessageView, previousStatus: MessageStatus) {
   return {
     object: {
       id: message.id,

@@ -2,6 +2,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import {
   changeEndpoint,
   createEndpoint,
@@ -10,7 +11,6 @@ import {
   type EndpointChange,
   rotateSecret,
 } from "../domain/endpoint.ts";
-import type { MessageSourceName } from "../domain/event-types.ts";
 import type { DeliveryQueue, EndpointStore } from "./ports.ts";
 
 /** An endpoint with the secret that is shown this once. */

@@ -1,7 +1,9 @@
 /** The documents at rest, and their way from and to the domain. */
+
+import type { EventType } from "../../shared/core/event-types.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { Attempt, Claimed, Delivery, DeliveryStatus } from "../domain/delivery.ts";
 import type { Endpoint, EndpointStatus } from "../domain/endpoint.ts";
-import type { EventType, MessageSourceName } from "../domain/event-types.ts";
 
 /** `endpoints`. */
 export type EndpointDocument = {
