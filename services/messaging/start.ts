@@ -54,6 +54,8 @@ export const start: StartService = async (context) => {
     log,
   });
   lifecycle.onClose("messaging neighbours", () => neighbours.close());
+  // Once loaded the table stays, however long routing is away.
+  lifecycle.addReadinessCheck("messaging route table", () => void neighbours.routeTable());
 
   const messaging = openMessaging({
     mongo,

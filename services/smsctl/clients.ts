@@ -13,7 +13,11 @@ import { createGrpcJsTransport, type RpcTransport } from "../shared/rpc/transpor
 import { SERVICE_ADDRESSES } from "../shared/service-addresses.ts";
 
 /** The part of `.local/stack.json` that the command line needs. */
-type StackFile = { readonly grpc?: Record<string, string>; readonly grpc_token?: string };
+type StackFile = {
+  readonly ops?: Record<string, string>;
+  readonly grpc?: Record<string, string>;
+  readonly grpc_token?: string;
+};
 
 /** Clients of every service, connected when first used. */
 export type Clients = {
@@ -67,6 +71,13 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
       for (const transport of transports) transport.close();
     },
   };
+}
+
+/** Where a carrier's ops port is: `CARRIER_OPS`, else the development stack's. */
+export function carrierOps(env: NodeJS.ProcessEnv): string {
+  const ops = env.CARRIER_OPS ?? readStackFile().ops?.carrier;
+  if (ops !== undefined) return ops;
+  throw new AppError("service_unavailable", "Where is the carrier? Give --ops or set CARRIER_OPS.");
 }
 
 /** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */

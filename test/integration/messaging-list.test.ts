@@ -165,6 +165,12 @@ describe("listing messages", () => {
     ["client_reference", { clientReference: "order-1" }, INDEXES.bySearch],
     ["campaign_id", { campaignId }, INDEXES.bySearch],
     ["from and to", { from: "acme", to: "+2348031234567" }, INDEXES.bySearch],
+    ["from and status", { from: "acme", statuses: ["expired"] }, INDEXES.bySearch],
+    [
+      "from, status and source",
+      { from: "acme", statuses: ["queued"], sources: ["campaign"] },
+      INDEXES.bySearch,
+    ],
     ["from and campaign_id", { from: "acme", campaignId }, INDEXES.bySearch],
     ["a page after the first", { beforeId: newId("message") }, INDEXES.byKind],
   ];

@@ -93,14 +93,20 @@ describe("Kannel's bearerbox beside our simulator", () => {
         timeoutMs: 30_000,
         what: "a delivery report for every message",
       });
-      const answer = await fetch(`http://127.0.0.1:${simulator.controlPort}/counters`);
-      const counters = (await answer.json()) as Counters;
-      const submits = Object.values(counters.submits);
+      const read = async () => {
+        const answer = await fetch(`http://127.0.0.1:${simulator.controlPort}/counters`);
+        return (await answer.json()) as Counters;
+      };
+      // Kannel tells its user of a receipt before it acknowledges it.
+      await eventually(async () => (await read()).receipts.acknowledged === COUNT, {
+        timeoutMs: 10_000,
+        what: "an acknowledgement of every receipt",
+      });
+      const submits = Object.values((await read()).submits);
       expect(submits.length).to.equal(COUNT);
       expect(submits.every(({ total, duplicates }) => total === 1 && duplicates === 0)).to.equal(
         true,
       );
-      expect(counters.receipts.acknowledged).to.equal(COUNT);
     } finally {
       reports.close();
       reports.closeAllConnections();

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { startOwnServers } from "./servers.ts";
+import { startOwnServers, type TestServers } from "./servers.ts";
 
 /**
- * `make test`: one set of servers for the whole run, and a mocha process for each file, so that no
- * file finds what another left in memory. Files that need the whole machine go one at a time.
+ * `make test`: a mocha process for each file, so that no file finds what another left in memory,
+ * and a set of servers for each file that runs at the same time: a durable consumer has one name,
+ * and two files on one stream would take each other's events. Files that need the whole machine
+ * go one at a time.
  */
 const FILE_LIMIT_MS = 300_000;
 const JOBS = Number(process.env.JOBS) || availableParallelism();
@@ -35,15 +37,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-const servers = await startOwnServers();
-process.env.TEST_MONGODB_URI = servers.mongodbUri;
-process.env.TEST_NATS_URL = servers.natsUrl;
-process.env.TEST_REDIS_URL = servers.redisUrl;
+const lanes = await Promise.all(Array.from({ length: JOBS }, () => startOwnServers()));
 try {
-  await runAll((file) => !isWholeStack(file), JOBS);
-  await runAll(isWholeStack, 1);
+  await runAll((file) => !isWholeStack(file), lanes);
+  await runAll(isWholeStack, lanes.slice(0, 1));
 } finally {
-  await servers.stop();
+  await Promise.all(lanes.map((servers) => servers.stop()));
 }
 summarise();
 
@@ -57,24 +56,33 @@ function isWholeStack(file: string): boolean {
   return file.startsWith("test/e2e/");
 }
 
-async function runAll(belongs: (file: string) => boolean, jobs: number): Promise<void> {
+async function runAll(
+  belongs: (file: string) => boolean,
+  places: readonly TestServers[],
+): Promise<void> {
   const waiting = files.filter(belongs);
-  const worker = async () => {
+  const work = async (servers: TestServers) => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       if (files.length === 0) return;
-      report(await runFile(file));
+      report(await runFile(file, servers));
     }
   };
-  await Promise.all(Array.from({ length: jobs }, worker));
+  await Promise.all(places.map(work));
 }
 
-function runFile(file: string): Promise<Outcome> {
+function runFile(file: string, servers: TestServers): Promise<Outcome> {
   return new Promise((resolve) => {
     const args = ["node_modules/mocha/bin/mocha.js", "--reporter", "dot", "--no-color", file];
     const child = spawn(process.execPath, args, {
       stdio: ["ignore", "pipe", "pipe"],
       timeout: FILE_LIMIT_MS,
       killSignal: "SIGKILL",
+      env: {
+        ...process.env,
+        TEST_MONGODB_URI: servers.mongodbUri,
+        TEST_NATS_URL: servers.natsUrl,
+        TEST_REDIS_URL: servers.redisUrl,
+      },
     });
     children.add(child);
     let output = "";

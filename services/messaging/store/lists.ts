@@ -55,22 +55,16 @@ export function listCursor(
   limit: number,
 ): FindCursor<MessageDocument> {
   const { query, hint } = planList(filter);
-  const cursor = messages
+  return messages
     .find(query, { maxTimeMS: PAGE_TIME_MAX_MS })
     .sort({ _id: -1 })
     .limit(limit)
-    .batchSize(limit);
-  return hint === undefined ? cursor : cursor.hint(hint);
+    .batchSize(limit)
+    .hint(hint);
 }
 
-/**
- * The query of a list, and the index that serves it: the most selective filter names it. Where
- * two filters may be equally selective, MongoDB chooses by trial.
- */
-export function planList(filter: ListFilter): {
-  query: Filter<MessageDocument>;
-  hint: string | undefined;
-} {
+/** The query of a list, and the index that serves it: the most selective filter names it. */
+export function planList(filter: ListFilter): { query: Filter<MessageDocument>; hint: string } {
   const query: Filter<MessageDocument> = {
     tenant_id: filter.tenantId,
     mode: filter.mode ?? { $in: [...MODES] },
@@ -83,21 +77,17 @@ export function planList(filter: ListFilter): {
   if (filter.to !== undefined) query.to = filter.to;
   if (filter.clientReference !== undefined) query.client_reference = filter.clientReference;
   if (filter.campaignId !== undefined) query.campaign_id = filter.campaignId;
-  const { from } = filter;
-  const key = searchKey(filter);
-  if (key !== undefined) {
-    query.search = key;
-    // Inside an expression the sender ID filters what the key finds, and is no bound itself.
-    const isKeyed = from !== undefined && key !== SEARCH.from(from);
-    if (isKeyed) query.$expr = { $in: [SEARCH.from(from), "$search"] };
-    const isSelective = filter.to !== undefined || filter.clientReference !== undefined;
-    const isAlone = statuses.length === 0 && sources.length === 0;
-    return { query, hint: isSelective || isAlone ? INDEXES.bySearch : undefined };
-  }
-  // Naming every value lets the one index of kinds answer in order of id.
+  // Naming every value lets an index answer in order of id: one ordered scan of each, merged.
   query.status ??= { $in: [...MESSAGE_STATUSES] };
   query.source ??= { $in: [...SOURCES] };
-  return { query, hint: INDEXES.byKind };
+  const { from } = filter;
+  const key = searchKey(filter);
+  if (key === undefined) return { query, hint: INDEXES.byKind };
+  query.search = key;
+  // Inside an expression the sender ID filters what the key finds, and is no bound itself.
+  const isKeyed = from !== undefined && key !== SEARCH.from(from);
+  if (isKeyed) query.$expr = { $in: [SEARCH.from(from), "$search"] };
+  return { query, hint: INDEXES.bySearch };
 }
 
 /** The key of the filter that the fewest messages can match. */

@@ -5,7 +5,7 @@ import type { CollectionShape } from "../../shared/io/migration.ts";
 /** Names of the indexes that queries ask for by name. */
 export const INDEXES = {
   byKind: "tenant_mode_source_status_id",
-  bySearch: "tenant_mode_search_id",
+  bySearch: "tenant_mode_search_source_status_id",
   queue: "queue_tenant_id_not_before",
   due: "due_at",
   idempotency: "idem",
@@ -24,8 +24,9 @@ const MESSAGES: CollectionShape = {
     },
     {
       // Sender ID, recipient, reference and campaign in one array. Every further index of its own
-      // would cost each status change its keys anew, changed or not.
-      key: { tenant_id: 1, mode: 1, search: 1, _id: 1 },
+      // would cost each status change its keys anew, changed or not. Source and status are in it
+      // so that a page with both kinds of filter touches only what it shows.
+      key: { tenant_id: 1, mode: 1, search: 1, source: 1, status: 1, _id: 1 },
       name: INDEXES.bySearch,
     },
     {

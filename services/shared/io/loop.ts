@@ -34,7 +34,7 @@ export function startLoop(options: {
         failures = 0;
       } catch (error) {
         failures += 1;
-        waitMs = Math.max(intervalMs, backoffMs(failures, 100, 10_000));
+        waitMs = backoffMs(failures, 100, Math.max(intervalMs, 10_000));
         if (!abort.signal.aborted) log.warn({ error, loop: name, failures }, "a run failed");
       }
       if (waitMs > 0) await pause(waitMs, AbortSignal.any([abort.signal, wake.signal]));

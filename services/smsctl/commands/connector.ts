@@ -12,6 +12,7 @@ import {
   type SmppSettingsSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { carrierOps } from "../clients.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
 import type { Options } from "../options.ts";
 import { type Json, present } from "../present.ts";
@@ -82,6 +83,10 @@ export const CONNECTOR_COMMANDS: Commands = {
   pause: setState("pause", ConnectorState.PAUSED),
   resume: setState("resume", ConnectorState.ACTIVE),
   drain: setState("drain", ConnectorState.DRAINING),
+  unmatched: {
+    usage: "connector unmatched [--ops URL]",
+    run: listUnmatched,
+  },
   remove: {
     usage: "connector remove C",
     async run({ clients, options, output }) {
@@ -92,6 +97,17 @@ export const CONNECTOR_COMMANDS: Commands = {
     },
   },
 };
+
+/** Receipts of the last three days that no message explains, from a carrier's ops port. */
+async function listUnmatched({ options, output }: CommandContext): Promise<number> {
+  const ops = options.optional("ops") ?? carrierOps(process.env);
+  const answer = await fetch(new URL("/unmatched-receipts", ops), {
+    signal: AbortSignal.timeout(10_000),
+  });
+  if (!answer.ok) throw new AppError("service_unavailable", `${ops} answered ${answer.status}.`);
+  output.result((await answer.json()) as Json);
+  return 0;
+}
 
 async function list({ clients, options, output, signal }: CommandContext): Promise<number> {
   do {
