@@ -43,6 +43,7 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@$(BIN)/biome ci --colors=off --log-level=error .
 	@$(BIN)/tsc -p .
 	@cd proto && ../$(BIN)/buf lint
+	@cd proto && ../$(BIN)/buf breaking --against "../.git#ref=HEAD,subdir=proto"
 	@sh deploy/dev/check-generated.sh
 	@$(BIN)/mocha --reporter dot test/tidy.test.ts
 
