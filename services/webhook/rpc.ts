@@ -17,6 +17,7 @@ import {
   type WebhookService,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { isId } from "../shared/core/ids.ts";
+import type { DeadLetters } from "../shared/io/dead-letters.ts";
 import type { Delivery } from "./domain/delivery.ts";
 import {
   readChange,
@@ -26,11 +27,6 @@ import {
   toDeliveryProto,
   toEndpointProto,
 } from "./rpc-mapping.ts";
-import {
-  type DeadLetterParts,
-  listDeadLetters,
-  replayDeadLetters,
-} from "./service/dead-letters.ts";
 import {
   type DeliveryParts,
   listDeliveries,
@@ -54,7 +50,7 @@ import type { Idempotency } from "./service/idempotency.ts";
 export type RpcParts = {
   readonly endpoints: EndpointParts<ClientSession>;
   readonly deliveries: DeliveryParts<ClientSession>;
-  readonly deadLetters: DeadLetterParts;
+  readonly deadLetters: DeadLetters;
   readonly idempotency: Idempotency<ClientSession>;
 };
 
@@ -172,7 +168,7 @@ function deadLetterRpc({
 }: RpcParts): Pick<Handlers, "listDeadLetters" | "replayDeadLetters"> {
   return {
     async listDeadLetters({ cursor, limit }) {
-      const page = await listDeadLetters(deadLetters, cursor, readLimit(limit, 1000));
+      const page = await deadLetters.list(cursor, readLimit(limit, 1000));
       return {
         deadLetters: page.letters.map(({ id, subject, reason, createdAtMs }) => ({
           id,
@@ -184,7 +180,7 @@ function deadLetterRpc({
       };
     },
     async replayDeadLetters({ ids }) {
-      return { replayed: await replayDeadLetters(deadLetters, ids) };
+      return { replayed: await deadLetters.replay(ids) };
     },
   };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ClientSession } from "mongodb";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { startConsumer } from "../shared/io/consumer.ts";
+import { createDeadLetters } from "../shared/io/dead-letters.ts";
 import { type Mongo, openMongo } from "../shared/io/mongo.ts";
 import { type Nats, openNats } from "../shared/io/nats.ts";
 import { createSecretBox } from "../shared/io/secret-box.ts";
@@ -18,7 +19,6 @@ import type { DeliveryParts } from "./service/delivery-management.ts";
 import type { EndpointParts } from "./service/endpoint-management.ts";
 import { openEngine } from "./service/engine.ts";
 import { checkUrl } from "./service/url-check.ts";
-import { createDeadLetters } from "./store/dead-letters.ts";
 import { createEndpoints } from "./store/endpoints.ts";
 import { createIdempotency } from "./store/idempotency.ts";
 import { createDeliveries } from "./store/log.ts";
@@ -43,7 +43,6 @@ export const start: StartService = async (context) => {
   const mongo = await openDatabase(context, config);
   const nats = await openStream(context, config);
   const endpoints = createEndpoints(mongo.db);
-  const deadLetters = createDeadLetters(mongo.db);
   const queue = createDeliveryQueue(mongo.db, {
     retentionMs,
     owner: config.WEBHOOK_INSTANCE,
@@ -70,6 +69,7 @@ export const start: StartService = async (context) => {
 
   const delivering = { ...engine, clock, endpoints, queue, events, attemptsMax };
   const handle = createEventHandler((items) => deliverNotices(delivering, items));
+  const deadLetters = createDeadLetters(mongo.db, handle);
   const consumer = consume(context, config, { mongo, nats, handle });
   addWebhookGauges(metrics, {
     figures: () => engine.dispatcher.figures,
@@ -96,7 +96,7 @@ export const start: StartService = async (context) => {
   const rpc = createWebhookRpc({
     endpoints: managingEndpoints,
     deliveries: managingDeliveries,
-    deadLetters: { store: deadLetters, handle },
+    deadLetters,
     idempotency: createIdempotency(mongo.client, mongo.db, box),
   });
   context.serve((router) => router.service(WebhookService, rpc));

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { type CarrierStack, startCarrierStack } from "../support/carrier-stack.ts";
 import { eventually } from "../support/poll.ts";
+import { smsctl } from "../support/smsctl.ts";
 
 describe("messages over a carrier", () => {
   let carrier: CarrierStack;
@@ -141,5 +142,18 @@ describe("messages over a carrier", () => {
     expect((counted.delivered ?? 0) + (counted.failed ?? 0)).to.equal(200);
     // At most one window was in doubt, and its receipts name the parties.
     expect(counted.failed ?? 0).to.be.at.most(20);
+  });
+
+  it("after all of it the books are clean: smsctl check names no breach", async function () {
+    this.timeout(90_000);
+    let check = await smsctl(carrier.stack, "check");
+    await eventually(
+      async () => {
+        check = await smsctl(carrier.stack, "check");
+        return check.code === 0;
+      },
+      { timeoutMs: 75_000, everyMs: 1000, what: `a clean check, not ${JSON.stringify(check)}` },
+    );
+    expect(check.value).to.include({ ok: true });
   });
 });

@@ -1,4 +1,4 @@
-import { durationMs, flag, list, oneOf, port, type Schema, text, whole } from "./config.ts";
+import { durationMs, list, oneOf, port, type Schema, text, whole } from "./config.ts";
 
 /** Settings that every process reads. */
 export const PROCESS_SETTINGS = {
@@ -48,6 +48,3 @@ export const ADDRESS_SETTINGS = {
   MESSAGING_GRPC: list(text(), []),
   WEBHOOK_GRPC: list(text(), []),
 } as const satisfies Schema;
-
-/** Whether this build may be asked for development-only behaviour. */
-export const DEVELOPMENT_SETTINGS = { DEVELOPMENT: flag(false) } as const satisfies Schema;

@@ -4,7 +4,7 @@
  */
 import type { Binary, Collection, Db, Filter } from "mongodb";
 import type { Delivered, Verdict } from "./consumer.ts";
-import { wrapMongoError } from "./mongo.ts";
+import { guardMongo } from "./mongo.ts";
 
 /** An event that was put aside. */
 export type DeadLetter = {
@@ -45,17 +45,14 @@ export function createDeadLetters(
   const collection: Collection<DeadLetterDocument> = db.collection("dead_letters");
 
   async function read(filter: Filter<DeadLetterDocument>, limit: number): Promise<DeadLetter[]> {
-    try {
-      return (await collection.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(toLetter);
-    } catch (error) {
-      throw wrapMongoError(error);
-    }
+    const found = collection.find(filter).sort({ _id: 1 }).limit(limit).toArray();
+    return (await guardMongo(found)).map(toLetter);
   }
 
   async function handleAgain(letters: readonly DeadLetter[]): Promise<number> {
     const verdicts = await handle(letters.map((letter) => ({ ...letter, deliveries: 1 })));
     const handled = letters.filter((_, at) => verdicts[at]?.kind === "ack").map(({ id }) => id);
-    await collection.deleteMany({ _id: { $in: handled } });
+    await guardMongo(collection.deleteMany({ _id: { $in: handled } }));
     return handled.length;
   }
 

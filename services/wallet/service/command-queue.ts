@@ -9,8 +9,7 @@
  *   batches instead of collapsing into conflicts.
  * - Fair over wallets: at most `flushesMax` transactions run at once, wallets in order of their
  *   oldest wait, a wallet in one at a time. A wallet with much to do goes alone, so that others
- *   do not wait for its batch, and queues again behind all of them; while others are at work, it
- *   first rests twice as long as its own transaction took, and leaves them the machine.
+ *   do not wait for its batch, and queues again behind all of them.
  * - Bounded: beyond `queueMax` per wallet and `totalMax` over all, a command is refused with
  *   `service_unavailable` before anything was written.
  * - Fair to neighbours: when a transaction fails for a reason of its own, its wallets go one by
@@ -53,11 +52,6 @@ export type CommandQueueOptions = {
 /** A wallet with more waiting than this goes alone. */
 const SHARED_COMMANDS_MAX = 32;
 
-/** A busy wallet rests no longer than this, however slow its transaction was. */
-const REST_MAX_MS = 25;
-/** Other wallets wrote this recently: they are at work beside a busy one. */
-const NEIGHBOUR_MS = 100;
-
 /** Starts the queue. */
 export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
   const lanes = new Map<string, Lane>();
@@ -65,7 +59,6 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
   let running = 0;
   let pending = 0;
   let isScheduled = false;
-  let lastSmallMs = Number.NEGATIVE_INFINITY;
   let closed = false;
   let onIdle: (() => void) | undefined;
 
@@ -80,10 +73,6 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
     });
   }
 
-  function makeReadyIn(lane: Lane, restMs: number): void {
-    setTimeout(makeReady, Math.min(REST_MAX_MS, restMs), lane);
-  }
-
   function startFlushes(): void {
     while (running < options.flushesMax && ready.length > 0) {
       const { group, rest } = nextGroup(ready, options.walletsMax);
@@ -94,20 +83,14 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
   }
 
   async function runGroup(group: readonly Lane[]): Promise<void> {
-    const begunMs = performance.now();
-    const isBusy = group.length === 1 && (group[0]?.waiting.length ?? 0) > SHARED_COMMANDS_MAX;
     const flush = await flushBatches(options, group);
-    const endedMs = performance.now();
-    if (!isBusy) lastSmallMs = endedMs;
-    const isResting = isBusy && endedMs - lastSmallMs < NEIGHBOUR_MS;
     running -= 1;
     const isAtFault = flush.error !== undefined && !options.isTransient(flush.error);
     if (isAtFault && group.length > 1) for (const lane of group) lane.isAlone = true;
     else for (const lane of group) finish(lane, flush, isAtFault);
     for (const lane of group) {
-      if (lane.waiting.length === 0) lanes.delete(lane.tenantId);
-      else if (isResting) makeReadyIn(lane, 2 * (endedMs - begunMs));
-      else makeReady(lane);
+      if (lane.waiting.length > 0) makeReady(lane);
+      else lanes.delete(lane.tenantId);
     }
     startFlushes();
     if (lanes.size === 0) onIdle?.();
