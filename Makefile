@@ -7,7 +7,9 @@ NODE := $(BIN)/node
 # So that tools installed by npm run on the pinned Node, whatever the machine's own is.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-TESTS ?= "test/{unit,contract,integration,e2e}/**/*.test.ts"
+# Of the chart's tests those that need no image builder, no Prometheus and no cluster.
+TESTS ?= "test/{unit,contract,integration,e2e}/**/*.test.ts" \
+  "test/chart/!(control-plane|image-build|live-metrics).test.ts"
 
 # A line `name: … ## text|file` is listed when the file exists (or none is named).
 help: ## this list
@@ -47,7 +49,7 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@sh deploy/dev/check-generated.sh
 	@$(BIN)/mocha --reporter dot test/tidy.test.ts
 
-test: install ## unit, contract, integration and e2e on servers of its own; TESTS=file for some
+test: install ## unit, contract, chart, integration and e2e on servers of its own; TESTS=file for some
 	@$(NODE) test/support/run-tests.ts $(TESTS)
 
 bench: install ## the budgets of the design beside what this machine does|test/load/bench.ts
@@ -55,6 +57,15 @@ bench: install ## the budgets of the design beside what this machine does|test/l
 
 bench-peers: install ## the same work on the peers, in the same run|test/load/bench-peers.ts
 	@$(NODE) test/load/bench-peers.ts
+
+bench-overload: install ## three times the capacity, then a carrier that stops: what is refused, and how|test/load/bench-overload.ts
+	@$(NODE) test/load/bench-overload.ts
+
+bench-growth: install ## [AXES=messages,…] [COUNT=1000000]: cost per message as data and parties grow|test/load/bench-growth.ts
+	@$(NODE) test/load/bench-growth.ts
+
+soak: install ## [MINUTES=60]: half capacity for an hour; memory, handles and latency must stay flat|test/load/soak.ts
+	@$(NODE) test/load/soak.ts
 
 bench-rpc: install ## unary calls per second: our gRPC adapter beside connect-node's|test/load/bench-rpc.ts
 	@$(NODE) test/load/bench-rpc.ts
@@ -77,6 +88,9 @@ bench-fairness: install ## a tenant's single sends beside another's 100,000 queu
 bench-connector-rate: install ## two carrier replicas at 100 submits a second: never more, hardly less|test/load/bench-connector-rate.ts
 	@SECONDS=60 $(NODE) test/load/bench-connector-rate.ts
 
+bench-memory: install ## memory of each idle process, and how long each takes to be ready|test/load/bench-memory.ts
+	@$(NODE) test/load/bench-memory.ts
+
 profile: install ## CPU microseconds per message, by process|test/load/profile.ts
 	@$(NODE) test/load/profile.ts
 
@@ -89,17 +103,20 @@ test-kill: install ## [S=wallet,…] [COUNT=2000]: kill -9 of each process in th
 seed-history: install ## fills the stack with ten million past messages|test/load/seed-history.ts
 	@$(NODE) test/load/seed-history.ts
 
-test-chart: install ## renders every preset of the Helm chart and proves it|test/chart/chart.test.ts
+test-chart: install ## [HELM=helm3,helm4] renders every preset of the chart and proves it: test/chart/README.md|test/chart/chart.test.ts
 	@$(BIN)/mocha "test/chart/**/*.test.ts"
 
 test-rolling: install ## restarts each process under load; no request may fail|test/chaos/rolling.ts
 	@$(NODE) test/chaos/rolling.ts
 
+test-restore: install ## a backup, the loss of everything, and what the runbook brings back|test/chaos/restore.ts
+	@$(NODE) test/chaos/restore.ts
+
 chaos: install ## [SEED=…] [MINUTES=…]: kills, cuts and stops under load, then checks the books|test/chaos/chaos.ts
 	@$(NODE) test/chaos/chaos.ts
 
-fuzz: install ## random input for the parsers, failures kept|test/fuzz/fuzz.ts
+fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-rpc \
-  bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate profile test-kill seed-history test-chart test-rolling chaos fuzz
+  bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz

@@ -3,6 +3,7 @@ import { AppError } from "../services/shared/core/errors.ts";
 import type { Authenticator } from "./auth/authenticate.ts";
 import { type AddressMatcher, callerAddress } from "./auth/caller-address.ts";
 import type { RateLimiter } from "./rate-limit/limiter.ts";
+import { isRepeated } from "./repeated-header.ts";
 import type { Caller, RequestState } from "./request-state.ts";
 
 /** What admission needs. */
@@ -14,8 +15,10 @@ export type AdmissionParts = {
 
 /** Who calls, from where, and how often: 401, 403 ip_not_allowed, 429; in this order. */
 export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
-  const { headers, socket } = context.req;
-  const caller = await parts.authenticator.authenticate(headers.authorization);
+  const { headers, rawHeaders, socket } = context.req;
+  // Two keys are no key: which of them a proxy has checked cannot be known.
+  const credentials = isRepeated(rawHeaders, "authorization") ? undefined : headers.authorization;
+  const caller = await parts.authenticator.authenticate(credentials);
   (context.state as RequestState).caller = caller;
   const forwardedFor = headers["x-forwarded-for"] as string | undefined;
   const address = callerAddress(socket.remoteAddress ?? "", forwardedFor, parts.isTrustedProxy);

@@ -7,7 +7,8 @@ import Koa, { type Context, type Middleware } from "koa";
 import { AppError, asAppError } from "../services/shared/core/errors.ts";
 import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/io/log.ts";
-import { runInCall, TRACEPARENT } from "../services/shared/rpc/call-context.ts";
+import { traceFields } from "../services/shared/io/tracing.ts";
+import { runInCall } from "../services/shared/rpc/call-context.ts";
 import { type AdmissionParts, admit } from "./admit.ts";
 import { type BodyLimits, readBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
@@ -15,6 +16,8 @@ import { deprecationHeaders } from "./deprecation.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { LoadGate } from "./load-gate.ts";
 import { answerProblem, problemHeaders, toProblem } from "./problem.ts";
+import { isRepeated } from "./repeated-header.ts";
+import { endRequestSpan, openRequestSpan, traceOf } from "./request-span.ts";
 import type { RequestState } from "./request-state.ts";
 import { allowedMethods, compileRoutes, endpointFor, type RouteTable } from "./route-table.ts";
 import { splitTarget } from "./target.ts";
@@ -43,7 +46,12 @@ export type FinishedRequest = {
   readonly durationMs: number;
   readonly tenantId: string;
   readonly code: string;
+  /** Only while traces are on. */
+  readonly trace_id?: string;
+  readonly span_id?: string;
 };
+
+const NO_TRACE: Readonly<Record<string, string>> = {};
 
 /** Builds the Koa application. */
 export function createApp(parts: AppParts): Koa {
@@ -66,21 +74,27 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
     state.path = path;
     state.query = query;
     state.match = routes.match(path);
+    state.span = openRequestSpan(context, state.match?.path);
     context.set("X-Request-Id", state.requestId);
     context.set("Cache-Control", "no-store");
     parts.cors(context, undefined);
     let code = "";
+    let isIn = false;
     try {
       parts.gate.enter();
+      isIn = true;
       if (context.req.headers.host === undefined && context.req.httpVersionMinor > 0) {
         throw new AppError("bad_request", "An HTTP/1.1 request names its host.");
+      }
+      if (isRepeated(context.req.rawHeaders, "host")) {
+        throw new AppError("bad_request", "A request names its host once.");
       }
       await next();
     } catch (thrown) {
       code = answerError(parts, context, thrown);
     } finally {
-      parts.gate.leave();
-      parts.onFinish({
+      if (isIn) parts.gate.leave();
+      const finished: FinishedRequest = {
         requestId: state.requestId,
         method: context.method,
         route: state.match?.path ?? "",
@@ -88,7 +102,10 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
         durationMs: performance.now() - state.startedMs,
         tenantId: state.caller?.tenantId ?? "",
         code,
-      });
+        ...(state.span === undefined ? NO_TRACE : traceFields(state.span.traceparent)),
+      };
+      endRequestSpan(state.span, finished);
+      parts.onFinish(finished);
     }
   };
 }
@@ -105,7 +122,7 @@ function answerError(parts: AppParts, context: Context, thrown: unknown): string
     if (endpoint?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
   }
   answerProblem(context, toProblem(error, state.requestId, parts.docsUrl), problemHeaders(error));
-  if (leavesBodyUnread(context, error.code === "request_timeout")) answerAndDrain(context);
+  if (leavesBodyUnread(context.req, error.code === "request_timeout")) answerAndDrain(context);
   return error.code;
 }
 
@@ -125,7 +142,8 @@ function dispatch(parts: AppParts): Middleware {
     if (endpoint.isDeprecated === true) context.set(deprecation);
     const { requestId } = state;
     const { headers } = context.req;
-    const call = { requestId, tenantId: caller.tenantId, traceparent: traceOf(headers) };
+    const traceparent = state.span?.traceparent ?? traceOf(headers);
+    const call = { requestId, tenantId: caller.tenantId, traceparent };
     const answer = await runInCall(call, () =>
       endpoint.handle({
         caller,
@@ -143,12 +161,6 @@ function dispatch(parts: AppParts): Middleware {
     context.set("Content-Type", "application/json; charset=utf-8");
     context.body = JSON.stringify(answer.body);
   };
-}
-
-/** The caller's trace, when it names one. */
-function traceOf(headers: Context["req"]["headers"]): string | undefined {
-  const traceparent = headers.traceparent as string | undefined;
-  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
 /** Paths and methods that no endpoint has: below /v1 the caller is asked for first. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../services/shared/core/errors.ts";
+import { isRepeated } from "./repeated-header.ts";
 
 /** Bounds of a request body. */
 export type BodyLimits = { readonly bytesMax: number; readonly timeoutMs: number };
@@ -19,7 +20,7 @@ export async function readBody(
   const announced = Number(headers["content-length"] ?? 0);
   if (announced === 0 && !isChunked) return EMPTY;
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
-  const isAcceptable = isJson(headers["content-type"], headers["content-encoding"]);
+  const isAcceptable = isJson(request);
   // Only a chunked body can turn out to be none at all, so only then its first byte is awaited.
   if (!isAcceptable && !isChunked) throw wrongType();
   if (headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
@@ -30,16 +31,31 @@ export async function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
-const JSON_TYPE =
-  /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?([^";\s]+)"?[ \t]*)?;?[ \t]*$/i;
+const JSON_TYPE = /^[ \t]*application\/json[ \t]*(?:;|$)/i;
 
-function isJson(type: string | undefined, encoding: string | undefined): boolean {
+/** One parameter of a media type, or an empty one (RFC 9110 section 5.6.6). */
+const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)?/gy;
+
+function isJson(request: IncomingMessage): boolean {
+  const { headers, rawHeaders } = request;
+  const { "content-type": type, "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
-  if (type === "application/json") return true;
-  const match = JSON_TYPE.exec(type ?? "");
-  if (match === null) return false;
-  const charset = match[1]?.toLowerCase() ?? "utf-8";
-  return charset === "utf-8" || charset === "utf8";
+  if (isRepeated(rawHeaders, "content-type")) return false;
+  return type === "application/json" || isJsonType(type ?? "");
+}
+
+/** `application/json` in UTF-8; any other parameter has no meaning (RFC 8259 section 11). */
+function isJsonType(type: string): boolean {
+  if (!JSON_TYPE.test(type)) return false;
+  let end = type.indexOf(";");
+  if (end === -1) return true;
+  for (const [parameter, name = "", value = ""] of type.slice(end).matchAll(PARAMETER)) {
+    end += parameter.length;
+    if (name.toLowerCase() !== "charset") continue;
+    const charset = value.replaceAll('"', "").toLowerCase();
+    if (charset !== "utf-8" && charset !== "utf8") return false;
+  }
+  return end === type.length;
 }
 
 function collect(

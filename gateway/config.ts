@@ -37,6 +37,8 @@ export const GATEWAY_SETTINGS = {
   GATEWAY_REPLICAS: whole(1, 1000, 1),
   /** Requests in progress beyond which the gateway answers 503 at once. */
   REQUESTS_MAX: whole(1, 1_000_000, 2000),
+  /** How long a request let in may wait for those in progress, once there are many of them. */
+  REQUEST_DELAY_MAX_MS: durationMs(500),
   /** Smoothed lateness of the event loop beyond which new requests get 503. */
   LOOP_LAG_MAX_MS: durationMs(1000),
   CONNECTIONS_MAX: whole(1, 1_000_000, 20_000),

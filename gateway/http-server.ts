@@ -29,9 +29,10 @@ const FAREWELL_MS = 2000;
 type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
 
 /**
- * Listens, and closes without dropping a request. First every answer carries `Connection: close`,
- * so that busy connections leave after an answer, never with a request on its way; then there are
- * no new connections, idle ones end, and those still at work are waited for.
+ * Listens, and closes without dropping a request. From the moment the process is leaving, every
+ * answer carries `Connection: close`, so that busy connections leave after an answer, never with a
+ * request on its way; on closing there are no new connections, idle ones end, and those still at
+ * work are waited for.
  */
 export async function listen(
   server: Server,
@@ -40,6 +41,8 @@ export async function listen(
     readonly port: number;
     readonly docsUrl: string;
     readonly leaveMs?: number;
+    /** Load balancers have been told to go elsewhere, or are about to be. */
+    readonly isLeaving?: () => boolean;
   },
 ): Promise<HttpServer> {
   // The body reader says when to go on; expectations that nobody knows are not refused.
@@ -48,6 +51,10 @@ export async function listen(
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     refuseInput(error, socket as ServerSocket, options.docsUrl);
   });
+  let isClosing = false;
+  server.prependListener("request", (_request, response) => {
+    if (isClosing || options.isLeaving?.() === true) response.setHeader("Connection", "close");
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host: options.host, port: options.port, backlog: 2048 }, resolve);
@@ -55,9 +62,7 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     async close() {
-      server.prependListener("request", (_request, response) => {
-        response.setHeader("Connection", "close");
-      });
+      isClosing = true;
       await new Promise((resolve) => setTimeout(resolve, options.leaveMs ?? LEAVE_MS));
       await new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -2,11 +2,20 @@ import { DURATION_BUCKETS_S, Histogram } from "../services/shared/io/metrics.ts"
 import type { ServiceContext } from "../services/shared/io/service-context.ts";
 import type { FinishedRequest } from "./app.ts";
 
+/** Where the gateway tells of its requests. */
+export type RequestReports = {
+  readonly onFinish: (request: FinishedRequest) => void;
+  /** A request that was refused at the door; whoever refuses writes the log. */
+  readonly onShed: (method: string, route: string) => void;
+};
+
+type Series = Pick<FinishedRequest, "method" | "route" | "status">;
+
 /** Reports each request: one duration in the metrics and, when wanted, one wide log line. */
 export function reportRequests(
   { log, metrics }: Pick<ServiceContext, "log" | "metrics">,
   isLogged: boolean,
-): (request: FinishedRequest) => void {
+): RequestReports {
   const durations = new Histogram({
     name: "http_server_request_duration_seconds",
     help: "Duration of REST requests in seconds.",
@@ -18,7 +27,7 @@ export function reportRequests(
   const lines = log.child({}, { redact: [] });
   /** Each series once found is kept: finding it costs more than adding to it. */
   const series = new Map<string, { observe(seconds: number): void }>();
-  const seriesOf = ({ method, route, status }: FinishedRequest) => {
+  const seriesOf = ({ method, route, status }: Series) => {
     const key = `${method} ${status} ${route}`;
     let found = series.get(key);
     if (found === undefined) {
@@ -28,9 +37,12 @@ export function reportRequests(
     }
     return found;
   };
-  return (request) => {
-    seriesOf(request).observe(request.durationMs / 1000);
-    if (isLogged) lines.info(request, "request");
+  return {
+    onFinish(request) {
+      seriesOf(request).observe(request.durationMs / 1000);
+      if (isLogged) lines.info(request, "request");
+    },
+    onShed: (method, route) => seriesOf({ method, route, status: 503 }).observe(0),
   };
 }
 

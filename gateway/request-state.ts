@@ -1,4 +1,5 @@
 import type { Mode } from "../proto/gen/sms/v1/common_pb.js";
+import type { OpenSpan } from "../services/shared/io/tracing.ts";
 import type { RouteMatch } from "./route-table.ts";
 
 /** Who is calling: the key and its tenant, as last confirmed by the tenant service. */
@@ -25,6 +26,8 @@ export type RequestState = {
   query: string;
   /** What the path stands for, before anything is known of the caller. */
   match: RouteMatch | undefined;
+  /** The request's span; undefined with traces off. */
+  span?: OpenSpan | undefined;
   /** The raw body; empty when there was none. */
   bodyBytes: Buffer;
   /** Set once the caller is known. */

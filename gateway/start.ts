@@ -24,6 +24,7 @@ import { createLoadGate } from "./load-gate.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { reportRequests } from "./request-reports.ts";
 import { createSendOne } from "./send-together.ts";
+import { shedFirst } from "./shed.ts";
 
 /** Longer than a stall of this process may last: a late answer is worth more than a guess. */
 const REDIS_TIMEOUT_MS = 1000;
@@ -47,6 +48,7 @@ export async function start(context: ServiceContext): Promise<void> {
   watchInvalidations(nats, authenticator);
   const gate = createLoadGate({
     requestsMax: config.REQUESTS_MAX,
+    delayMaxMs: config.REQUEST_DELAY_MAX_MS,
     lagMaxMs: config.LOOP_LAG_MAX_MS,
   });
   lifecycle.onClose("load gate", () => gate.close());
@@ -68,6 +70,7 @@ export async function start(context: ServiceContext): Promise<void> {
     config.MESSAGE_SEND_SUNSET === "keep",
   );
   const addresses = publicAddresses(config);
+  const reports = reportRequests(context, config.ACCESS_LOG);
   const app = createApp({
     endpoints,
     pages: createPages(endpoints, addresses),
@@ -79,15 +82,17 @@ export async function start(context: ServiceContext): Promise<void> {
     docsUrl: addresses.docsUrl,
     log,
     bodyLimits: { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS },
-    onFinish: reportRequests(context, config.ACCESS_LOG),
+    onFinish: reports.onFinish,
   });
 
-  const server = createServer(SERVER_OPTIONS, app.callback());
+  const shed = { gate, endpoints, docsUrl: addresses.docsUrl, log, onShed: reports.onShed };
+  const server = createServer(SERVER_OPTIONS, shedFirst(shed, app.callback()));
   server.maxConnections = config.CONNECTIONS_MAX;
   const http = await listen(server, {
     host: config.HOST,
     port: config.PORT,
     docsUrl: addresses.docsUrl,
+    isLeaving: () => lifecycle.state === "draining",
   });
   lifecycle.onClose("HTTP server", () => http.close());
 }

@@ -4,6 +4,7 @@
  * see a broken pipe instead of the 413. So the answer is written, the rest of the body is read and
  * thrown away for a while, and only then the connection ends.
  */
+import type { IncomingMessage } from "node:http";
 import type { Context } from "koa";
 
 /** Bodies whose announced length is at most this are read to their end and the connection kept. */
@@ -17,8 +18,7 @@ const DRAIN_MS = 5000;
 const DRAIN_IDLE_MS = 500;
 
 /** Whether the answer must go by `answerAndDrain`; a body that came too slowly is not awaited. */
-export function leavesBodyUnread(context: Context, isTooSlow: boolean): boolean {
-  const { req } = context;
+export function leavesBodyUnread(req: IncomingMessage, isTooSlow: boolean): boolean {
   if (req.complete) return false;
   if (isTooSlow) return true;
   const announced = Number(req.headers["content-length"] ?? Number.POSITIVE_INFINITY);

@@ -189,6 +189,19 @@ describe("the arrows", () => {
   );
 });
 
+describe("the threat model", () => {
+  const text = files.find(({ path }) => path === "services/SECURITY.md")?.text ?? "";
+  const testsIn = (line: string) => line.match(/test\/[\w./-]+\.test\.ts/g) ?? [];
+
+  rule("every test that it names exists", () => testsIn(text).filter((path) => !has(path)));
+
+  rule("every threat has a test that proves its defence", () => {
+    const threats = text.split("\n").filter((line) => /^\| [STRIDE] \|/.test(line));
+    if (threats.length < 20) return ["fewer than 20 threats were found"];
+    return threats.filter((line) => testsIn(line).length === 0);
+  });
+});
+
 describe("the rooms", () => {
   const SERVICES = ["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook"];
   const ROOMS = ["README.md", "domain", "service", "store", "config", "start"];

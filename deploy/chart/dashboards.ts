@@ -6,6 +6,7 @@ type Board = { readonly name: string; readonly title: string; readonly panels: r
 
 const NS = 'namespace="$namespace"';
 const HTTP = "http_server_request_duration_seconds";
+const FAILED = `sum(rate(${HTTP}_count{${NS},http_response_status_code=~"5.."}[5m]))`;
 const RPC = "rpc_server_duration_seconds";
 
 const BOARDS: readonly Board[] = [
@@ -17,10 +18,7 @@ const BOARDS: readonly Board[] = [
         [`sum by (http_route) (rate(${HTTP}_count{${NS}}[5m]))`, "{{http_route}}"],
       ]),
       panel("Share of 5xx", "percentunit", [
-        [
-          `sum(rate(${HTTP}_count{${NS},http_response_status_code=~"5.."}[5m])) / sum(rate(${HTTP}_count{${NS}}[5m]))`,
-          "5xx",
-        ],
+        [`(${FAILED} or vector(0)) / sum(rate(${HTTP}_count{${NS}}[5m]))`, "5xx"],
       ]),
       panel(
         "Duration of sends",

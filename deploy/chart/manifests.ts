@@ -24,7 +24,11 @@ export function renderManifests(helm: string): string {
     encoding: "utf8",
     maxBuffer: 64_000_000,
   });
-  return HEAD + text.replaceAll("managed-by: Helm", "managed-by: kubectl");
+  // Helm 4 puts empty lines before separators, Helm 3 does not.
+  return (
+    HEAD +
+    text.replace(/\n+---\n/g, "\n---\n").replaceAll("managed-by: Helm", "managed-by: kubectl")
+  );
 }
 
 if (import.meta.main) {

@@ -21,8 +21,8 @@ helm -n sms test sms --logs
 | file | for |
 | --- | --- |
 | [values-dev.yaml](values-dev.yaml) | one replica each, the SMSC simulator, small limits |
-| [values-production.yaml](values-production.yaml) | three replicas on the request path, autoscaling, mutual TLS |
-| [values-10k.yaml](values-10k.yaml) | on top of production: 10,000 sends a second |
+| [values-production.yaml](values-production.yaml) | three replicas, autoscaling, alerts; add ingress and mutual TLS |
+| [values-10k.yaml](values-10k.yaml) | 10,000 sends a second: sizes, and KEDA for the consumers; stands alone |
 | [ci/](ci/) | values that the tests render, one file per way to install |
 
 What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in

@@ -1,5 +1,6 @@
 /** Reads `values.yaml` together with the comments above its keys: what schema and README are made of. */
 import { isAlias, isMap, isScalar, LineCounter, type Node, parse, parseDocument } from "yaml";
+import { kubernetesShape } from "./kubernetes-types.ts";
 
 /** JSON Schema keywords as data. */
 export type Keywords = Readonly<Record<string, unknown>>;
@@ -10,7 +11,7 @@ export type ValueKey = {
   /** From the root, with dots. */
   readonly path: string;
   readonly description: string;
-  /** Keywords from `@schema`, if any. */
+  /** Keywords from `@schema` or `@kubernetes`, if any. */
   readonly keywords: Keywords | undefined;
   /** Opened by `@section` above this key. */
   readonly section: string | undefined;
@@ -76,17 +77,24 @@ function commentAbove(lines: readonly string[], line: number, path: string): Com
   const tags = new Map<string, string>();
   for (const text of texts.filter((one) => one.startsWith("@"))) {
     const [, tag = "", rest = ""] = /^@(\w+) ?(.*)$/.exec(text) ?? [];
-    if (!["schema", "section", "component", "deprecated"].includes(tag)) {
+    if (!["schema", "kubernetes", "section", "component", "deprecated"].includes(tag)) {
       throw new Error(`${path}: unknown tag @${tag}`);
     }
     tags.set(tag, rest);
   }
-  const schema = tags.get("schema");
   return {
     description: texts.filter((one) => !one.startsWith("@")).join(" "),
-    keywords: schema === undefined ? undefined : (parse(schema) as Keywords),
+    keywords: keywordsOf(tags),
     section: tags.get("section"),
     component: tags.get("component"),
     isDeprecated: tags.has("deprecated"),
   };
+}
+
+/** What `@schema` says, or the shape that `@kubernetes` names. */
+function keywordsOf(tags: ReadonlyMap<string, string>): Keywords | undefined {
+  const shape = tags.get("kubernetes");
+  if (shape !== undefined) return kubernetesShape(shape);
+  const schema = tags.get("schema");
+  return schema === undefined ? undefined : (parse(schema) as Keywords);
 }

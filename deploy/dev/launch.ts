@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ensureCertificates, type TlsFiles } from "./certificates.ts";
 import { CACHE_DIR, type Layout, ROOT, SERVERS_DIR } from "./layout.ts";
@@ -89,15 +90,7 @@ export async function launchProcess(launcher: Launcher, name: string): Promise<v
   const { layout, signal, progress } = launcher;
   const begunMs = performance.now();
   signal?.throwIfAborted();
-  const record = await startProcess({
-    name,
-    program: launcher.node,
-    args: argumentsOf(planOf(launcher), name),
-    cwd: ROOT,
-    env: environmentOf(launcher, name),
-    logFile: logFileOf(layout, name),
-  });
-  launcher.onStart(record);
+  const record = await spawnProcess(launcher, name);
   const url = readyUrl(launcher.state, name);
   const ready = await pollUntil(
     async () => {
@@ -114,6 +107,20 @@ export async function launchProcess(launcher: Launcher, name: string): Promise<v
     throw new StackError(`${name} ${what}; the end of ${log}:\n${lastLines(log, 6)}`);
   }
   progress(readyLine(name, Number(new URL(url).port), begunMs));
+}
+
+/** Starts a process of Node and waits for nothing. */
+export async function spawnProcess(launcher: Launcher, name: string): Promise<ProcessRecord> {
+  const record = await startProcess({
+    name,
+    program: launcher.node,
+    args: argumentsOf(planOf(launcher), name),
+    cwd: ROOT,
+    env: environmentOf(launcher, name),
+    logFile: logFileOf(launcher.layout, name),
+  });
+  launcher.onStart(record);
+  return record;
 }
 
 /** Runs `node services/main.ts migrate` to its end: indexes, validators, streams. */
@@ -137,6 +144,24 @@ export async function runMigration(launcher: Launcher): Promise<void> {
     throw new StackError(`migrate failed; the end of ${logFile}:\n${lastLines(logFile, 6)}`);
   }
   launcher.progress(`${"migrated".padEnd(16)} ${"".padEnd(6)}${seconds(begunMs)}`);
+}
+
+/** In a new clone, keeps the services' code compiled before they start; it may fail, at a cost of time alone. */
+export async function warmCache(launcher: Launcher): Promise<void> {
+  if (existsSync(CACHE_DIR)) return;
+  const name = "warm-cache";
+  await runToEnd(
+    {
+      name,
+      program: launcher.node,
+      args: [join(ROOT, "deploy/dev/warm-cache.ts")],
+      cwd: ROOT,
+      env: environmentOf(launcher, name),
+      logFile: logFileOf(launcher.layout, name),
+    },
+    READY_TIMEOUT_MS,
+    launcher.signal,
+  );
 }
 
 /** The environment of a process: the machine's own, the stack's defaults, the settings kept, the fixed ones. */

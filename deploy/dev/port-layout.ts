@@ -20,23 +20,34 @@ const OFFSETS = {
   "receiver-events": 46,
   // Where `smsctl webhook listen` waits for webhooks.
   listen: 47,
+  // Of processes beyond the fifteenth.
+  "further-ops": 48,
+  "further-grpc": 54,
 } as const;
 
-export type FixedPort = Exclude<keyof typeof OFFSETS, "ops" | "grpc">;
+export type FixedPort = Exclude<
+  keyof typeof OFFSETS,
+  "ops" | "grpc" | "further-ops" | "further-grpc"
+>;
 
 /** The port of a stack's part; the webhook receiver of the default stack is on 8443, which the URL rule allows. */
 export function portOf(base: number, part: FixedPort): number {
   return part === "receiver" && base === DEFAULT_PORT_BASE ? 8443 : base + OFFSETS[part];
 }
 
+/** Places in the process table that have ports in the first row; further replicas come after. */
+const PLACES_OF_THE_FIRST_ROW = 15;
+
 /** The ops port of the process at this place in the process table. */
 export function opsPort(base: number, place: number): number {
-  return base + OFFSETS.ops + place;
+  const beyond = place - PLACES_OF_THE_FIRST_ROW;
+  return base + (beyond < 0 ? OFFSETS.ops + place : OFFSETS["further-ops"] + beyond);
 }
 
 /** The gRPC port of the process at this place in the process table. */
 export function grpcPort(base: number, place: number): number {
-  return base + OFFSETS.grpc + place;
+  const beyond = place - PLACES_OF_THE_FIRST_ROW;
+  return base + (beyond < 0 ? OFFSETS.grpc + place : OFFSETS["further-grpc"] + beyond);
 }
 
 /** Reads PORT_BASE; undefined when the environment does not set it. */

@@ -3,8 +3,15 @@ import { ROOT } from "./layout.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
 import type { ServerName } from "./server-table.ts";
 
-/** A service process: its name in `make restart S=…`, and the services that it runs. */
-export type ServiceProcess = { readonly name: string; readonly services: readonly string[] };
+/**
+ * A service process: its name in `make restart S=…`, and the services that it runs. A further
+ * replica of a service has a row of its own, with the settings in which it differs.
+ */
+export type ServiceProcess = {
+  readonly name: string;
+  readonly services: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+};
 
 /** One process each. Services named in one row share a process and call each other in memory. */
 export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
@@ -87,8 +94,10 @@ export function fixedSettings(plan: StackPlan, name: string): Record<string, str
   const { portBase, processes, urls } = plan;
   const place = placeOf(plan, name);
   const addresses = Object.entries(GRPC_SETTINGS).flatMap(([service, setting]) => {
-    const at = processes.findIndex((row) => row.services.includes(service));
-    return at < 0 ? [] : [[setting, `127.0.0.1:${grpcPort(portBase, at)}`]];
+    const replicas = processes.flatMap((row, at) =>
+      row.services.includes(service) ? [`127.0.0.1:${grpcPort(portBase, at)}`] : [],
+    );
+    return replicas.length === 0 ? [] : [[setting, replicas.join(",")]];
   });
   return {
     ...Object.fromEntries(addresses),
@@ -96,7 +105,7 @@ export function fixedSettings(plan: StackPlan, name: string): Record<string, str
     NATS_URL: urls.nats,
     REDIS_URL: urls.redis,
     HOST: "127.0.0.1",
-    PORT: String(portOf(portBase, "gateway")),
+    PORT: String(gatewayPort(plan, place)),
     GRPC_HOST: "127.0.0.1",
     GRPC_PORT: String(grpcPort(portBase, place)),
     OPS_HOST: "127.0.0.1",
@@ -107,7 +116,17 @@ export function fixedSettings(plan: StackPlan, name: string): Record<string, str
     SMSC_CONTROL_PORT: String(portOf(portBase, "smsc-control")),
     SMSC_SYSTEM_ID,
     SMSC_PASSWORD: plan.secrets.smscPassword,
+    ...processes[place]?.settings,
   };
+}
+
+/** Where the gateway of the process at this place listens: replicas one port after the other. */
+export function gatewayPort(
+  { portBase, processes }: Pick<StackPlan, "portBase" | "processes">,
+  place: number,
+): number {
+  const before = processes.slice(0, place).filter((row) => row.services.includes("gateway"));
+  return portOf(portBase, "gateway") + before.length;
 }
 
 /** The arguments after `node` that run a process of the stack. */

@@ -68,7 +68,10 @@ export function stackFile(
 ): StackFile {
   const { portBase, processes, urls, settings } = state;
   const local = (port: number) => `http://127.0.0.1:${port}`;
-  const services = processes.flatMap((row) => row.services.map((service) => ({ service, row })));
+  // The first replica of each service is the one that is written last, and so stands in the file.
+  const services = processes
+    .toReversed()
+    .flatMap((row) => row.services.map((service) => ({ service, row })));
   const gateway = local(portOf(portBase, "gateway"));
   return {
     gateway,

@@ -8,6 +8,7 @@ import {
   launchProcess,
   launchServer,
   runMigration,
+  warmCache,
 } from "./launch.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import {
@@ -19,6 +20,7 @@ import {
   requireFreePorts,
 } from "./port-layout.ts";
 import {
+  gatewayPort,
   placeOf,
   RECEIVER,
   SERVICE_PROCESSES,
@@ -136,7 +138,8 @@ async function launchMissing(
   const outside = [SMSC_SIMULATOR, RECEIVER]
     .filter(isMissing)
     .map((name) => launchProcess(launcher, name));
-  await settleAll(halt, [...outside, ...servers.map((name) => launchServer(launcher, name))]);
+  const inside = servers.map((name) => launchServer(launcher, name));
+  await settleAll(halt, [...outside, ...inside, warmCache(launcher)]);
   if (servers.length === 0 && services.length === 0) return;
   await runMigration(launcher);
   await settleAll(
@@ -167,8 +170,9 @@ function wantedPorts(state: StackState, running: ReadonlySet<string>): Map<numbe
     want(opsPort(portBase, placeOf(state, name)), name);
     want(grpcPort(portBase, placeOf(state, name)), name);
   }
-  const gateway = processes.find((row) => row.services.includes("gateway"))?.name;
-  if (gateway !== undefined) want(portOf(portBase, "gateway"), gateway);
+  for (const [place, { name, services }] of processes.entries()) {
+    if (services.includes("gateway")) want(gatewayPort(state, place), name);
+  }
   want(portOf(portBase, "smsc"), SMSC_SIMULATOR);
   want(portOf(portBase, "smsc-control"), SMSC_SIMULATOR);
   want(portOf(portBase, "receiver"), RECEIVER);

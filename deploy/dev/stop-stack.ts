@@ -9,7 +9,7 @@ const GRACE_MS = 30_000;
 
 /** Which go first: the door, then the services, then the outside world, then the servers under all. */
 function tierOf(name: string): number {
-  if (name === "gateway") return 0;
+  if (name.startsWith("gateway")) return 0;
   if (name in SERVERS) return 3;
   return name === SMSC_SIMULATOR || name === RECEIVER ? 2 : 1;
 }

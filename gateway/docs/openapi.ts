@@ -68,7 +68,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
     servers: [{ url: options.baseUrl }],
     externalDocs: { description: "Reference and error pages", url: options.docsUrl },
     security: [{ apiKey: [] }],
-    tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map(describeTag),
     paths,
     webhooks: WEBHOOKS,
     components: {
@@ -92,6 +92,18 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
       },
     },
   } as const;
+}
+
+const TAGS: Readonly<Record<string, string>> = {
+  Sending: "Send to one recipient, or to up to 1,000 in one request.",
+  Messages: "Read, list and cancel messages.",
+  Balance: "The wallet: what it has, what is held, what new sends may use.",
+  "Sender IDs": "The names that messages come from, and whether each can be used now.",
+  "Webhook endpoints": "Where events go, and what became of each delivery.",
+};
+
+function describeTag(name: string) {
+  return { name, ...(TAGS[name] === undefined ? {} : { description: TAGS[name] }) };
 }
 
 function describeOperation(endpoint: Endpoint, options: DocumentOptions) {

@@ -106,14 +106,15 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
   return { status: 200, body: { data: page.messages.map(renderMessage), next_cursor: nextCursor } };
 }
 
-/** The filter's number in E.164, or empty; adds a fault when it cannot be a recipient. */
+/** The filter's number in E.164, or empty; adds a fault when it cannot be parsed as a number. */
 async function readRecipient(to: string | undefined, faults: FieldError[]): Promise<string> {
   if (to === undefined || faults.some(({ field }) => field === "to")) return "";
   // The world's numbering plans take 20 MB, which only a gateway that filters by them needs.
-  const { parseRecipient } = await import("../../services/shared/core/phone.ts");
-  const parsed = parseRecipient(to);
-  if (parsed.ok) return parsed.e164;
-  faults.push({ field: "to", code: parsed.code, message: "This is not a valid mobile number." });
+  const { normaliseNumber } = await import("../../services/shared/core/phone.ts");
+  const number = normaliseNumber(to);
+  if (number !== undefined) return number;
+  const message = "This is not a valid phone number.";
+  faults.push({ field: "to", code: "invalid_recipient", message });
   return "";
 }
 

@@ -20,7 +20,7 @@ import { type JsonBody, parseObject } from "../json.ts";
 import { rpcAnswer } from "../rpc-answer.ts";
 import { queryFaults } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
-import type { SendOne } from "../send-together.ts";
+import { type SendOne, sendList } from "../send-together.ts";
 import { findFaults } from "./send-checks.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-kinds.ts";
 import { readSendAt, type SendTimeBounds } from "./send-time.ts";
@@ -121,7 +121,7 @@ function carry(
   wanted: SendRequest,
 ): Promise<SendMessagesResponse> {
   if (kind === SINGLE) return sendOne(caller.tenantId, wanted, requestId);
-  return rpcAnswer(messaging.sendMessages(wanted));
+  return sendList(messaging, wanted, requestId);
 }
 
 function asReplay(stored: SendMessagesResponse | undefined): SendMessagesResponse | undefined {

@@ -31,8 +31,13 @@ export function compileQuery(parameters: QuerySchema): (query: string) => QueryR
     if (query === "") return NOTHING;
     const { values, faults } = readPairs(query, parameters);
     const known = new Set(faults.map(({ field }) => field));
-    const rest = validate(values).filter(({ field }) => !known.has(field));
-    return { values, faults: [...faults, ...rest] };
+    for (const found of validate(values)) {
+      // A value of a repeated parameter has no name but the parameter's: `status`, not `status[0]`.
+      const field = found.field.replace(/\[\d+\]$/, "");
+      if (!known.has(field)) faults.push({ ...found, field });
+      known.add(field);
+    }
+    return { values, faults };
   };
 }
 

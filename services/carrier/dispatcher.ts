@@ -18,6 +18,7 @@ import type { Part } from "./links/link.ts";
 import type { Settlement } from "./outcomes.ts";
 import type { Pacer } from "./pacer.ts";
 import type { RecentSubmissions } from "./recent-submissions.ts";
+import { endSubmitSpan, openSubmitSpan } from "./submit-span.ts";
 
 /** The dispatcher of one connector. */
 export type Dispatcher = {
@@ -153,7 +154,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function submit(bind: Bind, { flight, part, done }: Task): Promise<void> {
+    const span = openSubmitSpan(flight.message, connectorId, part.index, clock.now());
     const outcome = await bind.submit(part);
+    endSubmitSpan(span, outcome);
     const nowMs = clock.now();
     const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
     const submission = noteOutcome(flight, part, outcome, how);

@@ -1,4 +1,5 @@
 /** The carrier's side of messaging's RPCs: proto ↔ domain and nothing else. */
+import { randomBytes } from "node:crypto";
 import type { Client } from "@connectrpc/connect";
 import {
   Encoding,
@@ -46,11 +47,28 @@ export function createMessagingPort(
 ): MessagingPort {
   /** Claims that messaging has not heard the outcome of: message to claim. */
   const held = new Map<string, string>();
+  /** Claim calls are numbered within the life of this process, so that it can say which have ended. */
+  const epoch = randomBytes(8).toString("hex");
+  const openRounds = new Set<number>();
+  let lastRound = 0;
+
+  async function claimUnderName(connectorId: string, max: number) {
+    lastRound += 1;
+    const round = lastRound;
+    openRounds.add(round);
+    try {
+      const claimCall = `${epoch}.${round}`;
+      const answer = await client.claimMessages({ connectorId, carrierId, max, claimCall });
+      for (const { messageId, claimId } of answer.messages) held.set(messageId, claimId);
+      return answer;
+    } finally {
+      openRounds.delete(round);
+    }
+  }
 
   return {
     async claim(connectorId, max) {
-      const { messages, more } = await client.claimMessages({ connectorId, carrierId, max });
-      for (const { messageId, claimId } of messages) held.set(messageId, claimId);
+      const { messages, more } = await claimUnderName(connectorId, max);
       return {
         more,
         messages: messages.map((message) => ({
@@ -63,6 +81,7 @@ export function createMessagingPort(
           segments: message.segments,
           attempt: message.attempt,
           queueUntilMs: Number(message.queueUntilMs),
+          traceparent: message.traceparent || undefined,
         })),
       };
     },
@@ -98,7 +117,10 @@ export function createMessagingPort(
       return unknownMessageIds;
     },
     async renewClaims() {
-      await client.renewClaims({ carrierId, heldMessageIds: [...held.keys()], listsHeld: true });
+      const ended = Math.min(lastRound + 1, ...openRounds) - 1;
+      const endedClaimCalls = `${epoch}.${ended}`;
+      const heldMessageIds = [...held.keys()];
+      await client.renewClaims({ carrierId, heldMessageIds, listsHeld: true, endedClaimCalls });
     },
     async recoverClaims(written) {
       return await client.recoverClaims({ carrierId, writtenMessageIds: [...written] });

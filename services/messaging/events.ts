@@ -4,12 +4,17 @@ import { EventSchema, MessageChangedSchema } from "../../proto/gen/sms/v1/events
 import { newId } from "../shared/core/ids.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
 import type { StatusEvent } from "./domain/message.ts";
+import { noteEvent } from "./spans.ts";
 import { toWireMessage, WIRE_STATUS } from "./wire.ts";
 
-/** Makes the stream's item of a status change; its id is the event's, however often it is sent. */
-export function toStreamItem(event: StatusEvent, traceparent: string | undefined): StreamItem {
+/**
+ * Makes the stream's item of a status change; its id is the event's, however often it is sent.
+ * `cause` is the traceparent of the call that changed the message.
+ */
+export function toStreamItem(event: StatusEvent, cause: string | undefined): StreamItem {
   const { message, previous } = event;
   const id = newId("event");
+  const traceparent = noteEvent(event, id, cause);
   const data = toBinary(
     EventSchema,
     create(EventSchema, {
@@ -26,5 +31,6 @@ export function toStreamItem(event: StatusEvent, traceparent: string | undefined
       },
     }),
   );
-  return { id, subject: `events.message.${message.tenantId}.${message.status}`, data };
+  const subject = `events.message.${message.tenantId}.${message.status}`;
+  return traceparent === undefined ? { id, subject, data } : { id, subject, data, traceparent };
 }

@@ -29,6 +29,7 @@ import { createMessageLists } from "./store/lists.ts";
 import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
 import { createSendStore } from "./store/sends.ts";
+import { openMessageSnapshot } from "./store/snapshot.ts";
 
 /** Messaging without its process: every use case, and the work to be done in the background. */
 export type OpenMessaging = UseCases & {
@@ -58,6 +59,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
   const sends = createSendStore(mongo.client, mongo.db);
   const queue = createQueueStore(mongo.db);
   const lists = createMessageLists(mongo.db);
+  const openSnapshot = () => openMessageSnapshot(mongo.client, mongo.db);
 
   const waits: Waits = {
     queueMs: config.QUEUE_TIME_MAX_MS,
@@ -100,7 +102,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       idempotencyMs,
       encodeResponse: encodeCancelResponse,
     }),
-    reads: createReads({ store, lists, queue, sends, outbox, clock }),
+    reads: createReads({ store, lists, openSnapshot, queue, sends, outbox, clock }),
     resolve: createResolver({ sends, store, clock }),
     sweeps: createSweeps({
       store,

@@ -2,11 +2,15 @@ import { Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import type { OpenMessaging } from "./messaging.ts";
 
-/** Registers the figures that operators and autoscaling read; asked for only when scraped. */
+/**
+ * Registers the figures that operators and autoscaling read; asked for only when scraped. A
+ * connector that is known and has nothing to do shows 0, so that no graph of it is empty.
+ */
 export function registerMetrics(
   registry: Registry,
   messaging: OpenMessaging,
   outbox: Outbox,
+  connectors: () => Iterable<string>,
 ): void {
   const waiting = new Gauge({
     name: "messaging_waiting_messages",
@@ -26,7 +30,10 @@ export function registerMetrics(
     labelNames: ["connector"],
     registers: [registry],
     async collect() {
-      for (const gauge of [waiting, oldest, this]) gauge.reset();
+      for (const gauge of [waiting, oldest, this]) {
+        gauge.reset();
+        for (const connector of connectors()) gauge.labels(connector).set(0);
+      }
       for (const queue of await messaging.reads.queues()) {
         waiting.labels(queue.connectorId).set(queue.waiting);
         oldest.labels(queue.connectorId).set(queue.oldestWaitingMs / 1000);

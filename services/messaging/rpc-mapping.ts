@@ -190,6 +190,7 @@ export function toClaimed(message: Message): ClaimedMessage {
     attempt: message.attempts,
     queueUntilMs: toWireTime(message.queueUntilMs),
     mode: WIRE_MODE[message.mode],
+    traceparent: message.trace ?? "",
   });
 }
 

@@ -1,7 +1,8 @@
 /** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { MessagingService, SendMessagesRequest } from "../../proto/gen/sms/v1/messaging_pb.js";
 import type { Logger } from "../shared/io/log.ts";
+import { readClaimCall } from "./domain/claim-calls.ts";
 import {
   cancelResponse,
   readEndpoint,
@@ -68,9 +69,9 @@ function customerMethods(
   { accepter, cancels, idempotency, reads }: UseCases,
   log: Logger,
 ): Pick<Methods, CustomerMethod> {
-  async function sendMessages(wire: SendMessagesRequest) {
+  async function sendMessages(wire: SendMessagesRequest, context: HandlerContext) {
     const request = readSendRequest(wire);
-    const answer = await accepter.send(request);
+    const answer = await accepter.send(request, () => context.signal.aborted);
     if (answer.kind === "replay") return replayedSend(answer.response);
     return sendResponse(request, answer.result);
   }
@@ -118,8 +119,9 @@ function customerMethods(
 
 function carrierMethods({ claimer, carriers }: UseCases): Pick<Methods, CarrierMethod> {
   return {
-    async claimMessages({ connectorId, carrierId, max }) {
-      const { messages, more } = await claimer.claim(connectorId, carrierId, max);
+    async claimMessages({ connectorId, carrierId, max, claimCall }) {
+      const call = readClaimCall(claimCall);
+      const { messages, more } = await claimer.claim(connectorId, carrierId, max, call);
       return { messages: messages.map(toClaimed), more };
     },
     async reportOutcomes({ outcomes }) {
@@ -128,8 +130,9 @@ function carrierMethods({ claimer, carriers }: UseCases): Pick<Methods, CarrierM
     async recordReceipts({ receipts }) {
       return { unknownMessageIds: await carriers.recordReceipts(receipts.map(readReceipt)) };
     },
-    async renewClaims({ carrierId, heldMessageIds, listsHeld }) {
-      await carriers.renew(carrierId, listsHeld ? new Set(heldMessageIds) : undefined);
+    async renewClaims({ carrierId, heldMessageIds, listsHeld, endedClaimCalls }) {
+      const held = listsHeld ? new Set(heldMessageIds) : undefined;
+      await carriers.renew(carrierId, held, readClaimCall(endedClaimCalls));
       return {};
     },
     recoverClaims: ({ carrierId, writtenMessageIds }) =>
@@ -150,8 +153,8 @@ function auditMethods({ reads, resolve }: UseCases): Omit<Methods, CustomerMetho
       };
     },
     async *streamCharges({ tenantId }) {
-      for await (const messages of reads.walk(tenantId || undefined)) {
-        yield { charges: messages.map(toWireCharge) };
+      for await (const charges of reads.charges(tenantId || undefined)) {
+        yield { charges: charges.map(toWireCharge) };
       }
     },
     async *checkMessages({ tenantId }) {

@@ -10,8 +10,10 @@ import type {
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import type { Logger } from "../shared/io/log.ts";
+import type { OpenSpan } from "../shared/io/tracing.ts";
 import { currentCall, runInCall } from "../shared/rpc/call-context.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
+import { openAcceptSpan } from "./spans.ts";
 
 type Send = (
   request: SendMessagesRequest,
@@ -23,7 +25,7 @@ const REQUESTS_MAX = 256;
 /** Makes `SendMany` of `SendMessages`. */
 export function createSendMany(send: Send, log: Logger) {
   return async (
-    { requests, requestIds }: SendManyRequest,
+    { requests, requestIds, traceparents }: SendManyRequest,
     context: HandlerContext,
   ): Promise<MessageInitShape<typeof SendManyResponseSchema>> => {
     if (requests.length > REQUESTS_MAX) {
@@ -32,8 +34,10 @@ export function createSendMany(send: Send, log: Logger) {
     const outer = currentCall();
     const runs = requests.map((request, at) => {
       const requestId = requestIds[at] || outer.requestId;
-      const call = { ...outer, requestId, tenantId: request.tenantId };
-      return runInCall(call, () => settle(send(request, context), requestId, log));
+      const span = openAcceptSpan(traceparents[at], outer.traceparent);
+      const traceparent = span?.traceparent ?? outer.traceparent;
+      const call = { ...outer, requestId, tenantId: request.tenantId, traceparent };
+      return runInCall(call, () => settle(send(request, context), requestId, log, span));
     });
     return { results: await Promise.all(runs) };
   };
@@ -43,11 +47,15 @@ async function settle(
   sending: ReturnType<Send>,
   requestId: string,
   log: Logger,
+  span: OpenSpan | undefined,
 ): Promise<MessageInitShape<typeof SendResultSchema>> {
   try {
-    return { result: { case: "response", value: await sending } };
+    const value = await sending;
+    span?.end();
+    return { result: { case: "response", value } };
   } catch (thrown) {
     const error = toAppError(thrown);
+    span?.end(error.code);
     if (error.code === "internal_error") {
       log.error({ method: "sms.v1.MessagingService/SendMany", requestId, error: thrown }, "failed");
     }

@@ -15,6 +15,7 @@ import { type OpenMessaging, openMessaging } from "./messaging.ts";
 import { registerMetrics } from "./metrics.ts";
 import { openNeighbours } from "./neighbours.ts";
 import { createMessagingRpc } from "./rpc.ts";
+import type { Neighbours } from "./service/ports.ts";
 
 const RECOUNT_INTERVAL_MS = 10_000;
 const RETENTION_INTERVAL_MS = 600_000;
@@ -75,9 +76,18 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("messaging batches", () => messaging.close());
 
   startSweepers(context, messaging, config);
-  registerMetrics(context.metrics, messaging, outbox);
+  registerMetrics(context.metrics, messaging, outbox, () => connectorsIn(neighbours));
   context.serve((router) => router.service(MessagingService, createMessagingRpc(messaging, log)));
 };
+
+/** Connectors that some route leads to; none before the first table has come. */
+function connectorsIn(neighbours: Neighbours): Set<string> {
+  try {
+    return new Set(neighbours.routeTable().routes.map(({ rule }) => rule.connectorId));
+  } catch {
+    return new Set();
+  }
+}
 
 function startSweepers(
   { log, lifecycle }: ServiceContext,

@@ -13,7 +13,7 @@ import {
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { idTimeMs } from "../shared/core/ids.ts";
 import type { MessageStatus as Status } from "../shared/core/message-status.ts";
-import { wasEverSent } from "./domain/check-message.ts";
+import { type MessageCharge, wasEverSent } from "./domain/check-message.ts";
 import type { Message, MessageMode, MessageSource as Source } from "./domain/message.ts";
 
 /** Our statuses in the protocol. */
@@ -85,7 +85,7 @@ export function toWireMessage(message: Message, withHistory: boolean): WireMessa
 }
 
 /** Writes what reconciliation needs of a message. */
-export function toWireCharge(message: Message): Charge {
+export function toWireCharge(message: MessageCharge): Charge {
   const charge = create(ChargeSchema, {
     messageId: message.id,
     tenantId: message.tenantId,

@@ -20,7 +20,11 @@ import { createMetrics } from "./io/metrics.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
 import { rpcMetrics } from "./io/rpc-metrics.ts";
 import type { ServiceContext, StartService } from "./io/service-context.ts";
+import { releaseStartUpMemory } from "./io/start-up-memory.ts";
+import { traceFields, useTracer } from "./io/tracing.ts";
+import { readTracingConfig, type TracingConfig } from "./io/tracing-settings.ts";
 import { createRpcAuth, readRpcCallers } from "./rpc/auth.ts";
+import { activeCall } from "./rpc/call-context.ts";
 import { createJsonOps } from "./rpc/json-ops.ts";
 import { createLocalTransport } from "./rpc/local-transport.ts";
 import { createRpcServer } from "./rpc/server.ts";
@@ -41,14 +45,22 @@ export async function runProcess(
   let log = createLogger(name);
   try {
     const config = readConfig(env, SETTINGS);
-    log = createLogger(name, config.LOG_LEVEL);
+    const tracing = readTracingConfig(env);
+    log =
+      tracing === undefined
+        ? createLogger(name, config.LOG_LEVEL)
+        : createLogger(name, config.LOG_LEVEL, undefined, () =>
+            traceFields(activeCall()?.traceparent),
+          );
     const lifecycle = createLifecycle({
       log,
       drainDelayMs: config.DRAIN_DELAY_MS,
       closeTimeoutMs: config.CLOSE_TIMEOUT_MS,
     });
     installSignalHandlers(lifecycle, log);
+    if (tracing !== undefined) await startTracing(name, tracing, log, lifecycle);
     await startAll(services, env, config, log, lifecycle);
+    releaseStartUpMemory();
     lifecycle.markReady();
     log.info({ startedMs: Math.round(performance.now()) }, "ready");
     return undefined;
@@ -59,6 +71,19 @@ export async function runProcess(
     setTimeout(() => process.exit(1), 200);
     return 1;
   }
+}
+
+/** Opened first and so closed last: what the other parts end with is sent too. */
+async function startTracing(
+  service: string,
+  config: TracingConfig,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  const { openTracer } = await import("./io/tracer.ts");
+  const tracer = openTracer({ service, config, log });
+  useTracer(tracer);
+  lifecycle.onClose("traces", () => tracer.close());
 }
 
 async function startAll(

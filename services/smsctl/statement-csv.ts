@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { AppError } from "../shared/core/errors.ts";
 import { formatAmount } from "../shared/core/money.ts";
 import type { Clients } from "./clients.ts";
 
@@ -23,10 +24,10 @@ const COLUMNS = [
 /** Writes every entry of a range as CSV (RFC 4180), newest first; answers how many. */
 export async function exportStatement(
   clients: Clients,
-  wanted: { tenantId: string; fromMs: bigint; toMs: bigint },
+  wanted: { tenantId: string; fromMs: bigint; toMs: bigint; kinds: EntryKind[] },
   file: string,
 ): Promise<number> {
-  const stream = file === "-" ? process.stdout : createWriteStream(file, { flags: "wx" });
+  const stream = file === "-" ? process.stdout : await create(file);
   await write(stream, COLUMNS);
   let cursor = "";
   let count = 0;
@@ -59,6 +60,16 @@ export async function exportStatement(
     await once(stream, "finish");
   }
   return count;
+}
+
+/** Makes the file; one that is there already is not overwritten. */
+async function create(file: string): Promise<NodeJS.WritableStream> {
+  try {
+    return (await open(file, "wx")).createWriteStream();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new AppError("validation_error", `${file} cannot be written: ${message}`);
+  }
 }
 
 async function write(stream: NodeJS.WritableStream, cells: readonly string[]): Promise<void> {

@@ -77,9 +77,9 @@ function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
   const present = (wallet: Parameters<typeof walletToProto>[0]) =>
     walletToProto(wallet, clock.now());
   return {
-    async createWallet({ tenantId, currency, lowBalanceThreshold }) {
-      const actor = actorOf(undefined);
-      const wallet = await wallets.create(tenantId, currency, lowBalanceThreshold, actor);
+    async createWallet({ tenantId, currency, lowBalanceThreshold, actor }) {
+      const by = actorOf(actor);
+      const wallet = await wallets.create(tenantId, currency, lowBalanceThreshold, by);
       return { wallet: present(wallet) };
     },
     async fundWallet({ tenantId, amount, reference, actor }) {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { startConsumer } from "../shared/io/consumer.ts";
@@ -20,6 +21,7 @@ import { createSweep, SWEEP_BATCH } from "./service/sweep.ts";
 import { createWallets } from "./service/wallets.ts";
 import { openLedgerSnapshot } from "./store/snapshot.ts";
 import { createWalletStore } from "./store/wallet-store.ts";
+import { openTurns } from "./turn-notes.ts";
 
 /** Opens the wallet: its database, the event stream, its queue, consumer and sweeper. */
 export const start: StartService = async (context) => {
@@ -29,12 +31,14 @@ export const start: StartService = async (context) => {
 
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("wallet outbox", () => outbox.close());
+  const turns = openTurns(nats.connection, randomUUID());
   const store = createWalletStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
     toItem: toStreamItem,
     graceMs: config.SETTLEMENT_GRACE_MS,
+    turns,
   });
   const metrics = createWalletMetrics(context.metrics);
   const queue = createCommandQueue({
@@ -46,6 +50,7 @@ export const start: StartService = async (context) => {
     flushesMax: config.WALLET_FLUSHES_MAX,
     walletsMax: config.WALLET_GROUP_MAX,
     isTransient: isMongoOutage,
+    isHotElsewhere: turns.isHotElsewhere,
     onFlush: metrics.onFlush,
   });
   lifecycle.onClose("wallet queue", () => queue.close());

@@ -11,6 +11,7 @@ import {
   type WalletSchema,
 } from "../../proto/gen/sms/v1/wallet_pb.js";
 import type { DeadLetterSchema } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { AppError } from "../shared/core/errors.ts";
 import type { DeadLetter } from "../shared/io/dead-letters.ts";
 import { currentCall } from "../shared/rpc/call-context.ts";
 import { type EntryKind, postingsOf } from "./domain/account.ts";
@@ -66,9 +67,15 @@ export function entryToProto(entry: Entry): MessageInitShape<typeof EntrySchema>
   };
 }
 
-/** The kinds a statement is asked for; numbers that are none are left out. */
+/** The kinds a statement is asked for; a number that is none is `validation_error`. */
 export function kindsFromProto(numbers: readonly EntryKindNumber[]): EntryKind[] {
-  return numbers.flatMap((number) => KINDS.get(number) ?? []);
+  return numbers.map((number, at) => {
+    const kind = KINDS.get(number);
+    if (kind !== undefined) return kind;
+    throw new AppError("validation_error", "The request is not valid.", {
+      fields: [{ field: `kinds[${at}]`, code: "invalid_value", message: "is no kind of entry" }],
+    });
+  });
 }
 
 export function reservationToProto(

@@ -39,7 +39,7 @@ const SETTINGS = {
   WEBHOOK_TOTAL_CONCURRENCY: whole(1, 50_000, 4096),
   WEBHOOK_POLL_INTERVAL_MS: whole(10, 10_000, 200),
   WEBHOOK_EVENT_BATCH_MAX: whole(1, 1000, 500),
-  /** A name that no other running process has: a restart then takes up its own work at once. */
+  /** A name that no other running process has; without one, the ops port's address (`instance.ts`). */
   WEBHOOK_INSTANCE: text(""),
 } as const;
 

@@ -1,7 +1,9 @@
 /** Events in: from the stream, and from the dead letters when an operator replays them. */
 import { fromBinary } from "@bufbuild/protobuf";
+import type { NatsConnection } from "nats";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
+import { recordedTrace } from "../shared/io/tracing.ts";
 import { type Notice, noticesOf } from "./domain/notices.ts";
 import { readChange } from "./events-mapping.ts";
 import { UndeliverableError } from "./service/ports.ts";
@@ -23,6 +25,23 @@ export type Deliver = (
 
 /** Handles a batch of events: one verdict each. */
 export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+
+/** An endpoint of this id was turned off or deleted; the truth is in the database. */
+const STOPPED = "invalidate.webhook_endpoint";
+
+/** Tells every replica at once that an endpoint is off; a lost word costs what is being connected. */
+export function announceStop(connection: NatsConnection, endpointId: string): void {
+  if (!connection.isClosed()) connection.publish(`${STOPPED}.${endpointId}`);
+}
+
+/** Hears of stops at other replicas. */
+export function hearStops(connection: NatsConnection, stop: (endpointId: string) => void): void {
+  connection.subscribe(`${STOPPED}.*`, {
+    callback(error, { subject }) {
+      if (error === null) stop(subject.slice(STOPPED.length + 1));
+    },
+  });
+}
 
 /** Makes the handler. What cannot be read is dead; it would never be readable. */
 export function createEventHandler(deliver: Deliver): EventHandler {
@@ -47,7 +66,10 @@ function readNotices(data: Uint8Array): readonly Notice[] | Error {
     const event = fromBinary(EventSchema, data);
     if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(event.id)) return new Error("the event has no id");
     const change = readChange(event);
-    return change === undefined ? [] : noticesOf(change);
+    if (change === undefined) return [];
+    const trace = recordedTrace(event.traceparent || undefined);
+    const notices = noticesOf(change);
+    return trace === undefined ? notices : notices.map((notice) => ({ ...notice, trace }));
   } catch (error) {
     return new Error("the event cannot be read", { cause: error });
   }

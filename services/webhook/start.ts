@@ -9,7 +9,15 @@ import { createSecretBox } from "../shared/io/secret-box.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
 import { readWebhookConfig, type WebhookConfig } from "./config.ts";
 import { attemptsOf } from "./domain/delivery.ts";
-import { createEventHandler, DURABLE, type EventHandler, SUBJECTS } from "./events.ts";
+import {
+  announceStop,
+  createEventHandler,
+  DURABLE,
+  type EventHandler,
+  hearStops,
+  SUBJECTS,
+} from "./events.ts";
+import { instanceName } from "./instance.ts";
 import { addWebhookGauges, createWebhookMetrics } from "./metrics.ts";
 import { createWebhookRpc } from "./rpc.ts";
 import { createSecrets } from "./secrets.ts";
@@ -27,8 +35,11 @@ import { createDeliveryQueue } from "./store/queue.ts";
 /** While one batch is being written, the next one is read; its events would wait for nothing. */
 const EVENT_LOOPS = 2;
 
-/** A batch not acknowledged by then was left by a crash; one takes far less than a second. */
-const ACK_WAIT_MS = 10_000;
+/**
+ * A batch not acknowledged by then was left by a crash; one takes far less than a second. Should an
+ * outage of the database make it take longer, it is handed over again, which changes nothing.
+ */
+const ACK_WAIT_MS = 4000;
 
 /** Starts the webhook service; what is opened last closes first. */
 export const start: StartService = async (context) => {
@@ -45,12 +56,16 @@ export const start: StartService = async (context) => {
   const endpoints = createEndpoints(mongo.db);
   const queue = createDeliveryQueue(mongo.db, {
     retentionMs,
-    owner: config.WEBHOOK_INSTANCE,
+    owner: instanceName(config, context.env),
     redactDelivered: config.WEBHOOK_REDACT_DELIVERED,
   });
   const { sender, guard } = openSender(config, events);
   lifecycle.onClose("webhook sender", () => sender.close());
 
+  const onStopped = (endpointId: string) => {
+    engine.stop(endpointId);
+    announceStop(nats.connection, endpointId);
+  };
   const engine = await openEngine({
     clock,
     log,
@@ -60,12 +75,14 @@ export const start: StartService = async (context) => {
     endpoints,
     queue,
     openSecret: secrets.openKey,
+    onStopped,
     tellOperator(notice) {
       log.warn({ ...notice }, "a webhook endpoint needs attention");
       nats.connection.publish(`operator.webhook.${notice.kind}`, JSON.stringify(notice));
     },
   });
   lifecycle.onClose("webhook engine", () => engine.close());
+  hearStops(nats.connection, engine.stop);
 
   const delivering = { ...engine, clock, endpoints, queue, events, attemptsMax };
   const handle = createEventHandler((items) => deliverNotices(delivering, items));
@@ -80,6 +97,7 @@ export const start: StartService = async (context) => {
   const managingEndpoints: EndpointParts<ClientSession> = {
     clock,
     queue,
+    onStopped,
     store: endpoints,
     checkUrl: (url) => checkUrl(url, config.WEBHOOK_ALLOWED_PORTS, guard.vet),
     newSecret: () => `whsec_${randomBytes(32).toString("base64url")}`,

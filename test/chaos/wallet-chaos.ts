@@ -1,10 +1,10 @@
 /**
- * Holds, captures, releases and fundings over many wallets and one hot one, while the wallet
+ * Holds, captures, releases and fundings over many wallets and one hot one, while a wallet
  * process is killed (-9) again and again and MongoDB is stopped (SIGSTOP) now and then. Callers
  * follow the documented retry rule and nothing else. In the end every answer a caller heard must
  * be the truth, and every invariant must hold.
  *
- * `node test/chaos/wallet-chaos.ts [--operations 100000] [--seed N]`
+ * `node test/chaos/wallet-chaos.ts [--operations 100000] [--replicas 1] [--seed N]`
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
@@ -17,7 +17,12 @@ import { freshDatabase } from "../support/fresh-names.ts";
 import { eventually } from "../support/poll.ts";
 import { startOwnServers } from "../support/servers.ts";
 import { openWallet, type WalletHarness } from "../support/wallet-harness.ts";
-import { connectWallet, startWallet, type WalletClient } from "../support/wallet-process.ts";
+import {
+  connectWallet,
+  startWallet,
+  type WalletClient,
+  type WalletProcess,
+} from "../support/wallet-process.ts";
 
 /** How hard it is made. */
 export type ChaosOptions = {
@@ -25,6 +30,8 @@ export type ChaosOptions = {
   /** Holds, settlements and fundings together, about. */
   readonly operations: number;
   readonly wallets: number;
+  /** Wallet processes; a random one is killed each time. */
+  readonly replicas: number;
   readonly killEveryMs: number;
   readonly stopDatabaseEveryMs: number;
   readonly log: (line: string) => void;
@@ -78,13 +85,15 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
   const servers = await startOwnServers();
   const prefix = freshDatabase("chaos");
   const harness = await openWallet(servers, { database: `${prefix}_wallet` });
-  const wallet = await startWallet(servers, prefix);
-  const client = connectWallet(wallet.target);
+  const replicas = await Promise.all(
+    Array.from({ length: options.replicas }, () => startWallet(servers, prefix)),
+  );
+  const client = connectWallet(...replicas.map(({ target }) => target));
   const random = seeded(options.seed);
   const count = { holds: 0, refused: 0, settled: 0, fundings: 0, retries: 0 };
   const told = await openWallets(client, options.wallets);
   const world: World = { harness, client, random, told, count };
-  const trouble = await startTrouble(options, harness, wallet);
+  const trouble = await startTrouble(world, options, replicas);
   const progress = setInterval(
     () => options.log(JSON.stringify({ ...count, ...trouble.count })),
     5000,
@@ -107,7 +116,7 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
     clearInterval(progress);
     await trouble.end();
     client.closeChannel();
-    await wallet.stop();
+    await Promise.all(replicas.map((replica) => replica.stop()));
     await harness.close();
     await servers.stop();
   }
@@ -244,9 +253,9 @@ async function retryLater({ count, random }: World): Promise<void> {
 
 /** Kills the wallet and stops the database, until told to end. */
 async function startTrouble(
+  { harness, random }: World,
   options: ChaosOptions,
-  harness: WalletHarness,
-  wallet: Awaited<ReturnType<typeof startWallet>>,
+  replicas: readonly WalletProcess[],
 ) {
   const status = await harness.mongo.db.admin().serverStatus();
   const databasePid = Number(status.pid);
@@ -256,9 +265,10 @@ async function startTrouble(
     while (!isOver) {
       await wait(options.killEveryMs);
       if (isOver) return;
-      await wallet.kill();
+      const victim = replicas[Math.floor(random() * replicas.length)];
+      await victim?.kill();
       count.kills += 1;
-      await wallet.start();
+      await victim?.start();
     }
   }
   async function stop(): Promise<void> {
@@ -344,6 +354,7 @@ if (import.meta.main) {
     seed,
     operations: argument("operations", 100_000),
     wallets: 101,
+    replicas: argument("replicas", 1),
     killEveryMs: 2000,
     stopDatabaseEveryMs: 5000,
     log,

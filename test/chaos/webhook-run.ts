@@ -98,7 +98,6 @@ export async function runWebhookChaos(options: ChaosOptions): Promise<ChaosRepor
     ...webhookSettings(servers, "chaos", [receiver.port], certificates.caFile),
     WEBHOOK_RETRY_DELAYS_MS: options.retryDelaysMs.join(","),
     WEBHOOK_TIMEOUT_MS: String(options.timeoutMs),
-    WEBHOOK_INSTANCE: "chaos",
   });
   try {
     const parts = { options, mongod, nats, stores, receiver, webhook };
@@ -129,7 +128,7 @@ type Parts = {
 async function blow(parts: Parts): Promise<ChaosReport> {
   const { options, receiver } = parts;
   const endpoints = await addEndpoints(parts);
-  const storm: Storm = { kills: [], outages: [], events: [] };
+  const storm: Storm = { kills: [], stops: [], events: [] };
   const isDone = { value: false };
   const killing = killAgainAndAgain(parts, storm, isDone);
   await Promise.all([
@@ -173,7 +172,9 @@ async function addEndpoints({ options, webhook, receiver }: Parts): Promise<Endp
         tenantId,
         path,
         kind: kind as EndpointKind,
+        disableAskedMs: 0,
         disabledAtMs: 0,
+        enableAskedMs: 0,
         enabledAtMs: 0,
       });
     }
@@ -221,12 +222,13 @@ async function killAgainAndAgain(
     if (isDone.value) return;
     const fromMs = Date.now();
     await webhook.kill();
-    storm.kills.push(fromMs);
     webhook.launch();
-    await eventually(async () => (await fetch(`${webhook.opsUrl}/livez`)).ok, {
+    // Ready means that it has MongoDB and NATS: a server that is away holds up the next kill.
+    await eventually(async () => (await fetch(`${webhook.opsUrl}/readyz`)).ok, {
       timeoutMs: 20_000,
+      everyMs: 10,
     });
-    storm.outages.push({ fromMs, toMs: Date.now() });
+    storm.kills.push({ fromMs, toMs: Date.now() });
   }
 }
 
@@ -243,19 +245,25 @@ async function stopServers(
     await server.stop();
     await sleep(1000);
     await server.start();
-    storm.outages.push({ fromMs, toMs: Date.now() });
+    storm.stops.push({ fromMs, toMs: Date.now() });
     options.say(`${server.record().name} was away for ${Date.now() - fromMs} ms`);
     await sleep(wholeMs * 0.1);
   }
   for (const status of [WebhookEndpointStatus.DISABLED, WebhookEndpointStatus.ENABLED]) {
     for (const record of endpoints.filter(({ kind }) => kind === "disabled")) {
       const { tenantId, id: endpointId } = record;
+      const askedMs = Date.now();
       await eventually(
         async () => (await webhook.client.updateEndpoint({ tenantId, endpointId, status })) && true,
         { timeoutMs: 30_000, everyMs: 100 },
       );
-      if (status === WebhookEndpointStatus.DISABLED) record.disabledAtMs = Date.now();
-      else record.enabledAtMs = Date.now();
+      if (status === WebhookEndpointStatus.DISABLED) {
+        record.disableAskedMs = askedMs;
+        record.disabledAtMs = Date.now();
+      } else {
+        record.enableAskedMs = askedMs;
+        record.enabledAtMs = Date.now();
+      }
     }
     await sleep(wholeMs * 0.15);
   }

@@ -6,13 +6,16 @@ import { CHART } from "../../deploy/chart/layout.ts";
 import {
   ALL_VALUES,
   chartSuite,
+  HELMS,
   MINIMAL,
+  PRESETS,
   refusal,
   render,
   renderOnce,
   renderText,
+  withHelm,
 } from "./helm.ts";
-import { label, ofKind, workloadsOf } from "./workloads.ts";
+import { label, ofKind, servingWorkloads, workloadsOf } from "./workloads.ts";
 
 const RECOMMENDED = ["name", "instance", "version", "component", "part-of", "managed-by"];
 const IMMUTABLE = ["name", "instance", "component"].map((name) => `app.kubernetes.io/${name}`);
@@ -29,6 +32,12 @@ chartSuite("packaging and values", () => {
     "nats.stream.nope=1",
     "rpc.tls.certManager.issuerRef.nope=1",
     "gateway.settings.NOPE=1",
+    "gateway.resources.nope=1",
+    "gateway.resources.limits.nope=1",
+    "gateway.securityContext.nope=true",
+    "gateway.podSecurityContext.nope=1",
+    "gateway.dnsConfig.nope=1",
+    "networkPolicy.gatewayFrom[0].nope=1",
     "migration.replicas=2",
   ]) {
     it(`an unknown key is refused: ${path}`, () => {
@@ -46,6 +55,12 @@ chartSuite("packaging and values", () => {
     "nats.stream.replicas=2",
     "gateway.service.type=Nope",
     "carrier.keda.enabled=maybe",
+    "carrier.persistence.size=much",
+    "wallet.tmpSize=x",
+    "wallet.maxSurge=0",
+    "wallet.pdb.maxUnavailable=-1",
+    "wallet.replicas=1.5",
+    "wallet.resources.limits.memory=much",
   ]) {
     it(`a wrong type or range is refused: ${path}`, () => {
       expect(refusal(MINIMAL, { set: [path] })).to.match(/don't meet the specifications/);
@@ -54,6 +69,7 @@ chartSuite("packaging and values", () => {
 
   for (const [path, instead] of [
     ["replicaCount=3", "<component>.replicas"],
+    ["replicaCount=0", "<component>.replicas"],
     ["ingress.enabled=true", "gateway.ingress"],
     ["imagePullSecrets[0].name=x", "global.imagePullSecrets"],
   ] as const) {
@@ -65,7 +81,8 @@ chartSuite("packaging and values", () => {
 
   it("missing and contradicting settings stop the render with one line that names them", () => {
     const cases: readonly (readonly [string | undefined, string[], string])[] = [
-      [undefined, [], ".existingSecret is required."],
+      [undefined, [], "mongodb.uri or mongodb.existingSecret is required; nats.url or"],
+      [undefined, [], "rpc.token or rpc.existingSecret is required."],
       [MINIMAL, ["mongodb.existingSecret="], "mongodb.uri or mongodb.existingSecret is required."],
       [MINIMAL, ["nats.url=x"], "nats.url and nats.existingSecret exclude each other."],
       [MINIMAL, ["rpc.tls.enabled=true"], "rpc.tls.enabled needs"],
@@ -91,11 +108,34 @@ chartSuite("packaging and values", () => {
     });
   }
 
-  for (const kubeVersion of ["1.29.0", "1.30.0", "1.33.0", "1.35.0"]) {
-    it(`renders for Kubernetes ${kubeVersion}`, () => {
-      expect(render("values-production.yaml", { kubeVersion }).length).to.be.greaterThan(50);
+  for (const kubeVersion of ["1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35"]) {
+    it(`every preset renders for Kubernetes ${kubeVersion}, a vendor's version of it too`, () => {
+      for (const preset of PRESETS) {
+        const objects = render(preset, { kubeVersion: `v${kubeVersion}.4-eks-f0c1aa3` });
+        expect(objects.length, preset).to.be.greaterThan(50);
+        const waits = servingWorkloads(objects).flatMap(({ containers }) =>
+          Object.keys(containers[0]?.lifecycle?.preStop ?? {}),
+        );
+        // `sleep` is on by default since 1.30 (KEP-3960).
+        const expected = kubeVersion === "1.29" ? "exec" : "sleep";
+        expect(new Set(waits), preset).to.deep.equal(new Set([expected]));
+      }
     });
   }
+
+  it("an older Kubernetes is refused", () => {
+    const words = refusal(MINIMAL, { kubeVersion: "v1.28.9" });
+    expect(words).to.contain("requires kubeVersion: >=1.29.0-0");
+  });
+
+  it("every Helm of the run renders the same objects", function () {
+    if (HELMS.length < 2) return this.skip();
+    const first = HELMS[0]?.program ?? "";
+    for (const values of ALL_VALUES) {
+      const others = render(values);
+      expect(others).to.deep.equal(withHelm(first, () => render(values)));
+    }
+  });
 
   it("a release name of 53 characters gives names of at most 63, each once per kind", () => {
     const release = "a".repeat(53);
@@ -160,6 +200,21 @@ chartSuite("packaging and values", () => {
         IMMUTABLE,
       );
     }
+  });
+
+  it("a number or a flag in extraEnv reaches the pod as text, as the API wants it", () => {
+    const set = [
+      "wallet.extraEnv[0].name=COUNT,wallet.extraEnv[0].value=12345678",
+      "wallet.extraEnv[1].name=FLAG,wallet.extraEnv[1].value=true",
+    ];
+    const wallet = workloadsOf(render(MINIMAL, { set })).find(
+      ({ component }) => component === "wallet",
+    );
+    const env = wallet?.containers[0]?.env?.filter(({ name }) => /^(COUNT|FLAG)$/.test(name));
+    expect(env).to.deep.equal([
+      { name: "COUNT", value: "12345678" },
+      { name: "FLAG", value: "true" },
+    ]);
   });
 
   it("what can be set on a pod shows on every component's pod", () => {

@@ -1,150 +1,274 @@
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { CHART } from "../../deploy/chart/layout.ts";
-import { ALL_VALUES, FOREIGN, render } from "./helm.ts";
+import { ROOT } from "../../deploy/dev/layout.ts";
+import { eventually } from "../support/poll.ts";
+import {
+  apply,
+  clusterMissing,
+  expectAsBefore,
+  objectsIn,
+  readyWorkloads,
+  refusedIn,
+  run,
+  runBeside,
+  type Said,
+} from "./control-plane.ts";
+import { ALL_VALUES, chartSuite, currentHelm, FOREIGN, render } from "./helm.ts";
 import type { KubeObject } from "./kube-types.ts";
 
-/** The kubeconfig of a cluster that may be filled and emptied; its nodes may be simulated. */
-const CLUSTER = process.env.KUBE_TEST_KUBECONFIG;
-const HELM = process.env.HELM ?? "helm";
-const NAMESPACE = "sms-chart-test";
 const RELEASE = "sms";
 
-const NAMESPACE_OBJECTS = `
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: ${NAMESPACE}
-  labels:
-    pod-security.kubernetes.io/enforce: restricted
-    pod-security.kubernetes.io/warn: restricted
----
-apiVersion: v1
-kind: ResourceQuota
-metadata: {name: quota, namespace: ${NAMESPACE}}
-spec:
-  hard: {requests.cpu: "40", requests.memory: 60Gi, limits.memory: 60Gi, pods: "80"}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: sms-credentials, namespace: ${NAMESPACE}}
-stringData: {uri: x, nats-url: x, redis-url: x, keys: x, key: x, token: x}
-`;
-
-const PLAIN = ["serviceMonitor", "prometheusRule", "dashboards"].flatMap((name) => [
-  "--set",
-  `monitoring.${name}.enabled=false`,
-]);
-
-/** Volumes are not simulated: claims stay pending, and with them the carrier. */
-const VALUES = ["-f", join(CHART, "values-production.yaml"), ...PLAIN];
-const NO_VOLUMES = ["--set", "carrier.persistence.enabled=false"];
-
-describe("the chart on a real control plane", function () {
-  this.timeout(600_000);
-  let next: string;
+chartSuite("the chart on a real control plane", (helm) => {
+  const namespace = `sms-chart-${helm.version.replace(/\W/g, "-")}`;
+  let folder: string;
+  let before_: { own: string[]; cluster: string[] };
 
   before(function () {
-    if (CLUSTER === undefined) {
-      process.stderr.write("skipped, since $KUBE_TEST_KUBECONFIG names no cluster\n");
+    if (clusterMissing !== undefined) {
+      process.stderr.write(`skipped, since ${clusterMissing}\n`);
       return this.skip();
     }
-    next = nextVersion();
-    run("kubectl", ["apply", "-f", "-"], NAMESPACE_OBJECTS);
+    this.timeout(600_000);
+    folder = mkdtempSync(join(tmpdir(), "chart-"));
+    apply(namespaceObjects(namespace));
+    before_ = { own: objectsIn(namespace), cluster: objectsIn(undefined) };
   });
 
   after(() => {
-    if (CLUSTER === undefined) return;
-    run("kubectl", ["delete", "namespace", NAMESPACE, "--wait=false"]);
-    rmSync(next, { recursive: true });
+    if (clusterMissing !== undefined) return;
+    run("kubectl", ["delete", "namespace", namespace, "--wait=false"]);
+    run("kubectl", ["delete", "pv", "-l", `for=${namespace}`]);
+    rmSync(folder, { recursive: true });
   });
 
   for (const values of ALL_VALUES) {
     it(`${values}: the API server takes every object, and warns of none`, () => {
       const objects = render(values)
         .filter(({ apiVersion }) => !FOREIGN.test(apiVersion))
-        .map(forDryRun);
+        .map((object) => forDryRun(object, namespace));
       const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
       const { stderr } = run("kubectl", ["apply", "--dry-run=server", "-f", "-"], list);
-      expect(warningsIn(stderr)).to.deep.equal([]);
+      expect(stderr).to.equal("");
     });
   }
 
-  it("installs where Pod Security is restricted and a quota stands, and nothing warns", () => {
-    const { stderr } = helm("install", CHART);
-    expect(warningsIn(stderr)).to.deep.equal([]);
-    expect(readyWorkloads()).to.have.length(8);
+  it("the version before installs where Pod Security is restricted and a quota stands", async function () {
+    const previous = previousChart(folder);
+    if (previous === undefined) return this.skip();
+    expectQuiet(release("install", previous, namespace));
+    await expectAllReady(namespace);
   });
 
-  it("upgrades to a version with another number, and back, without a field that cannot change", () => {
-    expect(warningsIn(helm("upgrade", next).stderr)).to.deep.equal([]);
-    run(HELM, ["rollback", RELEASE, "1", "-n", NAMESPACE, "--wait", "--timeout", "5m"]);
-    expect(readyWorkloads()).to.have.length(8);
+  it("this version installs, or upgrades that one, and nothing warns", async () => {
+    const said = release("upgrade", CHART, namespace, "--install");
+    expectQuiet(said);
+    // The notes: how to reach it, how to test it, and what is not safe.
+    expect(said.stdout).to.contain(`kubectl -n ${namespace} port-forward svc/sms-gateway`);
+    expect(said.stdout).to.contain(`helm -n ${namespace} test sms`);
+    expect(said.stdout).to.contain("Calls between services are in clear text");
+    await expectAllReady(namespace);
+    expect(refusedIn(namespace)).to.deep.equal([]);
   });
 
-  it("uninstalls and leaves nothing behind", () => {
-    run(HELM, ["uninstall", RELEASE, "-n", NAMESPACE, "--wait", "--timeout", "5m"]);
-    const kinds = "all,cm,secret,sa,pvc,networkpolicy,pdb,ingress,job,hpa,role,rolebinding";
-    const args = ["get", kinds, "-n", NAMESPACE, "-l", `app.kubernetes.io/instance=${RELEASE}`];
-    const left = run("kubectl", [...args, "-o", "name"])
-      .stdout.split("\n")
-      .filter(Boolean);
-    // Replica sets and pods go a moment after what owns them.
-    expect(left.filter((name) => !/^(pod|replicaset)/.test(name))).to.deep.equal([]);
+  it("helm test succeeds when its pod does, and takes away what it made", async () => {
+    const made = objectsIn(namespace);
+    const test = runBeside(currentHelm(), ["test", RELEASE, "-n", namespace, "--timeout", "2m"]);
+    await Promise.all([test, endPod(namespace, "sms-test-round-trip")]);
+    const { stdout, stderr } = await test;
+    expect(stderr).to.equal("");
+    expect(stdout).to.match(/Phase:\s+Succeeded/);
+    await eventually(() => objectsIn(namespace).every((name) => made.includes(name)), {
+      timeoutMs: 30_000,
+      everyMs: 500,
+      what: "a test that cleans up",
+    });
+  });
+
+  it("upgrades with other settings, and rolls back to what was", async () => {
+    const images = () => fieldOf(namespace, "{..image}");
+    const first = images();
+    const changed = ["--set", "image.tag=0.0.9", "--set", "wallet.settings.WALLET_FLUSHES_MAX=9"];
+    expectQuiet(release("upgrade", nextChart(folder), namespace, ...changed));
+    expect(new Set(images().split(" "))).to.deep.equal(new Set(["sms-messaging-service:0.0.9"]));
+    const back = ["rollback", RELEASE, "-n", namespace, "--wait", "--timeout", "5m"];
+    expectQuiet(run(currentHelm(), back));
+    expect(new Set(images().split(" "))).to.deep.equal(new Set(first.split(" ")));
+    await expectAllReady(namespace);
+    expect(refusedIn(namespace)).to.deep.equal([]);
+  });
+
+  it("uninstalls and leaves nothing behind, in the namespace or in the cluster", async () => {
+    expectQuiet(
+      run(currentHelm(), ["uninstall", RELEASE, "-n", namespace, "--wait", "--timeout", "5m"]),
+    );
+    await expectAsBefore(namespace, before_);
+  });
+
+  it("the plain Job of GitOps goes the same way", async () => {
+    const gitops = ["--set", "migration.useHelmHooks=false", "--set", "test.enabled=false"];
+    expectQuiet(release("install", CHART, namespace, ...gitops));
+    const jobs = () => run("kubectl", ["get", "job", "-n", namespace, "-o", "name"]).stdout;
+    const first = jobs();
+    expect(first).to.match(/^job.batch\/sms-migration-\S+\n$/);
+    expectQuiet(release("upgrade", CHART, namespace, ...gitops, "--set", "image.tag=0.0.9"));
+    expect(jobs()).to.match(/^job.batch\/sms-migration-\S+\n$/);
+    expect(jobs()).to.not.equal(first);
+    expectQuiet(run(currentHelm(), ["uninstall", RELEASE, "-n", namespace, "--wait"]));
+    await expectAsBefore(namespace, before_);
   });
 });
 
+/** Helm's own words go to standard output; anything else is a warning. */
+function expectQuiet({ stdout, stderr }: Said): void {
+  expect(stderr).to.equal("");
+  expect(stdout.split("\n").filter((line) => /warn/i.test(line))).to.deep.equal([]);
+}
+
+/** Helm waits until new pods serve; that old ones have gone comes a moment later. */
+async function expectAllReady(namespace: string): Promise<void> {
+  const what = "eight workloads whose replicas are all ready";
+  const areAll = () => readyWorkloads(namespace).length === 8;
+  await eventually(areAll, { timeoutMs: 60_000, everyMs: 500, what });
+}
+
+/** The production preset as it is. */
+function release(verb: string, chart: string, namespace: string, ...more: string[]): Said {
+  const wait = ["-n", namespace, "--wait", "--timeout", "5m"];
+  const values = ["-f", join(chart, "values-production.yaml")];
+  return run(currentHelm(), [verb, RELEASE, chart, ...wait, ...values, ...more]);
+}
+
 /** In the test's namespace; a bare pod is admitted only when what it names is there, which a dry run does not make. */
-function forDryRun(object: KubeObject): KubeObject {
-  const metadata = { ...object.metadata, namespace: NAMESPACE };
+function forDryRun(object: KubeObject, namespace: string): KubeObject {
+  const metadata = { ...object.metadata, namespace };
   if (object.kind !== "Pod" || object.spec === undefined) return { ...object, metadata };
   const { priorityClassName: _, ...spec } = object.spec;
   return { ...object, metadata, spec: { ...spec, serviceAccountName: "default" } };
 }
 
-function helm(verb: "install" | "upgrade", chart: string) {
-  const wait = ["-n", NAMESPACE, "--wait", "--timeout", "5m"];
-  return run(HELM, [verb, RELEASE, chart, ...wait, ...VALUES, ...NO_VOLUMES]);
-}
-
-function run(program: string, args: readonly string[], input?: string) {
-  const done = spawnSync(program, [...args], {
-    encoding: "utf8",
-    env: { ...process.env, KUBECONFIG: CLUSTER },
-    ...(input === undefined ? {} : { input }),
-  });
-  if (done.status !== 0) throw new Error(`${program} ${args.join(" ")}\n${done.stderr}`);
-  return done;
-}
-
-function warningsIn(text: string): string[] {
-  return text.split("\n").filter((line) => /warn|^W\d{4}/i.test(line));
-}
-
-/** Workloads all of whose replicas are there and ready. */
-function readyWorkloads(): string[] {
-  const { stdout } = run("kubectl", ["get", "deploy,sts", "-n", NAMESPACE, "-o", "json"]);
-  const { items } = JSON.parse(stdout) as {
-    items: {
-      metadata: { name: string };
-      spec: { replicas: number };
-      status: { readyReplicas?: number };
-    }[];
+/** Lets a pod that no node really runs come to a good end. */
+async function endPod(namespace: string, name: string): Promise<void> {
+  const patch = JSON.stringify({ status: { phase: "Succeeded" } });
+  const args = ["patch", "pod", name, "-n", namespace, "--subresource=status", "-p", patch];
+  const isPatched = () => {
+    const phase = run("kubectl", ["get", "pod", name, "-n", namespace, "-o", "name"]);
+    return phase.stdout !== "" && run("kubectl", args).stdout !== "";
   };
-  return items
-    .filter(({ spec, status }) => spec.replicas > 0 && status.readyReplicas === spec.replicas)
-    .map(({ metadata }) => metadata.name);
+  await eventually(isPatched, { timeoutMs: 60_000, everyMs: 200, what: "the test's pod" });
+}
+
+function fieldOf(namespace: string, path: string): string {
+  const args = ["get", "deploy,sts", "-n", namespace, "-o", `jsonpath=${path}`];
+  return run("kubectl", args).stdout.trim();
 }
 
 /** The chart under the next number. */
-function nextVersion(): string {
-  const folder = mkdtempSync(join(tmpdir(), "chart-"));
-  cpSync(CHART, folder, { recursive: true });
-  const file = join(folder, "Chart.yaml");
+function nextChart(folder: string): string {
+  const chart = join(folder, "next");
+  cpSync(CHART, chart, { recursive: true });
+  const file = join(chart, "Chart.yaml");
   const text = readFileSync(file, "utf8").replace(/^version: .*$/m, "version: 9.9.9");
   writeFileSync(file, text);
-  return folder;
+  return chart;
+}
+
+/** The chart as it was under the version before, from the history; nothing where there is none. */
+function previousChart(folder: string): string | undefined {
+  const git = (...args: string[]) => spawnSync("git", args, { cwd: ROOT, encoding: "utf8" });
+  const versionAt = (commit: string) =>
+    /^version: (.*)$/m.exec(git("show", `${commit}:helm/sms/Chart.yaml`).stdout)?.[1];
+  const now = /^version: (.*)$/m.exec(readFileSync(join(CHART, "Chart.yaml"), "utf8"))?.[1];
+  const commits = git("log", "--format=%H", "--", "helm/sms").stdout.split("\n").filter(Boolean);
+  const commit = commits.find((one) => ![undefined, now].includes(versionAt(one)));
+  if (commit === undefined) return undefined;
+  const chart = join(folder, "previous");
+  mkdirSync(chart);
+  const archive = execFileSync("git", ["archive", commit, "helm/sms"], {
+    cwd: ROOT,
+    maxBuffer: 64_000_000,
+  });
+  execFileSync("tar", ["-x", "-C", chart], { input: archive });
+  return join(chart, "helm/sms");
+}
+
+/** A namespace with everything that may stand in the way, volumes, and kinds of operators. */
+function namespaceObjects(namespace: string): string {
+  // Three for each installation: nobody wipes one that was used.
+  const volumes = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => ({
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: `${namespace}-${count}`, labels: { for: namespace } },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      capacity: { storage: "1Gi" },
+      nfs: { server: "nowhere.invalid", path: "/" },
+    },
+  }));
+  const objects = [
+    {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: {
+        name: namespace,
+        labels: Object.fromEntries(
+          ["enforce", "warn", "audit"].map((what) => [
+            `pod-security.kubernetes.io/${what}`,
+            "restricted",
+          ]),
+        ),
+      },
+    },
+    {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { name: "quota", namespace },
+      spec: {
+        hard: {
+          ...{ "requests.cpu": "40", "requests.memory": "60Gi", pods: "80" },
+          ...{ "limits.cpu": "100", "limits.memory": "60Gi", persistentvolumeclaims: "3" },
+        },
+      },
+    },
+    {
+      apiVersion: "v1",
+      kind: "LimitRange",
+      metadata: { name: "limits", namespace },
+      spec: {
+        limits: [
+          {
+            type: "Container",
+            default: { cpu: "2", memory: "512Mi" },
+            defaultRequest: { cpu: "100m", memory: "128Mi" },
+            min: { cpu: "50m", memory: "64Mi" },
+            max: { cpu: "4", memory: "4Gi" },
+          },
+        ],
+      },
+    },
+    ...volumes,
+    crd("monitoring.coreos.com", "v1", "ServiceMonitor"),
+    crd("monitoring.coreos.com", "v1", "PrometheusRule"),
+  ];
+  return objects.map((object) => JSON.stringify(object)).join("\n---\n");
+}
+
+/** A kind of an operator that is not there, with any fields. */
+function crd(group: string, version: string, kind: string) {
+  const plural = `${kind.toLowerCase()}s`;
+  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { kind, plural, singular: kind.toLowerCase() },
+      scope: "Namespaced",
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: open } }],
+    },
+  };
 }

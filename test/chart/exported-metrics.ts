@@ -29,7 +29,7 @@ export function registryOfEverything(): Registry {
   // Only what is read when somebody scrapes.
   const messaging = { reads: { queues: async () => [] } } as unknown as OpenMessaging;
   const outbox = { backlog: async () => ({ count: 0, oldestMs: 0 }) } as unknown as Outbox;
-  registerMetrics(metrics, messaging, outbox);
+  registerMetrics(metrics, messaging, outbox, () => []);
   createCarrierMetrics(
     metrics,
     () => new Map(),

@@ -1,4 +1,7 @@
-/** Runs Helm for the tests: the one named by `$HELM`, else the one on PATH. */
+/**
+ * Runs Helm for the tests: the one on PATH, or those that `$HELM` names with commas between. Each
+ * suite runs once with every one of them, so `HELM=helm3,helm4` proves the chart on both.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,28 +9,55 @@ import { parseAllDocuments } from "yaml";
 import { CHART } from "../../deploy/chart/layout.ts";
 import type { KubeObject } from "./kube-types.ts";
 
-const HELM = process.env.HELM ?? "helm";
+/** A Helm to test with, and why it cannot be used where it cannot. */
+export type Helm = { readonly program: string; readonly version: string; readonly fault?: string };
 
-/** Why the chart cannot be rendered here; `undefined` when it can. */
-export const helmMissing: string | undefined = reasonAgainst();
+/** All that the tests run with; one at least, though it may be missing. */
+export const HELMS: readonly Helm[] = (process.env.HELM ?? "helm").split(",").map(lookAt);
 
-function reasonAgainst(): string | undefined {
-  const run = spawnSync(HELM, ["version", "--template", "{{.Version}}"], { encoding: "utf8" });
-  if (run.error !== undefined) return "Helm 3.18 or newer is neither on PATH nor named by $HELM";
-  return /^v(3|4)/.test(run.stdout) ? undefined : `${HELM} is ${run.stdout}, not 3 or 4`;
+let current = HELMS[0] as Helm;
+
+/** The Helm of the suite that runs. */
+export function currentHelm(): string {
+  return current.program;
+}
+
+/** Does something with another Helm of the run than the suite's own. */
+export function withHelm<T>(program: string, work: () => T): T {
+  const kept = current;
+  current = HELMS.find((helm) => helm.program === program) ?? kept;
+  try {
+    return work();
+  } finally {
+    current = kept;
+  }
+}
+
+function lookAt(program: string): Helm {
+  const run = spawnSync(program, ["version", "--template", "{{.Version}}"], { encoding: "utf8" });
+  if (run.error !== undefined) {
+    const fault = "Helm 3.18 or newer is neither on PATH nor named by $HELM";
+    return { program, version: "missing", fault };
+  }
+  const version = run.stdout.trim();
+  if (/^v(3|4)/.test(version)) return { program, version };
+  return { program, version, fault: `${program} is ${version}, not 3 or 4` };
 }
 
 /** A suite that renders the chart; skipped with the reason printed where Helm is missing. */
-export function chartSuite(name: string, define: () => void): void {
-  describe(name, function () {
-    this.timeout(240_000);
-    before(function () {
-      if (helmMissing === undefined) return;
-      process.stderr.write(`${name}: skipped, since ${helmMissing}\n`);
-      this.skip();
+export function chartSuite(name: string, define: (helm: Helm) => void): void {
+  for (const helm of HELMS) {
+    describe(`${name} (Helm ${helm.version})`, function () {
+      this.timeout(240_000);
+      before(function () {
+        current = helm;
+        if (helm.fault === undefined) return;
+        process.stderr.write(`${name}: skipped, since ${helm.fault}\n`);
+        this.skip();
+      });
+      define(helm);
     });
-    define();
-  });
+  }
 }
 
 /** How one render differs from the plain one. */
@@ -59,7 +89,7 @@ function argumentsOf(valuesFile: string | undefined, options: RenderOptions): st
 
 /** The render's text; throws with Helm's words when it fails. */
 export function renderText(valuesFile: string | undefined, options: RenderOptions = {}): string {
-  return execFileSync(HELM, argumentsOf(valuesFile, options), {
+  return execFileSync(current.program, argumentsOf(valuesFile, options), {
     encoding: "utf8",
     maxBuffer: 64_000_000,
     stdio: ["ignore", "pipe", "pipe"],
@@ -68,7 +98,7 @@ export function renderText(valuesFile: string | undefined, options: RenderOption
 
 /** What Helm says when it refuses to render; throws when it does not refuse. */
 export function refusal(valuesFile: string | undefined, options: RenderOptions = {}): string {
-  const run = spawnSync(HELM, argumentsOf(valuesFile, options), { encoding: "utf8" });
+  const run = spawnSync(current.program, argumentsOf(valuesFile, options), { encoding: "utf8" });
   if (run.status === 0) throw new Error("the render went through");
   return run.stderr;
 }
@@ -79,7 +109,7 @@ const texts = new Map<string, string>();
 
 /** The render's text; the same render is done once. */
 export function renderOnce(valuesFile: string | undefined, options: RenderOptions = {}): string {
-  const key = JSON.stringify([valuesFile, options]);
+  const key = JSON.stringify([current.program, valuesFile, options]);
   const text = texts.get(key) ?? renderText(valuesFile, options);
   texts.set(key, text);
   return text;
@@ -90,7 +120,7 @@ export function render(
   valuesFile: string | undefined,
   options: RenderOptions = {},
 ): readonly KubeObject[] {
-  const key = JSON.stringify([valuesFile, options]);
+  const key = JSON.stringify([current.program, valuesFile, options]);
   const known = rendered.get(key);
   if (known !== undefined) return known;
   const objects = parseObjects(renderOnce(valuesFile, options));

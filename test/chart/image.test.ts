@@ -1,23 +1,20 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/layout.ts";
-
-const DOCKERFILE = readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8");
-const RUNTIME = DOCKERFILE.slice(DOCKERFILE.lastIndexOf("\nFROM "));
-
-type Locked = { readonly packages: Record<string, { dev?: boolean; devOptional?: boolean }> };
+import { freePorts } from "../../deploy/dev/ports.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers } from "../support/servers.ts";
+import { repositoryFiles } from "../support/source-files.ts";
+import {
+  assembleImage,
+  DOCKERFILE,
+  type Image,
+  packagesThatStay,
+  RUNTIME,
+} from "./assembled-image.ts";
 
 describe("the image's recipe", () => {
   it("every base is pinned by digest", () => {
@@ -47,30 +44,51 @@ describe("the image's recipe", () => {
     );
     expect([...new Set(copied)]).to.have.members(allowed);
   });
+
+  it("nothing starts a process, so that process 1 has no zombies to bury", () => {
+    const code = repositoryFiles().filter(({ path }) => /^(services|gateway)\/.*\.ts$/.test(path));
+    const starters = code.filter(({ text }) => /child_process|cluster"/.test(text));
+    expect(starters.map(({ path }) => path)).to.deep.equal([]);
+  });
 });
 
+type Bom = {
+  readonly bomFormat: string;
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+  }[];
+};
+
+function nameAndVersion(folder: string): string {
+  const text = readFileSync(join(folder, "package.json"), "utf8");
+  const { name, version } = JSON.parse(text) as { name: string; version: string };
+  return `${name}@${version}`;
+}
+
+/** Mebibytes that the files may take without the base image's libraries. */
+const SIZE_MAX_MIB = 260;
+const SERVICES = [
+  ...["tenant", "sender-id", "wallet", "routing", "messaging", "carrier", "webhook", "gateway"],
+];
+
 describe("the image's files, and nothing else, run every service", function () {
-  this.timeout(120_000);
-  let image: string;
-  let isChroot = false;
+  this.timeout(180_000);
+  let image: Image;
 
   before(() => {
-    mkdirSync(join(ROOT, ".local"), { recursive: true });
-    image = mkdtempSync(join(ROOT, ".local/image-"));
-    // The image's user is not the one who made the folder.
-    chmodSync(image, 0o755);
-    assemble(image);
-    isChroot = process.getuid?.() === 0 && canChroot(image);
+    image = assembleImage();
+    if (image.as !== "container") {
+      process.stderr.write(`the image's files run as ${image.as}: no rights for namespaces here\n`);
+    }
   });
 
-  after(() => rmSync(image, { recursive: true, force: true }));
+  after(() => image.remove());
 
-  for (const name of [
-    ...["gateway", "tenant", "sender-id", "wallet", "routing", "messaging", "carrier"],
-    ...["webhook", "smsc-simulator"],
-  ]) {
+  for (const name of [...SERVICES, "smsc-simulator"]) {
     it(`${name} starts as far as its settings`, () => {
-      const { status, stderr } = runInImage(image, isChroot, ["services/main.ts", name]);
+      const { status, stderr } = image.run(["services/main.ts", name]);
       expect(stderr).to.match(new RegExp(`^${name}: The settings are not right:`));
       expect(stderr).to.contain("RPC_TOKEN is required");
       expect(status).to.equal(1);
@@ -78,90 +96,108 @@ describe("the image's files, and nothing else, run every service", function () {
   }
 
   it("the migration, the operators' command line and the test of the chart start too", () => {
-    const migrate = runInImage(image, isChroot, ["services/main.ts", "migrate"]);
+    const migrate = image.run(["services/main.ts", "migrate"]);
     expect(migrate.stderr).to.contain("MONGODB_URI is required");
-    const trip = runInImage(image, isChroot, ["deploy/round-trip.ts", "http://127.0.0.1:1"]);
+    const trip = image.run(["deploy/round-trip.ts", "http://127.0.0.1:1"]);
     expect(trip.stderr).to.contain("TENANT_GRPC is required");
-    const smsctl = runInImage(image, isChroot, ["services/smsctl/main.ts", "--help"]);
+    const smsctl = image.run(["services/smsctl/main.ts", "--help"]);
     expect(smsctl.stderr).to.not.contain("ERR_MODULE_NOT_FOUND");
     expect(smsctl.stdout).to.contain("tenant create");
   });
 
   it("every module of the services can be loaded, those loaded late too", () => {
     const names = execFileSync("find", ["services", "gateway", "-name", "*.ts"], {
-      cwd: join(image, "app"),
+      cwd: join(image.path, "app"),
     });
     const late = names
       .toString()
       .split("\n")
       .filter((name) => /\.ts$/.test(name) && !/\/main\.ts$|\/examples\//.test(name));
     expect(late.length).to.be.greaterThan(100);
-    const script = `for (const name of ${JSON.stringify(late)}) await import("/app/" + name); process.exit(0)`;
-    const text = isChroot ? script : script.replaceAll('"/app/"', JSON.stringify(`${image}/app/`));
-    const { status, stderr } = runInImage(image, isChroot, ["--input-type=module", "-e", text]);
+    const at = image.as === "files" ? `${image.path}/app/` : "/app/";
+    const script = `for (const name of ${JSON.stringify(late)})
+      await import(${JSON.stringify(at)} + name); process.exit(0)`;
+    const { status, stderr } = image.run(["--input-type=module", "-e", script]);
     expect(stderr).to.equal("");
     expect(status).to.equal(0);
   });
-});
 
-/** Copies what the recipe copies: its COPY lines, and the packages that `npm ci --omit=dev` leaves. */
-function assemble(image: string): void {
-  const app = join(image, "app");
-  for (const [, source = "", target = ""] of RUNTIME.matchAll(/^COPY (?!--from)(.*) (\S+)$/gm)) {
-    for (const one of source.split(" ")) {
-      const to = target.endsWith("/") ? join(app, target, one) : join(app, target);
-      cpSync(join(ROOT, one), to, { recursive: true });
-    }
-  }
-  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Locked;
-  for (const [path, { dev = false, devOptional = false }] of Object.entries(packages)) {
-    if (path === "" || dev || devOptional || !existsSync(join(ROOT, path))) continue;
-    cpSync(join(ROOT, path), join(app, path), {
-      recursive: true,
-      // Nested packages have rows of their own, some of which are for development.
-      filter: (from) => !from.slice(join(ROOT, path).length).includes("/node_modules/"),
-    });
-  }
-  const node = join(image, "usr/local/bin/node");
-  mkdirSync(dirname(node), { recursive: true });
-  linkOrCopy(process.execPath, node);
-}
-
-/** Adds the libraries that Node is linked to, as the runtime image brings them; needs `ldd`. */
-function canChroot(image: string): boolean {
-  const found = spawnSync("ldd", [process.execPath], { encoding: "utf8" });
-  if (found.status !== 0) return false;
-  for (const [path] of found.stdout.matchAll(/\/\S+\.so\S*/g)) {
-    mkdirSync(join(image, dirname(path)), { recursive: true });
-    copyFileSync(path, join(image, path));
-  }
-  return runInImage(image, true, ["-e", ""]).status === 0;
-}
-
-function runInImage(image: string, isChroot: boolean, args: readonly string[]) {
-  const env = { NODE_ENV: "production" };
-  const paths = args.map((arg) => (/^(services|deploy)\/\S+\.ts$/.test(arg) ? `/app/${arg}` : arg));
-  if (isChroot) {
-    const chroot = ["--userspec=65532:65532", image, "/usr/local/bin/node", ...paths];
-    return spawnSync("chroot", chroot, {
-      env: { ...env, PATH: "/usr/sbin:/usr/bin" },
-      encoding: "utf8",
-    });
-  }
-  const node = join(image, "usr/local/bin/node");
-  return spawnSync(node, [...args], {
-    cwd: join(image, "app"),
-    env,
-    encoding: "utf8",
-    timeout: 60_000,
-    killSignal: "SIGKILL",
+  it("the recipe's list of what is inside names every package that stays, and none besides", function () {
+    if (spawnSync("npm", ["--version"]).error !== undefined) return this.skip();
+    const app = join(image.path, "app");
+    const manifest = readFileSync(join(app, "package.json"));
+    const step =
+      /^RUN (npm pkg delete [\s\S]*?sbom\.cdx\.json)$/m.exec(DOCKERFILE)?.[1] ?? "exit 1";
+    const made = spawnSync("sh", ["-c", step], { cwd: app, encoding: "utf8" });
+    writeFileSync(join(app, "package.json"), manifest);
+    expect(made.status, made.stderr).to.equal(0);
+    const text = readFileSync(join(app, "sbom.cdx.json"), "utf8");
+    const { bomFormat, components } = JSON.parse(text) as Bom;
+    expect(bomFormat).to.equal("CycloneDX");
+    const listed = components.map(({ name, version }) => `${name}@${version}`);
+    const inside = packagesThatStay().map((path) => nameAndVersion(join(app, path)));
+    expect([...new Set(listed)].sort()).to.deep.equal([...new Set(inside)].sort());
+    for (const { name, purl, version } of components) expect(purl, name).to.contain(`@${version}`);
   });
-}
 
-function linkOrCopy(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch {
-    copyFileSync(from, to);
-  }
-}
+  it("is small", () => {
+    const [bytes = "0"] = execFileSync("du", ["-sb", image.path]).toString().split("\t");
+    const mebibytes = Math.round(Number(bytes) / 1_048_576);
+    const node = readFileSync(join(image.path, "usr/local/bin/node")).length / 1_048_576;
+    process.stderr.write(`the image's files: ${mebibytes} MiB, ${Math.round(node)} of them Node\n`);
+    expect(mebibytes).to.be.at.most(SIZE_MAX_MIB);
+  });
+
+  it("as process 1, a user above 0 with no rights sees a root that cannot be written", function () {
+    if (image.as !== "container") return this.skip();
+    const script = `
+      const fs = require("fs");
+      const attempt = (file) => { try { fs.writeFileSync(file, ""); return "written" } catch (e) { return e.code } };
+      const status = fs.existsSync("/proc/self/status") ? "there" : "away";
+      console.log(JSON.stringify({ pid: process.pid, uid: process.getuid(), gid: process.getgid(),
+        groups: process.getgroups(), app: attempt("/app/x"), root: attempt("/x"), tmp: attempt("/tmp/x"),
+        journal: attempt("/var/lib/sms/journal/x"), proc: status }))`;
+    const { stdout, stderr } = image.run(["-e", script]);
+    expect(stderr).to.equal("");
+    expect(JSON.parse(stdout)).to.deep.equal({
+      ...{ pid: 1, uid: 65532, gid: 65532, groups: [65532] },
+      ...{ app: "EROFS", root: "EROFS", tmp: "written", journal: "written", proc: "away" },
+    });
+  });
+
+  it("migrates, gets ready with every service, and as process 1 ends in good order on SIGTERM", async function () {
+    if (image.as !== "container") return this.skip();
+    const servers = await startServers();
+    const [rest = 0, grpc = 0, ops = 0] = await freePorts(3);
+    const addresses = ["TENANT", "SENDER_ID", "WALLET", "ROUTING", "MESSAGING", "WEBHOOK"];
+    const env = {
+      MONGODB_URI: servers.mongodbUri,
+      MONGODB_PREFIX: `image_${randomBytes(4).toString("hex")}`,
+      NATS_URL: servers.natsUrl,
+      REDIS_URL: servers.redisUrl,
+      RPC_TOKEN: randomBytes(16).toString("hex"),
+      CURSOR_KEY: randomBytes(32).toString("base64"),
+      ENCRYPTION_KEYS: `image:${randomBytes(32).toString("base64")}`,
+      CARRIER_JOURNAL_DIR: "/var/lib/sms/journal",
+      CARRIER_ID: "image-0",
+      ...{ PORT: String(rest), GRPC_PORT: String(grpc), OPS_PORT: String(ops) },
+      ...Object.fromEntries(addresses.map((one) => [`${one}_GRPC`, `127.0.0.1:${grpc}`])),
+    };
+    try {
+      const migrated = image.run(["services/main.ts", "migrate"], env);
+      expect(migrated.status, migrated.stderr + migrated.stdout).to.equal(0);
+      const running = image.start(["services/main.ts", ...SERVICES], env);
+      const isReady = async () => (await fetch(`http://127.0.0.1:${ops}/readyz`)).ok;
+      try {
+        await eventually(isReady, { timeoutMs: 60_000, what: "a ready image" });
+      } finally {
+        running.signal("SIGTERM");
+      }
+      const { code, said } = await running.ended;
+      expect(code, said).to.equal(0);
+      expect(said).to.not.match(/"level":"(error|fatal)"/);
+    } finally {
+      await servers.stop();
+    }
+  });
+});

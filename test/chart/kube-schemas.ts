@@ -20,21 +20,29 @@ type Definition = {
   "x-kubernetes-preserve-unknown-fields"?: boolean;
 };
 
+export type Definitions = Readonly<Record<string, Definition>>;
+
 /** The faults of an object, `undefined` when the description does not know its kind. */
 export type KubeValidator = (object: KubeObject) => string[] | undefined;
 
-/** A validator, or the reason why there is none. */
-export function openKubeValidator(): { validate: KubeValidator } | { missing: string } {
+/** The API's description with every object closed, or the reason why there is none. */
+export function strictDefinitions(): { definitions: Definitions } | { missing: string } {
   const file = process.env.KUBE_OPENAPI ?? fileOfModule();
   if (file === undefined || !existsSync(file)) {
     return { missing: "neither Go nor $KUBE_OPENAPI gives the Kubernetes API's description" };
   }
-  const { definitions } = JSON.parse(readFileSync(file, "utf8")) as {
-    definitions: Record<string, Definition>;
-  };
+  const { definitions } = JSON.parse(readFileSync(file, "utf8")) as { definitions: Definitions };
+  for (const [name, definition] of Object.entries(definitions)) makeStrict(name, definition);
+  return { definitions };
+}
+
+/** A validator, or the reason why there is none. */
+export function openKubeValidator(): { validate: KubeValidator } | { missing: string } {
+  const opened = strictDefinitions();
+  if ("missing" in opened) return opened;
+  const { definitions } = opened;
   const names = new Map<string, string>();
   for (const [name, definition] of Object.entries(definitions)) {
-    makeStrict(name, definition);
     for (const { group, version, kind } of definition["x-kubernetes-group-version-kind"] ?? []) {
       names.set(`${group === "" ? "" : `${group}/`}${version} ${kind}`, name);
     }

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { MANIFESTS } from "../../deploy/chart/layout.ts";
 import { renderManifests } from "../../deploy/chart/manifests.ts";
-import { chartSuite, parseObjects } from "./helm.ts";
+import { chartSuite, currentHelm, parseObjects } from "./helm.ts";
 
 chartSuite("the rendered manifests", () => {
   it("are what the chart renders", () => {
     const kept = readFileSync(join(MANIFESTS, "sms.yaml"), "utf8");
-    const isFresh = kept === renderManifests(process.env.HELM ?? "helm");
+    const isFresh = kept === renderManifests(currentHelm());
     expect(isFresh, "run node deploy/chart/manifests.ts").to.equal(true);
   });
 

@@ -34,7 +34,9 @@ chartSuite("the migration", () => {
     const names = [[], ["image.tag=9.9.9"], ["migration.settings.MIGRATE=1"]]
       .slice(0, 2)
       .map(nameOf);
-    expect(names[0]).to.match(/^sms-migration-0-1-0-[0-9a-f]{8}$/);
+    expect(names[0]).to.match(
+      new RegExp(`^sms-migration-${chartVersion().replaceAll(".", "-")}-[0-9a-f]{8}$`),
+    );
     expect(names[1]).to.not.equal(names[0]);
     expect(nameOf([])).to.equal(names[0]);
   });

@@ -1,7 +1,8 @@
 /** Ending the process drops no request: connections in use leave after an answer. */
 import { once } from "node:events";
-import { Agent, request } from "node:http";
+import { Agent, createServer, request } from "node:http";
 import { expect } from "chai";
+import { listen } from "../../gateway/http-server.ts";
 import { API_KEY, OPEN_FENCES, openRestApp, type RestApp } from "../support/rest-app.ts";
 
 describe("REST: draining", () => {
@@ -46,6 +47,24 @@ describe("REST: draining", () => {
     });
     while (answered < 100) await new Promise((resolve) => setImmediate(resolve));
     await Promise.all([app.drain(), ...callers]);
+  });
+
+  it("connections leave as soon as the process is leaving, before it closes", async () => {
+    let isLeaving = false;
+    const server = createServer((_request, response) => response.end("{}"));
+    const http = await listen(server, {
+      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      isLeaving: () => isLeaving,
+    });
+    const url = `http://127.0.0.1:${http.port}/`;
+    const connectionHeader = async () => (await fetch(url)).headers.get("connection");
+    try {
+      expect(await connectionHeader()).to.equal("keep-alive");
+      isLeaving = true;
+      expect(await connectionHeader()).to.equal("close");
+    } finally {
+      await http.close();
+    }
   });
 
   it("a request at work is waited for", async () => {

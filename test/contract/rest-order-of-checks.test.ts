@@ -2,6 +2,8 @@
  * `decisions.md` "Authentication": the order of checks. Each request here is wrong in every way
  * from one check on, so its answer tells which check came first.
  */
+import { once } from "node:events";
+import { type IncomingMessage, request as openRequest } from "node:http";
 import { expect } from "chai";
 import type { FenceKeeper } from "../../gateway/idempotency/fence.ts";
 import { AppError, type ErrorCode } from "../../services/shared/core/errors.ts";
@@ -137,6 +139,14 @@ describe("REST: the order of checks", () => {
     [{ "content-type": "application/problem+json" }, 415],
     [{ "content-type": "application/json; charset=UTF-8" }, 202],
     [{ "content-type": 'APPLICATION/JSON;charset="utf-8"' }, 202],
+    [{ "content-type": "application/json; profile=x" }, 202],
+    [{ "content-type": 'application/json;; charset=utf8 ; q="a;b"' }, 202],
+    [{ "content-type": "application/json;" }, 202],
+    [{ "content-type": "application/json; profile=x; charset=latin1" }, 415],
+    [{ "content-type": "application/json; charset=" }, 415],
+    [{ "content-type": "application/json; charset" }, 415],
+    [{ "content-type": "application/json, text/plain" }, 415],
+    [{ "content-type": "application/jsonp" }, 415],
   ] as const) {
     it(`${status} for a body with ${JSON.stringify(headers)}`, async () => {
       app = await openRestApp();
@@ -146,6 +156,32 @@ describe("REST: the order of checks", () => {
         body: '{"to":"08031234567","from":"Acme","body":"Hi"}',
       });
       expect(answer.status).to.equal(status);
+    });
+  }
+
+  for (const [field, values, status] of [
+    ["Authorization", [`Bearer ${API_KEY}`, "Bearer other"], 401],
+    ["authorization", [`Bearer ${API_KEY}`, `Bearer ${API_KEY}`], 401],
+    ["Host", ["a.example", "b.example"], 400],
+    ["Content-Type", ["application/json", "text/plain"], 415],
+  ] as const) {
+    it(`${status} for ${field} sent twice: which one was meant cannot be known`, async () => {
+      app = await openRestApp();
+      const fields = new Map<string, readonly string[]>([
+        ["host", ["a.example"]],
+        ["authorization", [`Bearer ${API_KEY}`]],
+        ["content-type", ["application/json"]],
+      ]);
+      fields.delete(field.toLowerCase());
+      const headers = [...fields].flatMap(([name, [value = ""]]) => [name, value]);
+      const sent = openRequest(`${app.url}/v1/sms/messages`, {
+        method: "POST",
+        headers: [...headers, ...values.flatMap((value) => [field, value]), "content-length", "2"],
+      });
+      sent.end("{}");
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
+      answer.resume();
+      expect(answer.statusCode).to.equal(status);
     });
   }
 });

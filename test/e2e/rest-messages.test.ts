@@ -180,6 +180,36 @@ describe("REST: messages", () => {
     }
   });
 
+  it("a recipient that was parsed but is no mobile is shown and listed in E.164; others as given", async () => {
+    const to = ["0201 234 5678", "+44 20 7183 8750", "12345", "08031111115"];
+    const { body } = await call("POST", `${SEND}/bulk`, { body: { to, from: "Acme", body: "Hi" } });
+    const shown = body.data.messages.map((entry: { to: string }) => entry.to);
+    expect(shown).to.deep.equal(["+2342012345678", "+442071838750", "12345", "+2348031111115"]);
+    const listed = (await list({ to: "0201 234 5678" })).data;
+    expect(listed).to.have.length(1);
+    expect(listed[0].error.code).to.equal("invalid_recipient");
+  });
+
+  it("if no recipient passes, errors has one entry per recipient, be they 1,000", async () => {
+    const field = (name: string) =>
+      Array.from({ length: 1000 }, (_, at) => name.replace("#", `${at}`));
+    const to = field("nobody #");
+    const messages = to.map((recipient) => ({ to: recipient, body: "Hi" }));
+    for (const [path, body, wanted] of [
+      ["bulk", { to, from: "Acme", body: "Hi" }, field("to[#]")],
+      ["batch", { from: "Acme", messages }, field("messages[#].to")],
+    ] as const) {
+      const answer = await call("POST", `${SEND}/${path}`, { body });
+      expect(answer.status).to.equal(422);
+      expect(answer.body.code).to.equal("validation_error");
+      const { errors } = answer.body;
+      expect(errors.map((error: { field: string }) => error.field)).to.deep.equal(wanted);
+      expect(new Set(errors.map((error: { code: string }) => error.code))).to.have.all.keys(
+        "invalid_recipient",
+      );
+    }
+  });
+
   it("a batch sends each its own text, and judges each item on its own", async () => {
     const messages = [
       { to: "08031111113", body: "Hello Ada", client_reference: "a" },

@@ -1,5 +1,6 @@
 /** `decisions.md` "Webhook endpoint management": every operation over REST, on the real service. */
 import { expect } from "chai";
+import { HOSTILE_URLS } from "../support/hostile-urls.ts";
 import { type AnswerCheck, createAnswerCheck } from "../support/openapi-check.ts";
 import { eventually } from "../support/poll.ts";
 import {
@@ -73,6 +74,28 @@ describe("REST: webhook endpoints", function () {
       expect(kept.body.errors[0].field).to.equal("url");
     });
   }
+
+  it(`none of ${HOSTILE_URLS.length} hostile URLs can be saved, and every refusal looks the same`, async () => {
+    expect(HOSTILE_URLS.length).to.be.at.least(80);
+    const { id } = await create();
+    const refusals = new Set<string>();
+    for (const hostile of HOSTILE_URLS) {
+      for (const [method, path] of [
+        ["POST", PATH],
+        ["PATCH", `${PATH}/${id}`],
+      ] as const) {
+        const refused = await call(method, path, { body: { url: hostile } });
+        expect(refused.status, `${method} ${hostile}`).to.equal(422);
+        const { code, errors } = refused.body;
+        const long = hostile.length > 2048;
+        if (!long) refusals.add(JSON.stringify([code, errors]));
+        expect(errors[0].field).to.equal("url");
+      }
+    }
+    expect(refusals.size).to.equal(1);
+    const { data } = (await call("GET", PATH)).body;
+    expect(data.map((endpoint: { url: string }) => endpoint.url)).to.deep.equal([url]);
+  });
 
   it("a change touches only what it names; nothing and nonsense are refused", async () => {
     const { id } = await create({ description: "mine" });

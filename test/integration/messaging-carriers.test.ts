@@ -188,6 +188,25 @@ describe("what carriers tell", () => {
     await report(harness, lost[0] as never, OutcomeKind.ACCEPTED);
   });
 
+  it("a renewal that is heard late takes back nothing that was claimed since", async () => {
+    await send();
+    const named = { connectorId: "alpha", carrierId: "paused", max: 1, claimCall: "ab.2" };
+    const claimed = await eventually(async () => {
+      const { messages } = await harness.messaging.claimMessages(named);
+      return messages[0];
+    });
+    const renewal = { carrierId: "paused", heldMessageIds: [], listsHeld: true };
+    harness.clock.advance(LEASE_MS - 1);
+    await harness.messaging.renewClaims({ ...renewal, endedClaimCalls: "ab.1" });
+    harness.clock.advance(LEASE_MS - 1);
+    await harness.messaging.renewClaims({ ...renewal, endedClaimCalls: "ab.1" });
+    expect(await claim(harness, "alpha"), "its call had not ended").to.be.empty;
+    await harness.messaging.renewClaims({ ...renewal, endedClaimCalls: "ab.2" });
+    const again = await claimOne(harness, "alpha");
+    expect(again.messageId).to.equal(claimed.messageId);
+    await report(harness, again, OutcomeKind.ACCEPTED);
+  });
+
   it("what a carrier held that fell silent is in doubt, and is never submitted again", async () => {
     const id = await send();
     await eventually(async () => (await claim(harness, "alpha", 1, "mute"))[0]);

@@ -1,19 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
-import { freePortRange } from "../../deploy/dev/ports.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { startSimulator } from "../../services/smsc-simulator/simulator.ts";
+import { kannelMissing, sendSmsPath, startKannel } from "../support/kannel.ts";
 import { eventually } from "../support/poll.ts";
 
-const BEARERBOX = "/usr/sbin/bearerbox";
-const SMSBOX = "/usr/sbin/smsbox";
 const COUNT = 200;
 
 type Counters = {
@@ -23,22 +16,9 @@ type Counters = {
 
 /** Kannel 1.4.5 as a client of the simulator: bearerbox binds, smsbox takes sends over HTTP. */
 describe("Kannel's bearerbox beside our simulator", () => {
-  const children: ChildProcess[] = [];
-  let folder = "";
-
   before(function () {
     // Debian's package kannel has both programs; without it there is no peer to try.
-    if (!existsSync(BEARERBOX) || !existsSync(SMSBOX)) this.skip();
-  });
-
-  after(async () => {
-    for (const child of children.reverse()) {
-      if (child.exitCode !== null) continue;
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-    }
-    if (folder !== "") await rm(folder, { recursive: true, force: true });
+    if (kannelMissing() !== undefined) this.skip();
   });
 
   it("binds as transceiver, submits every message once and gets every receipt", async function () {
@@ -51,42 +31,24 @@ describe("Kannel's bearerbox beside our simulator", () => {
     });
     reports.listen(0, "127.0.0.1");
     await once(reports, "listening");
-    const simulator = await startSimulator({
-      host: "127.0.0.1",
-      port: 0,
-      controlPort: 0,
-      systemId: "kannel",
-      password: "secret",
-      log: createLogger("test", "silent"),
-    });
+    const account = { systemId: "kannel", password: "secret" };
+    const log = createLogger("test", "silent");
+    const ports = { port: 0, controlPort: 0 };
+    const simulator = await startSimulator({ host: "127.0.0.1", ...ports, ...account, log });
+    const smsc = { port: simulator.port, ...account };
+    const kannel = await startKannel({ smsc, window: 50 });
     try {
-      const base = await freePortRange(4);
-      folder = await mkdtemp(join(tmpdir(), "sms-kannel-"));
-      await writeFile(join(folder, "kannel.conf"), configuration(base, simulator.port));
-      start(BEARERBOX);
-      await eventually(() => isUp(`http://127.0.0.1:${base}/status?password=x`), {
-        timeoutMs: 20_000,
-        what: "bearerbox",
-      });
-      start(SMSBOX);
       const report = `http://127.0.0.1:${(reports.address() as AddressInfo).port}/?type=%d`;
-      const url = `http://127.0.0.1:${base + 3}/cgi-bin/sendsms`;
-      await eventually(() => isUp(`http://127.0.0.1:${base + 3}/`), {
-        timeoutMs: 20_000,
-        what: "smsbox",
-      });
       for (let at = 0; at < COUNT; at += 1) {
-        const number = `+23480312${String(10_000 + at)}`;
-        const query = new URLSearchParams({
-          username: "u",
-          password: "p",
+        const to = `+23480312${String(10_000 + at)}`;
+        const url = `${report}&number=${encodeURIComponent(to)}`;
+        const path = sendSmsPath({
           from: "ACME",
-          to: number,
+          to,
           text: `Message ${at}`,
-          "dlr-mask": "31",
-          "dlr-url": `${report}&number=${encodeURIComponent(number)}`,
+          report: { url, mask: 31 },
         });
-        const answer = await fetch(`${url}?${query}`);
+        const answer = await fetch(new URL(path, kannel.url));
         expect(answer.status, await answer.text()).to.equal(202);
       }
       await eventually(() => received.size === COUNT, {
@@ -110,55 +72,8 @@ describe("Kannel's bearerbox beside our simulator", () => {
     } finally {
       reports.close();
       reports.closeAllConnections();
+      await kannel.stop();
       await simulator.close();
     }
   });
-
-  function start(program: string): void {
-    children.push(spawn(program, [join(folder, "kannel.conf")], { cwd: folder, stdio: "ignore" }));
-  }
-
-  function configuration(base: number, smscPort: number): string {
-    return `group = core
-admin-port = ${base}
-admin-password = x
-admin-interface = 127.0.0.1
-smsbox-port = ${base + 1}
-smsbox-interface = 127.0.0.1
-box-deny-ip = "*.*.*.*"
-box-allow-ip = "127.0.0.1"
-dlr-storage = internal
-
-group = smsc
-smsc = smpp
-host = 127.0.0.1
-port = ${smscPort}
-smsc-username = kannel
-smsc-password = secret
-system-type = ""
-transceiver-mode = true
-max-pending-submits = 50
-source-addr-ton = 5
-source-addr-npi = 0
-dest-addr-ton = 1
-dest-addr-npi = 1
-
-group = smsbox
-bearerbox-host = 127.0.0.1
-bearerbox-port = ${base + 1}
-sendsms-port = ${base + 3}
-sendsms-interface = 127.0.0.1
-
-group = sendsms-user
-username = u
-password = p
-`;
-  }
 });
-
-async function isUp(url: string): Promise<boolean> {
-  return fetch(url).then(
-    () => true,
-    () => false,
-  );
-}

@@ -9,6 +9,7 @@ describe("the wallet under kill -9 and a stopped database", () => {
       seed,
       operations: 8000,
       wallets: 11,
+      replicas: 2,
       killEveryMs: 1000,
       stopDatabaseEveryMs: 2500,
       log: () => {},

@@ -4,12 +4,10 @@
  *
  * `node test/load/bench-gateway.ts [--json]`; `BENCH_STACK=.local/stack.json` measures a running one.
  */
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { createClient } from "@connectrpc/connect";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
-import { ConnectorState, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
-import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
+import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
+import { setConnector } from "./connector-state.ts";
+import { cpuSeconds } from "./cpu.ts";
 import { driveClosed } from "./drive.ts";
 import { getRequest, type LoadConnection, postRequest } from "./http-client.ts";
 import { openConnections, ordinaryRecipient, singleSend } from "./sends.ts";
@@ -19,14 +17,10 @@ const CONNECTIONS = 64;
 const WARMUP_MS = 2000;
 const MEASURE_MS = 4000;
 
-/** The kernel's ticks per second, in which `/proc` counts CPU time (proc(5)). */
-const TICKS = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
-
-/** User and system time of a process so far, in microseconds. */
-function cpuUs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS) * 1e6;
+/** User and system time of the gateway so far, in microseconds. */
+function gatewayCpuUs(): number {
+  const pid = stack.pids.gateway ?? 0;
+  return (cpuSeconds({ gateway: pid }).get("gateway") ?? 0) * 1e6;
 }
 
 type Scenario = { readonly status: number; request(stack: StackFile, count: number): Buffer };
@@ -69,33 +63,20 @@ const { stack, stop } = await loadStack();
 const results: Record<string, unknown>[] = [];
 let count = Date.now() % 1_000_000;
 try {
-  await setConnector(ConnectorState.PAUSED);
+  await setConnector(stack, ConnectorState.PAUSED);
   const connections = await openConnections(stack, CONNECTIONS);
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
     results.push({ name, ...(await measure(connections, scenario)) });
   }
   for (const connection of connections) connection.close();
 } finally {
-  await setConnector(ConnectorState.ACTIVE);
+  await setConnector(stack, ConnectorState.ACTIVE);
   await stop();
 }
 if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify(results)}\n`);
 else process.stdout.write(`${results.map((row) => JSON.stringify(row)).join("\n")}\n`);
 
-/** With the connector standing still nothing but the accept path runs; the queue is real. */
-async function setConnector(state: ConnectorState): Promise<void> {
-  const target = stack.grpc.routing ?? "";
-  const transport = createGrpcJsTransport({ target, token: stack.grpc_token });
-  await createClient(RoutingService, transport).updateConnector({
-    id: "smsc",
-    connector: { id: "smsc", state },
-    fields: ["state"],
-  });
-  transport.close();
-}
-
 async function measure(connections: readonly LoadConnection[], scenario: Scenario) {
-  const pid = stack.pids.gateway ?? 0;
   const work = async (caller: number) => {
     count += 1;
     const answer = await connections[caller]?.send(scenario.request(stack, count));
@@ -103,9 +84,9 @@ async function measure(connections: readonly LoadConnection[], scenario: Scenari
   };
   const callers = connections.length;
   await driveClosed({ callers, warmupMs: 0, measureMs: WARMUP_MS, work });
-  const before = cpuUs(pid);
+  const before = gatewayCpuUs();
   const run = await driveClosed({ callers, warmupMs: 0, measureMs: MEASURE_MS, work });
-  const spentUs = cpuUs(pid) - before;
+  const spentUs = gatewayCpuUs() - before;
   return {
     cpuUsPerRequest: Math.round(spentUs / (run.succeeded + run.failed)),
     perSecond: Math.round(run.perSecond),

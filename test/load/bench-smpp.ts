@@ -2,148 +2,25 @@
  * Measures the SMPP library: the codec on one core; raw submits at window 100 without latency, each
  * pairing of our client and server and those of the npm package smpp in one run; and how much of
  * window ÷ round trip is reached at windows 1, 10 and 100 when the simulator takes 20 ms to answer.
- * Servers run in a thread of their own. About 25 seconds.
+ * `SECONDS=…` sets the length of each measurement (2.5); with it about 25 seconds in all.
  */
-import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { createSmppClient } from "../../services/carrier/smpp/client.ts";
 import { decodePdu, encodePduInto } from "../../services/carrier/smpp/codec.ts";
-import { startSmppServer } from "../../services/carrier/smpp/server.ts";
-import { startSimulator } from "../../services/smsc-simulator/simulator.ts";
+import { type Row, report } from "./report.ts";
+import {
+  npmSubmits,
+  ourSubmits,
+  SMPP_RECIPIENT,
+  SMPP_TEXT,
+  submitLatency,
+  withServer,
+} from "./smpp-rates.ts";
 
-type OtherSession = {
-  on(event: string, listener: (pdu: { response(options?: object): object }) => void): void;
-  send(pdu: object): void;
-  bind_transceiver(options: object, answered: () => void): void;
-  submit_sm(options: object, answered: () => void): void;
-  destroy(): void;
-};
-const smpp = createRequire(import.meta.url)("smpp") as {
-  connect(options: object): OtherSession;
-  createServer(listener: (session: OtherSession) => void): import("node:net").Server;
-};
-
-type ServerKind = "ours" | "npm" | "simulator";
-const HOST = "127.0.0.1";
-const RAW_MS = 2500;
-const SHARE_MS = 2500;
+const FOR_MS = Number(process.env.SECONDS ?? 2.5) * 1000;
 const LATENCY_MS = 20;
-const TEXT = "Your code is 123456. Do not share it with anyone at all, not even us.";
-const RECIPIENT = "2348031230000";
+const WINDOW = 100;
+const WINDOWS = [1, 10, 100] as const;
 
-async function serve(kind: ServerKind): Promise<object> {
-  if (kind === "simulator") {
-    return startSimulator({ host: HOST, port: 0, controlPort: 0, systemId: "b", password: "b" });
-  }
-  let id = 0;
-  if (kind === "ours") {
-    return startSmppServer({
-      host: HOST,
-      port: 0,
-      systemId: "bench",
-      authenticate: () => 0,
-      onRequest: (request, session) =>
-        session.respond(request, { body: { messageId: (++id).toString(16) } }),
-    });
-  }
-  const server = smpp.createServer((session) => {
-    session.on("bind_transceiver", (pdu) => session.send(pdu.response()));
-    session.on("submit_sm", (pdu) =>
-      session.send(pdu.response({ message_id: (++id).toString(16) })),
-    );
-    session.on("error", () => {});
-  });
-  await new Promise<void>((resolve) => server.listen(0, HOST, () => resolve()));
-  return { port: (server.address() as AddressInfo).port };
-}
-
-async function withServer<T>(
-  kind: ServerKind,
-  run: (ports: { port: number; controlPort: number }) => Promise<T>,
-): Promise<T> {
-  const worker = new Worker(new URL(import.meta.url), { workerData: kind });
-  const ports = await new Promise<{ port: number; controlPort: number }>((resolve) =>
-    worker.once("message", resolve),
-  );
-  try {
-    return await run(ports);
-  } finally {
-    await worker.terminate();
-  }
-}
-
-/** Keeps `window` calls under way for `forMs` and returns how many ended per second. */
-async function ratePerSecond(
-  window: number,
-  forMs: number,
-  one: () => Promise<unknown>,
-): Promise<number> {
-  const startedAtMs = performance.now();
-  let done = 0;
-  const lane = async (): Promise<void> => {
-    while (performance.now() - startedAtMs < forMs) {
-      await one();
-      done++;
-    }
-  };
-  await Promise.all(Array.from({ length: window }, lane));
-  return (done * 1000) / (performance.now() - startedAtMs);
-}
-
-async function ourSubmits(port: number, window: number, forMs: number): Promise<number> {
-  let bound = (): void => {};
-  const isBound = new Promise<void>((resolve) => {
-    bound = resolve;
-  });
-  const client = createSmppClient({
-    host: HOST,
-    port,
-    systemId: "b",
-    password: "b",
-    windowMax: window,
-    onDeliver: () => {},
-    onState: (state) => {
-      if (state === "bound") bound();
-    },
-  });
-  client.start();
-  await isBound;
-  const shortMessage = Buffer.from(TEXT);
-  const rate = await ratePerSecond(window, forMs, () =>
-    client.submit({
-      sourceAddrTon: 5,
-      sourceAddr: "ACME",
-      destinationAddr: RECIPIENT,
-      shortMessage,
-    }),
-  );
-  await client.close();
-  return rate;
-}
-
-async function npmSubmits(port: number, window: number, forMs: number): Promise<number> {
-  const session = smpp.connect({ host: HOST, port });
-  session.on("error", () => {});
-  await new Promise<void>((resolve) => session.on("connect", () => resolve()));
-  await new Promise<void>((resolve) =>
-    session.bind_transceiver({ system_id: "b", password: "b" }, resolve),
-  );
-  const fields = {
-    source_addr_ton: 5,
-    source_addr: "ACME",
-    destination_addr: RECIPIENT,
-    short_message: TEXT,
-  };
-  const rate = await ratePerSecond(
-    window,
-    forMs,
-    () => new Promise<void>((resolve) => session.submit_sm(fields, resolve)),
-  );
-  session.destroy();
-  return rate;
-}
-
+/** PDUs encoded and decoded per second. */
 function codecRate(forMs: number): number {
   const scratch = Buffer.alloc(1024);
   const body = {
@@ -151,9 +28,9 @@ function codecRate(forMs: number): number {
     sourceAddr: "ACME",
     destAddrTon: 1,
     destAddrNpi: 1,
-    destinationAddr: RECIPIENT,
+    destinationAddr: SMPP_RECIPIENT,
     registeredDelivery: 1,
-    shortMessage: Buffer.from(TEXT),
+    shortMessage: Buffer.from(SMPP_TEXT),
   };
   const startedAtMs = performance.now();
   let sequence = 0;
@@ -166,37 +43,66 @@ function codecRate(forMs: number): number {
   return (sequence * 1000) / (performance.now() - startedAtMs);
 }
 
-function print(what: string, value: string): void {
-  process.stdout.write(`${what.padEnd(58)} ${value.padStart(12)}\n`);
-}
-const whole = (rate: number): string => Math.round(rate).toLocaleString("en");
-
-async function main(): Promise<void> {
+function codec(): Row {
   codecRate(500);
-  print("codec: submit_sm encoded and decoded per second, one core", whole(codecRate(1500)));
-  const clients = { ours: ourSubmits, npm: npmSubmits };
-  for (const server of ["ours", "npm"] as const) {
-    for (const client of ["ours", "npm"] as const) {
-      const rate = await withServer(server, ({ port }) => clients[client](port, 100, RAW_MS));
-      print(`submits/s, window 100: client ${client}, server ${server}`, whole(rate));
-    }
-  }
-  await withServer("simulator", async ({ port, controlPort }) => {
-    const body = JSON.stringify({ latency_ms: LATENCY_MS });
-    await fetch(`http://${HOST}:${controlPort}/behaviour`, { method: "POST", body });
-    for (const window of [1, 10, 100]) {
-      const rate = await ourSubmits(port, window, SHARE_MS);
-      const share = (100 * rate * LATENCY_MS) / (1000 * window);
-      print(
-        `window ${window}, ${LATENCY_MS} ms: ${whole(rate)}/s, share of window ÷ round trip`,
-        `${share.toFixed(1)} %`,
-      );
-    }
-  });
+  const perSecond = codecRate(Math.min(1500, FOR_MS));
+  return {
+    path: "codec: submit_sm encoded and decoded per second, one core",
+    budget: "",
+    aim: "",
+    measured: whole(perSecond),
+    met: true,
+    figures: { perSecond },
+  };
 }
 
-if (isMainThread) await main();
-else {
-  const server = (await serve(workerData as ServerKind)) as { port: number; controlPort?: number };
-  parentPort?.postMessage({ port: server.port, controlPort: server.controlPort ?? 0 });
+/** Our client and the peer's in turn, at the same server. */
+async function clientsAt(server: "npm" | "ours", called: string): Promise<Row> {
+  const ours = await withServer(server, ({ port }) => ourSubmits(port, WINDOW, FOR_MS));
+  const theirs = await withServer(server, ({ port }) => npmSubmits(port, WINDOW, FOR_MS));
+  return {
+    path: `raw submits per second at window ${WINDOW}, ${called}`,
+    budget: "npm smpp's",
+    aim: "",
+    measured: `${whole(ours)}/s`,
+    met: ours >= theirs,
+    peer: { name: "npm smpp", text: `${whole(theirs)}/s`, ratio: ours / theirs },
+    figures: { ours, theirs },
+  };
 }
+
+/** The share of window ÷ round trip that is reached; the smallest of the windows counts. */
+async function shares(): Promise<Row> {
+  const reached = await withServer("simulator", async ({ port, controlPort }) => {
+    await submitLatency(controlPort, LATENCY_MS);
+    const found: number[] = [];
+    for (const window of WINDOWS) {
+      const perSecond = await ourSubmits(port, window, FOR_MS);
+      found.push((100 * perSecond * LATENCY_MS) / (1000 * window));
+    }
+    return found;
+  });
+  const least = Math.min(...reached);
+  const texts = WINDOWS.map((window, at) => `${reached[at]?.toFixed(1)} % at ${window}`);
+  return {
+    path: `SMPP: share of window ÷ round trip reached (${LATENCY_MS} ms)`,
+    budget: "90 %",
+    aim: "98 %",
+    measured: texts.join(", "),
+    met: least >= 90,
+    figures: Object.fromEntries(
+      WINDOWS.map((window, at) => [`window_${window}`, reached[at] ?? 0]),
+    ),
+  };
+}
+
+function whole(rate: number): string {
+  return Math.round(rate).toLocaleString("en");
+}
+
+report("smpp", [
+  codec(),
+  await clientsAt("npm", "npm smpp's server"),
+  await clientsAt("ours", "our server"),
+  await shares(),
+]);

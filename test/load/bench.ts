@@ -1,58 +1,103 @@
 /**
- * `make bench`: what the whole system does on this machine, beside the budgets of the design.
- * The stack is its own, one process per service; the generator is this process.
+ * `make bench [ROWS=lone,e2e,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
+ * design's budgets on this machine, beside the peer of the row where it has one and the peer is
+ * installed. Rows on the accept path share a stack of their own, one process per service; rows
+ * that are a benchmark of their own run here in a short form, and each names its command.
+ * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what is offered end to end.
  */
-
-import { createClient } from "@connectrpc/connect";
-import { MongoClient } from "mongodb";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
-import { ConnectorState, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
-import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
-import { newId } from "../../services/shared/core/ids.ts";
-import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
-import { driveClosed, driveOpen } from "./drive.ts";
+import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
+import { kannelMissing } from "../support/kannel.ts";
+import { setConnector } from "./connector-state.ts";
+import { residentMb } from "./cpu.ts";
+import { measureHotWallet } from "./hot-wallet.ts";
+import { kannelAcceptPeer, kannelEndToEndPeer } from "./kannel-rows.ts";
+import { ACCEPT_CONNECTIONS, measureLone, measureOurAccept, measureOurBulk } from "./our-accept.ts";
+import { measureOurEndToEnd } from "./our-end-to-end.ts";
+import { OWN_COMMANDS, type OwnCommand, runOwnCommand } from "./own-commands.ts";
 import { type Row, report } from "./report.ts";
-import { bulkSend, openConnections, singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
-const { stack, stop } = await loadStack();
-try {
-  const rows: Row[] = [await loneLatency(stack), await endToEnd(stack)];
-  await setConnector(stack, ConnectorState.PAUSED);
-  rows.push(await acceptSingle(stack), await acceptBulk(stack), await hotWallet(stack));
-  report("bench", rows);
-} finally {
-  await stop();
+const RATE = Number(process.env.BENCH_RATE ?? 2500);
+const BULK = 1000;
+const WANTED = new Set(process.env.ROWS?.split(",") ?? []);
+
+/** Rows measured on the shared stack, in this order: the later ones leave a queue behind. */
+const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Row>])[] = [
+  ["memory", memory],
+  ["lone", lone],
+  ["e2e", endToEnd],
+  ["accept", acceptSingle],
+  ["bulk", acceptBulk],
+  ["holds", hotWallet],
+];
+
+/** Rows whose messages stay in the queue: with the connector standing still nothing else runs. */
+const PAUSED = new Set(["accept", "bulk", "holds"]);
+
+const known = new Set([...ON_THE_STACK.map(([name]) => name), ...Object.keys(OWN_COMMANDS)]);
+const unknown = [...WANTED].filter((name) => !known.has(name));
+if (unknown.length > 0) throw new Error(`no such row: ${unknown.join(", ")}`);
+const rows = [...(await onTheStack()), ...(await ownCommands())];
+report("bench", rows);
+
+function isWanted(name: string): boolean {
+  return WANTED.size === 0 || WANTED.has(name);
 }
 
-/** A connector that stands still shows the accept path alone; the queue is real and stays. */
-async function setConnector(stack: StackFile, state: ConnectorState): Promise<void> {
-  const transport = createGrpcJsTransport({
-    target: stack.grpc.routing ?? "",
-    token: stack.grpc_token,
-  });
-  await createClient(RoutingService, transport).updateConnector({
-    id: "smsc",
-    connector: { id: "smsc", state },
-    fields: ["state"],
-  });
-  transport.close();
+async function onTheStack(): Promise<Row[]> {
+  const wanted = ON_THE_STACK.filter(([name]) => isWanted(name));
+  if (wanted.length === 0) return [];
+  const missing = kannelMissing();
+  if (missing !== undefined) process.stdout.write(`no peer: ${missing}\n`);
+  const { stack, stop } = await loadStack();
+  const found: Row[] = [];
+  try {
+    let isPaused = false;
+    for (const [name, measure] of wanted) {
+      if (PAUSED.has(name) && !isPaused) {
+        await setConnector(stack, ConnectorState.PAUSED);
+        isPaused = true;
+      }
+      process.stdout.write(`${name}\n`);
+      found.push({ command: `make bench ROWS=${name}`, ...(await measure(stack)) });
+    }
+    if (isPaused) await setConnector(stack, ConnectorState.ACTIVE);
+  } finally {
+    await stop();
+  }
+  return found;
 }
 
-async function loneLatency(stack: StackFile): Promise<Row> {
-  const [connection] = await openConnections(stack, 1);
-  let count = 0;
-  const work = async () => {
-    count += 1;
-    return (await connection?.send(singleSend(stack, count)))?.status === 202;
+async function ownCommands(): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const [name, own] of Object.entries<OwnCommand>(OWN_COMMANDS)) {
+    if (!isWanted(name)) continue;
+    process.stdout.write(`${name} (short form of ${own.command})\n`);
+    found.push(...(await runOwnCommand(own)));
+  }
+  return found;
+}
+
+/** Right after the start, before anything was asked of them. */
+async function memory(stack: StackFile): Promise<Row> {
+  const others = new Set(["mongod", "nats-server", "redis", "receiver", "smsc-simulator"]);
+  const services = Object.entries(stack.pids).filter(([name]) => !others.has(name));
+  const found = [...residentMb(Object.fromEntries(services))].sort(([, a], [, b]) => b - a);
+  const [most = "", mostMb = 0] = found[0] ?? [];
+  return {
+    path: "memory of one idle service process, the largest",
+    budget: "120 MB",
+    aim: "80 MB",
+    measured: `${mostMb.toFixed(0)} MB (${most}); least ${found.at(-1)?.[1].toFixed(0)} MB`,
+    met: mostMb <= 120,
+    figures: Object.fromEntries(found),
   };
-  // Code that was never run is compiled on its way; a service in use has that behind it.
-  await driveClosed({ callers: 1, warmupMs: 0, measureMs: 8000, work });
-  const pace = { callers: 1, perSecond: 20, warmupMs: 1000, measureMs: SECONDS * 1000 };
-  const measured = await driveOpen({ ...pace, work });
-  connection?.close();
-  const { p50Ms, p99Ms, failed } = measured;
+}
+
+async function lone(stack: StackFile): Promise<Row> {
+  const { p50Ms, p99Ms, failed } = await measureLone(stack, SECONDS);
   return {
     path: "lone request, p50 / p99",
     budget: "15 / 40 ms",
@@ -63,149 +108,61 @@ async function loneLatency(stack: StackFile): Promise<Row> {
   };
 }
 
-async function acceptSingle(stack: StackFile): Promise<Row> {
-  const connections = await openConnections(stack, 256);
-  let count = 0;
-  const measured = await driveClosed({
-    callers: connections.length,
-    warmupMs: 3000,
-    measureMs: SECONDS * 1000,
-    work: async (caller) => {
-      count += 1;
-      return (await connections[caller]?.send(singleSend(stack, count)))?.status === 202;
-    },
-  });
-  for (const connection of connections) connection.close();
-  const { perSecond, p50Ms, p99Ms, failed } = measured;
+async function endToEnd(stack: StackFile): Promise<Row> {
+  const pace = { perSecond: RATE, seconds: SECONDS };
+  const ours = await measureOurEndToEnd(stack, pace);
+  const { perSecond, done, wanted, refused, seconds, acceptP99Ms } = ours;
+  const peer = await kannelEndToEndPeer(perSecond, pace);
   return {
-    path: "single sends accepted, 256 connections",
+    path: "single sends end to end (accepted → delivered, settled)",
+    budget: "Kannel's in this run",
+    aim: "2,000/s",
+    measured:
+      `${Math.round(perSecond)}/s (${done} of ${wanted} in ${seconds.toFixed(1)} s, ` +
+      `${RATE}/s offered, accept p99 ${acceptP99Ms.toFixed(0)} ms)`,
+    met: (peer === undefined ? perSecond >= 1000 : peer.ratio >= 1) && done === wanted,
+    ...(peer === undefined ? {} : { peer }),
+    figures: { perSecond, done, wanted, refused, seconds, acceptP99Ms },
+  };
+}
+
+async function acceptSingle(stack: StackFile): Promise<Row> {
+  const shape = { warmupMs: 3000, measureMs: SECONDS * 1000 };
+  const { perSecond, p50Ms, p99Ms, failed } = await measureOurAccept(stack, shape);
+  const peer = await kannelAcceptPeer(perSecond, { connections: ACCEPT_CONNECTIONS, ...shape });
+  return {
+    path: `single sends accepted, ${ACCEPT_CONNECTIONS} connections`,
     budget: "4,000/s",
     aim: "6,500/s",
     measured: `${Math.round(perSecond)}/s (p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, ${failed} failed)`,
     met: perSecond >= 4000 && failed === 0,
+    ...(peer === undefined ? {} : { peer }),
     figures: { perSecond, p50Ms, p99Ms, failed },
   };
 }
 
 async function acceptBulk(stack: StackFile): Promise<Row> {
-  const connections = await openConnections(stack, 8);
-  let count = 0;
-  const measured = await driveClosed({
-    callers: connections.length,
-    warmupMs: 2000,
-    measureMs: SECONDS * 1000,
-    work: async (caller) => {
-      count += 1;
-      return (await connections[caller]?.send(bulkSend(stack, count, 1000)))?.status === 202;
-    },
-  });
-  for (const connection of connections) connection.close();
-  const perSecond = measured.perSecond * 1000;
+  const shape = { size: BULK, warmupMs: 2000, measureMs: SECONDS * 1000 };
+  const { perSecond: requests, p99Ms, failed } = await measureOurBulk(stack, shape);
+  const perSecond = requests * BULK;
   return {
     path: "bulk of 1,000: messages accepted",
     budget: "20,000/s",
     aim: "50,000/s",
-    measured: `${Math.round(perSecond)}/s (p99 ${measured.p99Ms.toFixed(0)} ms, ${measured.failed} failed)`,
-    met: perSecond >= 20_000 && measured.failed === 0,
-    figures: { perSecond, p99Ms: measured.p99Ms, failed: measured.failed },
+    measured: `${Math.round(perSecond)}/s (p99 ${p99Ms.toFixed(0)} ms, ${failed} failed)`,
+    met: perSecond >= 20_000 && failed === 0,
+    figures: { perSecond, p99Ms, failed },
   };
 }
 
 async function hotWallet(stack: StackFile): Promise<Row> {
-  const transport = createGrpcJsTransport({
-    target: stack.grpc.wallet ?? "",
-    token: stack.grpc_token,
-  });
-  const wallets = createClient(WalletService, transport);
-  const { tenant_id: tenantId } = stack;
-  await wallets.fundWallet({
-    tenantId,
-    amount: 10_000_000_000n,
-    reference: newId("request"),
-    actor: { name: "bench", address: "" },
-  });
-  const batch = 100;
-  const measured = await driveClosed({
-    callers: 16,
-    warmupMs: 2000,
-    measureMs: SECONDS * 1000,
-    work: async () => {
-      const messageId = newId("message");
-      const { outcomes } = await wallets.placeHolds({
-        holds: Array.from({ length: batch }, () => ({
-          tenantId,
-          reservationId: newId("reservation"),
-          amount: 10_000n,
-          messageCount: 1,
-          firstMessageId: messageId,
-          lastMessageId: messageId,
-        })),
-      });
-      return outcomes.every(({ errorCode }) => errorCode === "");
-    },
-  });
-  transport.close();
-  const perSecond = measured.perSecond * batch;
+  const { perSecond, failed } = await measureHotWallet(stack, SECONDS);
   return {
     path: "holds on one wallet, durable",
     budget: "10,000/s",
     aim: "40,000/s",
-    measured: `${Math.round(perSecond)}/s (${measured.failed} failed)`,
-    met: perSecond >= 10_000 && measured.failed === 0,
-    figures: { perSecond, failed: measured.failed },
-  };
-}
-
-/**
- * Sends at a steady rate and waits until the last message is delivered and settled; the figure is
- * messages over the whole time, so a queue that grows shows as a lower rate.
- */
-async function endToEnd(stack: StackFile): Promise<Row> {
-  const client = await new MongoClient(stack.mongodb_uri).connect();
-  const messages = client
-    .db("sms_messaging")
-    .collection<{ _id: string; status: string }>("messages");
-  const settlements = client.db("sms_wallet").collection<{ _id: string }>("settlements");
-  const firstId = newId("message");
-  const connections = await openConnections(stack, 128);
-  const rate = Number(process.env.BENCH_RATE ?? 1500);
-  let count = 0;
-  const startedMs = performance.now();
-  const measured = await driveOpen({
-    callers: connections.length,
-    perSecond: rate,
-    warmupMs: 0,
-    measureMs: SECONDS * 1000,
-    work: async (caller) => {
-      count += 1;
-      return (await connections[caller]?.send(singleSend(stack, count)))?.status === 202;
-    },
-  });
-  for (const connection of connections) connection.close();
-  const wanted = measured.succeeded;
-  let done = 0;
-  for (const untilMs = performance.now() + 120_000; performance.now() < untilMs; ) {
-    const range = { _id: { $gte: firstId } };
-    const [delivered, settled] = await Promise.all([
-      messages.countDocuments({ ...range, status: "delivered" }),
-      settlements.countDocuments(range),
-    ]);
-    done = Math.min(delivered, settled);
-    if (done >= wanted) break;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
-  const seconds = (performance.now() - startedMs) / 1000;
-  await client.close();
-  // Receipts come a second after the submit; that second is the simulator's, not the system's.
-  const perSecond = done / Math.max(0.001, seconds - 1);
-  return {
-    path: "single sends end to end (accepted → delivered, settled)",
-    budget: "Kannel's, 1,000–1,500/s",
-    aim: "2,000/s",
-    measured:
-      `${Math.round(perSecond)}/s (${done} of ${wanted} in ${seconds.toFixed(1)} s, ` +
-      `${rate}/s offered, accept p99 ${measured.p99Ms.toFixed(0)} ms)`,
-    met: perSecond >= 1000 && done === wanted && measured.failed === 0,
-    figures: { perSecond, done, wanted, seconds, acceptP99Ms: measured.p99Ms },
+    measured: `${Math.round(perSecond)}/s (${failed} failed)`,
+    met: perSecond >= 10_000 && failed === 0,
+    figures: { perSecond, failed },
   };
 }

@@ -1,6 +1,6 @@
 /** CPU time of processes, read from /proc: what a measurement can trust on a noisy machine. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** CPU seconds (user and system, all threads) that each process has used so far, by name. */
 export function cpuSeconds(pids: Readonly<Record<string, number>>): Map<string, number> {
@@ -24,9 +24,21 @@ export function residentMb(pids: Readonly<Record<string, number>>): Map<string, 
   return resident;
 }
 
-/** Open files, sockets among them, of a process. */
-export function openHandles(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
+/** Open files of a process, sockets among them. */
+export function openFiles(pid: number): { readonly files: number; readonly sockets: number } {
+  const folder = `/proc/${pid}/fd`;
+  const names = readdirSync(folder);
+  const sockets = names.filter((name) => isSocket(`${folder}/${name}`)).length;
+  return { files: names.length, sockets };
+}
+
+/** A file may be closed between the listing and this look. */
+function isSocket(link: string): boolean {
+  try {
+    return readlinkSync(link).startsWith("socket:");
+  } catch {
+    return false;
+  }
 }
 
 let ticks: number | undefined;

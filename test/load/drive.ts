@@ -72,26 +72,35 @@ export async function driveOpen(options: {
   return tally.result(measureMs / 1000);
 }
 
-function createTally() {
+/** Collects latencies in milliseconds and answers their percentiles, 100 being the longest. */
+export function latenciesOf() {
   const latencies: Histogram = build({ highestTrackableValue: 120_000_000 });
+  return {
+    add: (latencyMs: number) => latencies.recordValue(Math.max(1, Math.round(latencyMs * 1000))),
+    at: (percentile: number) =>
+      (percentile >= 100 ? latencies.maxValue : latencies.getValueAtPercentile(percentile)) / 1000,
+  };
+}
+
+function createTally() {
+  const latencies = latenciesOf();
   let succeeded = 0;
   let failed = 0;
-  const ms = (percentile: number) => latencies.getValueAtPercentile(percentile) / 1000;
   return {
     add(isGood: boolean, latencyMs: number) {
       if (isGood) succeeded += 1;
       else failed += 1;
-      latencies.recordValue(Math.max(1, Math.round(latencyMs * 1000)));
+      latencies.add(latencyMs);
     },
     result: (seconds: number): Measured => ({
       succeeded,
       failed,
       seconds,
       perSecond: succeeded / seconds,
-      p50Ms: ms(50),
-      p90Ms: ms(90),
-      p99Ms: ms(99),
-      maxMs: latencies.maxValue / 1000,
+      p50Ms: latencies.at(50),
+      p90Ms: latencies.at(90),
+      p99Ms: latencies.at(99),
+      maxMs: latencies.at(100),
     }),
   };
 }

@@ -8,6 +8,8 @@ export type HistoryPlan = {
   readonly tenantId: string;
   readonly senderId: string;
   readonly count: number;
+  /** How many of them are there already; 0 unless given. */
+  readonly from?: number;
   readonly onProgress?: (done: number) => void;
 };
 
@@ -37,8 +39,8 @@ export async function seedHistory(client: MongoClient, plan: HistoryPlan): Promi
   });
   const firstMs = Date.now() - HISTORY_DAYS * DAY_MS;
   const stepMs = (HISTORY_DAYS * DAY_MS - 60_000) / plan.count;
-  let next = 0;
-  let done = 0;
+  let next = plan.from ?? 0;
+  let done = next;
   await Promise.all(
     Array.from({ length: WRITERS }, async () => {
       while (next < plan.count) {

@@ -6,7 +6,12 @@
 import { connect, type Socket } from "node:net";
 
 /** What came back. */
-export type LoadAnswer = { readonly status: number; readonly body: string };
+export type LoadAnswer = {
+  readonly status: number;
+  /** The status line and the headers, as they came. */
+  readonly head: string;
+  readonly body: string;
+};
 
 /** One kept-alive connection. */
 export type LoadConnection = {
@@ -74,10 +79,12 @@ function createConnection(socket: Socket): LoadConnection {
   function takeAnswer(): LoadAnswer | undefined {
     const end = received.indexOf("\r\n\r\n");
     if (end < 0) return undefined;
-    const length = Number(/content-length: (\d+)/i.exec(received.slice(0, end))?.[1] ?? 0);
+    const head = received.slice(0, end);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
     if (received.length < end + 4 + length) return undefined;
     const answer = {
       status: Number(received.slice(9, 12)),
+      head,
       body: received.slice(end + 4, end + 4 + length),
     };
     received = received.slice(end + 4 + length);

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 /** One row of a benchmark: what was wanted and what was measured. */
 export type Row = {
@@ -10,6 +10,10 @@ export type Row = {
   readonly aim: string;
   readonly measured: string;
   readonly met: boolean;
+  /** What measures this row alone, at its full length. */
+  readonly command?: string;
+  /** The same work on the row's peer, in the same run: its figure, and ours over its. */
+  readonly peer?: { readonly name: string; readonly text: string; readonly ratio?: number };
   /** The figures behind it, for the JSON file. */
   readonly figures: Readonly<Record<string, number>>;
 };
@@ -25,19 +29,35 @@ export function describeMachine(): Record<string, string | number> {
   };
 }
 
-/** Prints the rows beside their budgets and keeps them as JSON; answers the file. */
+/**
+ * Prints the rows beside their budgets and keeps them as JSON; answers the file. `BENCH_OUT` in the
+ * environment names the file: `make bench` reads there what another benchmark measured.
+ */
 export function report(name: string, rows: readonly Row[]): string {
-  const machine = describeMachine();
   const lines = [
-    ["path", "at least", "aim", "measured", ""],
+    ["path", "at least", "aim", "measured", "", "ours ÷ peer's", "command"],
     ...rows.map((row) => [
       row.path,
       row.budget,
       row.aim,
       row.measured,
-      row.met ? "met" : "NOT met",
+      row.budget === "" ? "" : row.met ? "met" : "NOT met",
+      describePeer(row.peer),
+      row.command ?? "",
     ]),
   ];
+  printTable(lines);
+  return keepResult(name, { rows });
+}
+
+function describePeer(peer: Row["peer"]): string {
+  if (peer === undefined) return "";
+  const ratio = peer.ratio === undefined ? "" : `${peer.ratio.toFixed(2)} × `;
+  return `${ratio}${peer.name}: ${peer.text}`;
+}
+
+/** Prints lines of columns under a common width each. */
+export function printTable(lines: readonly (readonly string[])[]): void {
   const widths = (lines[0] ?? []).map((_, at) =>
     Math.max(...lines.map((line) => line[at]?.length ?? 0)),
   );
@@ -49,16 +69,19 @@ export function report(name: string, rows: readonly Row[]): string {
         .trimEnd()}\n`,
     );
   }
+}
+
+/** Prints the machine and keeps a result as JSON below `.local/bench`; answers the file. */
+export function keepResult(name: string, result: Readonly<Record<string, unknown>>): string {
+  const machine = describeMachine();
   process.stdout.write(
     `on ${machine.cpu}, ${machine.cores} cores, ${machine.memory_gib} GiB, Node ${machine.node}\n`,
   );
   const folder = join(process.cwd(), ".local/bench");
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${name}-${new Date().toISOString().replaceAll(":", "-")}.json`);
-  writeFileSync(
-    file,
-    `${JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2)}\n`,
-  );
-  process.stdout.write(`kept in ${file.slice(process.cwd().length + 1)}\n`);
+  const at = new Date().toISOString();
+  const file = process.env.BENCH_OUT ?? join(folder, `${name}-${at.replaceAll(":", "-")}.json`);
+  writeFileSync(file, `${JSON.stringify({ machine, at, ...result }, null, 2)}\n`);
+  process.stdout.write(`kept in ${relative(process.cwd(), file)}\n`);
   return file;
 }

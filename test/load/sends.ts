@@ -12,6 +12,11 @@ export function ordinaryRecipient(count: number): string {
   return `+23480${String(30_000_000 + (count % 9_000) + Math.floor(count / 9_000) * 10_000).padStart(8, "0")}`;
 }
 
+/** The text of the nth single send; our peers send the same. */
+export function sendText(count: number): string {
+  return `Your code is ${100_000 + (count % 900_000)}. It is valid for ten minutes.`;
+}
+
 /** The request of one single send, whole. */
 export function singleSend(stack: StackFile, count: number): Buffer {
   return postRequest(
@@ -21,7 +26,7 @@ export function singleSend(stack: StackFile, count: number): Buffer {
     JSON.stringify({
       to: ordinaryRecipient(count),
       from: stack.sender_id,
-      body: `Your code is ${100_000 + (count % 900_000)}. It is valid for ten minutes.`,
+      body: sendText(count),
     }),
   );
 }

@@ -134,6 +134,7 @@ function fresh(overrides: Partial<Message>): Message {
     dueAtMs: START_MS + WAITS.queueMs,
     receipts: { delivered: 0, failed: 0 },
     redact: false,
+    trace: undefined,
     revision: 1,
     ...overrides,
   };

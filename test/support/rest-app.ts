@@ -18,6 +18,7 @@ import { createLoadGate } from "../../gateway/load-gate.ts";
 import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";
 import type { RateDecision } from "../../gateway/rate-limit/token-bucket.ts";
 import type { Caller } from "../../gateway/request-state.ts";
+import { shedFirst } from "../../gateway/shed.ts";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSchema,
@@ -40,6 +41,7 @@ export type RestAppOptions = {
   readonly extraEndpoints?: readonly Endpoint[];
   readonly limiter?: RateLimiter;
   readonly onFinish?: (request: FinishedRequest) => void;
+  readonly onShed?: (method: string, path: string) => void;
 };
 
 /** A running pipeline. */
@@ -92,7 +94,11 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     ...(options.extraEndpoints ?? []),
   ];
   const finished: FinishedRequest[] = [];
-  const gate = createLoadGate({ requestsMax: options.requestsMax ?? 1000, lagMaxMs: 60_000 });
+  const gate = createLoadGate({
+    requestsMax: options.requestsMax ?? 1000,
+    delayMaxMs: 60_000,
+    lagMaxMs: 60_000,
+  });
   const app = createApp({
     endpoints,
     pages: createPages(endpoints, { baseUrl: "/", docsUrl: DOCS_URL }),
@@ -116,7 +122,18 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     bodyLimits: { bytesMax: 4_194_304, timeoutMs: options.bodyTimeoutMs ?? 5000 },
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
-  const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions }, app.callback());
+  const log = pino({ level: "silent" });
+  const shed = {
+    gate,
+    endpoints,
+    docsUrl: DOCS_URL,
+    log,
+    onShed: options.onShed ?? (() => undefined),
+  };
+  const server = createServer(
+    { ...SERVER_OPTIONS, ...options.serverOptions },
+    shedFirst(shed, app.callback()),
+  );
   const http = await listen(server, {
     host: "127.0.0.1",
     port: 0,

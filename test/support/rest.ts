@@ -71,8 +71,12 @@ export type CustomerOptions = {
 /** Starts a stack for REST tests; `settings` reach every process of it. */
 export async function openRestStack(
   settings: Readonly<Record<string, string>> = {},
+  options: Pick<Parameters<typeof startTestStack>[0] & object, "processes"> = {},
 ): Promise<RestStack<TestStack>> {
-  const stack = await startTestStack({ settings: { LOG_LEVEL: "warn", ...settings } });
+  const stack = await startTestStack({
+    settings: { LOG_LEVEL: "warn", ...settings },
+    ...options,
+  });
   return useStack(stack, () => stack.stop());
 }
 

@@ -51,7 +51,8 @@ summarise();
 
 /** The quick ones first. */
 function rank(file: string): number {
-  return ["unit", "contract", "integration", "e2e"].indexOf(file.split("/")[1] ?? "");
+  const order = ["unit", "contract", "chart", "integration", "e2e"];
+  return order.indexOf(file.split("/")[1] ?? "");
 }
 
 /** A file of e2e starts a stack of its own, with a dozen processes. */

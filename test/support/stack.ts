@@ -21,7 +21,11 @@ export type TestStack = StackFile & {
   /** The pid that a process has now. */
   readonly pid: (name: string) => number;
   /** Ends and starts a process or server; more settings may be given, and stay. */
-  readonly restart: (name: string, settings?: Readonly<Record<string, string>>) => Promise<void>;
+  readonly restart: (
+    name: string,
+    settings?: Readonly<Record<string, string>>,
+    progress?: (line: string) => void,
+  ) => Promise<void>;
   /** kill -9. */
   readonly kill: (name: string) => Promise<void>;
   /** Ends everything and removes the folder. */
@@ -72,8 +76,8 @@ export async function startTestStack(
     dir,
     stop,
     pid: (name) => readJson<StackFile>(layout.stackFile)?.pids[name] ?? 0,
-    restart: (name, settings = {}) =>
-      restartProcess(name, { dir, env: settings, onStart: guard.add }),
+    restart: (name, settings = {}, progress = () => {}) =>
+      restartProcess(name, { dir, env: settings, onStart: guard.add, progress }),
     async kill(name) {
       const record = runningProcesses(layout.runDir).get(name);
       if (record === undefined) throw new Error(`${name} does not run`);

@@ -13,6 +13,7 @@ import { createSettleMessages } from "../../services/wallet/service/settle-messa
 import { createWallets } from "../../services/wallet/service/wallets.ts";
 import { openLedgerSnapshot } from "../../services/wallet/store/snapshot.ts";
 import { createWalletStore } from "../../services/wallet/store/wallet-store.ts";
+import { openTurns } from "../../services/wallet/turn-notes.ts";
 import type { TestServers } from "./servers.ts";
 
 export const silentLog = createLogger("test", "silent");
@@ -37,12 +38,14 @@ export async function openWallet(
     maxBytes: 268_435_456,
   });
   const outbox = createOutbox({ db: mongo.db, nats, log });
+  const turns = openTurns(nats.connection, randomBytes(6).toString("hex"));
   const store = createWalletStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
     toItem: toStreamItem,
     graceMs: options.graceMs ?? 300_000,
+    turns,
   });
   const queue = createCommandQueue({
     store,
@@ -53,6 +56,7 @@ export async function openWallet(
     flushesMax: 4,
     walletsMax: 64,
     isTransient: isMongoOutage,
+    isHotElsewhere: turns.isHotElsewhere,
   });
   const settleMessages = createSettleMessages({ store, queue });
   const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));

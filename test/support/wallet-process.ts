@@ -17,7 +17,8 @@ import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
 import type { TestServers } from "./servers.ts";
 
-const TOKEN = "wallet-test-token-of-enough-length";
+/** What callers of a wallet process show. */
+export const WALLET_TOKEN = "wallet-test-token-of-enough-length";
 const MAIN = fileURLToPath(new URL("../../services/main.ts", import.meta.url));
 
 /** One wallet process; `start` after `kill` serves on the same port. */
@@ -39,6 +40,8 @@ export async function startWallet(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
   prefix: string,
   settings: Readonly<Record<string, string>> = {},
+  /** Services beside it in the same process; their databases must be migrated, too. */
+  beside: readonly string[] = [],
 ): Promise<WalletProcess> {
   const [port = 0, opsPort = 0, nowhere = 0] = await freePorts(3);
   const folder = await mkdtemp(join(tmpdir(), "sms-wallet-"));
@@ -51,7 +54,7 @@ export async function startWallet(
     MONGODB_URI: servers.mongodbUri,
     NATS_URL: servers.natsUrl,
     MONGODB_PREFIX: prefix,
-    RPC_TOKEN: TOKEN,
+    RPC_TOKEN: WALLET_TOKEN,
     GRPC_PORT: String(port),
     OPS_PORT: String(opsPort),
     MESSAGING_GRPC: `127.0.0.1:${nowhere}`,
@@ -65,7 +68,7 @@ export async function startWallet(
       record = await startProcess({
         name: "wallet",
         program: process.execPath,
-        args: [MAIN, "wallet"],
+        args: [MAIN, "wallet", ...beside],
         cwd: folder,
         env,
         logFile,
@@ -95,7 +98,11 @@ export async function startWallet(
 
 /** A client that goes round the given processes. */
 export function connectWallet(...targets: readonly string[]): WalletClient {
-  const transport = createGrpcJsTransport({ target: targets, token: TOKEN, maxReconnectMs: 200 });
+  const transport = createGrpcJsTransport({
+    target: targets,
+    token: WALLET_TOKEN,
+    maxReconnectMs: 200,
+  });
   const client = createClient(WalletService, transport);
   return Object.assign(client, { closeChannel: () => transport.close() });
 }

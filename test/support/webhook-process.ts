@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
+import { CACHE_DIR } from "../../deploy/dev/layout.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
@@ -53,6 +54,8 @@ export async function startWebhookProcess(
     GRPC_PORT: String(port),
     OPS_PORT: String(opsPort),
     LOG_LEVEL: process.env.WEBHOOK_LOG ?? "fatal",
+    // As in the development stack: a process that is killed again and again is soon back.
+    NODE_COMPILE_CACHE: CACHE_DIR,
     ...settings,
   };
   const webhook: WebhookProcess = {

@@ -36,11 +36,11 @@ export function answer(status: number, text = ""): Behaviour {
   return (response) => void response.writeHead(status).end(text);
 }
 
-/** Starts a receiver on a free port. */
-export async function startReceiver(tls: {
-  readonly certFile: string;
-  readonly keyFile: string;
-}): Promise<Receiver> {
+/** Starts a receiver, on a free port when none is given. */
+export async function startReceiver(
+  tls: { readonly certFile: string; readonly keyFile: string },
+  wantedPort = 0,
+): Promise<Receiver> {
   const received: Received[] = [];
   let behaviour: Behaviour = accept;
   let connections = 0;
@@ -58,7 +58,7 @@ export async function startReceiver(tls: {
   server.on("secureConnection", () => {
     connections += 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(wantedPort, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     port,

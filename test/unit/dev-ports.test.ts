@@ -17,12 +17,16 @@ const PARTS = [
   ...(["smsc", "smsc-control", "receiver", "receiver-events"] as const),
 ];
 
+/** Where a second gateway of the stack listens. */
+const SECOND_GATEWAY_OFFSET = 1;
+
 describe("the ports of a stack", () => {
   it("are all different and within the range that PORT_BASE begins", () => {
     const base = 18_080;
-    // The simulator has a place after the services.
-    const places = [...SERVICE_PROCESSES.keys(), SERVICE_PROCESSES.length];
+    // Two replicas of each service; the simulator has a place after the services.
+    const places = Array.from({ length: 2 * SERVICE_PROCESSES.length + 1 }, (_, place) => place);
     const ports = [
+      base + SECOND_GATEWAY_OFFSET,
       ...PARTS.map((part) => portOf(base, part)),
       ...places.map((place) => opsPort(base, place)),
       ...places.map((place) => grpcPort(base, place)),

@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { writeJson } from "../../deploy/dev/json-file.ts";
 import { layoutOf } from "../../deploy/dev/layout.ts";
-import { canonicalName, fixedSettings, SERVICE_PROCESSES } from "../../deploy/dev/process-table.ts";
+import {
+  canonicalName,
+  fixedSettings,
+  SERVICE_PROCESSES,
+  type ServiceProcess,
+} from "../../deploy/dev/process-table.ts";
 import { settingNames, settingsIn } from "../../deploy/dev/settings.ts";
 import { StackError } from "../../deploy/dev/stack-error.ts";
 import { nextState } from "../../deploy/dev/start-stack.ts";
@@ -46,9 +51,8 @@ describe("the plan of a stack", () => {
     expect(settingsIn(env, names)).to.deep.equal({ LOG_LEVEL: "warn" });
   });
 
-  it("gives processes that share one gRPC port the same address", () => {
-    const processes = [{ name: "core", services: ["tenant", "wallet"] }, ...SERVICE_PROCESSES];
-    const settings = fixedSettings(
+  const settingsOf = (processes: readonly ServiceProcess[], name: string) =>
+    fixedSettings(
       {
         portBase: 8080,
         processes,
@@ -57,11 +61,30 @@ describe("the plan of a stack", () => {
         dataDir: dir,
         caFile: "",
       },
-      "core",
+      name,
     );
+
+  it("gives processes that share one gRPC port the same address", () => {
+    const shared = ["tenant", "wallet"];
+    const others = SERVICE_PROCESSES.filter(({ name }) => !shared.includes(name));
+    const settings = settingsOf([{ name: "core", services: shared }, ...others], "core");
     expect(settings.TENANT_GRPC).to.equal(settings.WALLET_GRPC);
     expect(settings.TENANT_GRPC).to.equal(`127.0.0.1:${settings.GRPC_PORT}`);
     expect(settings.MESSAGING_GRPC).not.to.equal(settings.TENANT_GRPC);
+  });
+
+  it("tells callers every replica of a service, and gives each its own ports and settings", () => {
+    const second = SERVICE_PROCESSES.map(({ name, services }) => {
+      return { name: `${name}-2`, services, settings: { CARRIER_ID: `${name}-2` } };
+    });
+    const processes = [...SERVICE_PROCESSES, ...second];
+    const [one, two] = ["wallet", "wallet-2"].map((name) => settingsOf(processes, name));
+    expect(one?.GRPC_PORT).not.to.equal(two?.GRPC_PORT);
+    const both = [one, two].map((settings) => `127.0.0.1:${settings?.GRPC_PORT}`);
+    expect(settingsOf(processes, "messaging").WALLET_GRPC).to.equal(both.join(","));
+    expect(settingsOf(processes, "carrier-2").CARRIER_ID).to.equal("carrier-2");
+    expect(settingsOf(processes, "gateway").PORT).to.equal("8080");
+    expect(settingsOf(processes, "gateway-2").PORT).to.equal("8081");
   });
 
   it("knows the servers by the names people use", () => {

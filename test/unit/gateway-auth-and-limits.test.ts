@@ -10,6 +10,7 @@ import { createLoadGate } from "../../gateway/load-gate.ts";
 import { type Bucket, describeLevel, takeToken } from "../../gateway/rate-limit/token-bucket.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { toConnectError } from "../../services/shared/rpc/error-status.ts";
+import { eventually } from "../support/poll.ts";
 
 describe("the caller's address", () => {
   const proxies = compileNetworks(["10.0.0.0/8", "fd00::/8", "192.0.2.1"]);
@@ -280,16 +281,42 @@ describe("a keyed request", () => {
 });
 
 describe("the load gate", () => {
-  it("lets in as many as there is room for, and counts those it refuses until they leave", () => {
-    const gate = createLoadGate({ requestsMax: 2, lagMaxMs: 60_000 });
+  it("lets in as many as there is room for, and one more for each that leaves", () => {
+    const gate = createLoadGate({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
     gate.enter();
     gate.enter();
+    expect(gate.hasRoom()).to.equal(false);
     expect(() => gate.enter()).to.throw("busy");
     gate.leave();
-    expect(() => gate.enter()).to.throw("busy");
-    gate.leave();
-    gate.leave();
+    expect(gate.hasRoom()).to.equal(true);
     gate.enter();
+    expect(() => gate.enter()).to.throw("busy");
+    gate.close();
+  });
+
+  it("takes room away while a queue does not move, and gives it back once it is gone", async () => {
+    const gate = createLoadGate({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
+    const enterMany = () => {
+      let count = 0;
+      while (count < 1500 && gate.hasRoom()) {
+        gate.enter();
+        count += 1;
+      }
+      return count;
+    };
+    expect(enterMany()).to.equal(1500);
+    await eventually(() => !gate.hasRoom(), { what: "less room" });
+    for (let left = 1500; left > 600; left -= 1) gate.leave();
+    expect(gate.hasRoom()).to.equal(false);
+    for (let left = 600; left > 0; left -= 1) gate.leave();
+    await eventually(
+      () => {
+        const count = enterMany();
+        for (let left = count; left > 0; left -= 1) gate.leave();
+        return count === 1500;
+      },
+      { what: "all the room" },
+    );
     gate.close();
   });
 });

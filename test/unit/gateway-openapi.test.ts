@@ -53,6 +53,10 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).to.equal(ids.length);
   });
 
+  it("says of every group of operations what it is for", () => {
+    for (const tag of document.tags) expect(tag, tag.name).to.have.property("description");
+  });
+
   it("has no reference that leads nowhere", () => {
     for (const [, reference] of JSON.stringify(document).matchAll(/"\$ref":"#([^"]+)"/g)) {
       const found = (reference as string)

@@ -8,7 +8,11 @@ import type { Decision, Message } from "../../services/messaging/domain/message.
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
 import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
 import { takeByTurn } from "../../services/messaging/service/claim.ts";
-import { fromDocument, toDocument, toUpdate } from "../../services/messaging/store/documents.ts";
+import {
+  fromDocument,
+  nextDocument,
+  toDocument,
+} from "../../services/messaging/store/documents.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { messageIn, START_MS, STATE_NAMES, WAITS } from "../support/messages.ts";
 
@@ -109,15 +113,23 @@ describe("the life of a message, whatever happens to it", () => {
         for (const [step, waitMs] of steps) {
           nowMs += waitMs;
           const after = step(message, nowMs).message;
-          const stored = applyUpdate(toDocument(message), toUpdate(message, after));
+          const stored = nextDocument(toDocument(message), message, after);
           const expected = { ...after, revision: message.revision + 1 };
-          expect(fromDocument(stored as never)).to.deep.equal(stripped(expected));
+          expect(fromDocument(stored)).to.deep.equal(stripped(expected));
           expect(stored).to.deep.equal(toDocument(stripped(expected)));
           message = after;
         }
       }),
       { numRuns: 500 },
     );
+  });
+
+  it("a change leaves what it does not know of as it was stored", () => {
+    const message = messageIn("waiting");
+    const stored = { ...toDocument(message), of_a_newer_version: { a: 1 } };
+    const next = nextDocument(stored, message, cancelMessage(message, START_MS + 1).message);
+    expect(next).to.have.property("status", "cancelled");
+    expect(next).to.have.deep.property("of_a_newer_version", { a: 1 });
   });
 
   for (const state of STATE_NAMES) {
@@ -128,13 +140,6 @@ describe("the life of a message, whatever happens to it", () => {
     });
   }
 });
-
-/** What MongoDB makes of `$set` and `$unset` on whole fields. */
-function applyUpdate(document: object, update: Record<string, unknown>): Record<string, unknown> {
-  const unset = Object.keys((update.$unset as object | undefined) ?? {});
-  const kept = Object.entries(document).filter(([name]) => !unset.includes(name));
-  return { ...Object.fromEntries(kept), ...(update.$set as object) };
-}
 
 /** A message without what only matters while it is queued, which is not stored afterwards. */
 function stripped(message: Message): Message {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
-import { maskNumber, parseRecipient } from "../../services/shared/core/phone.ts";
+import { maskNumber, normaliseNumber, parseRecipient } from "../../services/shared/core/phone.ts";
 import table from "../vectors/recipients.json" with { type: "json" };
 
 const REFUSED = { ok: false, code: "invalid_recipient" };
@@ -118,6 +118,40 @@ describe("maskNumber", () => {
       fc.property(fc.string({ unit: "binary" }), (number) => {
         expect(maskNumber(number)).to.have.lengthOf(number.length);
         expect(maskNumber(number)).to.match(/^\**\d{0,3}$/);
+      }),
+    );
+  });
+});
+
+describe("normaliseNumber", () => {
+  it("answers what parseRecipient accepts, and the E.164 form of valid numbers that are no mobiles", () => {
+    for (const { input, e164 } of table.accepted) expect(normaliseNumber(input)).to.equal(e164);
+    for (const [input, e164] of [
+      ["0201 234 5678", "+2342012345678"],
+      ["234 201 234 5678", "+2342012345678"],
+      ["+44 20 7183 8750", "+442071838750"],
+      ["442071838750", "+442071838750"],
+      ["009 44 20 7183 8750", "+442071838750"],
+      ["00 44 20 7183 8750", "+442071838750"],
+      ["+1 800 555 1234", "+18005551234"],
+    ] as const) {
+      expect(parseRecipient(input).ok, input).to.equal(false);
+      expect(normaliseNumber(input), input).to.equal(e164);
+    }
+  });
+
+  it("answers nothing for what is no number: short codes, garbage, too many digits or characters", () => {
+    for (const input of ["12345", "911", "nobody", "", "+", "+2341", "08031234567890123"]) {
+      expect(normaliseNumber(input), input).to.equal(undefined);
+    }
+    expect(normaliseNumber(`+442071838750${" ".repeat(256)}`)).to.equal(undefined);
+  });
+
+  it("reads its own answer as itself", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 6, max: 15 }).chain(digits), (rest) => {
+        const number = normaliseNumber(`+${rest}`);
+        if (number !== undefined) expect(normaliseNumber(number)).to.equal(number);
       }),
     );
   });

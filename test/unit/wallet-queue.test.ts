@@ -153,6 +153,15 @@ describe("the wallet's queue", () => {
     await Promise.all(all);
   });
 
+  it("keeps a wallet that is hot on another replica out of the others' transaction", async () => {
+    const gate = gated();
+    const isHotElsewhere = (tenantId: string) => tenantId === "ten_b";
+    const { queue } = await openQueue(gate.wrap, { isHotElsewhere });
+    const all = ["ten_a", "ten_b", "ten_c"].map((id) => queue.run(id, hold(`rsv_${id}`)));
+    expect([await gate.letOne(), await gate.letOne()]).to.deep.equal(["ten_a ten_c", "ten_b"]);
+    await Promise.all(all);
+  });
+
   it("parts wallets when their transaction fails, so that only the one at fault fails", async () => {
     const { queue } = await openQueue(failingOn("rsv_bad"));
     const answers = await Promise.all([

@@ -173,14 +173,8 @@ describe("an endpoint's health", () => {
   const AFTER = 3 * DAY_MS;
   const healthy = { failingSinceMs: 0, warnedAtMs: 0 };
   const failing = { failingSinceMs: NOW, warnedAtMs: 0 };
-  const ended = { status: "failed" } as const;
-  const going = { status: "pending", attemptsLeft: 1, nextAttemptAtMs: 0 } as const;
-  const judge = (
-    record: typeof healthy,
-    result: AttemptResult,
-    atMs: number,
-    outcome: typeof ended | typeof going = ended,
-  ) => judgeHealth(record, result, outcome, atMs, AFTER).kind;
+  const judge = (record: typeof healthy, result: AttemptResult, atMs: number) =>
+    judgeHealth(record, result, atMs, AFTER).kind;
 
   it("starts its clock at the first failure, and one success clears it", () => {
     expect(judge(healthy, failure, NOW)).to.equal("failing");
@@ -194,11 +188,12 @@ describe("an endpoint's health", () => {
     expect(judge({ ...failing, warnedAtMs: NOW }, failure, NOW + AFTER / 2)).to.equal("none");
   });
 
-  it("disables after three days of failures alone, at the end of a whole schedule", () => {
+  it("disables at the first failure after three days without one success", () => {
     const warned = { ...failing, warnedAtMs: NOW };
     expect(judge(warned, failure, NOW + AFTER - 1)).to.equal("none");
-    expect(judge(warned, failure, NOW + AFTER, going)).to.equal("none");
-    expect(judge(warned, failure, NOW + AFTER, ended)).to.equal("disable");
+    expect(judge(warned, failure, NOW + AFTER)).to.equal("disable");
+    expect(judge(failing, failure, NOW + AFTER)).to.equal("disable");
+    expect(judge(warned, success, NOW + AFTER)).to.equal("clear");
   });
 
   it("disables at once on 410", () => {

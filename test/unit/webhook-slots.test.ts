@@ -9,7 +9,9 @@ const LIMITS: SlotLimits = {
   slowTotal: 20,
   unprovenTotal: 30,
   freshTotal: 16,
+  freshWindow: 1,
   window: 2,
+  slowWindow: 8,
 };
 
 function takeAll(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: string): number {
@@ -27,8 +29,10 @@ function widen(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: 
 }
 
 describe("slots", () => {
-  it("an unknown endpoint gets a few, and no more after answers that come at once", () => {
+  it("an unknown endpoint gets one, then a few, and no more after answers that come at once", () => {
     const slots = createSlots(LIMITS);
+    expect(takeAll(slots, "t", "e")).to.equal(1);
+    slots.release("t", "e", 5);
     expect(takeAll(slots, "t", "e")).to.equal(2);
     for (let count = 0; count < 20; count += 1) {
       slots.release("t", "e", 5);
@@ -63,7 +67,19 @@ describe("slots", () => {
       takeAll(slots, `t${at}`, `hung${at}`);
     }
     expect(slots.inUse).to.include({ all: 20, slow: 20 });
-    expect(takeAll(slots, "new", "e")).to.equal(2);
+    expect(takeAll(slots, "new", "e")).to.equal(1);
+  });
+
+  it("a slow endpoint gets two more for each answer that is kept waiting, up to the cap", () => {
+    const slots = createSlots({ ...LIMITS, perEndpoint: 20, perTenant: 40, slowWindow: 3 });
+    slots.recall("hung", 5000);
+    expect(takeAll(slots, "t", "hung")).to.equal(3);
+    for (let count = 0; count < 3; count += 1) slots.markSlow("hung");
+    expect(takeAll(slots, "t", "hung")).to.equal(6);
+    for (let count = 0; count < 6; count += 1) slots.markSlow("hung");
+    expect(takeAll(slots, "t", "hung")).to.equal(11);
+    for (let count = 0; count < 20; count += 1) slots.release("t", "hung", 5000, count < 9);
+    expect(takeAll(slots, "t", "hung")).to.equal(3);
   });
 
   it("one tenant's endpoints share the tenant's cap", () => {
@@ -72,7 +88,7 @@ describe("slots", () => {
     expect(["a", "b", "c"].map((endpoint) => takeAll(slots, "t", endpoint))).to.deep.equal([
       8, 4, 0,
     ]);
-    expect(takeAll(slots, "u", "d")).to.equal(2);
+    expect(takeAll(slots, "u", "d")).to.equal(1);
   });
 
   it("however many endpoints hang, those that answer keep their part", () => {
@@ -96,6 +112,17 @@ describe("slots", () => {
     slots.release("t", "e", 5);
     expect(slots.isSlow("e")).to.equal(false);
     expect(slots.inUse).to.deep.equal({ all: 0, slow: 0, fast: 0 });
+  });
+
+  it("an endpoint known to have hung before a restart is slow from the start", () => {
+    const slots = createSlots(LIMITS);
+    slots.recall("hung", 5000);
+    expect(takeAll(slots, "t", "hung")).to.equal(8);
+    slots.recall("quick", 5);
+    expect(takeAll(slots, "u", "quick")).to.equal(1);
+    slots.release("u", "quick", 5);
+    slots.recall("quick", 5000);
+    expect(slots.isSlow("quick")).to.equal(false);
   });
 
   it("counts what is held, whatever the order of takes, marks and releases", () => {

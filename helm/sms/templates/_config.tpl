@@ -42,6 +42,8 @@
 {{- if .endpoint -}}
 {{- $_ := set $data "OTEL_EXPORTER_OTLP_ENDPOINT" .endpoint -}}
 {{- $_ := set $data "OTEL_SERVICE_NAME" (printf "sms-%s" $c.name) -}}
+{{- $_ := set $data "OTEL_TRACES_SAMPLER" .sampler -}}
+{{- $_ := set $data "OTEL_TRACES_SAMPLER_ARG" (toString .ratio) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $setting := $c.values.settings -}}
@@ -171,7 +173,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- with $v.extraEnv }}
-{{ toYaml . }}
+{{- range $v.extraEnv }}
+{{- $one := . }}
+{{- if hasKey . "value" }}{{- $one = set (deepCopy .) "value" (include "sms.text" .value) }}{{- end }}
+{{ list $one | toYaml }}
 {{- end }}
 {{- end -}}

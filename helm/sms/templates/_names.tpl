@@ -66,7 +66,7 @@ annotations:
 {{- if $image.digest -}}
 {{- printf "%s@%s" $name $image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" $name ($image.tag | default .Chart.AppVersion) -}}
+{{- printf "%s:%s" $name (include "sms.text" ($image.tag | default .Chart.AppVersion)) -}}
 {{- end -}}
 {{- end -}}
 

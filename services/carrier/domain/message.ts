@@ -13,6 +13,8 @@ export type ClaimedMessage = {
   /** Submits so far over this connector that were throttled or refused for now. */
   readonly attempt: number;
   readonly queueUntilMs: number;
+  /** W3C traceparent of what accepted the message, when it is traced. */
+  readonly traceparent?: string | undefined;
 };
 
 /** What the carrier said to one submit. */

@@ -9,8 +9,20 @@ import type { Message } from "./message.ts";
 /** A broken promise found in the data: the invariant's number in the design, and what is wrong. */
 export type Breach = { readonly invariant: number; readonly what: string };
 
+/** What of a message its check asks about. */
+export type CheckedMessage = Pick<
+  Message,
+  "id" | "status" | "phase" | "history" | "heldAmount" | "amount" | "reservationId"
+>;
+
+/** What of a message its charge tells. */
+export type MessageCharge = Pick<
+  Message,
+  "id" | "tenantId" | "mode" | "status" | "heldAmount" | "amount" | "reservationId" | "updatedAtMs"
+>;
+
 /** Checks one stored message against everything that must hold for it alone. */
-export function checkMessage(message: Message): Breach[] {
+export function checkMessage(message: CheckedMessage): Breach[] {
   const breaches: Breach[] = [];
   const add = (invariant: number, what: string) => void breaches.push({ invariant, what });
   const { history, status, amount, heldAmount, phase } = message;
@@ -39,6 +51,6 @@ export function checkMessage(message: Message): Breach[] {
 }
 
 /** Tells whether a message has ever been sent. */
-export function wasEverSent(message: Message): boolean {
+export function wasEverSent(message: Pick<Message, "status">): boolean {
   return isChargedStatus(message.status);
 }

@@ -4,7 +4,7 @@
  */
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
 import { maxAmount } from "../../shared/core/money.ts";
-import { parseRecipient } from "../../shared/core/phone.ts";
+import { normaliseNumber, parseRecipient } from "../../shared/core/phone.ts";
 import type { RouteTable } from "../../shared/core/route-table.ts";
 import { describeText, type TextDescription } from "../../shared/core/segments.ts";
 import { selectRoutes } from "../../shared/core/select-routes.ts";
@@ -37,6 +37,8 @@ export type DraftFacts = {
   readonly nowMs: number;
   readonly queueMs: number;
   readonly random: () => number;
+  /** W3C traceparent of the acceptance, when it is recorded. */
+  readonly trace?: string | undefined;
 };
 
 /** A send that has passed its checks. */
@@ -121,7 +123,10 @@ function judge(
     refusal,
   });
   const parsed = parseRecipient(recipient.to);
-  if (!parsed.ok) return refuse(recipient.to, "invalid_recipient");
+  if (!parsed.ok) {
+    // A landline is a number all the same, and shown as one; what is none is kept as given.
+    return refuse(normaliseNumber(recipient.to) ?? recipient.to, "invalid_recipient");
+  }
   const to = parsed.e164;
   if (seen.has(to)) return refuse(to, "duplicate_recipient");
   seen.add(to);
@@ -203,6 +208,7 @@ function toMessage(
     dueAtMs: isScheduled ? request.sendAtMs : queueUntilMs,
     receipts: NO_RECEIPTS,
     redact: facts.redact,
+    trace: facts.trace,
     revision: 1,
   };
 }

@@ -100,6 +100,8 @@ export type Message = {
   readonly receipts: SegmentReceipts;
   /** The tenant wants bodies gone after the final status. */
   readonly redact: boolean;
+  /** W3C traceparent of what accepted the message; only when its trace is recorded. */
+  readonly trace: string | undefined;
   /** Rises with each write; every write is guarded by it. */
   readonly revision: number;
 };

@@ -8,7 +8,8 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo.ts";
-import { runDetached } from "../../shared/rpc/call-context.ts";
+import { recordedTrace } from "../../shared/io/tracing.ts";
+import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
 import { type Draft, draftSend } from "../domain/draft.ts";
 import { currentRoute } from "../domain/message.ts";
 import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
@@ -47,7 +48,11 @@ export type AcceptParts = {
 
 /** The way in for sends. */
 export type Accepter = {
-  send(request: SendRequest): Promise<SendAnswer>;
+  /**
+   * `isGivenUp` is asked just before the commit: a caller that hears nothing asks again, so what it
+   * has given up must not happen behind its back (this process may have stood still meanwhile).
+   */
+  send(request: SendRequest, isGivenUp?: () => boolean): Promise<SendAnswer>;
   close(): Promise<void>;
 };
 
@@ -60,7 +65,11 @@ export function createAccepter(parts: AcceptParts): Accepter {
   // A bulk send is up to a thousand messages: a few of them fill a transaction well.
   const bulkCommits = createCommitter(parts, { name: "bulk sends", batchMax: 4, lanes: 2 });
 
-  async function accept(request: SendRequest, replacesExpired: boolean): Promise<Draft> {
+  async function accept(
+    request: SendRequest,
+    replacesExpired: boolean,
+    isGivenUp: () => boolean,
+  ): Promise<Draft> {
     checkRequest(request, clock.now(), parts.sendAtMinMs);
     const tenant = await neighbours.tenant(request.tenantId);
     checkTenant(tenant);
@@ -78,10 +87,15 @@ export function createAccepter(parts: AcceptParts): Accepter {
       nowMs: clock.now(),
       queueMs: parts.queueMs,
       random: Math.random,
+      trace: recordedTrace(activeCall()?.traceparent),
     });
     const connectorIds = connectorsOf(draft);
     for (const connectorId of connectorIds) parts.limits.checkRoom(connectorId);
     await hold(request, draft);
+    if (isGivenUp()) {
+      await undoHold(request.tenantId, draft.reservationId);
+      throw tooLate();
+    }
     await commit(request, draft, replacesExpired);
     parts.doorbells.ring(draft.messages);
     return draft;
@@ -129,12 +143,14 @@ export function createAccepter(parts: AcceptParts): Accepter {
   }
 
   return {
-    async send(request) {
+    async send(request, isGivenUp = () => false) {
       const { key, fingerprint, fenced } = request;
-      if (key === undefined) return { kind: "done", result: await accept(request, false) };
+      if (key === undefined) {
+        return { kind: "done", result: await accept(request, false, isGivenUp) };
+      }
       const scope = sendScope(request.tenantId, request.endpoint, key);
       return parts.idempotency.run({ scope, fingerprint, fenced }, (replacesExpired) =>
-        accept(request, replacesExpired),
+        accept(request, replacesExpired, isGivenUp),
       );
     },
     async close() {
@@ -194,8 +210,7 @@ function toRecord(
   };
 }
 
-function tooLate(cause: unknown): AppError {
-  return new AppError("service_unavailable", "The send took too long; try again shortly.", {
-    cause,
-  });
+function tooLate(cause?: unknown): AppError {
+  const options = cause === undefined ? {} : { cause };
+  return new AppError("service_unavailable", "The send took too long; try again shortly.", options);
 }

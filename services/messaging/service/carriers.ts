@@ -2,8 +2,9 @@
  * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
  */
 import type { Clock } from "../../shared/core/clock.ts";
+import { type ClaimCall, hasCallEnded } from "../domain/claim-calls.ts";
 import { isHeldBy, recoverClaim } from "../domain/claims.ts";
-import type { Message } from "../domain/message.ts";
+import { type Message, unchanged } from "../domain/message.ts";
 import { applyOutcome, type Outcome } from "../domain/outcome.ts";
 import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../domain/receipt.ts";
@@ -19,8 +20,11 @@ export type Carriers = {
   report(outcomes: readonly About<Outcome>[]): Promise<string[]>;
   /** Applies receipts; answers the ids of messages that do not exist. Answered when durable. */
   recordReceipts(receipts: readonly About<Receipt>[]): Promise<string[]>;
-  /** Notes that a carrier lives; with `held`, gives back older claims it never heard of. */
-  renew(carrierId: string, held: ReadonlySet<string> | undefined): Promise<void>;
+  /**
+   * Notes that a carrier lives; with `held`, gives back the claims it never heard of: those of calls
+   * that had `ended` when it made the list, or old ones when the calls have no names.
+   */
+  renew(carrierId: string, held: ReadonlySet<string> | undefined, ended?: ClaimCall): Promise<void>;
   /** Takes back what a restarted carrier held: written ones are in doubt, the others wait again. */
   recover(
     carrierId: string,
@@ -39,6 +43,8 @@ const PAGE = 500;
  * call that lists what is held have ended, ten seconds each at most.
  */
 const UNHEARD_MS = 25_000;
+/** Later than every claim. */
+const WHENEVER = Number.MAX_SAFE_INTEGER;
 /** A living carrier answers for a claim within this many leases. */
 const HELD_LEASES_MAX = 10;
 
@@ -101,20 +107,25 @@ export function createCarriers(options: {
         decisions[at] === undefined ? [messageId] : [],
       );
     },
-    async renew(carrierId, held) {
+    async renew(carrierId, held, ended) {
       const nowMs = clock.now();
       await queue.beat(carrierId, nowMs);
       if (held === undefined) return;
-      const holder = { carrierId, beforeMs: nowMs - Math.min(leaseMs, UNHEARD_MS) };
-      await eachHeld(holder, async ({ id }) => {
+      const byAge = { carrierId, beforeMs: nowMs - Math.min(leaseMs, UNHEARD_MS) };
+      await eachHeld({ carrierId, beforeMs: WHENEVER }, async ({ id }) => {
         if (held.has(id)) return;
-        await changes.change(id, (message, atMs) =>
-          recoverClaim(message, holder, false, atMs, waits),
-        );
+        await changes.change(id, (message, atMs) => {
+          const hasEnded = hasCallEnded(message.claim?.id ?? "", ended);
+          if (hasEnded === false) return unchanged(message);
+          const holder = hasEnded === true ? { carrierId, beforeMs: WHENEVER } : byAge;
+          return recoverClaim(message, holder, false, atMs, waits);
+        });
       });
     },
     async recover(carrierId, written) {
-      const holder = { carrierId, beforeMs: clock.now() };
+      // The carrier claims nothing before this is answered, so whatever there is, is the dead one's;
+      // its age says nothing, since another replica's clock may have set it.
+      const holder = { carrierId, beforeMs: WHENEVER };
       let givenBack = 0;
       let inDoubt = 0;
       await eachHeld(holder, async ({ id }) => {
@@ -136,7 +147,9 @@ export function createCarriers(options: {
           continue;
         }
         await putInDoubt({ carrierId, beforeMs: nowMs });
-        await queue.forgetCarrier(carrierId, silentMs);
+        // Claims made under a faster clock are older only later; till then it must not be forgotten.
+        const left = await queue.findSending(carrierId, "", 1);
+        if (left.length === 0) await queue.forgetCarrier(carrierId, silentMs);
       }
     },
   };

@@ -1,8 +1,8 @@
 /**
- * The one way in which stored messages change status: load a batch, decide each change in order,
- * write all of it with its events in one transaction, publish. Changes of the same message in one
- * batch compose. A message that another hand changed meanwhile fails the guard of its revision;
- * then nothing is written and the whole batch is loaded and decided again.
+ * The one way in which stored messages change status: one transaction loads a batch, decides each
+ * change in order and writes all of it with its events; then they are published. Changes of the
+ * same message in one batch compose. A message that another hand changed meanwhile is a write
+ * conflict; then nothing is written, and the whole batch is loaded and decided again.
  */
 import { type Batcher, createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
@@ -13,6 +13,7 @@ import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
 import type { Decision, Message, StatusEvent } from "../domain/message.ts";
 import { KeyLost } from "./idempotency.ts";
 import {
+  type ChangeSet,
   DuplicateDocument,
   type MessageChange,
   type MessageStore,
@@ -50,7 +51,6 @@ export type ToStreamItem = (event: StatusEvent, traceparent: string | undefined)
 
 /** Batches side by side; all changes of one message go through the same one, in order. */
 const LINES = 2;
-const ATTEMPTS_MAX = 20;
 
 /** Makes the engine. */
 export function createChanges(options: {
@@ -64,21 +64,20 @@ export function createChanges(options: {
   async function apply(items: readonly Item[]): Promise<(Decision | undefined | Error)[]> {
     let open = items.map((item, at) => ({ item, at }));
     const results: (Decision | undefined | Error)[] = new Array(items.length).fill(undefined);
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const plan = decideAll(
-        open,
-        await store.load([...new Set(open.map(({ item }) => item.messageId))]),
-        clock.now(),
-      );
-      const events = plan.events.map(({ event, traceparent }) =>
-        options.toStreamItem(event, traceparent),
-      );
+    // Each turn but the last takes out an item that lost its key.
+    while (open.length > 0) {
+      const ids = [...new Set(open.map(({ item }) => item.messageId))];
+      const nowMs = clock.now();
+      let plan: Plan = NOTHING;
       try {
-        const records = plan.records.map(({ record }) => record);
-        const isNothing = plan.changes.length === 0 && records.length === 0;
-        const isSaved =
-          isNothing || (await store.save({ changes: plan.changes, events, records }, clock.now()));
-        if (!isSaved) continue;
+        await store.change(
+          ids,
+          (loaded) => {
+            plan = decideAll(open, loaded, nowMs);
+            return toChangeSet(plan, options.toStreamItem);
+          },
+          nowMs,
+        );
       } catch (error) {
         const loser = error instanceof DuplicateDocument ? plan.records[error.at] : undefined;
         if (loser === undefined) throw error;
@@ -88,9 +87,9 @@ export function createChanges(options: {
       }
       for (const { at, result } of plan.results) results[at] = result;
       doorbells.ring(plan.changes.filter(hasEntered).map(({ after }) => after));
-      return results;
+      break;
     }
-    throw new AppError("service_unavailable", "The message keeps changing; try again shortly.");
+    return results;
   }
 
   const lines: Batcher<Item, Decision | undefined>[] = Array.from({ length: LINES }, (_, at) =>
@@ -126,6 +125,16 @@ type Plan = {
   readonly records: readonly { record: SendRecord; at: number }[];
   readonly results: readonly { at: number; result: Decision | undefined | Error }[];
 };
+
+const NOTHING: Plan = { changes: [], events: [], records: [], results: [] };
+
+function toChangeSet({ changes, events, records }: Plan, toStreamItem: ToStreamItem): ChangeSet {
+  return {
+    changes,
+    events: events.map(({ event, traceparent }) => toStreamItem(event, traceparent)),
+    records: records.map(({ record }) => record),
+  };
+}
 
 /** Decides every item in order, each on what the ones before it left; synchronous. */
 function decideAll(

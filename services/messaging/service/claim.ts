@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
+import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
 import type { QueueStore } from "./ports.ts";
 import type { WaitingTenants } from "./queue-knowledge.ts";
@@ -19,7 +20,8 @@ export type Claimed = {
 
 /** Hands waiting messages to carriers. */
 export type Claimer = {
-  claim(connectorId: string, carrierId: string, max: number): Promise<Claimed>;
+  /** `call` names the carrier's call, so that it can later say that it has ended. */
+  claim(connectorId: string, carrierId: string, max: number, call?: ClaimCall): Promise<Claimed>;
 };
 
 const CLAIM_MAX = 1000;
@@ -40,9 +42,14 @@ export function createClaimer(options: {
   const lastServed = new Map<string, string>();
   const beats = new Map<string, number>();
 
-  async function claimAll(connectorId: string, carrierId: string, max: number): Promise<Claimed> {
+  async function claimAll(
+    connectorId: string,
+    carrierId: string,
+    max: number,
+    call: ClaimCall | undefined,
+  ): Promise<Claimed> {
     await noteAlive(carrierId);
-    const claim: Claim = { id: randomUUID(), carrierId, atMs: clock.now() };
+    const claim: Claim = { id: claimIdOf(call, randomUUID()), carrierId, atMs: clock.now() };
     const messages: Message[] = [];
     let more = false;
     for (const lane of LANES) {
@@ -90,10 +97,12 @@ export function createClaimer(options: {
   }
 
   return {
-    claim(connectorId, carrierId, max) {
+    claim(connectorId, carrierId, max, call) {
       checkNames(connectorId, carrierId, max);
       const before = lines.get(connectorId) ?? Promise.resolve();
-      const claimed = before.then(() => claimAll(connectorId, carrierId, Math.min(max, CLAIM_MAX)));
+      const claimed = before.then(() =>
+        claimAll(connectorId, carrierId, Math.min(max, CLAIM_MAX), call),
+      );
       lines.set(
         connectorId,
         claimed.catch(() => undefined),

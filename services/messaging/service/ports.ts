@@ -1,6 +1,7 @@
 /** What the use cases need of the world: their stores, and the other services. */
 import type { RouteTable } from "../../shared/core/route-table.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { CheckedMessage, MessageCharge } from "../domain/check-message.ts";
 import type { Claim, Lane, Message, MessageMode } from "../domain/message.ts";
 
 /** The record of an accepted send, or of a cancel made under an idempotency key. */
@@ -136,16 +137,29 @@ export type ChangeSet = {
   readonly records: readonly SendRecord[];
 };
 
+/**
+ * A message whose state ends by time, and what must be asked about it first. Only a hint of what
+ * to change: what is changed is read again in its transaction.
+ */
+export type DueMessage = Pick<Message, "id" | "tenantId" | "from" | "status">;
+
 /** The store of messages, beside the queue (`queue.ts`) and the list (`lists.ts`). */
 export type MessageStore = {
-  load(ids: readonly string[]): Promise<Message[]>;
   find(id: string): Promise<Message | undefined>;
   /** The messages of a tenant with ids in a closed range; at most `limit`. */
   findRange(tenantId: string, firstId: string, lastId: string, limit: number): Promise<Message[]>;
-  /** Writes changes and their events in one transaction; false when a message had moved on. */
-  save(set: ChangeSet, nowMs: number): Promise<boolean>;
-  /** Ids whose state ends by time, the longest overdue first. */
-  findDue(nowMs: number, limit: number): Promise<string[]>;
+  /**
+   * Reads messages, lets `decide` say what becomes of them, and writes that with its events, all
+   * in one transaction. Meets another hand's change by starting again, so `decide` may be called
+   * more than once; what it said last is what was written.
+   */
+  change(
+    ids: readonly string[],
+    decide: (loaded: readonly Message[]) => ChangeSet,
+    nowMs: number,
+  ): Promise<void>;
+  /** What ends by time, the longest overdue first. */
+  findDue(nowMs: number, limit: number): Promise<DueMessage[]>;
   /** Ids of a tenant's campaign after an id, in order. */
   findCampaign(
     tenantId: string,
@@ -201,8 +215,13 @@ export type QueueStore = {
 
 /** Ordered reads over many messages. */
 export type MessageLists = {
-  /** Newest first; at most `limit`. */
-  page(filter: ListFilter, limit: number): Promise<Message[]>;
-  /** All messages after an id, oldest first, of one tenant or of all; at most `limit`. */
-  after(tenantId: string | undefined, afterId: string, limit: number): Promise<Message[]>;
+  /** Newest first; at most `size`, fewer when their texts are very long. */
+  page(filter: ListFilter, size: number): Promise<{ messages: Message[]; hasMore: boolean }>;
+};
+
+/** All messages at one instant, of one tenant or of all, oldest first, in chunks. */
+export type MessageSnapshot = {
+  messages(tenantId: string | undefined): AsyncIterable<readonly CheckedMessage[]>;
+  charges(tenantId: string | undefined): AsyncIterable<readonly MessageCharge[]>;
+  close(): Promise<void>;
 };

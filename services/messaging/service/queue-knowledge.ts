@@ -110,15 +110,44 @@ export type QueueLimits = {
 /** Below this share of the bound a queue is not counted again: counting costs a walk of its keys. */
 const RECOUNT_SHARE = 1 / 8;
 
+/** A queue that looks full is counted again at most this often, and for a tenth of the time at most. */
+const FULL_RECOUNT_MS = 250;
+const FULL_RECOUNT_SHARE = 1 / 10;
+
+type KnownQueue = { waiting: number; isCounted: boolean; countAgainAtMs: number };
+
 /**
  * Makes the limits. Between counts the length is what was counted plus what this process has put
- * in since, which is never too low for its own share; claims show at the next count.
+ * in since, which is never too low for its own share; claims show at the next count. So a queue
+ * may look full that has been drained meanwhile: refusing asks for a new count.
  */
 export function createQueueLimits(store: QueueStore, waitingMax: number, log: Logger): QueueLimits {
-  const queues = new Map<string, { waiting: number; isCounted: boolean }>();
+  const queues = new Map<string, KnownQueue>();
+
+  async function count(connectorId: string, queue: KnownQueue): Promise<void> {
+    queue.countAgainAtMs = Number.POSITIVE_INFINITY;
+    const beganMs = performance.now();
+    const before = queue.waiting;
+    try {
+      const counted = await store.countWaiting(connectorId, waitingMax);
+      // What came in meanwhile may have been counted or not; too high is the safe side.
+      queue.waiting += counted - before;
+      queue.isCounted = true;
+    } finally {
+      const endMs = performance.now();
+      const restMs = Math.max(FULL_RECOUNT_MS, (endMs - beganMs) / FULL_RECOUNT_SHARE);
+      queue.countAgainAtMs = endMs + restMs;
+    }
+  }
+
   return {
     checkRoom(connectorId) {
-      if ((queues.get(connectorId)?.waiting ?? 0) < waitingMax) return;
+      const queue = queues.get(connectorId);
+      if (queue === undefined || queue.waiting < waitingMax) return;
+      if (performance.now() >= queue.countAgainAtMs) {
+        // A count that fails is made again by the loop.
+        count(connectorId, queue).catch(() => undefined);
+      }
       throw new AppError("service_unavailable", "The queue is full; try again shortly.", {
         cause: `queue of ${connectorId}`,
         retryAfterMs: 5000,
@@ -126,14 +155,14 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
     },
     note(connectorId) {
       const queue = queues.get(connectorId);
-      if (queue === undefined) queues.set(connectorId, { waiting: 1, isCounted: false });
-      else queue.waiting += 1;
+      if (queue === undefined) {
+        queues.set(connectorId, { waiting: 1, isCounted: false, countAgainAtMs: 0 });
+      } else queue.waiting += 1;
     },
     async recount() {
       for (const [connectorId, queue] of queues) {
         if (queue.isCounted && queue.waiting < waitingMax * RECOUNT_SHARE) continue;
-        queue.waiting = await store.countWaiting(connectorId, waitingMax);
-        queue.isCounted = true;
+        await count(connectorId, queue);
         if (queue.waiting >= waitingMax) log.warn({ connectorId }, "a queue is full");
       }
     },

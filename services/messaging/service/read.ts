@@ -2,10 +2,17 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
-import { type Breach, checkMessage } from "../domain/check-message.ts";
+import { type Breach, checkMessage, type MessageCharge } from "../domain/check-message.ts";
 import type { Message, MessageMode } from "../domain/message.ts";
 import { isVisible, notFound } from "./cancel.ts";
-import type { ListFilter, MessageLists, MessageStore, QueueStore, SendStore } from "./ports.ts";
+import type {
+  ListFilter,
+  MessageLists,
+  MessageSnapshot,
+  MessageStore,
+  QueueStore,
+  SendStore,
+} from "./ports.ts";
 
 /** One connector's queue, for scaling and operators. */
 export type QueueStatus = {
@@ -29,13 +36,13 @@ export type Reads = {
   /** Throws `not_found` for what is not the tenant's. */
   get(tenantId: string, messageId: string, mode: MessageMode | undefined): Promise<Message>;
   list(filter: ListFilter, limit: number): Promise<{ messages: Message[]; hasMore: boolean }>;
-  /** All messages of a tenant, or of all, oldest first, a page at a time. */
-  walk(tenantId: string | undefined): AsyncGenerator<Message[]>;
+  /** What each message of a tenant, or of all, owes, at one instant, oldest first, in chunks. */
+  charges(tenantId: string | undefined): AsyncGenerator<readonly MessageCharge[]>;
+  /** Checks each of them for itself; the last item is `done`. */
   check(tenantId: string | undefined): AsyncGenerator<CheckProgress>;
   queues(): Promise<QueueStatus[]>;
 };
 
-const WALK_PAGE = 1000;
 const LIST_MAX = 100;
 const LIST_DEFAULT = 50;
 /** An outbox document older than this has been forgotten by everyone. */
@@ -45,6 +52,7 @@ const OUTBOX_AGE_MAX_MS = 60_000;
 export function createReads(options: {
   readonly store: MessageStore;
   readonly lists: MessageLists;
+  readonly openSnapshot: () => MessageSnapshot;
   readonly queue: QueueStore;
   readonly sends: SendStore;
   readonly outbox: Outbox;
@@ -52,14 +60,14 @@ export function createReads(options: {
 }): Reads {
   const { store, lists, queue, clock } = options;
 
-  async function* walk(tenantId: string | undefined): AsyncGenerator<Message[]> {
-    let afterId = "";
-    for (;;) {
-      const page = await lists.after(tenantId, afterId, WALK_PAGE);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      afterId = last.id;
+  async function* walk<T>(
+    read: (snapshot: MessageSnapshot) => AsyncIterable<readonly T[]>,
+  ): AsyncGenerator<readonly T[]> {
+    const snapshot = options.openSnapshot();
+    try {
+      yield* read(snapshot);
+    } finally {
+      await snapshot.close();
     }
   }
 
@@ -71,15 +79,14 @@ export function createReads(options: {
     },
     async list(filter, limit) {
       const size = limit > 0 ? Math.min(limit, LIST_MAX) : LIST_DEFAULT;
-      const found = await lists.page(filter, size + 1);
-      return { messages: found.slice(0, size), hasMore: found.length > size };
+      return lists.page(filter, size);
     },
-    walk,
+    charges: (tenantId) => walk((snapshot) => snapshot.charges(tenantId)),
     async *check(tenantId) {
       let messages = 0;
-      for await (const page of walk(tenantId)) {
-        messages += page.length;
-        const breaches = page.flatMap((message) =>
+      for await (const chunk of walk((snapshot) => snapshot.messages(tenantId))) {
+        messages += chunk.length;
+        const breaches = chunk.flatMap((message) =>
           checkMessage(message).map((breach) => ({ ...breach, ids: [message.id] })),
         );
         yield { breaches, messages, sends: 0, outbox: 0, done: false };

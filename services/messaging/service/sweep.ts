@@ -6,11 +6,10 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { applyDue } from "../domain/due.ts";
-import type { Message } from "../domain/message.ts";
 import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
 import type { SendingRights } from "../domain/schedule.ts";
 import type { Changes } from "./changes.ts";
-import type { MessageStore, Neighbours, SendStore } from "./ports.ts";
+import type { DueMessage, MessageStore, Neighbours, SendStore } from "./ports.ts";
 
 /** The sweeps; each answers whether more is to be done at once. */
 export type Sweeps = {
@@ -20,7 +19,11 @@ export type Sweeps = {
   retention(): Promise<boolean>;
 };
 
-const DUE_PAGE = 1000;
+/**
+ * What is due at one instant goes through the changes ahead of the outcomes and receipts that its
+ * first messages cause, which would otherwise take their turns between the pages.
+ */
+const DUE_PAGE = 5000;
 /** Keys are deleted this long after they have ended, by a walk in order of their making. */
 const KEY_SLACK_MS = 3_600_000;
 const NO_RIGHTS_NEEDED: SendingRights = { tenantMaySend: true, senderIsUsable: true };
@@ -41,7 +44,7 @@ export function createSweeps(options: {
   const { store, sends, changes, neighbours, clock, waits, isUsable } = options;
 
   /** Whether a scheduled message may still be sent; undefined while that cannot be told. */
-  async function rightsOf(message: Message): Promise<SendingRights | undefined> {
+  async function rightsOf(message: DueMessage): Promise<SendingRights | undefined> {
     if (message.status !== "scheduled") return NO_RIGHTS_NEEDED;
     try {
       const tenant = await neighbours.tenant(message.tenantId);
@@ -56,7 +59,7 @@ export function createSweeps(options: {
     }
   }
 
-  async function end(message: Message): Promise<boolean> {
+  async function end(message: DueMessage): Promise<boolean> {
     const rights = await rightsOf(message);
     // Nobody to ask: the message stays due, and the next sweep asks again.
     if (rights === undefined) return false;
@@ -68,10 +71,9 @@ export function createSweeps(options: {
 
   return {
     async due() {
-      const ids = await store.findDue(clock.now(), DUE_PAGE);
-      if (ids.length === 0) return false;
-      const ended = await Promise.all((await store.load(ids)).map(end));
-      return ids.length === DUE_PAGE && ended.includes(true);
+      const due = await store.findDue(clock.now(), DUE_PAGE);
+      const ended = await Promise.all(due.map(end));
+      return due.length === DUE_PAGE && ended.includes(true);
     },
     async retention() {
       const nowMs = clock.now();

@@ -19,31 +19,25 @@ export async function insertAll(
   throwWriteError(reply);
 }
 
-/** One guarded update: at most one document, by id and revision. */
-export type GuardedUpdate = {
-  readonly id: string;
-  readonly revision: number;
-  readonly update: Document;
-};
-
-/** Applies guarded updates in one command; answers how many of them found their document. */
-export async function updateAll(
+/**
+ * Writes new revisions of documents that this transaction has read, by deleting and inserting
+ * them: one statement each for the whole batch, which costs MongoDB half of what a list of updates
+ * does (`services/adr/0034-replace-in-two-statements.md`). The transaction is the guard: a document that
+ * another hand changed since it was read is a write conflict, and nothing of this is written.
+ */
+export async function replaceAll(
   db: Db,
   collection: string,
-  updates: readonly GuardedUpdate[],
+  documents: readonly Document[],
   session: ClientSession,
-): Promise<number> {
-  if (updates.length === 0) return 0;
-  const reply = await db.command(
-    {
-      update: collection,
-      ordered: true,
-      updates: updates.map(({ id, revision, update }) => ({ q: { _id: id, revision }, u: update })),
-    },
-    { session },
-  );
+): Promise<void> {
+  if (documents.length === 0) return;
+  const ids = documents.map(({ _id }) => _id);
+  const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }];
+  const reply = await db.command({ delete: collection, deletes, ordered: true }, { session });
   throwWriteError(reply);
-  return Number(reply.n);
+  if (reply.n !== documents.length) throw new Error("a document to be replaced was never read");
+  await insertAll(db, collection, documents, session);
 }
 
 function throwWriteError(reply: Document): void {

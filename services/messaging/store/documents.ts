@@ -57,6 +57,7 @@ export type MessageDocument = {
   due_at?: Date;
   receipts?: { delivered: number; failed: number };
   redact?: boolean;
+  trace?: string;
   revision: number;
 };
 
@@ -105,6 +106,7 @@ export function toDocument(message: Message): MessageDocument {
   if (message.clientReference !== undefined) document.client_reference = message.clientReference;
   if (message.scheduledAtMs !== undefined) document.scheduled_at = new Date(message.scheduledAtMs);
   if (message.redact) document.redact = true;
+  if (message.trace !== undefined) document.trace = message.trace;
   if (message.routes.length > 0) {
     document.lane = message.lane;
     document.routes = message.routes.map(({ routeId, connectorId, price }) => ({
@@ -154,22 +156,24 @@ const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) =>
   ],
 ];
 
-/** The MongoDB update that turns one stored revision of a message into the next. */
-export function toUpdate(before: Message, after: Message): Record<string, unknown> {
-  const set: Record<string, unknown> = { revision: before.revision + 1 };
-  const unset: Record<string, true> = {};
-  let hasUnset = false;
+/**
+ * The next revision of a stored message. Only what the change touched is written anew, so fields
+ * that a newer version put there stay as they were.
+ */
+export function nextDocument(
+  stored: MessageDocument,
+  before: Message,
+  after: Message,
+): MessageDocument {
+  const next: Record<string, unknown> = { ...stored, revision: before.revision + 1 };
   for (const [name, write] of CHANGING) {
-    const old = write(before);
     const value = write(after);
-    if (isSame(old, value)) continue;
-    if (value === undefined) {
-      unset[name] = true;
-      hasUnset = true;
-    } else set[name] = value;
+    if (isSame(write(before), value)) continue;
+    if (value === undefined) delete next[name];
+    else next[name] = value;
   }
-  if (after.history !== before.history) set.history = after.history.map(toStoredChange);
-  return hasUnset ? { $set: set, $unset: unset } : { $set: set };
+  if (after.history !== before.history) next.history = after.history.map(toStoredChange);
+  return next as MessageDocument;
 }
 
 /** Reads a document as the message it is. */
@@ -199,7 +203,7 @@ export function fromDocument(document: MessageDocument): Message {
     sentAtMs: document.sent_at?.getTime(),
     completedAtMs: document.completed_at?.getTime(),
     updatedAtMs: document.updated_at.getTime(),
-    history: document.history.map(fromStoredChange),
+    history: fromHistory(document),
     routes: (document.routes ?? []).map((route) => ({
       routeId: route.route_id,
       connectorId: route.connector_id,
@@ -215,8 +219,14 @@ export function fromDocument(document: MessageDocument): Message {
     dueAtMs: document.due_at?.getTime(),
     receipts: receipts ?? NO_RECEIPTS,
     redact: document.redact === true,
+    trace: document.trace,
     revision: document.revision,
   };
+}
+
+/** Reads a document's history. */
+export function fromHistory({ history }: Pick<MessageDocument, "history">): StatusChange[] {
+  return history.map(fromStoredChange);
 }
 
 const NO_RECEIPTS = Object.freeze({ delivered: 0, failed: 0 });

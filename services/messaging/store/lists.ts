@@ -2,6 +2,7 @@ import type { Collection, Db, Filter, FindCursor } from "mongodb";
 import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo.ts";
+import type { Message } from "../domain/message.ts";
 import type { ListFilter, MessageLists } from "../service/ports.ts";
 import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
 import { INDEXES } from "./shape.ts";
@@ -9,43 +10,50 @@ import { INDEXES } from "./shape.ts";
 /** A page that takes longer than this is given up; no page may slow everyone else. */
 const PAGE_TIME_MAX_MS = 5000;
 
-const SOURCES = ["api", "campaign", "quick_send", "test_send"] as const;
-const MODES = ["live", "test"] as const;
+/**
+ * A message that changes while a scan rests is taken out and put in anew; only a scan of one
+ * instant can neither miss it nor meet it twice.
+ */
+export const SNAPSHOT = { level: "snapshot" } as const;
+
+/** Every source and mode: naming them lets an index answer in order of id. */
+export const SOURCES = ["api", "campaign", "quick_send", "test_send"] as const;
+export const MODES = ["live", "test"] as const;
 
 /** Makes the reads over one database. */
 export function createMessageLists(db: Db): MessageLists {
   const messages: Collection<MessageDocument> = db.collection("messages");
   return {
-    async page(filter, limit) {
+    async page(filter, size) {
       try {
-        return (await listCursor(messages, filter, limit).toArray()).map(fromDocument);
-      } catch (error) {
-        throw wrapMongoError(error);
-      }
-    },
-    async after(tenantId, afterId, limit) {
-      const range = { $gt: afterId };
-      const found =
-        tenantId === undefined
-          ? messages.find({ _id: range }).hint({ _id: 1 })
-          : messages
-              .find({
-                tenant_id: tenantId,
-                mode: { $in: [...MODES] },
-                source: { $in: [...SOURCES] },
-                status: { $in: [...MESSAGE_STATUSES] },
-                _id: range,
-              })
-              .hint(INDEXES.byKind);
-      try {
-        return (await found.sort({ _id: 1 }).limit(limit).batchSize(limit).toArray()).map(
-          fromDocument,
-        );
+        return await readPage(listCursor(messages, filter, size + 1), size);
       } catch (error) {
         throw wrapMongoError(error);
       }
     },
   };
+}
+
+/**
+ * Most text on one page beside its first message, in bytes of UTF-8 at the worst. A rejected
+ * recipient or batch item is kept as given, which may be megabytes; a hundred of them on a page
+ * would be more than any part on the way to the customer takes.
+ */
+const PAGE_TEXT_MAX = 3 * 1024 * 1024;
+
+async function readPage(
+  cursor: FindCursor<MessageDocument>,
+  size: number,
+): Promise<{ messages: Message[]; hasMore: boolean }> {
+  const page: Message[] = [];
+  let textBytes = 0;
+  for await (const document of cursor) {
+    textBytes += 3 * (document.body.length + document.to.length);
+    const isFull = page.length === size || (page.length > 0 && textBytes > PAGE_TEXT_MAX);
+    if (isFull) return { messages: page, hasMore: true };
+    page.push(fromDocument(document));
+  }
+  return { messages: page, hasMore: false };
 }
 
 /** The cursor behind a page; exported so that a test can read its plan. */
@@ -56,7 +64,7 @@ export function listCursor(
 ): FindCursor<MessageDocument> {
   const { query, hint } = planList(filter);
   return messages
-    .find(query, { maxTimeMS: PAGE_TIME_MAX_MS })
+    .find(query, { maxTimeMS: PAGE_TIME_MAX_MS, readConcern: SNAPSHOT })
     .sort({ _id: -1 })
     .limit(limit)
     .batchSize(limit)

@@ -4,14 +4,16 @@ import { runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import type { Message } from "../domain/message.ts";
 import type { MessageStore } from "../service/ports.ts";
-import { updateAll } from "./commands.ts";
-import { fromDocument, type MessageDocument, SEARCH, toUpdate } from "./documents.ts";
+import { replaceAll } from "./commands.ts";
+import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
+import { SNAPSHOT } from "./lists.ts";
 import { insertRecords } from "./sends.ts";
 import { INDEXES } from "./shape.ts";
 
 const DELETE_MAX = 2000;
 /** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
 const BATCH_MAX = 1000;
+const DUE_FIELDS = { tenant_id: 1, from: 1, status: 1 } as const;
 
 /** Makes the store over one database; saved events go out through its outbox. */
 export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox): MessageStore {
@@ -23,7 +25,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
   ): Promise<Message[]> {
     const documents = await guarded(() =>
       messages
-        .find(filter ?? {})
+        .find(filter ?? {}, { readConcern: SNAPSHOT })
         .sort({ _id: 1 })
         .limit(limit)
         .batchSize(limit)
@@ -40,7 +42,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
   ): Promise<string[]> {
     const found = await guarded(() =>
       messages
-        .find(filter ?? {}, { projection: { _id: 1 } })
+        .find(filter ?? {}, { projection: { _id: 1 }, readConcern: SNAPSHOT })
         .sort(sort)
         .limit(limit)
         .batchSize(limit)
@@ -51,46 +53,49 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
   }
 
   return {
-    async load(wanted) {
-      // The guard of each write decides; a read that is still to be replicated costs a retry.
-      const documents = await guarded(() =>
-        messages
-          .find(
-            { _id: { $in: [...wanted] } },
-            { readConcern: { level: "local" }, batchSize: BATCH_MAX },
-          )
-          .toArray(),
-      );
-      return documents.map(fromDocument);
-    },
     async find(id) {
       const document = await guarded(() => messages.findOne({ _id: id }));
       return document === null ? undefined : fromDocument(document);
     },
     findRange: (tenantId, firstId, lastId, limit) =>
       many({ _id: { $gte: firstId, $lte: lastId }, tenant_id: tenantId }, limit),
-    async save({ changes, events, records }, nowMs) {
-      const updates = changes.map(({ before, after }) => ({
-        id: before.id,
-        revision: before.revision,
-        update: toUpdate(before, after),
-      }));
-      try {
-        const ticket = await runTransaction(client, async (session) => {
-          await insertRecords(db, records, nowMs, session);
-          const found = await updateAll(db, "messages", updates, session);
-          if (found !== updates.length) throw new MovedOn();
-          return outbox.write(events, session);
+    async change(ids, decide, nowMs) {
+      const ticket = await runTransaction(client, async (session) => {
+        const stored = await messages
+          .find({ _id: { $in: [...ids] } }, { session, batchSize: BATCH_MAX, promoteLongs: false })
+          .toArray();
+        const { changes, events, records } = decide(stored.map(fromDocument));
+        const byId = new Map(stored.map((document) => [document._id, document]));
+        const next = changes.flatMap(({ before, after }) => {
+          const document = byId.get(before.id);
+          return document === undefined ? [] : [nextDocument(document, before, after)];
         });
-        outbox.publish(ticket);
-        return true;
-      } catch (error) {
-        if (error instanceof MovedOn) return false;
-        throw error;
-      }
+        await insertRecords(db, records, nowMs, session);
+        await replaceAll(db, "messages", next, session);
+        return outbox.write(events, session);
+      });
+      outbox.publish(ticket);
     },
-    findDue: (nowMs, limit) =>
-      ids({ due_at: { $lte: new Date(nowMs) } }, { due_at: 1 }, limit, INDEXES.due),
+    async findDue(nowMs, limit) {
+      const due = await guarded(() =>
+        messages
+          .find(
+            { due_at: { $lte: new Date(nowMs) } },
+            { projection: DUE_FIELDS, readConcern: SNAPSHOT },
+          )
+          .sort({ due_at: 1 })
+          .limit(limit)
+          .batchSize(limit)
+          .hint(INDEXES.due)
+          .toArray(),
+      );
+      return due.map(({ _id, tenant_id, from, status }) => ({
+        id: _id,
+        tenantId: tenant_id,
+        from,
+        status,
+      }));
+    },
     findCampaign: (tenantId, campaignId, afterId, limit) =>
       ids(
         {
@@ -115,9 +120,6 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
     },
   };
 }
-
-/** Thrown inside the transaction to abort it: a guarded update found no document. */
-class MovedOn extends Error {}
 
 async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -3,6 +3,7 @@ import { wrapMongoError } from "../../shared/io/mongo.ts";
 import { queueName, sendingName } from "../domain/queueing.ts";
 import type { QueueFigures, QueueStore } from "../service/ports.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
+import { SNAPSHOT } from "./lists.ts";
 import { INDEXES } from "./shape.ts";
 
 const LOCAL = { readConcern: { level: "local" } } as const;
@@ -78,7 +79,7 @@ export function createQueueStore(db: Db): QueueStore {
       const names = (await queueNames()).filter((name) => name.endsWith(suffix));
       if (names.length === 0) return [];
       const documents = await messages
-        .find({ queue: { $in: names }, _id: { $gt: afterId } })
+        .find({ queue: { $in: names }, _id: { $gt: afterId } }, { readConcern: SNAPSHOT })
         .hint(INDEXES.queue)
         .sort({ _id: 1 })
         .limit(limit)

@@ -56,6 +56,29 @@ export function parseRecipient(input: string): ParsedRecipient | RefusedRecipien
 }
 
 /**
+ * The E.164 form of any valid number, one that no message can reach (a landline, say) included;
+ * undefined when the text cannot be parsed as one. What `parseRecipient` accepts is read as there.
+ */
+export function normaliseNumber(input: string): string | undefined {
+  const recipient = parseRecipient(input);
+  if (recipient.ok) return recipient.e164;
+  const dialled = input.length > RECIPIENT_CHARS_MAX ? undefined : compactDialString(input);
+  if (dialled === undefined) return undefined;
+  for (const reading of readings(dialled)) {
+    const number = parsePhoneNumberFromString(reading, { defaultCountry: "NG", extract: false });
+    if (number?.isValid() === true && isE164(number.number)) return number.number;
+  }
+  return undefined;
+}
+
+function readings(dialled: string): string[] {
+  if (dialled.startsWith("+")) return [dialled];
+  if (dialled.startsWith("009")) return [`+${dialled.slice(3)}`, `+${dialled.slice(2)}`];
+  if (dialled.startsWith("00")) return [`+${dialled.slice(2)}`];
+  return [dialled, `+${dialled}`];
+}
+
+/**
  * A number as logs may show it: every character but the last three digits masked. A text of three
  * characters or fewer is masked whole.
  */
@@ -79,10 +102,16 @@ function parseInternational(dialled: string): ParsedRecipient | undefined {
 function accept(number: PhoneNumber): ParsedRecipient | undefined {
   const type = number.getType();
   if (type !== "MOBILE" && type !== "FIXED_LINE_OR_MOBILE") return undefined;
+  if (!isE164(number.number)) return undefined;
   return {
     ok: true,
     e164: number.number,
     country: number.country ?? "001",
     callingCode: number.countryCallingCode,
   };
+}
+
+/** At most 15 digits (ITU-T E.164 section 6.1); some numbering plans have valid numbers beyond. */
+function isE164(number: string): boolean {
+  return number.length <= 16;
 }

@@ -84,6 +84,20 @@ export function whole(min: number, max: number, fallback?: number): Setting<numb
   };
 }
 
+/** A share, from 0 to 1. */
+export function ratio(fallback?: number): Setting<number> {
+  return {
+    fallback,
+    read(value) {
+      const parsed = Number(value);
+      if (!/^[\d.]+$/.test(value) || !(parsed >= 0 && parsed <= 1)) {
+        throw new Error("must be a number from 0 to 1");
+      }
+      return parsed;
+    },
+  };
+}
+
 /** A duration in milliseconds, at most a year. */
 export function durationMs(fallback?: number): Setting<number> {
   return whole(0, 31_536_000_000, fallback);

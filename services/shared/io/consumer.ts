@@ -13,6 +13,7 @@ import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg } from "nats";
 import { ulid } from "ulid";
 import { backoffMs, pause } from "./backoff.ts";
+import { openBatchSpan } from "./batch-span.ts";
 import type { Logger } from "./log.ts";
 import { EVENT_STREAM, type Nats } from "./nats.ts";
 
@@ -120,6 +121,7 @@ async function takeBatch(
   const messages = await fetchBatch(consumer, options, stream, signal);
   if (messages.length === 0) return;
   let verdicts: readonly Verdict[];
+  const span = openBatchSpan(options.durable, stream, messages);
   try {
     verdicts = await options.handle(
       messages.map((message) => ({
@@ -128,7 +130,9 @@ async function takeBatch(
         deliveries: message.info.redeliveryCount,
       })),
     );
+    span?.end();
   } catch (error) {
+    span?.end("handler_failed");
     for (const message of messages) message.nak(1000);
     throw error;
   }

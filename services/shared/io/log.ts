@@ -24,6 +24,8 @@ export function createLogger(
   service: string,
   level = "info",
   stream: DestinationStream = destination({ dest: 1, sync: false }),
+  /** Fields that every line gets, asked for at each. */
+  fields?: () => Record<string, string>,
 ): Logger {
   return pino(
     {
@@ -37,6 +39,7 @@ export function createLogger(
         censor: "[redacted]",
       },
       serializers: { error: describeError },
+      ...(fields === undefined ? {} : { mixin: fields }),
     },
     stream,
   );

@@ -120,7 +120,7 @@ export async function runTransaction<T>(
   client: MongoClient,
   work: (session: ClientSession) => Promise<T>,
   limitMs = 10_000,
-  pauseMs: (attempt: number) => number = (attempt) => backoffMs(attempt, 2, 200),
+  wait: (attempt: number) => Promise<void> = (attempt) => pause(backoffMs(attempt, 2, 200)),
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
   // Kept waiting for this long, the other side of the conflict may well be dead.
@@ -140,7 +140,7 @@ export async function runTransaction<T>(
         if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
         if (!isTransient(error) || performance.now() > deadlineMs) throw wrapMongoError(error);
         if (performance.now() > suspectMs) await endAbandonedTransactions(client).catch(() => 0);
-        await pause(pauseMs(attempt));
+        await wait(attempt);
       }
     }
   } finally {

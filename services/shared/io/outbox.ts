@@ -17,7 +17,7 @@ import { publishAll, type StreamItem } from "./publisher.ts";
 type OutboxDocument = {
   _id: string;
   created_at: Date;
-  items: { id: string; subject: string; data: MongoBinary }[];
+  items: { id: string; subject: string; data: MongoBinary; traceparent?: string }[];
 };
 
 /** What a transaction wrote and must publish after its commit. */
@@ -93,6 +93,7 @@ export function createOutbox(options: {
             id: item.id,
             subject: item.subject,
             data: new MongoBinary(item.data),
+            ...(item.traceparent === undefined ? {} : { traceparent: item.traceparent }),
           })),
         },
         { session },
@@ -126,5 +127,6 @@ export async function migrateOutbox(db: Db): Promise<void> {
 }
 
 function toItem(item: OutboxDocument["items"][number]): StreamItem {
-  return { id: item.id, subject: item.subject, data: item.data.buffer };
+  const { id, subject, data, traceparent } = item;
+  return { id, subject, data: data.buffer, traceparent };
 }

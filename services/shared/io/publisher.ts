@@ -1,10 +1,13 @@
-import type { JetStreamClient } from "nats";
+import { headers, type JetStreamClient, type JetStreamPublishOptions } from "nats";
+import { TRACE_HEADER } from "./batch-span.ts";
 
 /** One item for the stream. `id` becomes `Nats-Msg-Id`: a repeat within two minutes is dropped. */
 export type StreamItem = {
   readonly id: string;
   readonly subject: string;
   readonly data: Uint8Array;
+  /** W3C traceparent of what made the item; sent as a header. */
+  readonly traceparent?: string | undefined;
 };
 
 /**
@@ -24,7 +27,7 @@ export async function publishAll(
       if (item === undefined) return;
       next += 1;
       try {
-        await jetstream.publish(item.subject, item.data, { msgID: item.id });
+        await jetstream.publish(item.subject, item.data, optionsOf(item));
       } catch (error) {
         failure = { error };
       }
@@ -32,4 +35,11 @@ export async function publishAll(
   }
   await Promise.all(Array.from({ length: Math.min(window, items.length) }, worker));
   if (failure !== undefined) throw failure.error;
+}
+
+function optionsOf({ id, traceparent }: StreamItem): Partial<JetStreamPublishOptions> {
+  if (traceparent === undefined) return { msgID: id };
+  const traced = headers();
+  traced.set(TRACE_HEADER, traceparent);
+  return { msgID: id, headers: traced };
 }

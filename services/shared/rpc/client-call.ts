@@ -4,6 +4,7 @@ import { Code, ConnectError, type StreamResponse, type UnaryResponse } from "@co
 import { type Channel, Metadata, type StatusObject, status } from "@grpc/grpc-js";
 import { CALL_HEADERS, currentCall, inheritedDeadlineMs } from "./call-context.ts";
 import { type CallReport, statusName } from "./call-report.ts";
+import { endCallSpan, openClientSpan } from "./call-spans.ts";
 import { markReceived } from "./error-status.ts";
 import { addHeaders, type HeaderSource, toHeaders } from "./headers.ts";
 import { createInbox } from "./inbox.ts";
@@ -68,7 +69,8 @@ export function startUnary(
     signal?.addEventListener("abort", onAbort, { once: true });
     let received: Metadata | undefined;
     let answer: Buffer | undefined;
-    call.start(metadataOf(host, header), {
+    const span = openClientSpan(codec.name, currentCall().traceparent);
+    call.start(metadataOf(host, header, span?.traceparent), {
       onReceiveMetadata(metadata) {
         received = metadata;
       },
@@ -78,6 +80,7 @@ export function startUnary(
       },
       onReceiveStatus(end) {
         signal?.removeEventListener("abort", onAbort);
+        endCallSpan(span, statusName(end.code), "client");
         const durationMs = performance.now() - startedMs;
         host.onCall?.({ method: codec.name, code: statusName(end.code), durationMs });
         if (end.code !== status.OK) {
@@ -135,7 +138,8 @@ export function startStream(
         message: inbox.messages,
       });
 
-    call.start(metadataOf(host, header), {
+    const span = openClientSpan(codec.name, currentCall().traceparent);
+    call.start(metadataOf(host, header, span?.traceparent), {
       onReceiveMetadata: (metadata) => answer(toHeaders(metadata)),
       onReceiveMessage(buffer: Buffer) {
         try {
@@ -148,6 +152,7 @@ export function startStream(
       onReceiveStatus(end) {
         isEnded = true;
         signal.removeEventListener("abort", onAbort);
+        endCallSpan(span, statusName(end.code), "client");
         const durationMs = performance.now() - startedMs;
         host.onCall?.({ method: codec.name, code: statusName(end.code), durationMs });
         for (const [name, value] of toHeaders(end.metadata)) trailer.append(name, value);
@@ -205,9 +210,14 @@ function deadlineFor(limitMs: number): number {
   return Math.min(Date.now() + limitMs, inheritedDeadlineMs());
 }
 
-function metadataOf(host: ClientHost, header: HeaderSource | undefined): Metadata {
+function metadataOf(
+  host: ClientHost,
+  header: HeaderSource | undefined,
+  spanTraceparent: string | undefined,
+): Metadata {
   const metadata = new Metadata(host.waitForReady ? { waitForReady: true } : {});
-  const { requestId, tenantId, traceparent } = currentCall();
+  const { requestId, tenantId, traceparent: inherited } = currentCall();
+  const traceparent = spanTraceparent ?? inherited;
   metadata.set(CALL_HEADERS.requestId, requestId);
   if (tenantId !== undefined) metadata.set(CALL_HEADERS.tenantId, tenantId);
   if (traceparent !== undefined) metadata.set(CALL_HEADERS.traceparent, traceparent);

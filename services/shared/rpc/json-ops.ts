@@ -3,8 +3,8 @@
  * `curl -H 'content-type: application/json' -d '{"tenantId": "…"}' …/sms.v1.WalletService/GetWallet`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Interceptor } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { statusName } from "./call-report.ts";
 import { createServerInterceptor, type ServerInterceptorOptions } from "./interceptors.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
 import { collectRoutes, type Routes } from "./routes.ts";
@@ -21,17 +21,37 @@ export type JsonOpsOptions = ServerInterceptorOptions & {
   readonly shutdownSignal?: AbortSignal;
 };
 
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
 /**
  * Makes a handler for the ops port: it answers requests whose path is one of the methods and tells
- * whether the request was one.
+ * whether the request was one. Whoever may not call the method is refused before the body is read.
  */
 export function createJsonOps(
   options: JsonOpsOptions,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const { shutdownSignal } = options;
-  const paths = new Set(collectRoutes(options.routes).keys());
+  const routes = collectRoutes(options.routes);
+  let handler: Promise<Handler> | undefined;
+  return (request, response) => {
+    const route = routes.get((request.url ?? "/").split("?", 1)[0] ?? "/");
+    if (route === undefined) return false;
+    const refusal = route.isOpen ? undefined : refusalOf(options, route.name, request);
+    if (refusal !== undefined) {
+      options.onCall?.({ method: route.name, code: statusName(refusal.code), durationMs: 0 });
+      refuse(response, refusal);
+      return true;
+    }
+    handler ??= openHandler(options);
+    handler.then((handle) => handle(request, response)).catch(() => response.destroy());
+    return true;
+  };
+}
+
+/** Opened when somebody asks for the first time: its protocol code is megabytes that few need. */
+async function openHandler(options: JsonOpsOptions): Promise<Handler> {
+  const { connectNodeAdapter } = await import("@connectrpc/connect-node");
   const maxBytes = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
-  const handler = connectNodeAdapter({
+  return connectNodeAdapter({
     routes: options.routes,
     connect: true,
     grpc: false,
@@ -40,12 +60,31 @@ export function createJsonOps(
     readMaxBytes: maxBytes,
     writeMaxBytes: maxBytes,
     maxTimeoutMs: options.maxTimeoutMs ?? 300_000,
-    ...(shutdownSignal === undefined ? {} : { shutdownSignal }),
+    ...(options.shutdownSignal === undefined ? {} : { shutdownSignal: options.shutdownSignal }),
   });
-  return (request, response) => {
-    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
-    if (!paths.has(path)) return false;
-    handler(request, response);
-    return true;
-  };
+}
+
+function refusalOf(
+  { auth }: JsonOpsOptions,
+  method: string,
+  request: IncomingMessage,
+): ConnectError | undefined {
+  try {
+    auth?.authorize(method, request.headers.authorization);
+    return undefined;
+  } catch (error) {
+    return ConnectError.from(error);
+  }
+}
+
+/** Answers as Connect does (its protocol, "Error Codes"), and takes nothing more from the caller. */
+function refuse(response: ServerResponse, { code, rawMessage: message }: ConnectError): void {
+  const [status, name] =
+    code === Code.Unauthenticated ? [401, "unauthenticated"] : [403, "permission_denied"];
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    connection: "close",
+  });
+  response.end(JSON.stringify({ code: name, message }));
 }

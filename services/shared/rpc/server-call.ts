@@ -12,10 +12,12 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Metadata, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
 import { AppError } from "../core/errors.ts";
+import type { OpenSpan } from "../io/tracing.ts";
 import { readCall, runInCall } from "./call-context.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
 import { statusName } from "./call-report.ts";
 import { CallScope } from "./call-scope.ts";
+import { endCallSpan, openServerSpan } from "./call-spans.ts";
 import { showError } from "./error-status.ts";
 import { toHeaders, toMetadata } from "./headers.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
@@ -52,6 +54,7 @@ export class ServerCall {
   #metadata = NO_METADATA;
   #caller: string | undefined;
   #scope: CallScope | undefined;
+  #span: OpenSpan | undefined;
   #inbox: Inbox<Message> | undefined;
   #message: Message | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -159,7 +162,9 @@ export class ServerCall {
     }
     const deadlineAtMs = Number.isFinite(deadline) ? deadline : undefined;
     const scope = new CallScope(this.#route, "grpc", () => toHeaders(metadata), deadlineAtMs);
-    const context = readCall((name) => text(metadata, name), this.#caller, deadlineAtMs);
+    let context = readCall((name) => text(metadata, name), this.#caller, deadlineAtMs);
+    this.#span = openServerSpan(this.#route.name, context.traceparent);
+    if (this.#span !== undefined) context = { ...context, traceparent: this.#span.traceparent };
     this.#scope = scope;
     this.#host.calls.add(this);
     if (!this.#route.isOpen) this.#host.inFlight += 1;
@@ -235,6 +240,7 @@ export class ServerCall {
     this.#scope?.end(reason);
     this.#inbox?.fail(reason);
     this.#abandonWrite?.(reason);
+    endCallSpan(this.#span, statusName(code), "server");
     const durationMs = performance.now() - this.#startedMs;
     this.#host.onCall?.({ method: this.#route.name, code: statusName(code), durationMs });
   }

@@ -46,7 +46,10 @@ export type RpcTransportOptions = {
   readonly maxMessageBytes?: number;
   /** Calls wait for a connection until their deadline instead of failing at once. Off. */
   readonly waitForReady?: boolean;
-  /** Longest pause between attempts to connect; attempts never end. 5 s. */
+  /**
+   * Longest pause between attempts to connect; attempts never end. 1 s: in a rolling restart the next
+   * replica leaves soon after this one is back, and by then we must have found it.
+   */
   readonly maxReconnectMs?: number;
   /** Time without traffic before a ping, and how long its answer may take. 30 s and 10 s. */
   readonly keepAliveMs?: number;
@@ -145,7 +148,7 @@ function openChannel(target: string, options: RpcTransportOptions): Channel {
     "grpc.service_config_disable_resolution": 1,
     "grpc.dns_min_time_between_resolutions_ms": 5000,
     "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": options.maxReconnectMs ?? 5000,
+    "grpc.max_reconnect_backoff_ms": options.maxReconnectMs ?? 1000,
     "grpc.keepalive_time_ms": options.keepAliveMs ?? 30_000,
     "grpc.keepalive_timeout_ms": options.keepAliveTimeoutMs ?? 10_000,
     "grpc.keepalive_permit_without_calls": 1,

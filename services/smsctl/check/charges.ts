@@ -1,7 +1,8 @@
 /**
  * Reconciles messaging with the wallet: two streams ordered by message id, merged, so memory
- * follows what is in flight and not what is stored. The streams are two snapshots a moment apart,
- * so what looks wrong is looked at once more before it is called a breach.
+ * follows what is in flight and not what is stored. Each stream is one snapshot, the wallet's a
+ * moment after messaging's, so what looks wrong is looked at once more before it is called a
+ * breach. What is late is judged by the instant of the snapshots: reading them takes minutes.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -27,6 +28,7 @@ export async function checkCharges(
 ): Promise<CheckReport> {
   note("comparing charges with settlements");
   const progress = createProgress(note);
+  const atMs = Date.now();
   const breaches: FoundBreach[] = [];
   const openByReservation = new Map<string, bigint>();
   const looked = { charges: 0, settlements: 0, open_reservations: 0 };
@@ -38,7 +40,7 @@ export async function checkCharges(
     progress(`${looked.charges} messages compared`);
     let settlement = await settlements.peek();
     while (settlement !== undefined && settlement.messageId < charge.messageId) {
-      reportOrphan(settlement, breaches);
+      reportOrphan(settlement, atMs, breaches);
       settlement = await settlements.next();
     }
     const match = settlement?.messageId === charge.messageId ? settlement : undefined;
@@ -46,7 +48,7 @@ export async function checkCharges(
       looked.settlements += 1;
       await settlements.next();
     }
-    const verdict = judge(charge, match, Date.now());
+    const verdict = judge(charge, match, atMs);
     if (verdict.kind === "breach") suspects.push({ charge, settlement: match });
     if (match === undefined && charge.reservationId !== "" && charge.heldAmount > 0n) {
       const open = openByReservation.get(charge.reservationId) ?? 0n;
@@ -54,18 +56,27 @@ export async function checkCharges(
     }
     if (suspects.length > BREACHES_MAX) break;
   }
-  for (const suspect of suspects) {
-    const again = await judgeAgain(clients, suspect.charge, suspect.settlement);
+  if (suspects.length <= BREACHES_MAX) {
+    // What is left lies behind the last message.
+    let settlement = await settlements.peek();
+    while (settlement !== undefined) {
+      reportOrphan(settlement, atMs, breaches);
+      settlement = await settlements.next();
+    }
+  }
+  for (const { charge, settlement } of suspects) {
+    const again = await judgeAgain(clients, charge, settlement, atMs);
     if (again !== undefined) breaches.push(again);
   }
-  looked.open_reservations = await checkOpen(clients, openByReservation, breaches);
+  looked.open_reservations = await checkOpen(clients, openByReservation, atMs, breaches);
   return { breaches, looked };
 }
 
-function reportOrphan(settlement: Settlement, breaches: FoundBreach[]): void {
-  if (Date.now() - Number(settlement.settledAtMs) > RETENTION_MS - 86_400_000) return;
+function reportOrphan(settlement: Settlement, atMs: number, breaches: FoundBreach[]): void {
+  const ageMs = atMs - Number(settlement.settledAtMs);
+  if (ageMs > RETENTION_MS - 86_400_000) return;
   // Its message may have been accepted after the charges' snapshot: only old ones are breaches.
-  if (Date.now() - Number(settlement.settledAtMs) < ORPHAN_AGE_MS) return;
+  if (ageMs < ORPHAN_AGE_MS) return;
   if (breaches.length >= BREACHES_MAX) return;
   breaches.push({
     invariant: 2,
@@ -79,6 +90,7 @@ async function judgeAgain(
   clients: Clients,
   charge: Charge,
   settlement: Settlement | undefined,
+  atMs: number,
 ): Promise<FoundBreach | undefined> {
   const { message } = await clients.messaging.getMessage({
     tenantId: charge.tenantId,
@@ -90,7 +102,7 @@ async function judgeAgain(
     updatedAtMs: message?.updatedAtMs ?? charge.updatedAtMs,
     ...(message?.amount === undefined ? {} : { amount: message.amount }),
   });
-  const verdict = judge(now, settlement, Date.now());
+  const verdict = judge(now, settlement, atMs);
   if (verdict.kind !== "breach") return undefined;
   return { invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] };
 }
@@ -99,10 +111,11 @@ async function judgeAgain(
 async function checkOpen(
   clients: Clients,
   openByReservation: ReadonlyMap<string, bigint>,
+  atMs: number,
   breaches: FoundBreach[],
 ): Promise<number> {
   let count = 0;
-  const before = BigInt(Date.now() - ORPHAN_AGE_MS);
+  const before = BigInt(atMs - ORPHAN_AGE_MS);
   const stream = clients.wallets.streamReservations({ createdBeforeMs: before }, { timeoutMs: 0 });
   for await (const { reservations } of stream) {
     for (const reservation of reservations) {

@@ -1,5 +1,6 @@
 import { TenantSchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { localActor } from "../actor.ts";
 import type { Commands } from "../command.ts";
 import { present } from "../present.ts";
 
@@ -26,6 +27,7 @@ export const TENANT_COMMANDS: Commands = {
         tenantId: tenant.id,
         currency: tenant.currency,
         lowBalanceThreshold: lowBalance,
+        actor: localActor(),
       });
       output.result(present(TenantSchema, tenant));
       return 0;

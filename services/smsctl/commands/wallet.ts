@@ -1,5 +1,6 @@
 import {
   AuditEntrySchema,
+  EntryKind,
   EntrySchema,
   type Wallet,
   WalletSchema,
@@ -70,7 +71,8 @@ export const WALLET_COMMANDS: Commands = {
     },
   },
   entries: {
-    usage: "wallet entries --tenant T [--from TIME --to TIME --limit N --csv FILE|-]",
+    usage:
+      "wallet entries --tenant T [--from TIME --to TIME --kind K,… --limit N --cursor C --csv FILE|-]",
     run: (context) => listEntries(context),
   },
   audit: {
@@ -106,12 +108,15 @@ async function listEntries(context: CommandContext): Promise<number> {
     tenantId: await tenantId(context),
     fromMs: BigInt(options.instant("from") ?? 0),
     toMs: BigInt(options.instant("to") ?? 0),
+    kinds: options.list("kind").map(kindNamed),
   };
   const csv = options.optional("csv");
   if (csv === undefined) {
     const limit = options.whole("limit") ?? 50;
-    const { entries } = await clients.wallets.listEntries({ ...wanted, limit });
-    output.result(entries.map((entry) => present(EntrySchema, entry)));
+    const cursor = options.optional("cursor") ?? "";
+    const page = await clients.wallets.listEntries({ ...wanted, limit, cursor });
+    output.result(page.entries.map((entry) => present(EntrySchema, entry)));
+    if (page.nextCursor !== "") output.note(`older ones: --cursor ${page.nextCursor}`);
     return 0;
   }
   const { exportStatement } = await import("../statement-csv.ts");
@@ -123,6 +128,13 @@ async function listEntries(context: CommandContext): Promise<number> {
 function showWallet(wallet: Wallet | undefined): { [name: string]: Json } {
   if (wallet === undefined) throw new AppError("internal_error", "The answer has no wallet.");
   return { id: wallet.tenantId, ...present(WalletSchema, wallet) };
+}
+
+function kindNamed(name: string): EntryKind {
+  const kind = EntryKind[name.toUpperCase() as keyof typeof EntryKind];
+  if (kind !== undefined && kind !== EntryKind.UNSPECIFIED) return kind;
+  const kinds = "fund, adjust, hold, capture or release";
+  throw new AppError("validation_error", `--kind must be of ${kinds}.`);
 }
 
 function positive(amount: bigint | undefined): bigint {

@@ -46,6 +46,8 @@ export type CommandQueueOptions = {
   readonly walletsMax: number;
   /** Failures of a whole batch that parting it cannot cure. */
   readonly isTransient: (error: unknown) => boolean;
+  /** Wallets that are hot on another replica: they go alone, so that no neighbour waits with them. */
+  readonly isHotElsewhere?: (tenantId: string) => boolean;
   readonly onFlush?: ((commands: number, durationMs: number) => void) | undefined;
 };
 
@@ -75,7 +77,7 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
 
   function startFlushes(): void {
     while (running < options.flushesMax && ready.length > 0) {
-      const { group, rest } = nextGroup(ready, options.walletsMax);
+      const { group, rest } = nextGroup(ready, options);
       ready = rest;
       running += 1;
       void runGroup(group);
@@ -151,8 +153,14 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
 }
 
 /** The wallets of the next transaction: the one that waits longest, and others with little to do. */
-function nextGroup(ready: readonly Lane[], walletsMax: number): { group: Lane[]; rest: Lane[] } {
-  const isSmall = (lane: Lane) => !lane.isAlone && lane.waiting.length <= SHARED_COMMANDS_MAX;
+function nextGroup(
+  ready: readonly Lane[],
+  { walletsMax, isHotElsewhere }: Pick<CommandQueueOptions, "walletsMax" | "isHotElsewhere">,
+): { group: Lane[]; rest: Lane[] } {
+  const isSmall = (lane: Lane) =>
+    !lane.isAlone &&
+    lane.waiting.length <= SHARED_COMMANDS_MAX &&
+    isHotElsewhere?.(lane.tenantId) !== true;
   const [first, ...others] = ready;
   if (first === undefined) return { group: [], rest: [] };
   if (!isSmall(first)) return { group: [first], rest: others };

@@ -60,6 +60,7 @@ export function createWallets(parts: {
         ...text("tenant_id", tenantId, 64),
         ...when(!/^[A-Z]{3}$/.test(currency), "currency", "must be an ISO 4217 code"),
         ...when(threshold < 0n || threshold > AMOUNT_MAX, "low_balance_threshold", "out of range"),
+        ...actorFaults(actor),
       ]);
       const nowMs = clock.now();
       const wallet = newWallet(tenantId, currency, threshold, nowMs);
@@ -89,6 +90,8 @@ export function createWallets(parts: {
         ...text("reservation_id", command.reservationId, 64),
         ...positive("amount", command.amount),
         ...when(command.messageCount < 1, "message_count", "must be at least 1"),
+        ...atMost("first_message_id", command.firstMessageId, 64),
+        ...atMost("last_message_id", command.lastMessageId, 64),
       ]);
       return queue.run(tenantId, command);
     },
@@ -134,6 +137,7 @@ export function createWallets(parts: {
       return (await queue.run(tenantId, command)).wallet;
     },
     async listEntries({ cursor, ...query }) {
+      check([...instant("from_ms", query.fromMs), ...instant("to_ms", query.toMs)]);
       const limit = pageLimit(query.limit);
       const before = cursor === "" ? undefined : decodePlace(cursor);
       // One line more than the page tells whether another page follows.
@@ -168,6 +172,10 @@ function when(isWrong: boolean, field: string, message: string): FieldError[] {
 
 function text(field: string, value: string, max: number): FieldError[] {
   if (value === "") return [{ field, code: "required", message: "must not be empty" }];
+  return atMost(field, value, max);
+}
+
+function atMost(field: string, value: string, max: number): FieldError[] {
   if (value.length <= max) return [];
   return [{ field, code: "too_long", message: `must be at most ${max} characters` }];
 }
@@ -177,9 +185,14 @@ function positive(field: string, amount: bigint): FieldError[] {
   return [{ field, code: "out_of_range", message: "must be more than zero and not too large" }];
 }
 
+/** The largest instant that a date can hold (ECMA-262, section 21.4.1.1). */
+const INSTANT_MAX_MS = 8.64e15;
+
+function instant(field: string, ms: number): FieldError[] {
+  if (ms >= 0 && ms <= INSTANT_MAX_MS) return [];
+  return [{ field, code: "out_of_range", message: "must be an instant since 1970" }];
+}
+
 function actorFaults(actor: Actor): FieldError[] {
-  return [
-    ...text("actor.name", actor.name, 128),
-    ...when(actor.address.length > 128, "actor.address", "must be at most 128 characters"),
-  ];
+  return [...text("actor.name", actor.name, 128), ...atMost("actor.address", actor.address, 128)];
 }

@@ -7,13 +7,19 @@ import type {
   WalletDocument,
 } from "./documents.ts";
 
+/** What is written once: the type knows no way to change or remove a document. */
+type AppendOnly<D extends { _id: string }> = Pick<
+  Collection<D>,
+  "find" | "findOne" | "insertOne" | "insertMany"
+>;
+
 /** The wallet's collections, with int64 read as `bigint`. */
 export type Collections = {
   readonly wallets: Collection<WalletDocument>;
   readonly reservations: Collection<ReservationDocument>;
-  readonly settlements: Collection<SettlementDocument>;
-  readonly entries: Collection<BatchDocument>;
-  readonly audit: Collection<AuditDocument>;
+  readonly settlements: AppendOnly<SettlementDocument>;
+  readonly entries: AppendOnly<BatchDocument>;
+  readonly audit: AppendOnly<AuditDocument>;
 };
 
 /** Opens the collections of a database. */

@@ -1,9 +1,9 @@
 /** The wallet's storage on MongoDB. */
 import type { Db, Filter, MongoClient } from "mongodb";
-import { pause } from "../../shared/io/backoff.ts";
 import { isDuplicateKey, runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
+import { openSnapshot, type Snapshot } from "../../shared/io/snapshot.ts";
 import type { WalletEvent } from "../domain/book.ts";
 import type { WalletStore } from "../service/ports.ts";
 import { openCollections } from "./collections.ts";
@@ -18,11 +18,11 @@ import {
 } from "./documents.ts";
 import { listStatement } from "./statement.ts";
 import { loadViews, saveChanges, takeWallets } from "./transaction.ts";
-import { createTurns } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 /** How long a transaction is tried before its callers hear "unavailable". */
 const TRANSACTION_LIMIT_MS = 10_000;
-/** Items per chunk of a stream. */
+/** Items per chunk of a stream at most. */
 const CHUNK = 1000;
 
 /** Makes the store. `toItem` turns a wallet's event into what the stream carries. */
@@ -32,41 +32,40 @@ export function createWalletStore(parts: {
   readonly outbox: Outbox;
   readonly toItem: (event: WalletEvent) => StreamItem;
   readonly graceMs: number;
+  readonly turns: Turns;
 }): WalletStore {
-  const { client, outbox, toItem, graceMs } = parts;
+  const { client, outbox, toItem, graceMs, turns } = parts;
   const collections = openCollections(parts.db);
-  const turns = createTurns();
   const { wallets, reservations, settlements, audit } = collections;
 
   return {
     async transact(tenantIds, work) {
       let ticket: OutboxTicket | undefined;
-      let conflicts = -1;
-      let takenMs = 0;
-      const stepBackMs = turns.stepBackMs(tenantIds);
-      if (stepBackMs > 0) await pause(stepBackMs);
-      const result = await runTransaction(
-        client,
-        async (session) => {
-          ticket = undefined;
-          conflicts += 1;
-          const wallets = await takeWallets(collections, tenantIds, session);
-          takenMs = performance.now();
-          return work({
-            load: (needs) => loadViews(collections, wallets, needs, session),
-            async save(changes) {
-              await saveChanges(collections, changes, graceMs, session);
-              const events = changes.flatMap((one) => one.events);
-              ticket = await outbox.write(events.map(toItem), session);
-            },
-          });
-        },
-        TRANSACTION_LIMIT_MS,
-        turns.askAgainMs,
-      );
-      turns.finished(tenantIds, performance.now() - takenMs, conflicts);
-      outbox.publish(ticket);
-      return result;
+      const turn = turns.enter(tenantIds);
+      try {
+        await turn.begin();
+        const result = await runTransaction(
+          client,
+          async (session) => {
+            ticket = undefined;
+            const wallets = await takeWallets(collections, tenantIds, session);
+            return work({
+              load: (needs) => loadViews(collections, wallets, needs, session),
+              async save(changes) {
+                await saveChanges(collections, changes, graceMs, session);
+                const events = changes.flatMap((one) => one.events);
+                ticket = await outbox.write(events.map(toItem), session);
+              },
+            });
+          },
+          TRANSACTION_LIMIT_MS,
+          turn.again,
+        );
+        outbox.publish(ticket);
+        return result;
+      } finally {
+        turn.leave();
+      }
     },
     createWallet: (wallet, record) =>
       edge(async () => {
@@ -129,35 +128,45 @@ export function createWalletStore(parts: {
           { ordered: false },
         );
       }),
-    async *streamSettlements(tenantId) {
+    streamSettlements(tenantId) {
       const filter = tenantId === "" ? {} : { tenant_id: tenantId };
-      const cursor = settlements.find(filter, { batchSize: CHUNK }).sort({ _id: 1 });
-      yield* inChunks(cursor, toSettlement);
+      return streamSnapshot(client, ({ options, chunks }) =>
+        chunks(
+          settlements.find(filter, { ...options, batchSize: CHUNK }).sort({ _id: 1 }),
+          toSettlement,
+        ),
+      );
     },
-    async *streamOpenReservations(createdBeforeMs) {
+    streamOpenReservations(createdBeforeMs) {
       const filter =
         createdBeforeMs === 0
           ? { state: "open" as const }
           : { state: "open" as const, created_at: { $lt: new Date(createdBeforeMs) } };
       // Few are open at any time: their own small index is read and sorted, not the collection.
-      const cursor = reservations
-        .find(filter, { batchSize: CHUNK, hint: "open_check_at", allowDiskUse: true })
-        .sort({ _id: 1 });
-      yield* inChunks(cursor, toReservation);
+      const hint = "open_check_at";
+      return streamSnapshot(client, ({ options, chunks }) =>
+        chunks(
+          reservations
+            .find(filter, { ...options, batchSize: CHUNK, hint, allowDiskUse: true })
+            .sort({ _id: 1 }),
+          toReservation,
+        ),
+      );
     },
   };
 }
 
-/** Groups a cursor's documents into chunks. */
-async function* inChunks<D, T>(cursor: AsyncIterable<D>, map: (document: D) => T) {
-  let chunk: T[] = [];
-  for await (const document of cursor) {
-    chunk.push(map(document));
-    if (chunk.length < CHUNK) continue;
-    yield chunk;
-    chunk = [];
+/** Streams one snapshot and closes it, also when the caller stops early. */
+async function* streamSnapshot<T>(
+  client: MongoClient,
+  read: (snapshot: Snapshot) => AsyncGenerator<T[]>,
+): AsyncGenerator<T[]> {
+  const snapshot = openSnapshot(client);
+  try {
+    yield* read(snapshot);
+  } finally {
+    await snapshot.close();
   }
-  if (chunk.length > 0) yield chunk;
 }
 
 async function edge<T>(work: () => Promise<T>): Promise<T> {

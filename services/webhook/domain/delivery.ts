@@ -79,12 +79,18 @@ export type Claimed = {
   readonly body: string;
   /** Attempts made before this one. */
   readonly attemptsMade: number;
+  /** How long the answer to the attempt before this one took, in milliseconds; 0 for the first. */
+  readonly lastAnswerMs: number;
   /** Attempts the schedule still has, this one included. */
   readonly attemptsLeft: number;
   /** What the delivery becomes should its last attempt fail. */
   readonly failsAs: DeliveryStatus;
   /** When it was stored or sent again by hand; an endpoint enabled later drops it. */
   readonly activatedAtMs: number;
+  /** W3C traceparent of the event, when it is traced. */
+  readonly trace?: string | undefined;
+  /** When the attempt is to start; claimed a little earlier, so that the database is not in the way. */
+  readonly dueAtMs: number;
   readonly leaseId: string;
   readonly leaseUntilMs: number;
 };

@@ -1,11 +1,10 @@
 /**
  * Automatic disabling (`decisions.md` "Webhook endpoint management"): failures for days without one
- * success. The clock starts at the first failure after a success; one success clears it. Only the
- * end of a delivery's whole schedule disables, so an endpoint with little traffic is never
- * turned off by one hiccup long after another. An answer of 410 Gone (RFC 9110 section 15.5.11)
- * disables at once: the receiver says that it wants no more.
+ * success. The clock starts at the first failure after a success; one success clears it. The first
+ * attempt that fails when the time is over disables. An answer of 410 Gone (RFC 9110 section
+ * 15.5.11) disables at once: the receiver says that it wants no more.
  */
-import { type AttemptResult, GONE, type Outcome } from "./delivery.ts";
+import { type AttemptResult, GONE } from "./delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** What an attempt means for its endpoint's health. */
@@ -27,7 +26,6 @@ const DAY_MS = 86_400_000;
 export function judgeHealth(
   endpoint: Pick<Endpoint, "failingSinceMs" | "warnedAtMs">,
   result: AttemptResult,
-  outcome: Outcome,
   nowMs: number,
   disableAfterMs: number,
 ): HealthChange {
@@ -37,13 +35,13 @@ export function judgeHealth(
   }
   if (endpoint.failingSinceMs === 0) return { kind: "failing" };
   const failingMs = nowMs - endpoint.failingSinceMs;
-  if (failingMs >= disableAfterMs && outcome.status !== "pending") {
+  if (failingMs >= disableAfterMs) {
     const since = new Date(endpoint.failingSinceMs).toISOString();
     const days = (disableAfterMs / DAY_MS).toLocaleString("en", { maximumFractionDigits: 1 });
     return {
       kind: "disable",
       cause: "failing",
-      reason: `Every delivery has failed since ${since}, for more than ${days} days.`,
+      reason: `Every delivery has failed since ${since}, for ${days} days or more.`,
     };
   }
   if (failingMs >= disableAfterMs / 2 && endpoint.warnedAtMs === 0) return { kind: "warn" };

@@ -13,6 +13,8 @@ export type Notice = {
   readonly type: EventType;
   readonly source: MessageSourceName | undefined;
   readonly occurredAtMs: number;
+  /** W3C traceparent of the change, when it is traced. */
+  readonly trace?: string | undefined;
   /** Id and body are made when first asked for, then kept: most notices have no taker. */
   eventId(): string;
   body(): string;

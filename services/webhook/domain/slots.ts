@@ -2,12 +2,16 @@
  * Slots: how many requests may be in the air, for one endpoint, for one tenant, and in all.
  *
  * An endpoint is `fresh`, `fast` or `slow`:
- * - fresh: nothing is known of it. It may hold a few slots until it has answered once.
+ * - fresh: nothing is known of it. It may hold one or two slots until it has answered once: each is
+ *   a connection with a handshake, which the next ones spare because they resume its session.
  * - fast: its last answer came within a second. It may hold as many slots as its window has: a
  *   few at first, one more with each answer that shows that the time on the way, and not the number
  *   of deliveries, is what more slots would help. Each slot is a connection, and making one costs
  *   more than many requests on it.
- * - slow: its last answer took longer, or one has been awaited for longer.
+ * - slow: its last answer took longer, or one has been awaited for longer. It needs more slots for
+ *   the same rate: a number to begin with, and two more for each that is kept waiting. So one that
+ *   hangs soon has what it needs, and one that only this process' own load made slow does not
+ *   get a hundred new connections, whose handshakes would be more load.
  *
  * Slow endpoints hold their slots long, so they share a part of all slots, and fresh ones, which
  * may turn out slow, a larger part with them. However many endpoints hang, old or new, the rest
@@ -25,8 +29,12 @@ export type SlotLimits = {
   readonly unprovenTotal: number;
   /** How many fresh endpoints may take together: what paces the handshakes after a start. */
   readonly freshTotal: number;
-  /** How many an endpoint may hold before its first answer, and its window after it. */
+  /** How many an endpoint may hold before its first answer. */
+  readonly freshWindow: number;
+  /** Its window after it. */
   readonly window: number;
+  /** How many a slow endpoint may hold before any answer keeps waiting. */
+  readonly slowWindow: number;
 };
 
 /** Slots of one process. */
@@ -34,10 +42,15 @@ export type Slots = {
   /** How many slots the endpoint could take now. */
   free(tenantId: string, endpointId: string): number;
   take(tenantId: string, endpointId: string): boolean;
-  /** Gives a slot back; `durationMs` says how long the answer took, and marks the endpoint. */
-  release(tenantId: string, endpointId: string, durationMs: number): void;
-  /** Marks an endpoint whose answer is awaited for longer than `SLOW_ANSWER_MS`. */
+  /**
+   * Gives a slot back; `durationMs` says how long the answer took, and marks the endpoint.
+   * `wasOverdue` says that `markSlow` was called for it.
+   */
+  release(tenantId: string, endpointId: string, durationMs: number, wasOverdue?: boolean): void;
+  /** Marks an endpoint one of whose answers is awaited for longer than `SLOW_ANSWER_MS`. */
   markSlow(endpointId: string): void;
+  /** Tells how long a fresh endpoint took to answer before this process began. */
+  recall(endpointId: string, durationMs: number): void;
   isSlow(endpointId: string): boolean;
   readonly inUse: SlotsInUse;
 };
@@ -59,6 +72,8 @@ export function createSlots(limits: SlotLimits): Slots {
   const endpoints = new Map<string, number>();
   const tenants = new Map<string, number>();
   const marks = new Map<string, "fast" | "slow">();
+  /** How many answers are awaited for longer than `SLOW_ANSWER_MS`. */
+  const overdue = new Map<string, number>();
   /** Windows that have grown. */
   const windows = new Map<string, number>();
   const heldBy = { fresh: 0, fast: 0, slow: 0 };
@@ -66,7 +81,12 @@ export function createSlots(limits: SlotLimits): Slots {
   const kindOf = (endpointId: string) => marks.get(endpointId) ?? "fresh";
 
   function capOf(endpointId: string): number {
-    if (kindOf(endpointId) === "slow") return limits.perEndpoint;
+    const kind = kindOf(endpointId);
+    if (kind === "slow") {
+      const waiting = overdue.get(endpointId) ?? 0;
+      return Math.min(limits.perEndpoint, limits.slowWindow + 2 * waiting);
+    }
+    if (kind === "fresh") return Math.min(limits.perEndpoint, limits.freshWindow);
     return Math.min(limits.perEndpoint, windows.get(endpointId) ?? limits.window);
   }
 
@@ -108,17 +128,27 @@ export function createSlots(limits: SlotLimits): Slots {
       heldBy[kindOf(endpointId)] += 1;
       return true;
     },
-    release(tenantId, endpointId, durationMs) {
-      const wasFull = (endpoints.get(endpointId) ?? 0) >= capOf(endpointId);
+    release(tenantId, endpointId, durationMs, wasOverdue = false) {
+      if (wasOverdue) lower(overdue, endpointId);
+      const wasFull =
+        kindOf(endpointId) === "fast" && (endpoints.get(endpointId) ?? 0) >= capOf(endpointId);
       lower(endpoints, endpointId);
       lower(tenants, tenantId);
       heldBy[kindOf(endpointId)] -= 1;
       setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
-      if (wasFull && durationMs > WINDOW_ANSWER_MS && kindOf(endpointId) === "fast") {
+      if (wasFull && durationMs > WINDOW_ANSWER_MS && durationMs <= SLOW_ANSWER_MS) {
         windows.set(endpointId, Math.min(limits.perEndpoint, capOf(endpointId) + 1));
       }
     },
-    markSlow: (endpointId) => setMark(endpointId, "slow"),
+    markSlow(endpointId) {
+      overdue.set(endpointId, (overdue.get(endpointId) ?? 0) + 1);
+      setMark(endpointId, "slow");
+    },
+    recall(endpointId, durationMs) {
+      if (durationMs > SLOW_ANSWER_MS && kindOf(endpointId) === "fresh") {
+        setMark(endpointId, "slow");
+      }
+    },
     isSlow: (endpointId) => marks.get(endpointId) === "slow",
     get inUse() {
       return { all: all(), slow: heldBy.slow, fast: heldBy.fast };

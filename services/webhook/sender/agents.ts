@@ -35,6 +35,8 @@ export function createAgents(options: {
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: options.addressTimeoutMs,
     timeout: IDLE_MS,
+    // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED of the environment would turn it off.
+    rejectUnauthorized: true,
   };
   const oneOff = new Agent({ ...connecting, keepAlive: false });
 

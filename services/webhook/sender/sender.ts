@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request } from "node:https";
+import type { TLSSocket } from "node:tls";
 import type { AttemptError, AttemptResult } from "../domain/delivery.ts";
 import type { Target } from "../domain/url-rules.ts";
 import type { Agents } from "./agents.ts";
@@ -17,7 +18,14 @@ export type SendRequest = {
 
 /** Makes requests to endpoints; every fault of the network or the receiver is a result. */
 export type Sender = {
-  send(wanted: SendRequest): Promise<AttemptResult>;
+  /** Answers `undefined` when the endpoint was stopped before anything was sent. */
+  send(wanted: SendRequest): Promise<AttemptResult | undefined>;
+  /**
+   * Ends the endpoint's attempts that have not sent anything yet: a name may take seconds to be
+   * found and a connection to be made, and nothing may go out after the endpoint was turned off.
+   * Requests already on their way get their answer.
+   */
+  stop(endpointId: string): void;
   close(): void;
 };
 
@@ -37,7 +45,12 @@ type Ending = {
 };
 
 /** What is known of an attempt while it runs. */
-type Attempt = { request: ClientRequest | undefined; isOver: boolean; httpStatus: number };
+type Attempt = {
+  request: ClientRequest | undefined;
+  isOver: boolean;
+  httpStatus: number;
+  readonly finish: (ending: Ending | undefined) => void;
+};
 
 /** Makes the sender. */
 export function createSender(parts: {
@@ -46,17 +59,32 @@ export function createSender(parts: {
   readonly events: SenderEvents;
 }): Sender {
   const { agents, guard, events } = parts;
+  const running = new Map<string, Set<Attempt>>();
 
-  async function send(wanted: SendRequest): Promise<AttemptResult> {
+  function track(endpointId: string, attempt: Attempt): void {
+    const others = running.get(endpointId);
+    if (others === undefined) running.set(endpointId, new Set([attempt]));
+    else others.add(attempt);
+  }
+
+  function forget(endpointId: string, attempt: Attempt): void {
+    const others = running.get(endpointId);
+    others?.delete(attempt);
+    if (others?.size === 0) running.delete(endpointId);
+  }
+
+  async function send(wanted: SendRequest): Promise<AttemptResult | undefined> {
     const startedMs = performance.now();
-    const ending = await new Promise<Ending>((resolve) => {
-      const attempt: Attempt = { request: undefined, isOver: false, httpStatus: 0 };
-      const finish = (ending: Ending) => {
+    const ending = await new Promise<Ending | undefined>((resolve) => {
+      const finish = (ending: Ending | undefined) => {
         if (attempt.isOver) return;
         attempt.isOver = true;
         clearTimeout(timer);
+        forget(wanted.endpointId, attempt);
         resolve(ending);
       };
+      const attempt: Attempt = { request: undefined, isOver: false, httpStatus: 0, finish };
+      track(wanted.endpointId, attempt);
       // One clock for everything: name, connection, handshake, headers and body.
       const timer = setTimeout(() => {
         finish({ ...failed("timeout"), httpStatus: attempt.httpStatus });
@@ -64,21 +92,18 @@ export function createSender(parts: {
       }, wanted.timeoutMs);
       guard.vet(wanted.target.host).then(
         () => {
-          if (!attempt.isOver) start(wanted, attempt, finish, false);
+          if (!attempt.isOver) start(wanted, attempt, false);
         },
         (error: unknown) => finish(failed(classify(error))),
       );
     });
+    if (ending === undefined) return undefined;
     return { ...ending, durationMs: Math.round(performance.now() - startedMs) };
   }
 
-  function start(
-    wanted: SendRequest,
-    attempt: Attempt,
-    finish: (ending: Ending) => void,
-    isRepeat: boolean,
-  ): void {
+  function start(wanted: SendRequest, attempt: Attempt, isRepeat: boolean): void {
     const { target } = wanted;
+    const { finish } = attempt;
     const outgoing = request({
       agent: isRepeat ? agents.oneOff : agents.get(wanted.endpointId),
       host: target.host,
@@ -96,7 +121,7 @@ export function createSender(parts: {
     outgoing.once("error", (error) => {
       // The receiver closed the idle connection just as it was used again: nobody is at fault.
       if (outgoing.reusedSocket && isReset(error) && !isRepeat && !attempt.isOver) {
-        start(wanted, attempt, finish, true);
+        start(wanted, attempt, true);
       } else finish(failed(classify(error)));
     });
     outgoing.once("close", () => {
@@ -105,7 +130,23 @@ export function createSender(parts: {
     outgoing.end(wanted.body, "utf8");
   }
 
-  return { send, close: () => agents.close() };
+  return {
+    send,
+    stop(endpointId) {
+      for (const attempt of [...(running.get(endpointId) ?? [])]) {
+        if (hasSent(attempt.request)) continue;
+        attempt.finish(undefined);
+        attempt.request?.destroy();
+      }
+    },
+    close: () => agents.close(),
+  };
+}
+
+/** A request leaves with the first write after the handshake; before that it is only queued. */
+function hasSent(request: ClientRequest | undefined): boolean {
+  const socket = request?.socket as (TLSSocket & { readonly secureConnecting: boolean }) | null;
+  return socket != null && !socket.connecting && !socket.secureConnecting;
 }
 
 /** Reads the answer to its end, or to as much as is worth reading. */

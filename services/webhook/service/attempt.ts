@@ -3,6 +3,7 @@ import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import { signWebhook } from "../../shared/core/webhook-signature.ts";
 import type { Logger } from "../../shared/io/log.ts";
+import type { OpenSpan } from "../../shared/io/tracing.ts";
 import {
   type AttemptResult,
   type Claimed,
@@ -12,6 +13,7 @@ import {
 import { activeSecrets, type Endpoint } from "../domain/endpoint.ts";
 import { readTarget } from "../domain/url-rules.ts";
 import type { Sender } from "../sender/sender.ts";
+import { endAttemptSpan, openAttemptSpan } from "./attempt-span.ts";
 import type { Settlement, WebhookEvents } from "./ports.ts";
 
 /** `User-Agent` of webhook requests (`service.md` "Events"). */
@@ -24,15 +26,16 @@ export type AttemptParts = {
   readonly sender: Sender;
   /** Reads an endpoint as it is now; `undefined` when it was deleted. */
   readonly readEndpoint: (endpointId: string) => Promise<Endpoint | undefined>;
-  /**
-   * Makes sure that this process holds the delivery for as long as an attempt may take; false when
-   * someone else has it. Asked after the endpoint was read, which an outage may have delayed.
-   */
-  readonly holdLease: (claimed: Claimed) => Promise<boolean>;
+  /** Changes whenever the endpoint is turned off or deleted. */
+  readonly stopOf: (endpointId: string) => number;
+  /** How long an attempt may take, and so a lease must last when it begins, in milliseconds. */
+  readonly attemptMsMax: number;
+  /** Lengthens the lease; answers its new end, or `undefined` when someone else has the delivery. */
+  readonly renewLease: (claimed: Claimed) => Promise<number | undefined>;
   readonly openSecret: (endpoint: Endpoint, sealed: string) => KeyObject;
   /** Writes what came of it; answers when durable. */
   readonly settle: (settlement: Settlement) => Promise<void>;
-  readonly reportHealth: (endpoint: Endpoint, result: AttemptResult, outcome: Outcome) => void;
+  readonly reportHealth: (endpoint: Endpoint, result: AttemptResult) => void;
   readonly events: WebhookEvents;
   readonly retryDelaysMs: readonly number[];
   readonly timeoutMs: number;
@@ -46,18 +49,26 @@ export type AttemptParts = {
  */
 export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<number> {
   const { clock, settle, events } = parts;
-  const endpoint = await parts.readEndpoint(claimed.endpointId);
-  if (!(await parts.holdLease(claimed))) return 0;
-  if (endpoint === undefined || !isWanted(endpoint, claimed)) {
+  const begun = await begin(parts, claimed);
+  if (begun === undefined) return 0;
+  const { endpoint, stop } = begun;
+  const startedAtMs = clock.now();
+  const span = openAttemptSpan(claimed, startedAtMs);
+  const result =
+    endpoint === undefined ? undefined : await send(parts, endpoint, claimed, startedAtMs, span);
+  endAttemptSpan(span, result);
+  const atMs = clock.now();
+  if (endpoint === undefined || result === undefined) {
     events.onFinal("dropped");
-    const outcome: Outcome = { status: "dropped" };
-    await settle({ claimed, attempt: undefined, outcome, atMs: clock.now() });
+    await settle({ claimed, attempt: undefined, outcome: DROPPED, atMs });
     return 0;
   }
-  const startedAtMs = clock.now();
-  const result = await send(parts, endpoint, claimed, startedAtMs);
-  const atMs = clock.now();
-  const outcome = decideOutcome(claimed, result, atMs, parts.retryDelaysMs, parts.random());
+  let outcome = decideOutcome(claimed, result, atMs, parts.retryDelaysMs, parts.random());
+  if (outcome.status === "pending" && parts.stopOf(claimed.endpointId) !== stop) {
+    // Turned off while its answer was awaited: the retry is dropped now, and not when it is due.
+    const latest = await parts.readEndpoint(claimed.endpointId);
+    if (!isWanted(latest, claimed)) outcome = DROPPED;
+  }
   events.onAttempt(outcomeClass(result), result.durationMs);
   if (outcome.status !== "pending") events.onFinal(outcome.status);
   parts.log.debug(
@@ -74,15 +85,42 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
     },
     "attempted",
   );
-  parts.reportHealth(endpoint, result, outcome);
+  parts.reportHealth(endpoint, result);
   const attempt = { ...result, number: claimed.attemptsMade + 1, startedAtMs };
   await settle({ claimed, attempt, outcome, atMs });
   return result.durationMs;
 }
 
+const DROPPED: Outcome = { status: "dropped" };
+
+/**
+ * Reads the endpoint while holding the delivery for as long as an attempt may take. Either may be
+ * delayed by an outage, and an endpoint may be turned off meanwhile, so both are asked again until
+ * they hold at the same moment: what follows begins with it, without a wait in between. Answers
+ * no endpoint when it does not want the delivery, and nothing when someone else has it.
+ */
+async function begin(
+  parts: AttemptParts,
+  claimed: Claimed,
+): Promise<{ readonly endpoint: Endpoint | undefined; readonly stop: number } | undefined> {
+  const { endpointId } = claimed;
+  let { leaseUntilMs } = claimed;
+  for (;;) {
+    const stop = parts.stopOf(endpointId);
+    const endpoint = await parts.readEndpoint(endpointId);
+    if (leaseUntilMs - parts.clock.now() < parts.attemptMsMax) {
+      const renewed = await parts.renewLease(claimed);
+      if (renewed === undefined) return undefined;
+      leaseUntilMs = renewed;
+    } else if (parts.stopOf(endpointId) === stop) {
+      return { endpoint: isWanted(endpoint, claimed) ? endpoint : undefined, stop };
+    }
+  }
+}
+
 /** A delivery of an earlier enabled period is never sent in a later one. */
-function isWanted(endpoint: Endpoint, claimed: Claimed): boolean {
-  return endpoint.status === "enabled" && claimed.activatedAtMs >= endpoint.enabledAtMs;
+function isWanted(endpoint: Endpoint | undefined, claimed: Claimed): boolean {
+  return endpoint?.status === "enabled" && claimed.activatedAtMs >= endpoint.enabledAtMs;
 }
 
 async function send(
@@ -90,7 +128,8 @@ async function send(
   endpoint: Endpoint,
   claimed: Claimed,
   nowMs: number,
-): Promise<AttemptResult> {
+  span: OpenSpan | undefined,
+): Promise<AttemptResult | undefined> {
   const target = readTarget(endpoint.url, parts.allowedPorts);
   if (target === undefined) {
     // Saved under rules that allowed it; the rules have changed since.
@@ -114,6 +153,7 @@ async function send(
       "X-Service-Delivery-Id": claimed.id,
       "X-Service-Delivery-Attempt": String(claimed.attemptsMade + 1),
       "X-Service-Signature": signWebhook(keys, Math.floor(nowMs / 1000), body),
+      ...(span === undefined ? {} : { traceparent: span.traceparent }),
     },
   });
 }

@@ -107,6 +107,7 @@ function plan(
         attemptsLeft: parts.attemptsMax,
         createdAtMs: idTimeMs(notice.eventId()),
         activatedAtMs: notice.occurredAtMs,
+        trace: notice.trace,
         dueAtMs: parts.clock.now(),
       })),
   );
@@ -125,9 +126,12 @@ function toClaimed(delivery: NewDelivery, lease: Lease): Claimed {
     eventType: delivery.eventType,
     body: delivery.body,
     attemptsMade: 0,
+    lastAnswerMs: 0,
     attemptsLeft: delivery.attemptsLeft,
     failsAs: "failed",
     activatedAtMs: delivery.activatedAtMs,
+    trace: delivery.trace,
+    dueAtMs: delivery.dueAtMs,
     leaseId: lease.id,
     leaseUntilMs: lease.untilMs,
   };

@@ -53,6 +53,12 @@ export type DispatcherOptions = {
 /** Deliveries leased by one poll. */
 const CLAIM_MAX = 2000;
 
+/**
+ * Retries are leased this much before they are due, and start by a timer: a slow database, or one
+ * that is asked five times a second, then delays none of them. In milliseconds.
+ */
+const CLAIM_AHEAD_MS = 1000;
+
 /** Lanes looked at when one slot is given back. */
 const LANES_PER_RELEASE = 64;
 
@@ -63,6 +69,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   /** Lanes whose next delivery found no slot, in the order in which they will be asked again. */
   const blocked = new Set<Lane>();
   const inTheAir = new Set<Promise<void>>();
+  /** Leased deliveries that are not due yet, with their timers. */
+  const ahead = new Map<Claimed, NodeJS.Timeout>();
   let turn = 0;
   let oldestDueMs = 0;
   let isClosing = false;
@@ -84,7 +92,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function run(lane: Lane, claimed: Claimed): Promise<void> {
+    let isOverdue = false;
     const slowTimer = setTimeout(() => {
+      isOverdue = true;
       slots.markSlow(lane.endpointId);
       pump(lane);
     }, SLOW_ANSWER_MS);
@@ -93,7 +103,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       answerMs = await options.attempt(claimed);
     } finally {
       clearTimeout(slowTimer);
-      slots.release(lane.tenantId, lane.endpointId, answerMs);
+      slots.release(lane.tenantId, lane.endpointId, answerMs, isOverdue);
       lane.active -= 1;
       pump(lane);
       pumpBlocked();
@@ -114,9 +124,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   async function poll(): Promise<boolean> {
     if (isClosing || options.isStuck()) return false;
     const nowMs = clock.now();
-    const due = await queue.findDueEndpoints(nowMs);
+    const byMs = nowMs + CLAIM_AHEAD_MS;
+    const due = await queue.findDueEndpoints(byMs);
     oldestDueMs = due[0] === undefined ? 0 : Math.max(0, nowMs - due[0].firstDueAtMs);
-    const dueIds = new Set(due.map(({ endpointId }) => endpointId));
+    const dueIds = new Set(
+      due.filter(({ firstDueAtMs }) => firstDueAtMs <= nowMs).map(({ endpointId }) => endpointId),
+    );
     for (const lane of lanes.all()) {
       lane.hasBacklog = dueIds.has(lane.endpointId);
       lanes.prune(lane);
@@ -124,9 +137,29 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const requests = chooseRequests(due.map(({ endpointId }) => endpointId));
     if (requests.length === 0) return false;
     const lease = { id: ulid(), untilMs: clock.now() + options.leaseMs };
-    const claimed = await queue.claim(requests, lease, nowMs);
-    enqueue(claimed);
+    const claimed = await queue.claim(requests, lease, byMs);
+    startWhenDue(claimed);
     return claimed.length > 0 && hasMore(requests, claimed);
+  }
+
+  /** What is not due yet holds its place in the lane until it is. */
+  function startWhenDue(claimed: readonly Claimed[]): void {
+    const nowMs = clock.now();
+    enqueue(claimed.filter(({ dueAtMs }) => dueAtMs <= nowMs));
+    for (const item of claimed) {
+      if (item.dueAtMs <= nowMs) continue;
+      const lane = lanes.get(item.tenantId, item.endpointId);
+      lane.reserved += 1;
+      lanes.count(1);
+      const start = () => {
+        ahead.delete(item);
+        lane.reserved -= 1;
+        lanes.count(-1);
+        enqueue([item]);
+      };
+      // A timer may fire a fraction of a millisecond early; an attempt may not.
+      ahead.set(item, setTimeout(start, item.dueAtMs - nowMs + 1));
+    }
   }
 
   /** Shares one poll's claims: every due endpoint gets some, and the first place goes round. */
@@ -150,11 +183,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const touched = new Set<Lane>();
     for (const item of claimed) {
       const lane = lanes.get(item.tenantId, item.endpointId);
+      // After a restart: endpoints that hang need their slots now, not after hanging once more.
+      slots.recall(item.endpointId, item.lastAnswerMs);
       lane.queue.push(item);
       touched.add(lane);
     }
     lanes.count(claimed.length);
-    for (const lane of touched) {
+    // Those that answer go first: the handshakes of those that hang would be in their way.
+    const isSlow = (lane: Lane) => slots.isSlow(lane.endpointId);
+    for (const lane of [...touched].sort((a, b) => Number(isSlow(a)) - Number(isSlow(b)))) {
       pump(lane);
       lanes.prune(lane);
     }
@@ -197,8 +234,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     async close() {
       isClosing = true;
       await loop.close();
+      for (const timer of ahead.values()) clearTimeout(timer);
       await Promise.allSettled(inTheAir);
-      const left = [...lanes.all()].flatMap((lane) => lane.queue.splice(0));
+      const left = [...lanes.all()].flatMap((lane) => lane.queue.splice(0)).concat(...ahead.keys());
       if (left.length > 0) await queue.release(left, clock.now());
     },
   };

@@ -33,6 +33,8 @@ export type EndpointParts<Session> = {
     getWithin(tenantId: string, id: string, session: Session): Promise<Endpoint | undefined>;
   };
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;
+  /** Called once an endpoint is off or gone, before what waits for it is dropped. */
+  readonly onStopped: (endpointId: string) => void;
   /** Rejects when the URL breaks a rule or leads where it must not. */
   readonly checkUrl: (url: string) => Promise<void>;
   readonly newSecret: () => string;
@@ -90,10 +92,9 @@ export async function updateEndpoint<S>(
   }
   for (let attempt = 0; attempt < SAVE_ATTEMPTS; attempt += 1) {
     const endpoint = await getEndpoint(parts, tenantId, endpointId);
-    const nowMs = parts.clock.now();
-    const changed = changeEndpoint(endpoint, change, nowMs);
+    const changed = changeEndpoint(endpoint, change, parts.clock.now());
     if (!(await parts.store.save(changed))) continue;
-    if (changed.status === "disabled") await parts.queue.dropWaiting(endpointId, nowMs);
+    if (changed.status === "disabled") await stopSending(parts, endpointId);
     return changed;
   }
   throw new AppError("conflict", "The endpoint is being changed by others; try again.");
@@ -106,6 +107,12 @@ export async function deleteEndpoint<S>(
   endpointId: string,
 ): Promise<void> {
   if (!(await parts.store.delete(tenantId, endpointId))) notFound();
+  await stopSending(parts, endpointId);
+}
+
+/** First what is about to be sent, then what waits. */
+async function stopSending<S>(parts: EndpointParts<S>, endpointId: string): Promise<void> {
+  parts.onStopped(endpointId);
   await parts.queue.dropWaiting(endpointId, parts.clock.now());
 }
 

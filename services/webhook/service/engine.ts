@@ -3,7 +3,6 @@ import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import type { WebhookConfig } from "../config.ts";
-import type { Claimed } from "../domain/delivery.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import { createSlots } from "../domain/slots.ts";
 import type { Sender } from "../sender/sender.ts";
@@ -11,14 +10,21 @@ import { makeAttempt } from "./attempt.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
 import { createEndpointReader } from "./endpoint-reader.ts";
 import { createHealthKeeper, type HealthStore, type OperatorNotice } from "./health-keeper.ts";
+import { createLeaseRenewer } from "./lease-renewer.ts";
 import type { DeliveryQueue, EndpointStore, WebhookEvents } from "./ports.ts";
 import { createSettler } from "./settler.ts";
+import { createStops } from "./stops.ts";
 
 /** A running engine. */
 export type Engine = {
   readonly dispatcher: Dispatcher;
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number;
+  /**
+   * To be told when an endpoint was turned off or deleted, here or at another replica, after that
+   * was saved: what has not been sent yet is not sent any more.
+   */
+  stop(endpointId: string): void;
   close(): Promise<void>;
 };
 
@@ -33,13 +39,17 @@ export type EngineParts = {
   readonly queue: DeliveryQueue;
   readonly openSecret: (endpoint: Endpoint, sealed: string) => KeyObject;
   readonly tellOperator: (notice: OperatorNotice) => void;
+  /** Called when the engine itself turned an endpoint off. */
+  readonly onStopped: (endpointId: string) => void;
 };
 
 /** Beside the time on the wire: reading the endpoint, a slow event loop. */
 const ATTEMPT_MARGIN_MS = 2000;
 
-/** Connections an endpoint begins with; see `domain/slots.ts` for how it gets more. */
+/** Connections an endpoint begins with, and has after an answer; see `domain/slots.ts`. */
+const FRESH_WINDOW = 2;
 const WINDOW = 4;
+const SLOW_WINDOW = 16;
 
 /** Leased deliveries in memory: of one endpoint, and of all. */
 const LANE_LIMITS = { perLane: 256, total: 8192 } as const;
@@ -53,8 +63,10 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
   const total = config.WEBHOOK_TOTAL_CONCURRENCY;
   const attemptMsMax = config.WEBHOOK_TIMEOUT_MS + ATTEMPT_MARGIN_MS;
   const leaseMs = 2 * config.WEBHOOK_TIMEOUT_MS + 2 * ATTEMPT_MARGIN_MS;
+  const stops = createStops();
   const settler = createSettler({ queue, events, log, queueMax: 2 * total });
   const reader = createEndpointReader({ store: parts.endpoints, log, queueMax: 2 * total });
+  const renewer = createLeaseRenewer({ queue, clock, leaseMs, queueMax: 2 * total });
   const health = createHealthKeeper({
     clock,
     log,
@@ -62,6 +74,7 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     queue,
     events,
     tellOperator: parts.tellOperator,
+    onStopped: parts.onStopped,
     disableAfterMs: config.WEBHOOK_DISABLE_AFTER_MS,
   });
   const attemptParts = {
@@ -70,9 +83,9 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     events,
     sender: parts.sender,
     readEndpoint: reader.read,
-    holdLease: async (claimed: Claimed) =>
-      claimed.leaseUntilMs - clock.now() >= attemptMsMax ||
-      (await queue.renew(claimed, clock.now() + leaseMs)),
+    stopOf: stops.of,
+    attemptMsMax,
+    renewLease: renewer.renew,
     openSecret: parts.openSecret,
     settle: settler.settle,
     reportHealth: health.report,
@@ -81,7 +94,7 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     allowedPorts: config.WEBHOOK_ALLOWED_PORTS,
     random: Math.random,
   };
-  await queue.releaseOwn(clock.now()).catch((error: unknown) => {
+  await queue.releaseOwn(clock.now(), leaseMs).catch((error: unknown) => {
     log.warn({ error }, "earlier leases end by themselves");
   });
   const dispatcher = startDispatcher({
@@ -95,6 +108,8 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
       slowTotal: Math.ceil(total / 2),
       unprovenTotal: Math.ceil((total * 3) / 4),
       freshTotal: Math.ceil(total / 16),
+      freshWindow: FRESH_WINDOW,
+      slowWindow: SLOW_WINDOW,
       window: Math.min(WINDOW, config.WEBHOOK_ENDPOINT_CONCURRENCY),
     }),
     laneLimits: LANE_LIMITS,
@@ -111,12 +126,17 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
   return {
     dispatcher,
     leaseMs,
+    stop(endpointId) {
+      stops.note(endpointId);
+      parts.sender.stop(endpointId);
+    },
     async close() {
       reader.stopWaiting();
       await dispatcher.close();
       await settler.close();
       await health.close();
       await reader.close();
+      await renewer.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Keeps endpoints' health records, and disables those that fail for too long. */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/io/log.ts";
-import type { AttemptResult, Outcome } from "../domain/delivery.ts";
+import type { AttemptResult } from "../domain/delivery.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import { type HealthChange, judgeHealth } from "../domain/health.ts";
 import type { DeliveryQueue, WebhookEvents } from "./ports.ts";
@@ -32,12 +32,14 @@ export type HealthParts = {
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;
   readonly events: WebhookEvents;
   readonly tellOperator: (notice: OperatorNotice) => void;
+  /** Called once an endpoint is off, before what waits for it is dropped. */
+  readonly onStopped: (endpointId: string) => void;
   readonly disableAfterMs: number;
 };
 
 /** Judges attempts as they end; the writing goes on behind them. */
 export type HealthKeeper = {
-  report(endpoint: Endpoint, result: AttemptResult, outcome: Outcome): void;
+  report(endpoint: Endpoint, result: AttemptResult): void;
   close(): Promise<void>;
 };
 
@@ -46,9 +48,9 @@ export function createHealthKeeper(parts: HealthParts): HealthKeeper {
   const running = new Map<string, Promise<void>>();
 
   return {
-    report(endpoint, result, outcome) {
+    report(endpoint, result) {
       const nowMs = parts.clock.now();
-      const change = judgeHealth(endpoint, result, outcome, nowMs, parts.disableAfterMs);
+      const change = judgeHealth(endpoint, result, nowMs, parts.disableAfterMs);
       const key = `${endpoint.id}|${change.kind}`;
       if (change.kind === "none" || running.has(key)) return;
       const work = apply(parts, endpoint, change, nowMs)
@@ -87,6 +89,7 @@ async function apply(
       return;
     case "disable":
       if (await store.disable(endpoint, change.reason, nowMs)) {
+        parts.onStopped(endpoint.id);
         events.onDisabled(change.cause);
         tell(parts, endpoint, "endpoint_disabled", change.reason);
         await parts.queue.dropWaiting(endpoint.id, nowMs);

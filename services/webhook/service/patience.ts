@@ -31,7 +31,8 @@ export function createPatience(what: string, log: Logger): Patience {
               stuck += 1;
               log.warn({ error, what }, "waiting for the database");
             }
-            await pause(backoffMs(attempt, 100, 2000), stopping.signal);
+            // Short: the driver has waited for seconds already, and retries fall due meanwhile.
+            await pause(backoffMs(attempt, 50, 250), stopping.signal);
           }
         }
       } finally {

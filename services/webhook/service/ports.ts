@@ -15,6 +15,8 @@ export type NewDelivery = {
   readonly createdAtMs: number;
   /** When the event happened; an endpoint enabled later drops it. */
   readonly activatedAtMs: number;
+  /** W3C traceparent of the event, when it is traced. */
+  readonly trace?: string | undefined;
   /** Leased to this process from the start, or due for whoever claims it. */
   readonly lease: Lease | undefined;
   readonly dueAtMs: number;
@@ -50,18 +52,18 @@ export type ClaimRequest = { readonly endpointId: string; readonly max: number }
 export type DeliveryQueue = {
   /** Stores deliveries; answers for each in order. One already there is left as it is. */
   insert(deliveries: readonly NewDelivery[]): Promise<readonly Inserted[]>;
-  /** Endpoints whose first pending delivery is due, earliest first. */
-  findDueEndpoints(nowMs: number): Promise<readonly DueEndpoint[]>;
-  /** Leases due deliveries to this process, oldest first within an endpoint. */
-  claim(requests: readonly ClaimRequest[], lease: Lease, nowMs: number): Promise<Claimed[]>;
+  /** Endpoints whose first pending delivery is due by then, earliest first. */
+  findDueEndpoints(byMs: number): Promise<readonly DueEndpoint[]>;
+  /** Leases deliveries that are due by then to this process, oldest first within an endpoint. */
+  claim(requests: readonly ClaimRequest[], lease: Lease, byMs: number): Promise<Claimed[]>;
   /** Writes what attempts led to; answers how many leases had been lost meanwhile. */
   settle(settlements: readonly Settlement[]): Promise<number>;
-  /** Lengthens a lease that is still held; answers whether it was. */
-  renew(claimed: Claimed, untilMs: number): Promise<boolean>;
-  /** Gives leases back: the deliveries are due again now. */
+  /** Lengthens the leases that are still held; answers the ids of those. */
+  renew(claimed: readonly Claimed[], untilMs: number): Promise<ReadonlySet<string>>;
+  /** Gives leases back: the deliveries are due again, now or when they were to be. */
   release(claimed: readonly Claimed[], nowMs: number): Promise<void>;
-  /** Gives back what an earlier run of this instance had leased. */
-  releaseOwn(nowMs: number): Promise<number>;
+  /** As `release`, for what an earlier run of this instance had leased, for `leaseMs` at most. */
+  releaseOwn(nowMs: number, leaseMs: number): Promise<number>;
   /** Drops an endpoint's deliveries that nobody is working on. */
   dropWaiting(endpointId: string, nowMs: number): Promise<number>;
 };

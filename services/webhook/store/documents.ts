@@ -38,12 +38,15 @@ export type DeliveryDocument = {
   next_attempt_at?: Date;
   lease_id?: string;
   lease_owner?: string;
+  /** While leased: what `next_attempt_at` was. Absent when leased from the start. */
+  due_at?: Date;
   attempts: AttemptDocument[];
   attempts_made: number;
   attempts_left: number;
   fails_as: DeliveryStatus;
   created_at: Date;
   activated_at: Date;
+  trace?: string;
   completed_at?: Date;
   expires_at: Date;
 };
@@ -114,14 +117,16 @@ export function toDelivery(document: DeliveryDocument): Delivery {
     eventId: document.event_id,
     eventType: document.event_type,
     status: document.status,
-    // A lease's end is no promise to the reader; the attempt is being made now.
-    nextAttemptAtMs: document.lease_id ? 0 : (document.next_attempt_at?.getTime() ?? 0),
+    // A lease's end is no promise to the reader.
+    nextAttemptAtMs:
+      (document.lease_id ? document.due_at : document.next_attempt_at)?.getTime() ?? 0,
     attempts: document.attempts.map(toAttempt),
     createdAtMs: document.created_at.getTime(),
     completedAtMs: document.completed_at?.getTime() ?? 0,
   };
 }
 
+/** A delivery that was just leased. */
 export function toClaimed(document: DeliveryDocument): Claimed {
   return {
     id: document._id,
@@ -131,9 +136,12 @@ export function toClaimed(document: DeliveryDocument): Claimed {
     eventType: document.event_type,
     body: document.body ?? "",
     attemptsMade: document.attempts_made,
+    lastAnswerMs: document.attempts.at(-1)?.duration_ms ?? 0,
     attemptsLeft: document.attempts_left,
     failsAs: document.fails_as,
     activatedAtMs: document.activated_at.getTime(),
+    trace: document.trace,
+    dueAtMs: document.due_at?.getTime() ?? 0,
     leaseId: document.lease_id ?? "",
     leaseUntilMs: document.next_attempt_at?.getTime() ?? 0,
   };

@@ -52,14 +52,14 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
       }
     },
 
-    async findDueEndpoints(nowMs) {
+    async findDueEndpoints(byMs) {
       const found = await deliveries
         .aggregate<{ _id: string; first: Date }>(
           [
             { $match: { endpoint_id: { $gt: "" }, next_attempt_at: IS_PENDING } },
             { $sort: { endpoint_id: 1, next_attempt_at: 1 } },
             { $group: { _id: "$endpoint_id", first: { $first: "$next_attempt_at" } } },
-            { $match: { first: { $lte: new Date(nowMs) } } },
+            { $match: { first: { $lte: new Date(byMs) } } },
             { $sort: { first: 1 } },
             { $limit: DUE_ENDPOINTS_MAX },
           ],
@@ -69,7 +69,7 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
       return found.map(({ _id, first }) => ({ endpointId: _id, firstDueAtMs: first.getTime() }));
     },
 
-    claim: (requests, lease, nowMs) => claim(deliveries, requests, lease, nowMs, options.owner),
+    claim: (requests, lease, byMs) => claim(deliveries, requests, lease, byMs, options.owner),
 
     async settle(settlements) {
       const operations = settlements.map((settlement) => settleOne(settlement, options));
@@ -78,30 +78,53 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
     },
 
     async renew(claimed, untilMs) {
-      const result = await deliveries.updateOne(
-        { _id: claimed.id, lease_id: claimed.leaseId },
-        { $set: { next_attempt_at: new Date(untilMs) } },
-      );
-      return result.matchedCount === 1;
+      const held = new Set<string>();
+      // What was claimed together has one lease id, so these are few.
+      for (const [lease_id, items] of Map.groupBy(claimed, ({ leaseId }) => leaseId)) {
+        const ids = items.map(({ id }) => id);
+        const which = { _id: { $in: ids }, lease_id };
+        const $set = { next_attempt_at: new Date(untilMs) };
+        const { matchedCount } = await deliveries.updateMany(which, { $set });
+        const isAll = matchedCount === new Set(ids).size;
+        const found = isAll
+          ? ids
+          : (await deliveries.find(which, { projection: { _id: 1 } }).toArray()).map((d) => d._id);
+        for (const id of found) held.add(id);
+      }
+      return held;
     },
 
     async release(claimed, nowMs) {
       await deliveries.bulkWrite(
-        claimed.map(({ id, leaseId }) => ({
+        claimed.map(({ id, leaseId, dueAtMs }) => ({
           updateOne: {
             filter: { _id: id, lease_id: leaseId },
-            update: { $set: { next_attempt_at: new Date(nowMs) }, $unset: LEASE },
+            update: {
+              $set: { next_attempt_at: new Date(Math.max(nowMs, dueAtMs)) },
+              $unset: LEASE,
+            },
           },
         })),
         { ordered: false },
       );
     },
 
-    async releaseOwn(nowMs) {
+    async releaseOwn(nowMs, leaseMs) {
       if (options.owner === "") return 0;
       const result = await deliveries.updateMany(
-        { next_attempt_at: IS_PENDING, lease_owner: options.owner },
-        { $set: { next_attempt_at: new Date(nowMs) }, $unset: LEASE },
+        {
+          // Bounds for both keys of the queue's index: it reads what is leased or due soon, and
+          // neither the log of all that ended nor the retries that wait.
+          endpoint_id: { $gt: "" },
+          next_attempt_at: { $gt: new Date(nowMs), $lte: new Date(nowMs + leaseMs) },
+          lease_owner: options.owner,
+        },
+        [
+          // What was claimed ahead of its time is not due before it.
+          { $set: { next_attempt_at: { $max: ["$due_at", new Date(nowMs)] } } },
+          { $unset: Object.keys(LEASE) },
+        ],
+        { hint: QUEUE_INDEX },
       );
       return result.modifiedCount;
     },
@@ -119,7 +142,7 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
   };
 }
 
-const LEASE = { lease_id: "", lease_owner: "" } as const;
+const LEASE = { lease_id: "", lease_owner: "", due_at: "" } as const;
 
 function newDocument(item: NewDelivery, owner: string, expiresAt: Date): DeliveryDocument {
   return {
@@ -131,6 +154,7 @@ function newDocument(item: NewDelivery, owner: string, expiresAt: Date): Deliver
     status: "pending",
     body: item.body,
     next_attempt_at: new Date(item.lease?.untilMs ?? item.dueAtMs),
+    ...(item.trace === undefined ? {} : { trace: item.trace }),
     ...(item.lease === undefined ? {} : { lease_id: item.lease.id, lease_owner: owner }),
     attempts: [],
     attempts_made: 0,
@@ -157,28 +181,37 @@ function readInsertErrors(error: unknown, count: number): Inserted[] {
   return results;
 }
 
-/** Finds due ids, marks those still due with the lease, and reads what was marked. */
+/** Finds ids due by then, marks those still due with the lease, and reads what was marked. */
 async function claim(
   deliveries: Collection<DeliveryDocument>,
   requests: readonly ClaimRequest[],
   lease: Lease,
-  nowMs: number,
+  byMs: number,
   owner: string,
 ): Promise<Claimed[]> {
-  const now = new Date(nowMs);
+  const by = new Date(byMs);
   const groups: ClaimRequest[][] = [];
   for (let at = 0; at < requests.length; at += ENDPOINTS_PER_QUERY) {
     groups.push(requests.slice(at, at + ENDPOINTS_PER_QUERY));
   }
-  const found = await Promise.all(groups.map((group) => findDueIds(deliveries, group, now)));
+  const found = await Promise.all(groups.map((group) => findDueIds(deliveries, group, by)));
   const ids = found.flat();
   if (ids.length === 0) return [];
   await deliveries.updateMany(
-    { _id: { $in: ids }, next_attempt_at: { $gt: new Date(0), $lte: now } },
-    { $set: { lease_id: lease.id, lease_owner: owner, next_attempt_at: new Date(lease.untilMs) } },
+    { _id: { $in: ids }, next_attempt_at: { $gt: new Date(0), $lte: by } },
+    [
+      {
+        $set: {
+          lease_id: lease.id,
+          lease_owner: { $literal: owner },
+          due_at: "$next_attempt_at",
+          next_attempt_at: new Date(lease.untilMs),
+        },
+      },
+    ],
   );
   const documents = await deliveries
-    .find({ _id: { $in: ids }, lease_id: lease.id }, { projection: { attempts: 0 } })
+    .find({ _id: { $in: ids }, lease_id: lease.id }, { projection: { attempts: { $slice: -1 } } })
     .toArray();
   const order = new Map(ids.map((id, at) => [id, at]));
   return documents.sort((a, b) => (order.get(a._id) ?? 0) - (order.get(b._id) ?? 0)).map(toClaimed);
@@ -187,10 +220,10 @@ async function claim(
 async function findDueIds(
   deliveries: Collection<DeliveryDocument>,
   requests: readonly ClaimRequest[],
-  now: Date,
+  by: Date,
 ): Promise<string[]> {
   const [first, ...others] = requests.map(({ endpointId, max }) => [
-    { $match: { endpoint_id: endpointId, next_attempt_at: { $gt: new Date(0), $lte: now } } },
+    { $match: { endpoint_id: endpointId, next_attempt_at: { $gt: new Date(0), $lte: by } } },
     { $sort: { next_attempt_at: 1 } },
     { $limit: max },
     { $project: { _id: 1 } },

@@ -463,6 +463,13 @@ export declare type SendManyRequest = Message$1<"sms.v1.SendManyRequest"> & {
    * @generated from field: repeated string request_ids = 2;
    */
   requestIds: string[];
+
+  /**
+   * The W3C traceparent of each, or empty; none at all when nobody traces.
+   *
+   * @generated from field: repeated string traceparents = 3;
+   */
+  traceparents: string[];
 };
 
 /**
@@ -907,6 +914,13 @@ export declare type ClaimMessagesRequest = Message$1<"sms.v1.ClaimMessagesReques
    * @generated from field: int32 max = 3;
    */
   max: number;
+
+  /**
+   * `<epoch>.<round>`: names this call among those of the carrier's process, rising by round.
+   *
+   * @generated from field: string claim_call = 4;
+   */
+  claimCall: string;
 };
 
 /**
@@ -982,6 +996,13 @@ export declare type ClaimedMessage = Message$1<"sms.v1.ClaimedMessage"> & {
    * @generated from field: sms.v1.Mode mode = 12;
    */
   mode: Mode;
+
+  /**
+   * W3C traceparent of what accepted the message, or empty.
+   *
+   * @generated from field: string traceparent = 13;
+   */
+  traceparent: string;
 };
 
 /**
@@ -1195,6 +1216,14 @@ export declare type RenewClaimsRequest = Message$1<"sms.v1.RenewClaimsRequest"> 
    * @generated from field: bool lists_held = 3;
    */
   listsHeld: boolean;
+
+  /**
+   * `<epoch>.<round>`: when the list was made, every claim call up to this one had ended. Claims are
+   * then told apart by their calls; without it, by their age.
+   *
+   * @generated from field: string ended_claim_calls = 4;
+   */
+  endedClaimCalls: string;
 };
 
 /**

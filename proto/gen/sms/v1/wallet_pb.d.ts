@@ -246,6 +246,13 @@ export declare type CreateWalletRequest = Message<"sms.v1.CreateWalletRequest"> 
    * @generated from field: int64 low_balance_threshold = 3;
    */
   lowBalanceThreshold: bigint;
+
+  /**
+   * For the audit trail; the calling service when absent.
+   *
+   * @generated from field: sms.v1.Actor actor = 4;
+   */
+  actor?: Actor | undefined;
 };
 
 /**
@@ -660,6 +667,8 @@ export declare type AdjustWalletRequest = Message<"sms.v1.AdjustWalletRequest"> 
   reason: string;
 
   /**
+   * Makes a repeat harmless, like that of a funding. Without one, a repeat is a second correction.
+   *
    * @generated from field: string reference = 4;
    */
   reference: string;
@@ -743,16 +752,22 @@ export declare type ListEntriesRequest = Message<"sms.v1.ListEntriesRequest"> & 
   tenantId: string;
 
   /**
+   * At or after; 0 means from the beginning.
+   *
    * @generated from field: int64 from_ms = 2;
    */
   fromMs: bigint;
 
   /**
+   * Before; 0 means until now.
+   *
    * @generated from field: int64 to_ms = 3;
    */
   toMs: bigint;
 
   /**
+   * Empty means all.
+   *
    * @generated from field: repeated sms.v1.EntryKind kinds = 4;
    */
   kinds: EntryKind[];

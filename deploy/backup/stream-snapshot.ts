@@ -1,0 +1,126 @@
+/**
+ * Backup and restore of a JetStream stream with its consumers, over the server's own interface
+ * (`$JS.API.STREAM.SNAPSHOT` and `$JS.API.STREAM.RESTORE`). The folder has the two files that the
+ * `nats` command line uses for servers before 2.15: `backup.json` and `stream.tar.s2`.
+ */
+import { createWriteStream } from "node:fs";
+import { mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInbox, type Msg, type NatsConnection } from "nats";
+
+const CHUNK_BYTES = 128 * 1024;
+const ANSWER_TIMEOUT_MS = 30_000;
+/** Without a chunk for so long the server has given up. */
+const SILENCE_MS = 10_000;
+
+const METADATA = "backup.json";
+const DATA = "stream.tar.s2";
+
+type ApiAnswer = {
+  readonly error?: { readonly description?: string };
+  readonly config?: unknown;
+  readonly state?: { readonly messages?: number };
+  readonly deliver_subject?: string;
+};
+
+/** Writes a stream and its consumers to a folder; answers how many messages the stream held. */
+export async function backupStream(
+  connection: NatsConnection,
+  stream: string,
+  folder: string,
+): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const inbox = createInbox();
+  const chunks = connection.subscribe(inbox);
+  try {
+    const answer = await ask(connection, `$JS.API.STREAM.SNAPSHOT.${stream}`, {
+      deliver_subject: inbox,
+      no_consumers: false,
+      chunk_size: CHUNK_BYTES,
+    });
+    const file = createWriteStream(join(folder, DATA));
+    await receive(chunks, async (data) => {
+      if (!file.write(data)) await new Promise((resolve) => file.once("drain", resolve));
+    });
+    await new Promise<void>((resolve, reject) => {
+      file.once("error", reject);
+      file.end(() => resolve());
+    });
+    const { config, state } = answer;
+    await writeFile(join(folder, METADATA), `${JSON.stringify({ config, state })}\n`);
+    return state?.messages ?? 0;
+  } finally {
+    chunks.unsubscribe();
+  }
+}
+
+/** Makes a stream, which must not exist, from a folder; answers how many messages it holds. */
+export async function restoreStream(
+  connection: NatsConnection,
+  stream: string,
+  folder: string,
+): Promise<number> {
+  const metadata: unknown = JSON.parse(await readFile(join(folder, METADATA), "utf8"));
+  const subject = `$JS.API.STREAM.RESTORE.${stream}`;
+  const { deliver_subject } = await ask(connection, subject, metadata);
+  if (deliver_subject === undefined) throw new Error("the server names no place for the data");
+  const file = await open(join(folder, DATA));
+  try {
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES);
+      // An empty message says that this was all; its answer describes the stream.
+      const answer = await connection.request(deliver_subject, buffer.subarray(0, bytesRead), {
+        timeout: ANSWER_TIMEOUT_MS,
+      });
+      const said = readAnswer(answer);
+      if (bytesRead === 0) return said.state?.messages ?? 0;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Takes chunks until the empty one; each is answered, which asks the server for more. */
+async function receive(
+  chunks: AsyncIterable<Msg> & { unsubscribe(): void },
+  write: (data: Uint8Array) => Promise<void>,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const watch = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => chunks.unsubscribe(), SILENCE_MS);
+  };
+  watch();
+  try {
+    for await (const chunk of chunks) {
+      watch();
+      if (chunk.data.length === 0) {
+        const code = chunk.headers?.code ?? 0;
+        if (code >= 400) throw new Error(`the server gave up: ${chunk.headers?.description}`);
+        return;
+      }
+      await write(chunk.data);
+      chunk.respond();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  throw new Error(`no chunk came for ${SILENCE_MS} ms`);
+}
+
+async function ask(
+  connection: NatsConnection,
+  subject: string,
+  request: unknown,
+): Promise<ApiAnswer> {
+  const timeout = ANSWER_TIMEOUT_MS;
+  return readAnswer(await connection.request(subject, JSON.stringify(request), { timeout }));
+}
+
+function readAnswer(message: Msg): ApiAnswer {
+  if (message.data.length === 0) return {};
+  const answer = message.json<ApiAnswer>();
+  if (answer.error !== undefined) throw new Error(answer.error.description ?? "refused");
+  return answer;
+}

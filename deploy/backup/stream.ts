@@ -1,0 +1,22 @@
+/**
+ * `node deploy/backup/stream.ts backup|restore <folder>`: the event stream with its consumers, for
+ * where the `nats` command line is not at hand; the files are the same. Reads NATS_URL, and
+ * EVENT_STREAM when the stream has another name.
+ */
+import { connect } from "nats";
+import { backupStream, restoreStream } from "./stream-snapshot.ts";
+
+const [what, folder] = process.argv.slice(2);
+const work = { backup: backupStream, restore: restoreStream }[what ?? ""];
+const url = process.env.NATS_URL;
+if (work === undefined || folder === undefined || url === undefined) {
+  process.stderr.write("usage: NATS_URL=… node deploy/backup/stream.ts backup|restore <folder>\n");
+  process.exit(2);
+}
+const connection = await connect({ servers: url.split(",") });
+try {
+  const messages = await work(connection, process.env.EVENT_STREAM ?? "SMS_EVENTS", folder);
+  process.stdout.write(`${messages} messages\n`);
+} finally {
+  await connection.close();
+}

@@ -1,0 +1,79 @@
+import type { Collection, Db, Filter, MongoClient } from "mongodb";
+import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
+import { openSnapshot } from "../../shared/io/snapshot.ts";
+import type { CheckedMessage, MessageCharge } from "../domain/check-message.ts";
+import type { MessageSnapshot } from "../service/ports.ts";
+import { fromHistory, type MessageDocument, toAmount } from "./documents.ts";
+import { MODES, SOURCES } from "./lists.ts";
+import { INDEXES } from "./shape.ts";
+
+const CHUNK = 1000;
+
+/** What each walk asks about: ten million messages are read in minutes only without the rest. */
+const MONEY = { status: 1, reservation_id: 1, held: 1, amount: 1 } as const;
+const OF_CHECKS = { ...MONEY, history: 1, phase: 1 } as const;
+const OF_CHARGES = { ...MONEY, tenant_id: 1, mode: 1, updated_at: 1 } as const;
+
+type Stored<P> = Pick<MessageDocument, "_id" | (keyof P & keyof MessageDocument)>;
+
+/** Opens all messages as they are at one instant; no writer is held up. */
+export function openMessageSnapshot(client: MongoClient, db: Db): MessageSnapshot {
+  const messages: Collection<MessageDocument> = db.collection("messages");
+  const snapshot = openSnapshot(client);
+
+  function find<P extends typeof OF_CHECKS | typeof OF_CHARGES>(
+    tenantId: string | undefined,
+    projection: P,
+  ) {
+    const hint = tenantId === undefined ? { _id: 1 } : INDEXES.byKind;
+    return messages
+      .find(filterOf(tenantId), { ...snapshot.options, batchSize: CHUNK })
+      .project<Stored<P>>(projection)
+      .hint(hint)
+      .sort({ _id: 1 });
+  }
+
+  return {
+    messages: (tenantId) => snapshot.chunks(find(tenantId, OF_CHECKS), toChecked),
+    charges: (tenantId) => snapshot.chunks(find(tenantId, OF_CHARGES), toCharge),
+    close: () => snapshot.close(),
+  };
+}
+
+function filterOf(tenantId: string | undefined): Filter<MessageDocument> {
+  if (tenantId === undefined) return {};
+  return {
+    tenant_id: tenantId,
+    mode: { $in: [...MODES] },
+    source: { $in: [...SOURCES] },
+    status: { $in: [...MESSAGE_STATUSES] },
+  };
+}
+
+function toChecked(document: Stored<typeof OF_CHECKS>): CheckedMessage {
+  return {
+    id: document._id,
+    ...moneyOf(document),
+    history: fromHistory(document),
+    phase: document.phase,
+  };
+}
+
+function toCharge(document: Stored<typeof OF_CHARGES>): MessageCharge {
+  return {
+    id: document._id,
+    ...moneyOf(document),
+    tenantId: document.tenant_id,
+    mode: document.mode,
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+function moneyOf({ status, reservation_id, held, amount }: Stored<typeof MONEY>) {
+  return {
+    status,
+    reservationId: reservation_id,
+    heldAmount: toAmount(held),
+    amount: amount === undefined ? undefined : toAmount(amount),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Reading a whole database as it was at one instant, without holding up anybody: what checks and
+ * reconciliations stand on. MongoDB keeps an instant for `minSnapshotHistoryWindowInSeconds` (300
+ * unless set); a reader that takes longer hears so in plain words.
+ */
+import { type ClientSession, type FindCursor, type MongoClient, MongoServerError } from "mongodb";
+import { AppError } from "../core/errors.ts";
+import { wrapMongoError } from "./mongo.ts";
+
+/** One instant; every read with `options` sees it. */
+export type Snapshot = {
+  /** For every find: whichever comes first fixes the instant. */
+  readonly options: {
+    readonly session: ClientSession;
+    readonly readConcern: { readonly level: "snapshot" };
+  };
+  /**
+   * Reads a cursor as it is sent, in whole batches: ten million promises would take longer than the
+   * reading. Throws `request_timeout` when the instant is no longer kept.
+   */
+  chunks<D, T>(cursor: FindCursor<D>, map: (document: D) => T): AsyncGenerator<T[]>;
+  close(): Promise<void>;
+};
+
+/** MongoDB's `SnapshotTooOld` (mongodb/mongo, error_codes.yml). */
+const SNAPSHOT_TOO_OLD = 239;
+
+/** Opens a snapshot; it is taken at the first read. */
+export function openSnapshot(client: MongoClient): Snapshot {
+  const session = client.startSession({ snapshot: true });
+  return {
+    // Said on every read: the connection's own read concern would take the session's place.
+    options: { session, readConcern: { level: "snapshot" } },
+    async *chunks(cursor, map) {
+      try {
+        while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(map);
+      } catch (error) {
+        throw isTooOld(error) ? tooOld(error) : wrapMongoError(error);
+      } finally {
+        await cursor.close();
+      }
+    },
+    close: () => session.endSession(),
+  };
+}
+
+function isTooOld(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === SNAPSHOT_TOO_OLD;
+}
+
+function tooOld(cause: unknown): AppError {
+  const message =
+    "The check took longer than the database keeps one instant. Raise MongoDB's " +
+    "minSnapshotHistoryWindowInSeconds (300 unless set), or check one tenant at a time.";
+  return new AppError("request_timeout", message, { cause });
+}

@@ -1,0 +1,59 @@
+/**
+ * Turn notes between replicas (`store/turns.ts`) as NATS core messages on one subject: a note that
+ * is lost costs milliseconds, so nothing is stored and nothing is acknowledged.
+ */
+import { Events, type NatsConnection } from "nats";
+import { createTurns, type TurnNote, type Turns } from "./store/turns.ts";
+
+const SUBJECT = "wallet.turns";
+
+/** Opens one replica's turns over the event connection. */
+export function openTurns(connection: NatsConnection, replica: string): Turns {
+  let isAway = false;
+  void followStatus(connection, (away) => {
+    isAway = away;
+  });
+  const turns = createTurns({
+    replica,
+    tell(note) {
+      // Kept until the server is back, notes would be both old and many.
+      if (isAway || connection.isDraining() || connection.isClosed()) return;
+      connection.publish(SUBJECT, JSON.stringify(note));
+    },
+  });
+  connection.subscribe(SUBJECT, {
+    callback(_, message) {
+      const note = readNote(message.string());
+      if (note !== undefined) turns.hear(note);
+    },
+  });
+  return turns;
+}
+
+async function followStatus(
+  connection: NatsConnection,
+  onChange: (isAway: boolean) => void,
+): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (type === Events.Disconnect) onChange(true);
+    if (type === Events.Reconnect) onChange(false);
+  }
+}
+
+/** Reads a note; what is none, perhaps from another version, is nothing. */
+export function readNote(text: string): TurnNote | undefined {
+  let note: Partial<Record<string, unknown>>;
+  try {
+    note = JSON.parse(text) as Partial<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+  if (typeof note !== "object" || note === null || typeof note.from !== "string") return undefined;
+  const { kind, from, to } = note;
+  if (!Array.isArray(note.tenantIds)) return undefined;
+  const tenantIds = note.tenantIds.filter((id) => typeof id === "string");
+  const alone = note.alone === true;
+  if (kind === "waits") return { kind, from, tenantIds, alone };
+  if (kind === "next" && typeof to === "string") return { kind, from, tenantIds, to, alone };
+  return undefined;
+}

@@ -1,0 +1,97 @@
+/**
+ * A customer's client as the documentation asks for it: whatever may be retried is retried with the
+ * same key, after Retry-After or 1 s, 2 s, 4 s, 8 s. Every request and answer is kept.
+ */
+import { createWriteStream } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { callRest, type RestAnswer } from "../support/customer.ts";
+import { MARKER } from "./orders.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** What is asked for; with several paths, retries take them by turn. */
+export type Ask = {
+  readonly tenant: Tenant;
+  readonly apiKey: string;
+  readonly reference: string;
+  readonly method: "GET" | "POST";
+  readonly paths: readonly string[];
+  readonly key?: string;
+  readonly body?: unknown;
+};
+
+/** How often each answer was heard: a status with its code, or what became of the connection. */
+export type Tally = Map<string, number>;
+
+/** The client of all customers. */
+export type Client = {
+  /** The final answer; undefined when none had come at the end of all patience. */
+  ask(ask: Ask): Promise<RestAnswer | undefined>;
+  readonly tally: Tally;
+  /** Answers that say what they must not, and server faults that nobody had planned for. */
+  readonly leaks: { readonly what: string; readonly ids: readonly string[] }[];
+  /** From now on nobody waits any longer. */
+  giveUp(): void;
+  close(): Promise<void>;
+};
+
+const RETRYABLE = new Set(["rate_limited", "service_unavailable", "internal_error", "conflict"]);
+const BACKOFF_MS_MAX = 8000;
+
+/** Makes the client; `file` gets one JSON line for each request and its answer. */
+export function createClient(gateway: string, file: string): Client {
+  const records = createWriteStream(file);
+  const tally: Tally = new Map();
+  const leaks: { what: string; ids: string[] }[] = [];
+  const patience = new AbortController();
+
+  function note(ask: Ask, path: string, attempt: number, atMs: number, heard: RestAnswer | Error) {
+    const isAnswer = !(heard instanceof Error);
+    const status = isAnswer ? heard.status : 0;
+    const what = isAnswer ? `${status} ${heard.body.code ?? ""}`.trim() : reasonOf(heard);
+    tally.set(what, (tally.get(what) ?? 0) + 1);
+    const { reference, method, key, body, tenant } = ask;
+    const request = { reference, tenant: tenant.id, method, path, key, attempt, body };
+    const tookMs = Date.now() - atMs;
+    const answer = isAnswer ? heard.body : undefined;
+    records.write(`${JSON.stringify({ ...request, atMs, tookMs, what, answer })}\n`);
+    if (!isAnswer || status < 400) return;
+    const text = JSON.stringify(heard.body);
+    const id = String(heard.body.request_id);
+    if (text.includes(MARKER) || text.includes(ask.apiKey)) {
+      leaks.push({ what: `an error answer repeats the body or the key (${what})`, ids: [id] });
+    }
+  }
+
+  return {
+    tally,
+    leaks,
+    async ask(ask) {
+      for (let attempt = 0; ; attempt += 1) {
+        const path = ask.paths[attempt % ask.paths.length] ?? "";
+        const atMs = Date.now();
+        const { apiKey, key, body } = ask;
+        const options = {
+          apiKey,
+          ...(key === undefined ? {} : { key }),
+          ...(body === undefined ? {} : { body }),
+        };
+        const heard = await callRest({ gateway, api_key: apiKey }, ask.method, path, options).catch(
+          (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+        );
+        note(ask, path, attempt, atMs, heard);
+        if (!(heard instanceof Error) && !RETRYABLE.has(heard.body.code ?? "")) return heard;
+        if (patience.signal.aborted) return undefined;
+        const hintMs = heard instanceof Error ? 0 : Number(heard.headers.get("retry-after")) * 1000;
+        const waitMs = hintMs > 0 ? hintMs : Math.min(BACKOFF_MS_MAX, 1000 * 2 ** attempt);
+        await sleep(waitMs * (1 + Math.random() / 4));
+      }
+    },
+    giveUp: () => patience.abort(),
+    close: () => new Promise((resolve) => void records.end(resolve)),
+  };
+}
+
+function reasonOf(error: Error): string {
+  const cause = error.cause as { code?: string } | undefined;
+  return `no answer: ${cause?.code ?? error.name}`;
+}

@@ -1,0 +1,88 @@
+/** What the customers' webhook servers got against the messages' histories (invariants 6 and 9). */
+import type { FoundBreach } from "../../services/smsctl/check/report.ts";
+import type { MessageRow } from "./books.ts";
+import { type Endpoint, HEALTHY_KINDS, type Hook } from "./receivers.ts";
+
+const ANNOUNCED = new Set([
+  "sent",
+  "delivered",
+  "undelivered",
+  "expired",
+  "rejected",
+  "failed",
+  "cancelled",
+]);
+
+/** Each change reached each healthy endpoint of its tenant, under one event id, signed; no other did. */
+export function judgeWebhooks(
+  messages: readonly MessageRow[],
+  endpoints: readonly Endpoint[],
+  hooks: readonly Hook[],
+): FoundBreach[] {
+  const byPath = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]));
+  const byMessage = new Map(messages.map((message) => [message._id, message]));
+  const seen = new Map<string, string>();
+  const events = new Map<string, string>();
+  const deliveries = new Map<string, string>();
+  const found: FoundBreach[] = [];
+  const add = (invariant: number, what: string, ...ids: string[]) =>
+    void found.push({ invariant, what, ids });
+
+  for (const hook of hooks) {
+    const { path, messageId, status, eventId, deliveryId } = hook;
+    const endpoint = byPath.get(path);
+    if (endpoint === undefined) {
+      add(6, "a webhook to a path that no endpoint has", path, eventId);
+      continue;
+    }
+    const { kind, id, tenantId } = endpoint;
+    if (kind === "disabled" || kind === "deleted") add(6, `a webhook to a ${kind} endpoint`, id);
+    if (!hook.isSigned) add(6, "a webhook whose signature is wrong", deliveryId);
+    if (hook.tenantId !== tenantId) add(9, "a webhook of another tenant", deliveryId, id);
+    judgeEvent(hook, byMessage.get(messageId), tenantId, add);
+    const change = `${messageId} ${status}`;
+    if ((events.get(change) ?? eventId) !== eventId) {
+      add(6, `two event ids for ${status}`, messageId, eventId, events.get(change) ?? "");
+    }
+    events.set(change, eventId);
+    const delivery = `${eventId} ${id}`;
+    if ((deliveries.get(delivery) ?? deliveryId) !== deliveryId) {
+      add(6, "two delivery ids for one event and endpoint", eventId, deliveryId);
+    }
+    deliveries.set(delivery, deliveryId);
+    seen.set(`${change} ${id}`, eventId);
+  }
+  const healthy = Map.groupBy(
+    endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind)),
+    ({ tenantId }) => tenantId,
+  );
+  for (const { _id, tenant_id, history } of messages) {
+    for (const { status } of history.slice(1)) {
+      if (!ANNOUNCED.has(status)) continue;
+      for (const { id, kind } of healthy.get(tenant_id) ?? []) {
+        if (!seen.has(`${_id} ${status} ${id}`)) {
+          add(6, `${status} never reached a healthy endpoint (${kind})`, _id, id);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+function judgeEvent(
+  { messageId, status, previous, deliveryId }: Hook,
+  message: MessageRow | undefined,
+  tenantId: string,
+  add: (invariant: number, what: string, ...ids: string[]) => void,
+): void {
+  if (message === undefined) {
+    add(6, "a webhook about a message that does not exist", messageId, deliveryId);
+    return;
+  }
+  if (message.tenant_id !== tenantId) add(9, "a webhook about another tenant's message", messageId);
+  const path = message.history.map((change) => change.status);
+  const at = path.indexOf(status);
+  if (at < 1 || path[at - 1] !== previous) {
+    add(6, `announced ${previous} > ${status}, which is not its path`, messageId, deliveryId);
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The customers' webhook servers, good and bad, on one HTTPS port: the path says which endpoint it
+ * is and so how it behaves. Of each request only what the judges need is kept.
+ */
+import { appendFileSync, readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { isSigned } from "../../deploy/dev/signature.ts";
+
+/** `flaky` refuses the first attempt of each delivery; `disabled` and `deleted` are so from the start. */
+export type EndpointKind =
+  | "ok"
+  | "slow"
+  | "flaky"
+  | "hang"
+  | "fail"
+  | "reset"
+  | "drip"
+  | "disabled"
+  | "deleted";
+
+/** Those that take every event in the end. */
+export const HEALTHY_KINDS: ReadonlySet<EndpointKind> = new Set(["ok", "slow", "flaky"]);
+
+/** One endpoint of a tenant. */
+export type Endpoint = {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly kind: EndpointKind;
+  readonly path: string;
+  readonly secret: string;
+};
+
+/** One request to an endpoint. */
+export type Hook = {
+  readonly path: string;
+  readonly atMs: number;
+  readonly isSigned: boolean;
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly tenantId: string;
+  readonly messageId: string;
+  readonly status: string;
+  readonly previous: string;
+};
+
+/** The running servers. */
+export type Receivers = {
+  readonly port: number;
+  readonly hooks: readonly Hook[];
+  add(endpoint: Endpoint): void;
+  close(): Promise<void>;
+};
+
+const SLOW_MS = 400;
+const DRIP_MS = 200;
+
+/** Starts them; every request is also written to `file`, one JSON object a line. */
+export async function startReceivers(
+  tls: { readonly certFile: string; readonly keyFile: string },
+  file: string,
+): Promise<Receivers> {
+  const endpoints = new Map<string, Endpoint>();
+  const hooks: Hook[] = [];
+  const refused = new Set<string>();
+
+  function behave(endpoint: Endpoint | undefined, hook: Hook, response: ServerResponse): void {
+    function end(status: number): void {
+      response.writeHead(status).end();
+    }
+    switch (endpoint?.kind) {
+      case "slow":
+        setTimeout(() => end(200), SLOW_MS);
+        return;
+      case "flaky":
+        end(refused.has(hook.deliveryId) ? 204 : 503);
+        refused.add(hook.deliveryId);
+        return;
+      case "hang":
+        return;
+      case "fail":
+        end(500);
+        return;
+      case "reset":
+        response.socket?.destroy();
+        return;
+      case "drip": {
+        response.writeHead(200);
+        const timer = setInterval(() => response.write("."), DRIP_MS);
+        response.once("close", () => clearInterval(timer));
+        return;
+      }
+      default:
+        end(204);
+        return;
+    }
+  }
+
+  const options = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
+  const server = createServer(options, (request, response) => {
+    response.on("error", () => undefined);
+    const chunks: Buffer[] = [];
+    request.on("error", () => undefined);
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const endpoint = endpoints.get(request.url ?? "");
+      const hook = readHook(request, Buffer.concat(chunks), endpoint);
+      hooks.push(hook);
+      appendFileSync(file, `${JSON.stringify(hook)}\n`);
+      behave(endpoint, hook, response);
+    });
+  });
+  server.on("tlsClientError", () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    hooks,
+    add: (endpoint) => void endpoints.set(endpoint.path, endpoint),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+type EventBody = {
+  readonly id?: string;
+  readonly tenant_id?: string;
+  readonly data?: {
+    readonly previous_status?: string;
+    readonly object?: { readonly id?: string; readonly status?: string };
+  };
+};
+
+function readHook(
+  { headers, url = "" }: IncomingMessage,
+  body: Buffer,
+  endpoint: Endpoint | undefined,
+): Hook {
+  const signature = headers["x-service-signature"];
+  const nowMs = Date.now();
+  let event: EventBody = {};
+  try {
+    event = JSON.parse(body.toString("utf8")) as EventBody;
+  } catch {
+    // A body that is not JSON has no ids, and the judges will miss them.
+  }
+  return {
+    path: url,
+    atMs: nowMs,
+    isSigned:
+      endpoint !== undefined &&
+      typeof signature === "string" &&
+      isSigned(signature, body, [endpoint.secret], nowMs),
+    deliveryId: String(headers["x-service-delivery-id"]),
+    eventId: event.id ?? "",
+    tenantId: event.tenant_id ?? "",
+    messageId: event.data?.object?.id ?? "",
+    status: event.data?.object?.status ?? "",
+    previous: event.data?.previous_status ?? "",
+  };
+}

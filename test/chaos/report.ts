@@ -1,0 +1,41 @@
+/** The report for people; the JSON has everything. */
+import type { Crash } from "./chaos-stack.ts";
+import type { Done } from "./storm.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** What a run leaves behind. */
+export type Report = Verdict & {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly faults: readonly Done[];
+  readonly crashes: readonly Crash[];
+};
+
+/** Breaches printed in full. */
+const PRINTED_MAX = 40;
+
+/** Prints counts and breaches. */
+export function printReport(report: Report, file: string, say: (line: string) => void): void {
+  const { breaches, counts, answers, statuses, crashes, seed, faults } = report;
+  say(`counts    ${inWords(counts)}`);
+  say(`statuses  ${inWords(statuses)}`);
+  say(`answers   ${inWords(answers)}`);
+  for (const { name, atMs } of crashes)
+    say(`ended by itself: ${name} at ${new Date(atMs).toISOString()}`);
+  for (const { invariant, what, ids } of breaches.slice(0, PRINTED_MAX)) {
+    say(`BREACH of ${invariant}: ${what}: ${ids.join(" ")}`);
+  }
+  if (breaches.length > PRINTED_MAX) say(`… and ${breaches.length - PRINTED_MAX} more`);
+  say(`report: ${file}`);
+  process.stdout.write(
+    breaches.length === 0
+      ? `seed ${seed}: ${faults.length} faults, every invariant held\n1 passed, 0 failed\n`
+      : `seed ${seed}: ${faults.length} faults, ${breaches.length} breaches\n0 passed, 1 failed\n`,
+  );
+}
+
+function inWords(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+}

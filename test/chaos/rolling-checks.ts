@@ -1,0 +1,126 @@
+/** What must hold after a rolling restart: every message's end, its webhooks, its one submit. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { layoutOf } from "../../deploy/dev/layout.ts";
+import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { waitForStatuses } from "../support/customer.ts";
+import { smsctl } from "../support/smsctl.ts";
+import type { LoadRecord } from "./rolling-load.ts";
+
+/** What was found wrong, as lines for people; nothing is good. */
+export type Breaches = string[];
+
+type Messages = LoadRecord["messages"];
+type Webhook = { readonly body: string; readonly verified: boolean };
+
+const SETTLE_MS = 120_000;
+const ENDED: ReadonlySet<string> = new Set([
+  ...["delivered", "undelivered", "expired", "rejected", "failed", "cancelled"],
+]);
+
+/** Every message ends as it should, and nothing was submitted twice or for nothing. */
+export async function checkMessages(
+  stack: Pick<StackFile, "gateway" | "api_key" | "smsc">,
+  messages: Messages,
+): Promise<Breaches> {
+  const breaches: Breaches = [];
+  const seen = await waitForStatuses(stack, messages.keys(), ENDED, SETTLE_MS);
+  const wrong = new Map<string, number>();
+  for (const [id, { end }] of messages) {
+    const message = seen.get(id);
+    if (message?.status === end) continue;
+    const found = message === undefined ? "lost" : `${message.status} ${message.error?.code ?? ""}`;
+    const what = `${end} wanted, ${found.trim()}`;
+    wrong.set(what, (wrong.get(what) ?? 0) + 1);
+  }
+  for (const [what, count] of wrong) breaches.push(`${count} messages: ${what}`);
+  const { submits } = (await (await fetch(`${stack.smsc.control}/counters`)).json()) as {
+    submits: Record<string, { total: number }>;
+  };
+  for (const [id, { to, end }] of messages) {
+    const total = submits[to.slice(1)]?.total ?? 0;
+    const wanted = end === "delivered" ? 1 : 0;
+    if (total !== wanted) breaches.push(`${id}: submitted ${total} times, ${wanted} wanted`);
+  }
+  return breaches;
+}
+
+/** Collects what the receiver got: it keeps only the newest, so it must be asked now and then. */
+export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
+  const byMessage = new Map<string, Set<string>>();
+  let unverified = 0;
+  let isOver = false;
+
+  async function collect(): Promise<void> {
+    const list = (await (await fetch(stack.receiver.events)).json()) as Webhook[];
+    unverified = list.filter(({ verified }) => !verified).length;
+    for (const { body, verified } of list) {
+      if (!verified) continue;
+      const { object } = (JSON.parse(body) as { data: { object: Record<string, string> } }).data;
+      const { id = "", status = "" } = object;
+      const statuses = byMessage.get(id) ?? new Set();
+      byMessage.set(id, statuses.add(status));
+    }
+  }
+
+  function missing(messages: Messages): string[] {
+    return [...messages].flatMap(([id, { end }]) => {
+      const wanted = end === "delivered" ? ["sent", "delivered"] : ["cancelled"];
+      const got = byMessage.get(id);
+      return wanted.filter((status) => got?.has(status) !== true).map((one) => `${id} ${one}`);
+    });
+  }
+
+  async function keepCollecting(): Promise<void> {
+    while (!isOver) {
+      await collect();
+      for (let wait = 0; wait < 50 && !isOver; wait += 1) await pause(100);
+    }
+  }
+
+  const finished = keepCollecting();
+  return {
+    /** Waits until each change of each message was told, and names those that never were. */
+    async check(messages: Messages): Promise<Breaches> {
+      isOver = true;
+      await finished;
+      const untilMs = Date.now() + SETTLE_MS;
+      await collect();
+      while (missing(messages).length > 0 && Date.now() < untilMs) {
+        await pause(1000);
+        await collect();
+      }
+      const lost = missing(messages);
+      const breaches = lost.slice(0, 5).map((one) => `no webhook for ${one}`);
+      if (lost.length > 5) breaches.push(`and for ${lost.length - 5} more`);
+      if (unverified > 0) breaches.push(`${unverified} webhooks with a wrong signature`);
+      return breaches;
+    },
+  };
+}
+
+/** `smsctl check` is clean, once settlement has had a moment. */
+export async function checkBooks(stack: Pick<StackFile, "grpc" | "grpc_token">): Promise<Breaches> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { code, value } = await smsctl(stack, "check");
+    if (code === 0) return [];
+    if (attempt === 15) return [`smsctl check: ${JSON.stringify(value)}`];
+    await pause(2000);
+  }
+}
+
+/** No process logged an error, and each that closed did so with nothing left behind. */
+export function checkLogs(dir: string): Breaches {
+  const { logDir } = layoutOf(dir);
+  const lines = readdirSync(logDir).flatMap((file) =>
+    readFileSync(join(logDir, file), "utf8")
+      .split("\n")
+      .filter((line) => /"level":"(error|fatal)"|"clean":false/.test(line))
+      .map((line) => `${file}: ${line.slice(0, 600)}`),
+  );
+  return lines.length > 10 ? [...lines.slice(0, 10), `and ${lines.length - 10} more`] : lines;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

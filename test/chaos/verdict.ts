@@ -1,0 +1,129 @@
+/** Puts all judges' findings together. */
+import { readFileSync } from "node:fs";
+import { layoutOf } from "../../deploy/dev/layout.ts";
+import type { FoundBreach } from "../../services/smsctl/check/report.ts";
+import type { Forbidden } from "../support/log-scan.ts";
+import { smsctl } from "../support/smsctl.ts";
+import type { BookReader } from "./books.ts";
+import type { ChaosStack } from "./chaos-stack.ts";
+import type { Client } from "./client.ts";
+import type { Customers } from "./customers.ts";
+import type { Drained } from "./drain.ts";
+import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier.ts";
+import { judgeLogs } from "./judge-logs.ts";
+import { judgeMessages } from "./judge-messages.ts";
+import { judgeMoney } from "./judge-money.ts";
+import { judgeWebhooks } from "./judge-webhooks.ts";
+import { MARKER } from "./orders.ts";
+import type { Receivers } from "./receivers.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** What the run showed. */
+export type Verdict = {
+  readonly breaches: readonly FoundBreach[];
+  readonly counts: Readonly<Record<string, number>>;
+  readonly answers: Readonly<Record<string, number>>;
+  readonly statuses: Readonly<Record<string, number>>;
+};
+
+/** Reads everything that was written down, and judges it. */
+export async function passVerdict(parts: {
+  readonly stack: ChaosStack;
+  readonly client: Client;
+  readonly customers: Customers;
+  readonly receivers: Receivers;
+  readonly tenants: readonly Tenant[];
+  readonly books: BookReader;
+  readonly drained: Drained;
+}): Promise<Verdict> {
+  const { stack, client, customers, receivers, tenants, drained } = parts;
+  const books = await parts.books.read();
+  const tenantIds = tenants.map(({ id }) => id);
+  const own = books.messages.filter(({ tenant_id }) => tenantIds.includes(tenant_id));
+  const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
+  const controls = [stack.file.smsc.control, stack.secondControl];
+  const counters = await Promise.all(controls.map(readCounters));
+  const carrier = judgeCarrier(own, addCounters(counters));
+  const count = (name: "total" | "refused" | "duplicates") =>
+    counters.reduce((sum, one) => sum + one[name], 0);
+  const logs = await judgeLogs(layoutOf(stack.dir).logDir, forbiddenIn(stack, tenants));
+  const left = Object.entries(books.left).filter(([, count]) => count > 0);
+  const breaches = [
+    ...drained.breaches,
+    ...customers.breaches,
+    ...client.leaks.map(({ what, ids }) => ({ invariant: 10, what, ids })),
+    ...judgeMessages(customers.sent, customers.cancels, tenantIds, books),
+    ...judgeMoney(books, tenants),
+    ...carrier.breaches,
+    ...judgeWebhooks(own, endpoints, receivers.hooks),
+    ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
+    ...logs.breaches,
+    ...(await ownCheck(stack)),
+  ];
+  const statuses = countBy(own, ({ status, error }) => {
+    const code = typeof error === "string" ? error : error?.code;
+    return code === undefined ? status : `${status} ${code}`;
+  });
+  return {
+    breaches,
+    counts: {
+      orders: customers.sent.length,
+      accepted: customers.sent.filter(({ answer }) => answer?.status === 202).length,
+      cancels: customers.cancels.length,
+      messages: own.length,
+      submits: count("total"),
+      submits_refused: count("refused"),
+      submits_twice: count("duplicates"),
+      in_doubt_taken: carrier.inDoubt.taken,
+      in_doubt_not_taken: carrier.inDoubt.notTaken,
+      settlements: books.settlements.length,
+      holds_fenced: books.reservations.filter(({ fenced_amount }) => fenced_amount > 0n).length,
+      webhooks: receivers.hooks.length,
+      deliveries: books.deliveries.length,
+      log_lines: logs.lines,
+      drain_ms: Math.round(drained.tookMs),
+      crashes: stack.crashes.length,
+    },
+    answers: Object.fromEntries([...client.tally].sort(([a], [b]) => (a < b ? -1 : 1))),
+    statuses,
+  };
+}
+
+/** What no log may say: keys, secrets, and the word that is in every body. */
+function forbiddenIn(stack: ChaosStack, tenants: readonly Tenant[]): Forbidden[] {
+  const secrets = Object.values(
+    JSON.parse(readFileSync(layoutOf(stack.dir).secretsFile, "utf8")) as Record<string, string>,
+  );
+  return [
+    { kind: "a body", text: MARKER },
+    ...secrets.map((text) => ({ kind: "a secret of the stack", text })),
+    ...tenants.flatMap(({ key, testKey, endpoints }) => [
+      { kind: "an API key", text: key },
+      { kind: "an API key", text: testKey },
+      ...endpoints.map(({ secret }) => ({ kind: "a webhook secret", text: secret })),
+    ]),
+  ];
+}
+
+/** `smsctl check` must be clean; it looks again for a while, because settling may take a moment. */
+async function ownCheck({ file }: ChaosStack): Promise<FoundBreach[]> {
+  const check = await smsctl(file, "check");
+  if (check.code === 0) return [];
+  const { breaches = [] } = (check.value ?? {}) as { breaches?: readonly FoundBreach[] };
+  if (breaches.length === 0) {
+    return [{ invariant: 0, what: `smsctl check: ${check.error.trim()}`, ids: [] }];
+  }
+  return breaches.map((one) => ({ ...one, what: `smsctl check: ${one.what}` }));
+}
+
+async function readCounters(control: string) {
+  const response = await fetch(`${control}/counters`);
+  type Sums = { readonly total: number; readonly refused: number; readonly duplicates: number };
+  return (await response.json()) as CarrierCounters & Sums;
+}
+
+function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const item of items) counts[keyOf(item)] = (counts[keyOf(item)] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,98 @@
+/** The schedule of retries, checked from when receivers saw them. */
+import type { Evidence, Outage, Storm } from "./webhook-promises.ts";
+
+/** How late a retry may be. */
+const LATE_MS_MAX = 1000;
+
+/**
+ * How much later than that after an outage. A process that has just begun makes its connections
+ * anew: two handshakes' worth of work for each endpoint, on cores that it shares with the
+ * receivers, the database and its own cold code.
+ */
+const MENDING_MS = 1000;
+
+/** One retry: when it was due, and when it came. */
+type Retry = { readonly name: string; readonly dueMs: number; readonly cameMs: number };
+
+/**
+ * Each retry comes when its wait is over: never before, and within a second. A retry that falls due
+ * while the process, the database or the stream is away, or less than that second before, may not
+ * be made then: its second begins when everything is there again and connected.
+ */
+export function checkSchedule(evidence: Evidence) {
+  const faults: string[] = [];
+  const undisturbed: number[] = [];
+  const disturbed: number[] = [];
+  const outages = sortedOutages(evidence.storm);
+  for (const { name, dueMs, cameMs } of retriesOf(evidence)) {
+    // Both clocks are rounded to a millisecond.
+    if (cameMs < dueMs - 2) faults.push(`${name} came ${dueMs - cameMs} ms early`);
+    const possibleMs = firstPossible(dueMs, outages);
+    // Some outages stand in nobody's way: what came before their end was not late.
+    const lateMs = Math.max(0, cameMs - possibleMs);
+    const wasDisturbed = possibleMs !== dueMs;
+    (wasDisturbed ? disturbed : undisturbed).push(lateMs);
+    if (lateMs > allowedMs(wasDisturbed)) {
+      const about = wasDisturbed ? "it was possible again" : "it was due";
+      faults.push(`${name} came ${lateMs} ms after ${about}`);
+    }
+  }
+  return {
+    faults,
+    figures: {
+      retries: undisturbed.length,
+      late_p50_ms: quantile(undisturbed, 0.5),
+      late_p99_ms: quantile(undisturbed, 0.99),
+      late_max_ms: quantile(undisturbed, 1),
+      retries_in_outages: disturbed.length,
+      after_outage_p50_ms: quantile(disturbed, 0.5),
+      after_outage_p99_ms: quantile(disturbed, 0.99),
+      after_outage_max_ms: quantile(disturbed, 1),
+    },
+  };
+}
+
+/**
+ * The retries that receivers saw. What counts is the first arrival of an attempt: one that a killed
+ * process had made is made again by the next, and the log knows the second alone. The failure that
+ * a wait counts from is the log's: nobody else knows when an answer stopped being awaited.
+ */
+function retriesOf({ deliveries, requests, retryDelaysMs }: Evidence): Retry[] {
+  const came = new Map<string, number>();
+  for (const [, , deliveryId, attempt, , atMs] of requests) {
+    const key = `${deliveryId} ${attempt}`;
+    if (!came.has(key)) came.set(key, atMs);
+  }
+  return deliveries.flatMap(({ _id, attempts }) =>
+    attempts.flatMap((failed, at): Retry[] => {
+      const name = `${_id} attempt ${failed.number + 1}`;
+      const cameMs = came.get(`${_id} ${failed.number + 1}`);
+      const delayMs = retryDelaysMs[at];
+      if (cameMs === undefined || delayMs === undefined) return [];
+      return [{ name, cameMs, dueMs: failed.started_at.getTime() + failed.duration_ms + delayMs }];
+    }),
+  );
+}
+
+function sortedOutages({ kills, stops }: Storm): Outage[] {
+  return [...kills, ...stops].sort((a, b) => a.fromMs - b.fromMs);
+}
+
+/** When a retry could be made: when due, or at the end of the outages that stood in its way. */
+function firstPossible(dueMs: number, outages: readonly Outage[]): number {
+  let possibleMs = dueMs;
+  for (const { fromMs, toMs } of outages) {
+    const untilMs = possibleMs + allowedMs(possibleMs !== dueMs);
+    if (fromMs <= untilMs && toMs > possibleMs) possibleMs = toMs;
+  }
+  return possibleMs;
+}
+
+function allowedMs(isAfterOutage: boolean): number {
+  return LATE_MS_MAX + (isAfterOutage ? MENDING_MS : 0);
+}
+
+function quantile(values: number[], share: number): number {
+  values.sort((a, b) => a - b);
+  return values[Math.floor((values.length - 1) * share)] ?? 0;
+}

@@ -1,0 +1,78 @@
+/** What a request is told that there is no room for, at the door and by the application. */
+import { expect } from "chai";
+import { API_KEY, exchange, openRestApp, type RestApp } from "../support/rest-app.ts";
+
+const SEND = "/v1/sms/messages";
+const BODY = JSON.stringify({ to: "08031234567", from: "Acme", body: "Hello" });
+const ORIGIN = "https://app.example.com";
+
+describe("REST: no room", () => {
+  let app: RestApp;
+  let shed: string[];
+  beforeEach(async () => {
+    shed = [];
+    app = await openRestApp({
+      requestsMax: 0,
+      corsOrigins: [],
+      onShed: (method, path) => void shed.push(`${method} ${path}`),
+    });
+  });
+  afterEach(() => app.close());
+
+  function request(path: string, lines: readonly string[] = []): string {
+    return [
+      `POST ${path} HTTP/1.1`,
+      "Host: x",
+      `Authorization: Bearer ${API_KEY}`,
+      "Content-Type: application/json",
+      `Content-Length: ${BODY.length}`,
+      ...lines,
+      "",
+      BODY,
+    ].join("\r\n");
+  }
+
+  async function refusal(bytes: string) {
+    const { answers } = await exchange(app.port, (send) => send(bytes), { count: 1 });
+    const [answer] = answers;
+    expect(answer?.status).to.equal(503);
+    const id = /^x-request-id: (.*)$/im.exec(answer?.head ?? "")?.[1] ?? "";
+    expect(id).to.match(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+    const headers = (answer?.head ?? "")
+      .split("\r\n")
+      .filter((line) => !/^date:/i.test(line))
+      .map((line) => line.replace(id, "").toLowerCase());
+    return { headers: headers.sort(), body: answer?.body.replace(id, "") };
+  }
+
+  it("the refusal at the door is the application's, but for the request's id", async () => {
+    const atTheDoor = await refusal(request(SEND));
+    expect(shed).to.deep.equal([`POST ${SEND}`]);
+    const byTheApp = await refusal(request(SEND, [`Origin: ${ORIGIN}`]));
+    expect(shed).to.have.length(1);
+    expect(app.finished.map(({ code }) => code)).to.deep.equal(["service_unavailable"]);
+    expect(atTheDoor).to.deep.equal(byTheApp);
+    expect(atTheDoor.headers).to.include("retry-after: 1");
+  });
+
+  it("a connection goes on after refusals, whose bodies are read over", async () => {
+    const three = request(SEND).repeat(3);
+    const { answers } = await exchange(app.port, (send) => send(three), { count: 3 });
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    expect(shed).to.have.length(3);
+  });
+
+  for (const [what, bytes] of [
+    ["a deprecated path", () => request("/v1/messages")],
+    ["a request of a browser", () => request(SEND, [`Origin: ${ORIGIN}`])],
+    ["a body that is announced first", () => request(SEND, ["Expect: 100-continue"])],
+    ["a path with a parameter", () => request("/v1/messages/msg_1/cancel")],
+    ["an unknown path", () => request("/v1/nothing")],
+  ] as const) {
+    it(`${what} is refused by the application, with all that its answer needs`, async () => {
+      await refusal(bytes());
+      expect(shed).to.deep.equal([]);
+      expect(app.finished.map(({ status }) => status)).to.deep.equal([503]);
+    });
+  }
+});

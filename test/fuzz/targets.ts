@@ -1,0 +1,19 @@
+import type { FuzzTarget } from "./run-target.ts";
+import { cursorTarget } from "./targets/cursor.ts";
+import { httpTarget } from "./targets/http.ts";
+import { jsonTarget } from "./targets/json.ts";
+import { phoneTarget } from "./targets/phone.ts";
+import { receiptTarget } from "./targets/receipt.ts";
+import { smppTarget } from "./targets/smpp.ts";
+import { smppLinkTarget } from "./targets/smpp-link.ts";
+
+/** Everything that reads what comes from outside. */
+export const FUZZ_TARGETS: readonly FuzzTarget[] = [
+  phoneTarget,
+  receiptTarget,
+  cursorTarget,
+  smppTarget,
+  jsonTarget,
+  httpTarget,
+  smppLinkTarget,
+];

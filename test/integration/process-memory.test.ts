@@ -1,0 +1,43 @@
+import { expect } from "chai";
+import { CACHE_DIR } from "../../deploy/dev/layout.ts";
+import { freshDatabase } from "../support/fresh-names.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+import { openWallet, type WalletHarness } from "../support/wallet-harness.ts";
+import { startWallet } from "../support/wallet-process.ts";
+
+/** Section 10 of the design: the memory of one idle service process. */
+const RESIDENT_MAX_MIB = 120;
+/** What stays once starting is over, a quarter of room added; starting itself takes 40 and more. */
+const HEAP_MAX_MIB = 32;
+
+describe("the memory of an idle process", function () {
+  this.timeout(90_000);
+  let servers: TestServers;
+  let harness: WalletHarness;
+  const prefix = freshDatabase("memory");
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openWallet(servers, { database: `${prefix}_wallet` });
+  });
+  after(async () => {
+    await harness.close();
+    await servers.stop();
+  });
+
+  it("is within its budget as soon as it is ready, for starting leaves nothing behind", async () => {
+    const settings = { NODE_COMPILE_CACHE: CACHE_DIR };
+    // The first one may have to compile everything; what it compiled is kept when it ends.
+    await (await startWallet(servers, prefix, settings)).stop();
+    const wallet = await startWallet(servers, prefix, settings);
+    try {
+      const metrics = await (await fetch(`${wallet.opsUrl}/metrics`)).text();
+      const mib = (name: string) =>
+        Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)?.[1]) / 2 ** 20;
+      expect(mib("process_resident_memory_bytes")).to.be.within(20, RESIDENT_MAX_MIB);
+      expect(mib("nodejs_heap_size_total_bytes")).to.be.within(5, HEAP_MAX_MIB);
+    } finally {
+      await wallet.stop();
+    }
+  });
+});

@@ -1,0 +1,90 @@
+/** The queue of deliveries on a real MongoDB: what is leased ahead of its time, and given back. */
+import { expect } from "chai";
+import { newId } from "../../services/shared/core/ids.ts";
+import type { Claimed } from "../../services/webhook/domain/delivery.ts";
+import type { DeliveryQueue } from "../../services/webhook/service/ports.ts";
+import { createDeliveryQueue } from "../../services/webhook/store/queue.ts";
+import { freshDatabase } from "../support/fresh-names.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+import { openWebhookStores } from "../support/webhook-harness.ts";
+
+const LEASE_MS = 24_000;
+
+describe("the queue of webhook deliveries", () => {
+  let servers: TestServers;
+  let stores: Awaited<ReturnType<typeof openWebhookStores>>;
+  let queue: DeliveryQueue;
+
+  before(async () => {
+    servers = await startServers();
+    stores = await openWebhookStores(servers, freshDatabase("webhook"));
+    queue = open("first");
+  });
+  after(async () => {
+    await stores?.close();
+    await servers?.stop();
+  });
+
+  function open(owner: string): DeliveryQueue {
+    const options = { retentionMs: 3_600_000, owner, redactDelivered: false };
+    return createDeliveryQueue(stores.mongo.db, options);
+  }
+
+  /** Stores a delivery and leases it, as a process does that claims ahead by `byMs`. */
+  async function claimOne(dueAtMs: number, byMs: number, nowMs: number): Promise<Claimed[]> {
+    const endpointId = newId("webhookEndpoint");
+    await queue.insert([
+      {
+        id: newId("webhookDelivery"),
+        tenantId: "ten_1",
+        endpointId,
+        eventId: newId("event"),
+        eventType: "message.status_changed",
+        body: "{}",
+        attemptsLeft: 5,
+        createdAtMs: nowMs,
+        activatedAtMs: nowMs,
+        lease: undefined,
+        dueAtMs,
+      },
+    ]);
+    const lease = { id: newId("request"), untilMs: nowMs + LEASE_MS };
+    return queue.claim([{ endpointId, max: 10 }], lease, byMs);
+  }
+
+  const nextAttemptOf = async (claimed: Claimed | undefined) => {
+    const deliveries = stores.mongo.db.collection<{ _id: string; next_attempt_at: Date }>(
+      "deliveries",
+    );
+    const found = await deliveries.findOne({ _id: claimed?.id ?? "" });
+    expect(found).to.not.have.any.keys("lease_id", "lease_owner", "due_at");
+    return found?.next_attempt_at.getTime();
+  };
+
+  it("leases what is due by then, with the time at which it is due, and nothing later", async () => {
+    const nowMs = Date.now();
+    const [claimed] = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
+    expect(claimed).to.include({ dueAtMs: nowMs + 900, leaseUntilMs: nowMs + LEASE_MS });
+    expect(await claimOne(nowMs + 1100, nowMs + 1000, nowMs)).to.deep.equal([]);
+  });
+
+  it("gives back at a stop: what is due is due now, and what is not stays due when it was", async () => {
+    const nowMs = Date.now();
+    const due = await claimOne(nowMs - 5000, nowMs, nowMs);
+    const early = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
+    await queue.release([...due, ...early], nowMs);
+    expect(await nextAttemptOf(due[0])).to.equal(nowMs);
+    expect(await nextAttemptOf(early[0])).to.equal(nowMs + 900);
+  });
+
+  it("gives back the same after a crash, to the instance that had it, and to no other", async () => {
+    const nowMs = Date.now();
+    const due = await claimOne(nowMs - 5000, nowMs, nowMs);
+    const early = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
+    expect(await open("second").releaseOwn(nowMs, LEASE_MS)).to.equal(0);
+    expect(await open("").releaseOwn(nowMs, LEASE_MS)).to.equal(0);
+    expect(await open("first").releaseOwn(nowMs, LEASE_MS)).to.be.at.least(2);
+    expect(await nextAttemptOf(due[0])).to.equal(nowMs);
+    expect(await nextAttemptOf(early[0])).to.equal(nowMs + 900);
+  });
+});

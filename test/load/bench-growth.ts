@@ -1,0 +1,106 @@
+/**
+ * `make bench-growth [AXES=messages,tenants,tenants-spread,endpoints,connectors,retries]
+ * [COUNT=1000000] [ROUNDS=3] [MESSAGES=1500]`: what a single send costs as an installation grows. A
+ * stack that grows is measured beside one that stays small, in turn, so that what else the machine
+ * does meets both; their ratio may rise by 15 %. COUNT bounds stored messages and waiting retries
+ * (10,000,000 for the whole of it).
+ */
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { AXES, type Axis } from "./growth-axes.ts";
+import { type MessageCost, measureCost, measureIdle } from "./message-cost.ts";
+import { keepResult, printTable } from "./report.ts";
+import { singleSend } from "./sends.ts";
+import { spreadOf } from "./spread.ts";
+
+const ROUNDS = Number(process.env.ROUNDS ?? 3);
+const MESSAGES = Number(process.env.MESSAGES ?? 1500);
+const RATIO_MAX = 1.15;
+const IDLE_MS = 3000;
+
+type Point = {
+  readonly axis: string;
+  readonly what: string;
+  readonly size: number;
+  readonly costUs: number;
+  readonly besideUs: number;
+  readonly ratio: number;
+  readonly idleMillicores: number;
+  /** Processes whose own cost has risen most, in microseconds. */
+  readonly risen: readonly (readonly [string, number])[];
+};
+
+const names = (process.env.AXES ?? Object.keys(AXES).join(",")).split(",");
+const unknown = names.filter((name) => AXES[name] === undefined);
+if (unknown.length > 0) throw new Error(`no such axis: ${unknown.join(", ")}`);
+
+const settings = { LOG_LEVEL: "warn" };
+const points: Point[] = [];
+const small = await startTestStack({ settings });
+try {
+  await measureCost(small, MESSAGES, (at) => singleSend(small, at));
+  for (const name of names) points.push(...(await measureAxis(name, AXES[name] as Axis)));
+} finally {
+  await small.stop();
+}
+print(points);
+keepResult("growth", { rounds: ROUNDS, messages: MESSAGES, points });
+if (points.some(({ ratio }) => ratio > RATIO_MAX)) process.exitCode = 1;
+
+async function measureAxis(name: string, axis: Axis): Promise<Point[]> {
+  const stack = await startTestStack({ settings });
+  const found: Point[] = [];
+  try {
+    await measureCost(stack, MESSAGES, (at) => singleSend(stack, at));
+    let size = 0;
+    for (const next of axis.points) {
+      await axis.grow(stack, size, next);
+      size = next;
+      const send = axis.sender?.(stack) ?? ((at: number) => singleSend(stack, at));
+      const point = await measurePoint(stack, send);
+      found.push({ axis: name, what: axis.what, size, ...point });
+      process.stdout.write(
+        `${axis.what}: ${size}: ${point.costUs.toFixed(0)} µs beside ${point.besideUs.toFixed(0)} µs\n`,
+      );
+    }
+    return found;
+  } finally {
+    await stack.stop();
+  }
+}
+
+async function measurePoint(stack: TestStack, send: (at: number) => Buffer) {
+  const idleMillicores = await measureIdle(stack, IDLE_MS);
+  const grown: MessageCost[] = [];
+  const beside: MessageCost[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    beside.push(await measureCost(small, MESSAGES, (at) => singleSend(small, at)));
+    grown.push(await measureCost(stack, MESSAGES, send));
+  }
+  const middle = (costs: readonly MessageCost[]) =>
+    spreadOf(costs.map(({ allUs }) => allUs)).median;
+  const [costUs, besideUs] = [middle(grown), middle(beside)];
+  const of = (costs: readonly MessageCost[], name: string) =>
+    spreadOf(costs.map(({ byProcess }) => byProcess.get(name) ?? 0)).median;
+  const processes = [...(grown[0]?.byProcess.keys() ?? [])];
+  const risen = processes
+    .map((name) => [name, Math.round(of(grown, name) - of(beside, name))] as const)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 3);
+  return { costUs, besideUs, ratio: costUs / besideUs, idleMillicores, risen };
+}
+
+function print(all: readonly Point[]): void {
+  printTable([
+    ["what grows", "to", "µs CPU a message", "beside", "ratio", "", "idle", "risen most"],
+    ...all.map((point) => [
+      point.what,
+      point.size.toLocaleString("en"),
+      point.costUs.toFixed(0),
+      point.besideUs.toFixed(0),
+      point.ratio.toFixed(2),
+      point.ratio <= RATIO_MAX ? "flat" : "GROWS",
+      `${(point.idleMillicores / 10).toFixed(1)} %`,
+      point.risen.map(([name, us]) => `${name} ${us > 0 ? "+" : ""}${us}`).join(", "),
+    ]),
+  ]);
+}

@@ -1,0 +1,165 @@
+/**
+ * `make bench-overload [PARTS=flood,carrier SECONDS=10 FACTOR=3 QUEUE_MAX=20000]`. The flood: single
+ * sends offered at three times what the stack can accept: how much is still accepted, how late,
+ * what the rest is told, and how soon all is well again. Then a carrier that stops: sends are
+ * accepted up to the queue's limit, refused early beyond it, and drained when the carrier is back.
+ * The hour that it might last is scaled down by the limit: the queue fills in seconds.
+ */
+import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
+import { startTestStack } from "../support/stack.ts";
+import { setConnector } from "./connector-state.ts";
+import { ACCEPT_CONNECTIONS, measureOurAccept } from "./our-accept.ts";
+import { driveOverload, type Overload } from "./overload.ts";
+import { type Row, report } from "./report.ts";
+import { FILL_CALLERS, stoppedCarrier } from "./stopped-carrier.ts";
+
+const SECONDS = Number(process.env.SECONDS ?? 10);
+const FACTOR = Number(process.env.FACTOR ?? 3);
+const RECOVERY_MS = 10_000;
+
+/** The queue's limit of the second part; small, so that it fills in seconds. */
+const QUEUE_MAX = Number(process.env.QUEUE_MAX ?? 20_000);
+
+/** More callers than the gateway lets in at once, or a flood could never build up. */
+const CALLERS = 2500;
+
+/** Twice the delay that the gateway tolerates inside, and the way there and back. */
+const P99_MAX_MS = 1500;
+
+const PARTS = new Set((process.env.PARTS ?? "flood,carrier").split(","));
+
+const rows = [
+  ...(PARTS.has("flood") ? await flood() : []),
+  ...(PARTS.has("carrier") ? await withStoppedCarrier() : []),
+];
+report("overload", rows);
+if (rows.some(({ met }) => !met)) process.exitCode = 1;
+
+async function flood(): Promise<Row[]> {
+  const stack = await startTestStack({ settings: { LOG_LEVEL: "warn" } });
+  try {
+    // What is accepted stays in the queue: the accept path alone is flooded.
+    await setConnector(stack, ConnectorState.PAUSED);
+    const shape = { warmupMs: 4000, measureMs: SECONDS * 500 };
+    const before = await measureOurAccept(stack, shape);
+    say(`${whole(before.perSecond)}/s at ${ACCEPT_CONNECTIONS} connections`);
+    const flooded = await driveOverload(stack, {
+      callers: CALLERS,
+      perSecond: before.perSecond * FACTOR,
+      seconds: SECONDS,
+    });
+    say(`${flooded.accepted} of ${flooded.offered} accepted in the flood`);
+    const recoveredMs = await recovery(stack, before.p99Ms);
+    const after = await measureOurAccept(stack, { warmupMs: 0, measureMs: SECONDS * 500 });
+    say(`${whole(after.perSecond)}/s afterwards`);
+    const peak = Math.max(before.perSecond, after.perSecond);
+    return [
+      {
+        path: `single sends at ${ACCEPT_CONNECTIONS} connections, before and after: no 503`,
+        budget: "0 refused",
+        aim: "",
+        measured:
+          `${whole(before.perSecond)}/s and ${whole(after.perSecond)}/s, ` +
+          `${before.failed + after.failed} refused`,
+        met: before.failed + after.failed === 0,
+        figures: { before: before.perSecond, after: after.perSecond },
+      },
+      ...floodRows(flooded, peak),
+      {
+        path: "back to normal after the flood",
+        budget: "≤ 10 s",
+        aim: "",
+        measured: `${(recoveredMs / 1000).toFixed(1)} s`,
+        met: recoveredMs <= RECOVERY_MS,
+        figures: { recoveredMs },
+      },
+    ];
+  } finally {
+    await stack.stop();
+  }
+}
+
+function floodRows(flooded: Overload, peak: number): Row[] {
+  const { accepted, refused, other, seconds, offered, p99Ms, maxMs, withoutRetryAfter } = flooded;
+  const goodput = accepted / seconds;
+  return [
+    {
+      path: `goodput at ${FACTOR} × the peak`,
+      budget: "≥ 80 % of it",
+      aim: "",
+      measured:
+        `${((100 * goodput) / peak).toFixed(0)} % (${whole(goodput)}/s of ${whole(peak)}/s; ` +
+        `${whole(offered / seconds)}/s offered)`,
+      met: goodput >= 0.8 * peak,
+      figures: { goodput, peak, offeredPerSecond: offered / seconds },
+    },
+    {
+      path: "accepted requests meanwhile, from their intended start",
+      budget: `p99 ≤ ${P99_MAX_MS} ms`,
+      aim: "",
+      measured: `p99 ${whole(p99Ms)} ms, most ${whole(maxMs)} ms`,
+      met: p99Ms <= P99_MAX_MS,
+      figures: { p99Ms, maxMs },
+    },
+    {
+      path: "the rest: 503 with Retry-After, nothing else",
+      budget: "all",
+      aim: "",
+      measured: `${refused} refused, ${withoutRetryAfter} without Retry-After, ${other} other`,
+      met: withoutRetryAfter === 0 && other === 0,
+      figures: { refused, withoutRetryAfter, other },
+    },
+  ];
+}
+
+/** How long after the flood until a second of full load sees no refusal and a p99 as before. */
+async function recovery(
+  stack: Parameters<typeof measureOurAccept>[0],
+  normalP99Ms: number,
+): Promise<number> {
+  const fromMs = performance.now();
+  while (performance.now() - fromMs < 3 * RECOVERY_MS) {
+    const elapsedMs = performance.now() - fromMs;
+    const { failed, p99Ms } = await measureOurAccept(stack, { warmupMs: 0, measureMs: 1000 });
+    if (failed === 0 && p99Ms <= Math.max(2 * normalP99Ms, 250)) return elapsedMs;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+async function withStoppedCarrier(): Promise<Row[]> {
+  say("the carrier stops");
+  const { accepted, limitMs, refusedEarly, delivered, drainedMs, isOpenAgain, otherAnswers } =
+    await stoppedCarrier(QUEUE_MAX);
+  return [
+    {
+      path: `the carrier stops: accepted up to the queue's limit of ${QUEUE_MAX}`,
+      budget: `at most ${FILL_CALLERS} under way beyond`,
+      aim: "",
+      measured:
+        `${accepted} accepted in ${(limitMs / 1000).toFixed(1)} s, ` +
+        `then ${refusedEarly} refused, ${otherAnswers} other`,
+      met:
+        accepted >= QUEUE_MAX &&
+        accepted <= QUEUE_MAX + FILL_CALLERS &&
+        refusedEarly > 0 &&
+        otherAnswers === 0,
+      figures: { accepted, refusedEarly, limitMs },
+    },
+    {
+      path: "the carrier is back: all accepted are delivered, and sends are accepted again",
+      budget: "all",
+      aim: "",
+      measured: `${delivered} of ${accepted} delivered in ${(drainedMs / 1000).toFixed(1)} s`,
+      met: delivered === accepted && isOpenAgain,
+      figures: { delivered, drainedMs },
+    },
+  ];
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function whole(figure: number): string {
+  return Math.round(figure).toLocaleString("en");
+}

@@ -1,0 +1,124 @@
+/**
+ * `make bench-peers [ROUNDS=3 SECONDS=8 BENCH_RATE=1500]`: our stack and its peers at the same work
+ * in the same run, in turn (ours, theirs, ours, theirs …), so that what else the machine does meets
+ * both. Kannel for sends (accepted, and end to end with receipts at window 100 over our simulator),
+ * the npm package smpp for the SMPP client. A peer that is not installed is left out, with its
+ * reason.
+ */
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
+import { kannelMissing, kannelVersion } from "../support/kannel.ts";
+import { setConnector } from "./connector-state.ts";
+import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
+import { ACCEPT_CONNECTIONS, measureOurAccept } from "./our-accept.ts";
+import { measureOurEndToEnd } from "./our-end-to-end.ts";
+import { keepResult, printTable } from "./report.ts";
+import { startSimulatorProcess } from "./simulator-process.ts";
+import { npmSubmits, ourSubmits, withServer } from "./smpp-rates.ts";
+import { type Spread, spreadOf } from "./spread.ts";
+import { loadStack } from "./stack.ts";
+
+const ROUNDS = Number(process.env.ROUNDS ?? 3);
+const SECONDS = Number(process.env.SECONDS ?? 8);
+const RATE = Number(process.env.BENCH_RATE ?? 1500);
+const WINDOW = 100;
+
+type Comparison = {
+  readonly work: string;
+  readonly peer: string;
+  readonly ours: Spread;
+  readonly theirs: Spread;
+  readonly rounds: { readonly ours: readonly number[]; readonly theirs: readonly number[] };
+};
+
+/** Measures both in turn and sums each up; both answer a figure per second. */
+async function compare(
+  work: string,
+  peer: string,
+  measureOurs: () => Promise<number>,
+  measureTheirs: () => Promise<number>,
+): Promise<Comparison> {
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    ours.push(await measureOurs());
+    theirs.push(await measureTheirs());
+    const [a, b] = [ours, theirs].map((figures) => Math.round(figures.at(-1) ?? 0));
+    process.stdout.write(`${work}, round ${round}: ours ${a}/s, ${peer} ${b}/s\n`);
+  }
+  return { work, peer, ours: spreadOf(ours), theirs: spreadOf(theirs), rounds: { ours, theirs } };
+}
+
+async function compareWithKannel(): Promise<Comparison[]> {
+  const missing = kannelMissing();
+  if (missing !== undefined) {
+    process.stdout.write(`left out: ${missing}\n`);
+    return [];
+  }
+  const { stack, stop } = await loadStack();
+  const smsc = await startSimulatorProcess(tmpdir());
+  const shape = { warmupMs: 2000, measureMs: SECONDS * 1000 };
+  const pace = { perSecond: RATE, seconds: SECONDS };
+  try {
+    // Code that was never run is compiled on its way; Kannel has no such start.
+    await measureOurEndToEnd(stack, { perSecond: RATE / 2, seconds: 4 });
+    const endToEnd = await compare(
+      `single sends end to end, ${RATE}/s offered`,
+      "Kannel",
+      async () => (await measureOurEndToEnd(stack, pace)).perSecond,
+      async () => (await measureKannelEndToEnd(smsc, pace)).perSecond,
+    );
+    await setConnector(stack, ConnectorState.PAUSED);
+    const accept = await compare(
+      `single sends accepted, ${ACCEPT_CONNECTIONS} connections`,
+      "Kannel",
+      async () => (await measureOurAccept(stack, shape)).perSecond,
+      async () =>
+        (await measureKannelAccept({ connections: ACCEPT_CONNECTIONS, ...shape })).perSecond,
+    );
+    return [endToEnd, accept];
+  } finally {
+    await smsc.stop();
+    await stop();
+  }
+}
+
+/** Both clients at the peer's own server, which no one can say we tuned for ourselves. */
+function compareWithNpmSmpp(): Promise<Comparison> {
+  const forMs = Math.min(SECONDS, 3) * 1000;
+  const at = (submits: typeof ourSubmits) => () =>
+    withServer("npm", ({ port }) => submits(port, WINDOW, forMs));
+  const work = `SMPP submits at window ${WINDOW}`;
+  return compare(work, "npm smpp", at(ourSubmits), at(npmSubmits));
+}
+
+function versions(): Record<string, string> {
+  const { version } = createRequire(import.meta.url)("smpp/package.json") as { version: string };
+  return { node: process.version, kannel: kannelVersion(), "npm smpp": version };
+}
+
+function print(comparisons: readonly Comparison[]): void {
+  const text = ({ median, min, max }: Spread) =>
+    `${Math.round(median)} (${Math.round(min)}–${Math.round(max)})`;
+  printTable([
+    ["work", "ours per second", "peer", "its figure", "ours ÷ peer"],
+    ...comparisons.map(({ work, peer, ours, theirs }) => [
+      work,
+      text(ours),
+      peer,
+      text(theirs),
+      `${(ours.median / theirs.median).toFixed(2)} ×`,
+    ]),
+  ]);
+  process.stdout.write(`median (least–most) of ${ROUNDS} rounds in turn; `);
+  process.stdout.write(
+    `${Object.entries(versions())
+      .map(([name, version]) => `${name} ${version}`)
+      .join(", ")}\n`,
+  );
+}
+
+const comparisons = [...(await compareWithKannel()), await compareWithNpmSmpp()];
+print(comparisons);
+keepResult("peers", { versions: versions(), rounds: ROUNDS, seconds: SECONDS, comparisons });

@@ -1,0 +1,36 @@
+import { MongoClient } from "mongodb";
+import type { StackFile } from "../../deploy/dev/stack-file.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+import { type EndToEnd, measureEndToEnd } from "./end-to-end.ts";
+import { singleSend } from "./sends.ts";
+
+/** Our stack end to end: a message has come to its end when it is delivered and settled. */
+export async function measureOurEndToEnd(
+  stack: StackFile,
+  pace: { readonly perSecond: number; readonly seconds: number },
+): Promise<EndToEnd> {
+  const client = await new MongoClient(stack.mongodb_uri).connect();
+  const messages = client
+    .db("sms_messaging")
+    .collection<{ _id: string; status: string }>("messages");
+  const settlements = client.db("sms_wallet").collection<{ _id: string }>("settlements");
+  const ofThisRun = { _id: { $gte: newId("message") } };
+  try {
+    return await measureEndToEnd(
+      {
+        url: new URL(stack.gateway),
+        request: (count) => singleSend(stack, count),
+        async finished() {
+          const [delivered, settled] = await Promise.all([
+            messages.countDocuments({ ...ofThisRun, status: "delivered" }),
+            settlements.countDocuments(ofThisRun),
+          ]);
+          return Math.min(delivered, settled);
+        },
+      },
+      pace,
+    );
+  } finally {
+    await client.close();
+  }
+}

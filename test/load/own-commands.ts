@@ -1,0 +1,71 @@
+/** Rows of the budgets that are a benchmark of their own, and their short form in `make bench`. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Row } from "./report.ts";
+
+/** A benchmark with rows of its own. */
+export type OwnCommand = {
+  /** What a person types for the whole of it. */
+  readonly command: string;
+  readonly file: string;
+  readonly args?: readonly string[];
+  /** The settings that make it short. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** By the name that `ROWS` knows. */
+export const OWN_COMMANDS = {
+  list: {
+    command: "make bench-list",
+    file: "bench-list.ts",
+    env: { COUNT: "300000", BENCH_SECONDS: "2" },
+  },
+  webhook: { command: "make bench-webhook", file: "bench-webhook.ts", args: ["--seconds", "3"] },
+  smpp: { command: "make bench-smpp", file: "bench-smpp.ts", env: { SECONDS: "1.5" } },
+  rate: {
+    command: "make bench-connector-rate",
+    file: "bench-connector-rate.ts",
+    env: { SECONDS: "10" },
+  },
+} as const satisfies Record<string, OwnCommand>;
+
+/** Far beyond what the short form takes. */
+const TIMEOUT_MS = 240_000;
+
+/** Runs it in a process of its own and answers its rows; one that fails is a row not met. */
+export async function runOwnCommand(own: OwnCommand): Promise<Row[]> {
+  const folder = await mkdtemp(join(tmpdir(), "sms-bench-"));
+  const out = join(folder, "rows.json");
+  try {
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, own.file), ...(own.args ?? [])],
+      {
+        env: { ...process.env, ...own.env, BENCH_OUT: out },
+        stdio: ["ignore", "ignore", "inherit"],
+        timeout: TIMEOUT_MS,
+      },
+    );
+    await once(child, "exit");
+    const { rows } = JSON.parse(await readFile(out, "utf8")) as { rows: Row[] };
+    return rows.map((row) => ({ ...row, command: own.command }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [
+      {
+        path: own.command,
+        command: own.command,
+        budget: "measured",
+        aim: "",
+        measured: `failed: ${why}`,
+        met: false,
+        figures: {},
+      },
+    ];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

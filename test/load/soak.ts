@@ -1,0 +1,134 @@
+/**
+ * `make soak [MINUTES=60] [RATE=…]`: single sends end to end at half of what the stack can do, for an
+ * hour. Memory, open files and sockets of every process, and the latency, are drawn as an SVG graph
+ * and must stay flat after a warm-up of a quarter of the time; else it exits with 1.
+ */
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { openFiles, residentMb } from "./cpu.ts";
+import { driveOpen, latenciesOf } from "./drive.ts";
+import { judge, type Sample, type Tolerance } from "./flatness.ts";
+import { measureOurEndToEnd } from "./our-end-to-end.ts";
+import { keepResult, printTable } from "./report.ts";
+import { openConnections, singleSend } from "./sends.ts";
+import { loadStack } from "./stack.ts";
+import { drawPanels, type Line } from "./svg-chart.ts";
+
+const MINUTES = Number(process.env.MINUTES ?? 60);
+const CONNECTIONS = 128;
+const CAPACITY_RATE = 2500;
+const CAPACITY_SECONDS = 6;
+const SAMPLES = 240;
+const SAMPLE_MIN_MS = 2000;
+
+/** What each thing may rise by over the time judged. */
+const TOLERANCES: Readonly<Record<string, Tolerance>> = {
+  memory: { share: 0.1, absolute: 20 },
+  files: { share: 0.05, absolute: 10 },
+  sockets: { share: 0.05, absolute: 10 },
+  "p50 of accepts": { share: 0.25, absolute: 5 },
+  "p99 of accepts": { share: 0.25, absolute: 20 },
+};
+
+/**
+ * Drawn, not judged: the stand-ins for the outside world remember what they saw up to a bound of
+ * theirs, and mongod fills the cache that it is given.
+ */
+const NOT_JUDGED = new Set(["smsc-simulator", "receiver", "mongod"]);
+
+/** A heap grows towards its usual size for some minutes; a shorter run does not judge memory. */
+const MEMORY_MINUTES = 12;
+
+/** Samples by what is measured, then by whose it is. */
+const series = new Map<string, Map<string, Sample[]>>();
+const failures: string[] = [];
+
+function note(what: string, name: string, sample: Sample): void {
+  const lines = series.get(what) ?? new Map<string, Sample[]>();
+  series.set(what, lines);
+  lines.set(name, [...(lines.get(name) ?? []), sample]);
+}
+
+const { stack, stop } = await loadStack();
+try {
+  const rate = Number(process.env.RATE ?? (await halfOfCapacity()));
+  process.stdout.write(`${rate}/s for ${MINUTES} minutes\n`);
+  await soak(rate, MINUTES * 60_000);
+  finish(rate);
+} finally {
+  await stop();
+}
+
+async function halfOfCapacity(): Promise<number> {
+  const pace = { perSecond: CAPACITY_RATE, seconds: CAPACITY_SECONDS };
+  const { perSecond } = await measureOurEndToEnd(stack, pace);
+  return Math.max(1, Math.round(perSecond / 2));
+}
+
+async function soak(perSecond: number, forMs: number): Promise<void> {
+  const connections = await openConnections(stack, CONNECTIONS);
+  const beganMs = performance.now();
+  let latencies = latenciesOf();
+  let count = 0;
+  const sample = () => {
+    const atS = (performance.now() - beganMs) / 1000;
+    for (const [name, mb] of residentMb(stack.pids)) note("memory", name, [atS, mb]);
+    for (const [name, pid] of Object.entries(stack.pids)) {
+      const { files, sockets } = openFiles(pid);
+      note("files", name, [atS, files]);
+      note("sockets", name, [atS, sockets]);
+    }
+    note("p50 of accepts", "gateway", [atS, latencies.at(50)]);
+    note("p99 of accepts", "gateway", [atS, latencies.at(99)]);
+    latencies = latenciesOf();
+  };
+  const timer = setInterval(sample, Math.max(SAMPLE_MIN_MS, forMs / SAMPLES));
+  const work = async (caller: number) => {
+    count += 1;
+    const sentMs = performance.now();
+    const answer = await connections[caller]?.send(singleSend(stack, count));
+    latencies.add(performance.now() - sentMs);
+    return answer?.status === 202;
+  };
+  const pace = { callers: CONNECTIONS, perSecond, warmupMs: 0, measureMs: forMs };
+  const { failed, succeeded } = await driveOpen({ ...pace, work });
+  clearInterval(timer);
+  for (const connection of connections) connection.close();
+  if (failed > 0) failures.push(`${failed} of ${succeeded + failed} sends were refused`);
+}
+
+function finish(rate: number): void {
+  const table: string[][] = [["what", "whose", "median", "rise", "an hour", ""]];
+  for (const [what, lines] of series) {
+    for (const [name, samples] of lines) {
+      const verdict = judge(samples, TOLERANCES[what] ?? { share: 0, absolute: 0 });
+      const isJudged = !NOT_JUDGED.has(name) && (what !== "memory" || MINUTES >= MEMORY_MINUTES);
+      const { median, rise, perHour, isFlat } = verdict;
+      const word = isFlat ? "flat" : isJudged ? "GROWS" : "not judged";
+      table.push([what, name, ...[median, rise, perHour].map((figure) => figure.toFixed(1)), word]);
+      if (isJudged && !isFlat) failures.push(`${what} of ${name} grows`);
+    }
+  }
+  printTable(table);
+  const whole = [...series].map(([what, lines]) => [what, Object.fromEntries(lines)]);
+  const result = { rate, minutes: MINUTES, failures, series: Object.fromEntries(whole) };
+  const file = keepResult("soak", result).replace(/\.json$/, ".svg");
+  writeFileSync(file, graph(rate));
+  process.stdout.write(`graph in ${relative(process.cwd(), file)}\n`);
+  for (const failure of failures) process.stdout.write(`${failure}\n`);
+  if (failures.length > 0) process.exitCode = 1;
+}
+
+function graph(rate: number): string {
+  const linesOf = (what: string): Line[] =>
+    [...(series.get(what) ?? [])].map(([name, samples]) => ({ name, samples }));
+  const latency = ["p50 of accepts", "p99 of accepts"].flatMap((what) =>
+    linesOf(what).map(({ samples }) => ({ name: what, samples })),
+  );
+  return drawPanels(`Soak: ${rate} sends a second for ${MINUTES} minutes`, [
+    { title: "Resident memory", unit: "MB", lines: linesOf("memory") },
+    { title: "Latency of accepts", unit: "ms", lines: latency },
+    { title: "Open files", unit: "count", lines: linesOf("files") },
+    { title: "Sockets", unit: "count", lines: linesOf("sockets") },
+  ]);
+}

@@ -1,0 +1,159 @@
+/**
+ * What of each RPC has to do with tenants. Every method has its row: a new one without a row fails
+ * the test that reads them.
+ */
+
+/** Things that the owner has; by name, their ids. */
+export type Owned = {
+  readonly message: string;
+  readonly scheduled: string;
+  readonly reservation: string;
+  readonly campaign: string;
+  readonly senderId: string;
+  readonly senderName: string;
+  readonly endpoint: string;
+  readonly doomed: string;
+  readonly delivery: string;
+  /** An idempotency key under which it has sent. */
+  readonly key: string;
+};
+
+/** A request in the name of a tenant, about the thing that `own` is or may be. */
+type MakeRequest = (tenantId: string, own: Owned) => Record<string, unknown>;
+
+/** What is asked of a method. */
+export type RpcCase =
+  /** It takes a tenant and something of it: another's thing answers as one that never was. */
+  | { readonly kind: "thing"; readonly request: MakeRequest }
+  /** It takes a tenant: nothing of another's is in the answer. `shows` must be in the owner's. */
+  | { readonly kind: "list"; readonly request: MakeRequest; readonly shows?: keyof Owned }
+  /** It takes no tenant, or names of the service's own making. The text says who may call it. */
+  | { readonly kind: "internal"; readonly why: string };
+
+const thing = (request: MakeRequest): RpcCase => ({ kind: "thing", request });
+const list = (shows: keyof Owned | undefined, request: MakeRequest): RpcCase =>
+  shows === undefined ? { kind: "list", request } : { kind: "list", request, shows };
+const internal = (why: string): RpcCase => ({ kind: "internal", why });
+const onlyTenant: MakeRequest = (tenantId) => ({ tenantId });
+const endpoint: MakeRequest = (tenantId, own) => ({ tenantId, endpointId: own.endpoint });
+
+const CARRIERS = "carriers serve all tenants; the gateway never calls it";
+const OPERATORS = "operators look after all tenants; the gateway never calls it";
+const OWN_NAMES = "reservation ids are made by messaging; no tenant can name one";
+const MAKES = "it makes something new for the tenant it names, and reads nothing";
+
+/** By `Service/Method`; called in this order, so what ends a thing comes after what shows it. */
+export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
+  "MessagingService/SendMessages": internal(MAKES),
+  "MessagingService/SendMany": internal(MAKES),
+  "MessagingService/LookupSend": thing((tenantId, own) => ({
+    tenantId,
+    endpoint: 1,
+    idempotencyKey: own.key,
+    fingerprint: new Uint8Array(32).fill(9),
+  })),
+  "MessagingService/GetMessage": thing((tenantId, own) => ({ tenantId, messageId: own.message })),
+  "MessagingService/ListMessages": list("message", (tenantId) => ({
+    tenantId,
+    mode: 1,
+    limit: 50,
+  })),
+  "MessagingService/CancelMessage": thing((tenantId, own) => ({
+    tenantId,
+    mode: 1,
+    messageId: own.scheduled,
+  })),
+  "MessagingService/CancelCampaign": thing((tenantId, own) => ({
+    tenantId,
+    campaignId: own.campaign,
+  })),
+  "MessagingService/ClaimMessages": internal(CARRIERS),
+  "MessagingService/ReportOutcomes": internal(CARRIERS),
+  "MessagingService/RecordReceipts": internal(CARRIERS),
+  "MessagingService/RenewClaims": internal(CARRIERS),
+  "MessagingService/RecoverClaims": internal(CARRIERS),
+  "MessagingService/ResolveReservations": internal(OWN_NAMES),
+  "MessagingService/StreamCharges": list("message", onlyTenant),
+  "MessagingService/CheckMessages": list(undefined, onlyTenant),
+  "MessagingService/GetQueueStats": internal(OPERATORS),
+
+  "WalletService/CreateWallet": internal(MAKES),
+  "WalletService/GetWallet": list(undefined, onlyTenant),
+  "WalletService/PlaceHold": internal(OWN_NAMES),
+  "WalletService/PlaceHolds": internal(OWN_NAMES),
+  "WalletService/SettleMessages": internal(OWN_NAMES),
+  "WalletService/GetReservation": thing((tenantId, own) => ({
+    tenantId,
+    reservationId: own.reservation,
+  })),
+  "WalletService/ReleaseReservation": thing((tenantId, own) => ({
+    tenantId,
+    reservationId: own.reservation,
+  })),
+  "WalletService/FundWallet": internal(MAKES),
+  "WalletService/AdjustWallet": internal(MAKES),
+  "WalletService/UpdateWallet": internal(MAKES),
+  "WalletService/ListEntries": list("reservation", (tenantId) => ({ tenantId, limit: 50 })),
+  "WalletService/ListAuditEntries": list(undefined, (tenantId) => ({ tenantId, limit: 50 })),
+  "WalletService/CheckWallets": list(undefined, onlyTenant),
+  "WalletService/StreamSettlements": list("message", onlyTenant),
+  "WalletService/StreamReservations": internal(OPERATORS),
+  "WalletService/ListDeadLetters": internal(OPERATORS),
+  "WalletService/ReplayDeadLetters": internal(OPERATORS),
+
+  "SenderIdService/CreateSenderId": internal(MAKES),
+  "SenderIdService/ListSenderIds": list("senderId", (tenantId) => ({ tenantId, limit: 50 })),
+  "SenderIdService/ResolveSenderId": thing((tenantId, own) => ({ tenantId, name: own.senderName })),
+  "SenderIdService/ReviewSenderId": thing((tenantId, own) => ({
+    tenantId,
+    idOrName: own.senderId,
+    review: 1,
+  })),
+
+  "TenantService/CreateTenant": internal(OPERATORS),
+  "TenantService/GetTenant": internal(OPERATORS),
+  "TenantService/ListTenants": internal(OPERATORS),
+  "TenantService/UpdateTenant": internal(OPERATORS),
+  "TenantService/CreateApiKey": internal(MAKES),
+  "TenantService/ListApiKeys": list(undefined, onlyTenant),
+  "TenantService/RevokeApiKey": internal(OPERATORS),
+  "TenantService/Authenticate": internal("who has the key is the tenant"),
+
+  "RoutingService/CreateConnector": internal(OPERATORS),
+  "RoutingService/UpdateConnector": internal(OPERATORS),
+  "RoutingService/ListConnectors": internal(OPERATORS),
+  "RoutingService/RemoveConnector": internal(OPERATORS),
+  "RoutingService/GetConnectorSettings": internal(CARRIERS),
+  "RoutingService/CreateRoute": internal(OPERATORS),
+  "RoutingService/UpdateRoute": internal(OPERATORS),
+  "RoutingService/ListRoutes": internal(OPERATORS),
+  "RoutingService/ImportPrices": internal(OPERATORS),
+  "RoutingService/GetRouteTable": internal("messaging prices every tenant's messages by it"),
+  "RoutingService/Explain": internal(OPERATORS),
+  "RoutingService/ReportConnectorHealth": internal(CARRIERS),
+
+  "WebhookService/CreateEndpoint": internal(MAKES),
+  "WebhookService/GetEndpoint": thing(endpoint),
+  "WebhookService/ListEndpoints": list("endpoint", onlyTenant),
+  "WebhookService/UpdateEndpoint": thing((tenantId, own) => ({
+    ...endpoint(tenantId, own),
+    description: "changed",
+  })),
+  "WebhookService/RotateSecret": thing(endpoint),
+  "WebhookService/ListDeliveries": thing((tenantId, own) => ({
+    ...endpoint(tenantId, own),
+    limit: 50,
+  })),
+  "WebhookService/ResendDelivery": thing((tenantId, own) => ({
+    ...endpoint(tenantId, own),
+    deliveryId: own.delivery,
+  })),
+  "WebhookService/RecoverDeliveries": thing((tenantId, own) => ({
+    ...endpoint(tenantId, own),
+    sinceMs: BigInt(Date.now() - 60_000),
+  })),
+  "WebhookService/SendTestEvent": thing(endpoint),
+  "WebhookService/DeleteEndpoint": thing((tenantId, own) => ({ tenantId, endpointId: own.doomed })),
+  "WebhookService/ListDeadLetters": internal(OPERATORS),
+  "WebhookService/ReplayDeadLetters": internal(OPERATORS),
+};

@@ -1,0 +1,113 @@
+/** Two customers of one stack, the first with one of everything that a customer can have. */
+import { expect } from "chai";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
+import { MessageSource, SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { newId } from "../../services/shared/core/ids.ts";
+import type { Owned } from "./isolation-rpc-cases.ts";
+import { eventually } from "./poll.ts";
+import type { Customer, RestStack } from "./rest.ts";
+
+/** The numbers, texts and references that are the owner's alone. */
+export const OWNERS = {
+  to: "+2348031112223",
+  body: "What only the owner may read",
+  reference: "owners-reference",
+  key: "owners-key",
+  sender: "Owner Only",
+} as const;
+
+const PATH = "/v1/sms/messages";
+const HOOKS = "/v1/webhook-endpoints";
+
+/** Settings of the stack: what fails is tried again after the test, not in the middle of it. */
+export const ISOLATION_SETTINGS = { WEBHOOK_RETRY_DELAYS_MS: "3600000,3600000" } as const;
+
+/** Makes the owner's things; all of them are there, and at rest, when it returns. */
+export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned> {
+  const { tenantId } = owner;
+  const made = await rest.senderIds.createSenderId({
+    tenantId,
+    name: OWNERS.sender,
+    approve: true,
+  });
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString();
+  const send = { to: OWNERS.to, from: OWNERS.sender, body: OWNERS.body };
+  const post = async (path: string, body: unknown, key?: string) => {
+    const answer = await owner.call("POST", path, { body, ...(key === undefined ? {} : { key }) });
+    expect(answer.status, answer.text).to.be.within(200, 202);
+    return answer.body.data;
+  };
+  const endpoint = await post(HOOKS, { url: rest.stack.receiver.url });
+  const doomed = await post(HOOKS, { url: rest.stack.receiver.url, description: "doomed" });
+  const sent = await post(PATH, { ...send, client_reference: OWNERS.reference }, OWNERS.key);
+  const later = await post(PATH, { ...send, send_at: sendAt });
+  const bulk = await post(`${PATH}/bulk`, { ...send, to: [OWNERS.to], send_at: sendAt });
+  const campaign = newId("campaign");
+  await rest.messaging.sendMessages({
+    ...{ tenantId, mode: Mode.LIVE, endpoint: SendEndpoint.SINGLE, campaignId: campaign },
+    source: MessageSource.CAMPAIGN,
+    ...{ idempotencyKey: "owners-rpc-key", fingerprint: new Uint8Array(32).fill(9) },
+    ...{ from: OWNERS.sender, body: OWNERS.body, sendAtMs: BigInt(Date.parse(sendAt)) },
+    recipients: [{ to: OWNERS.to }],
+  });
+  const test = await post(`${HOOKS}/${endpoint.id}/test`, {});
+  await waitForRest(owner, sent, [endpoint.id, doomed.id]);
+  return {
+    message: sent.id,
+    scheduled: later.id,
+    reservation: bulk.reservation_id,
+    campaign,
+    senderId: made.senderId?.id ?? "",
+    senderName: OWNERS.sender,
+    endpoint: endpoint.id,
+    doomed: doomed.id,
+    delivery: test.id,
+    key: "owners-rpc-key",
+  };
+}
+
+/** Until nothing of the owner's changes by itself any more: all sent, settled and notified. */
+async function waitForRest(
+  owner: Customer,
+  sent: { readonly id: string; readonly held_amount: string },
+  endpoints: readonly string[],
+): Promise<void> {
+  const read = async (path: string) => (await owner.call("GET", path)).body.data;
+  // Three sends wait for tomorrow, each with a hold like that of the one sent.
+  const held = (3 * Number(sent.held_amount)).toFixed(4);
+  await eventually(
+    async () => {
+      if ((await read(`/v1/messages/${sent.id}`)).status !== "delivered") return false;
+      if ((await read("/v1/balance")).held !== held) return false;
+      const lists = await Promise.all(endpoints.map((id) => read(`${HOOKS}/${id}/deliveries`)));
+      // Each hears of `sent` and of `delivered`, and the first of a test; none is tried again soon.
+      const isTried = ({ attempts }: { attempts: readonly unknown[] }) => attempts.length > 0;
+      return lists.flat().length === 5 && lists.flat().every(isTried);
+    },
+    { timeoutMs: 40_000, everyMs: 100, what: "the owner's things to come to rest" },
+  );
+}
+
+/** Names of the same kinds that nobody has. */
+export function freeNames(): Owned {
+  return {
+    message: newId("message"),
+    scheduled: newId("message"),
+    reservation: newId("reservation"),
+    campaign: newId("campaign"),
+    senderId: newId("senderId"),
+    senderName: "Nobodys",
+    endpoint: newId("webhookEndpoint"),
+    doomed: newId("webhookEndpoint"),
+    delivery: newId("webhookDelivery"),
+    key: "free-rpc-key",
+  };
+}
+
+/** A text in which names are replaced by what they name, so that answers can be compared. */
+export function maskNames(text: string, names: Owned): string {
+  return Object.entries(names).reduce(
+    (masked, [what, name]) => masked.replaceAll(name, what),
+    text,
+  );
+}

@@ -1,0 +1,259 @@
+import { expect } from "chai";
+import type { Books, MessageRow } from "../chaos/books.ts";
+import type { Sent } from "../chaos/customers.ts";
+import { judgeCarrier } from "../chaos/judge-carrier.ts";
+import { judgeMessages } from "../chaos/judge-messages.ts";
+import { judgeMoney } from "../chaos/judge-money.ts";
+import { judgeWebhooks } from "../chaos/judge-webhooks.ts";
+import type { Endpoint, Hook } from "../chaos/receivers.ts";
+
+const TENANT = "ten_1";
+const TO = "+2348030000001";
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+
+const MESSAGE: MessageRow = {
+  _id: "msg_1",
+  tenant_id: TENANT,
+  mode: "live",
+  status: "delivered",
+  to: TO,
+  segments: 1,
+  held: 60n,
+  amount: 40n,
+  unit_price: 40n,
+  reservation_id: "rsv_1",
+  client_reference: "c1",
+  routes: [{ price: 40n }, { price: 60n }],
+  history: [
+    { status: "queued", at: at(0) },
+    { status: "sent", at: at(1) },
+    { status: "delivered", at: at(2) },
+  ],
+};
+
+const SENT: Sent = {
+  order: {
+    kind: "single",
+    reference: "c1",
+    paths: ["/v1/sms/messages"],
+    body: {},
+    recipients: [{ to: TO, isGood: true }],
+    isScheduled: false,
+  },
+  tenantId: TENANT,
+  isTest: false,
+  isTwin: false,
+  answer: { status: 202, code: "", messages: [{ id: "msg_1", to: TO, status: "queued" }] },
+};
+
+const MOVEMENT = { tenantId: TENANT, reservationId: "", messageId: "", reference: "" };
+
+const BOOKS: Books = {
+  messages: [MESSAGE],
+  sends: [{ _id: "rsv_1", tenant_id: TENANT }],
+  reservations: [
+    { _id: "rsv_1", tenant_id: TENANT, amount: 60n, open_amount: 0n, fenced_amount: 0n },
+  ],
+  settlements: [
+    {
+      _id: "msg_1",
+      tenant_id: TENANT,
+      reservation_id: "rsv_1",
+      held_amount: 60n,
+      captured_amount: 40n,
+    },
+  ],
+  wallets: [{ _id: TENANT, balance: 60n, held: 0n }],
+  movements: [
+    { ...MOVEMENT, sequence: 1, kind: "fund", amount: 100n, reference: "first" },
+    { ...MOVEMENT, sequence: 2, kind: "hold", amount: 60n, reservationId: "rsv_1" },
+    { ...MOVEMENT, sequence: 3, kind: "capture", amount: 40n, messageId: "msg_1" },
+    { ...MOVEMENT, sequence: 3, kind: "release", amount: 20n, messageId: "msg_1" },
+  ],
+  deliveries: [],
+  left: {},
+};
+
+const PAYERS = [{ id: TENANT, funded: 100n }];
+const message = (change: Partial<MessageRow>): Books => ({
+  ...BOOKS,
+  messages: [{ ...MESSAGE, ...change }],
+});
+const sent = (change: Partial<Sent>): Sent[] => [{ ...SENT, ...change }];
+const whats = (breaches: readonly { what: string }[]) =>
+  breaches.map(({ what }) => what).join("; ");
+
+describe("the judges of a chaos run", () => {
+  it("find nothing where nothing is wrong", () => {
+    expect(judgeMessages([SENT], [], [TENANT], BOOKS)).to.deep.equal([]);
+    expect(judgeMoney(BOOKS, PAYERS)).to.deep.equal([]);
+    const counters = { submits: { [TO.slice(1)]: { total: 2, refused: 1, duplicates: 0 } } };
+    expect(judgeCarrier([MESSAGE], counters).breaches).to.deep.equal([]);
+    expect(judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS)).to.deep.equal([]);
+  });
+
+  const refused = { status: 402, code: "insufficient_balance", messages: [] };
+  const cancelled = (status: number) => [{ messageId: "msg_1", answer: { status, code: "" } }];
+  for (const [what, run, words] of [
+    ["a 202 without its message", () => judge([SENT], { ...BOOKS, messages: [] }), "not stored"],
+    ["a refusal with an effect", () => judge(sent({ answer: refused }), BOOKS), "yet accepted"],
+    ["a key with two effects", () => judge([SENT], twice()), "2 messages"],
+    ["a message nobody asked for", () => judge([], BOOKS), "nobody asked"],
+    [
+      "a message of another tenant's",
+      () => judge(sent({ tenantId: "ten_2" }), BOOKS),
+      "another tenant",
+    ],
+    [
+      "a move outside the table",
+      () => judge([SENT], message({ history: MESSAGE.history.toSpliced(1, 1) })),
+      "not in the table",
+    ],
+    [
+      "a history that runs backwards",
+      () =>
+        judge(
+          [SENT],
+          message({
+            history: [...MESSAGE.history.slice(0, 2), { status: "delivered", at: at(0) }],
+          }),
+        ),
+      "backwards",
+    ],
+    [
+      "a message that never ends",
+      () => judge([SENT], message({ status: "queued" })),
+      "still queued",
+    ],
+    [
+      "a send that is fenced",
+      () => judge([SENT], { ...BOOKS, sends: [{ _id: "rsv_1", fenced: true }] }),
+      "fenced",
+    ],
+    [
+      "a cancel that was not",
+      () => judgeMessages([SENT], cancelled(200), [TENANT], BOOKS),
+      "confirmed",
+    ],
+    [
+      "a settlement that is missing",
+      () => judgeMoney({ ...BOOKS, settlements: [] }, PAYERS),
+      "not settled",
+    ],
+    [
+      "a charge above the hold",
+      () => judgeMoney(message({ held: 30n }), PAYERS),
+      "charged 40 of 30",
+    ],
+    [
+      "a hold that stays open",
+      () => judgeMoney(hold({ open_amount: 60n }), PAYERS),
+      "open at the end",
+    ],
+    ["a hold without a send", () => judgeMoney({ ...BOOKS, sends: [] }, PAYERS), "without a send"],
+    [
+      "a send without a hold",
+      () => judgeMoney({ ...BOOKS, reservations: [] }, PAYERS),
+      "without its hold",
+    ],
+    ["a balance that is off", () => judgeMoney(wallet(61n), PAYERS), "61 there"],
+    [
+      "a payment that is lost",
+      () => judgeMoney(BOOKS, [{ id: TENANT, funded: 150n }]),
+      "150 paid in",
+    ],
+    [
+      "a held sum below zero",
+      () => judgeMoney({ ...BOOKS, movements: BOOKS.movements.toSpliced(1, 1) }, PAYERS),
+      "held -",
+    ],
+    ["a second submit", () => carrier({ total: 2, refused: 0, duplicates: 1 }), "submitted again"],
+    [
+      "a sent message the carrier never had",
+      () => carrier({ total: 1, refused: 1, duplicates: 0 }),
+      "never taken",
+    ],
+    [
+      "a receipt that is lost",
+      () => carrier({ total: 1, refused: 0, duplicates: 0 }, "expired"),
+      "carrier said delivered",
+    ],
+    [
+      "a change that was not announced",
+      () => judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS.slice(1)),
+      "never reached",
+    ],
+    [
+      "two ids for one change",
+      () => judgeWebhooks([MESSAGE], [ENDPOINT], [...HOOKS, { ...HOOK, eventId: "evt_9" }]),
+      "two event ids",
+    ],
+    [
+      "a wrong signature",
+      () => judgeWebhooks([MESSAGE], [ENDPOINT], [...HOOKS, { ...HOOK, isSigned: false }]),
+      "signature",
+    ],
+    [
+      "a disabled endpoint that is called",
+      () => judgeWebhooks([], [{ ...ENDPOINT, kind: "disabled" }], HOOKS),
+      "disabled",
+    ],
+    [
+      "another tenant's webhook",
+      () => judgeWebhooks([MESSAGE], [{ ...ENDPOINT, tenantId: "ten_2" }], HOOKS),
+      "another tenant",
+    ],
+  ] as const) {
+    it(`name ${what}`, () => {
+      expect(whats(run())).to.include(words);
+    });
+  }
+});
+
+function judge(list: readonly Sent[], books: Books) {
+  return judgeMessages(list, [], [TENANT], books);
+}
+
+function twice(): Books {
+  return { ...BOOKS, messages: [MESSAGE, { ...MESSAGE, _id: "msg_2" }] };
+}
+
+function hold(change: { readonly open_amount: bigint }): Books {
+  return { ...BOOKS, reservations: BOOKS.reservations.map((row) => ({ ...row, ...change })) };
+}
+
+function wallet(balance: bigint): Books {
+  return { ...BOOKS, wallets: [{ _id: TENANT, balance, held: 0n }] };
+}
+
+function carrier(
+  counts: { readonly total: number; readonly refused: number; readonly duplicates: number },
+  status = "delivered",
+) {
+  return judgeCarrier([{ ...MESSAGE, status }], { submits: { [TO.slice(1)]: counts } }).breaches;
+}
+
+const ENDPOINT: Endpoint = {
+  id: "whe_1",
+  tenantId: TENANT,
+  kind: "ok",
+  path: "/ok",
+  secret: "whsec_1",
+};
+
+const HOOK: Hook = {
+  path: "/ok",
+  atMs: 0,
+  isSigned: true,
+  deliveryId: "whd_1",
+  eventId: "evt_1",
+  tenantId: TENANT,
+  messageId: "msg_1",
+  status: "sent",
+  previous: "queued",
+};
+
+const HOOKS: readonly Hook[] = [
+  HOOK,
+  { ...HOOK, deliveryId: "whd_2", eventId: "evt_2", status: "delivered", previous: "sent" },
+];

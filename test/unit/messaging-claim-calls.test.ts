@@ -1,0 +1,38 @@
+import { expect } from "chai";
+import {
+  claimIdOf,
+  hasCallEnded,
+  readClaimCall,
+} from "../../services/messaging/domain/claim-calls.ts";
+
+describe("claim calls", () => {
+  for (const [text, call] of [
+    ["ab12.7", { epoch: "ab12", round: 7 }],
+    ["ab12.7.e4b0c1d2-0000", { epoch: "ab12", round: 7 }],
+    ["", undefined],
+    ["7", undefined],
+    ["ab12.", undefined],
+    ["ab12.x", undefined],
+    ["AB12.7", undefined],
+    ["e4b0c1d2-0000-4000-8000-000000000000", undefined],
+  ] as const) {
+    it(`reads "${text}"`, () => expect(readClaimCall(text)).to.deep.equal(call));
+  }
+
+  it("an id begins with the call that made it, and is the plain one without", () => {
+    expect(claimIdOf({ epoch: "ab", round: 3 }, "unique")).to.equal("ab.3.unique");
+    expect(claimIdOf(undefined, "unique")).to.equal("unique");
+  });
+
+  const ended = { epoch: "ab", round: 5 };
+  for (const [claimId, said, verdict, why] of [
+    ["ab.5.x", ended, true, "the call has ended"],
+    ["ab.4.x", ended, true, "an earlier call has ended"],
+    ["ab.6.x", ended, false, "the call may still be answered"],
+    ["cd.9.x", ended, true, "another process made it, and is dead"],
+    ["x", ended, undefined, "the claim is unnamed"],
+    ["ab.5.x", undefined, undefined, "the carrier did not say"],
+  ] as const) {
+    it(`${claimId}: ${why}`, () => expect(hasCallEnded(claimId, said)).to.equal(verdict));
+  }
+});
