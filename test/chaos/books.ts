@@ -67,6 +67,7 @@ export type DeliveryRow = {
   readonly endpoint_id: string;
   readonly event_id: string;
   readonly status: string;
+  readonly attempts: readonly { readonly error: string }[];
 };
 
 /** Everything at rest. */
@@ -78,6 +79,8 @@ export type Books = {
   readonly wallets: readonly WalletRow[];
   readonly movements: readonly MovementRow[];
   readonly deliveries: readonly DeliveryRow[];
+  /** Receipts that have not found their message yet, as text: they are looked at ever more seldom. */
+  readonly parked: readonly string[];
   /** Documents that should be gone by now, by collection: outboxes and dead letters. */
   readonly left: Readonly<Record<string, number>>;
 };
@@ -133,23 +136,37 @@ export async function openBooks(uri: string): Promise<BookReader> {
       return { messages, reservations, deliveries, outbox };
     },
     async read() {
-      const [messages, sends, reservations, settlements, wallets, batches, deliveries, left] =
-        await Promise.all([
-          all<MessageRow>(messaging, "messages", { body: 0, search: 0 }),
-          all<SendRow>(messaging, "sends", { tenant_id: 1, idem: 1, fenced: 1 }),
-          all<ReservationRow>(wallet, "reservations", {}),
-          all<SettlementRow>(wallet, "settlements", {}),
-          all<WalletRow>(wallet, "wallets", { balance: 1, held: 1 }),
-          all<BatchRow>(wallet, "entries", { tenant_id: 1, sequence: 1, movements: 1 }),
-          all<DeliveryRow>(webhook, "deliveries", { body: 0, attempts: 0 }),
-          countLeft(),
-        ]);
+      const [
+        messages,
+        sends,
+        reservations,
+        settlements,
+        wallets,
+        batches,
+        deliveries,
+        left,
+        parked,
+      ] = await Promise.all([
+        all<MessageRow>(messaging, "messages", { body: 0, search: 0 }),
+        all<SendRow>(messaging, "sends", { tenant_id: 1, idem: 1, fenced: 1 }),
+        all<ReservationRow>(wallet, "reservations", {}),
+        all<SettlementRow>(wallet, "settlements", {}),
+        all<WalletRow>(wallet, "wallets", { balance: 1, held: 1 }),
+        all<BatchRow>(wallet, "entries", { tenant_id: 1, sequence: 1, movements: 1 }),
+        all<DeliveryRow>(webhook, "deliveries", { body: 0 }),
+        countLeft(),
+        all<unknown>(client.db("sms_carrier"), "parked_receipts", {}),
+      ]);
       const movements = batches.flatMap(toMovements);
       const books = { messages, sends, reservations, settlements, wallets };
-      return { ...books, movements, deliveries, left };
+      return { ...books, movements, deliveries, left, parked: parked.map(asText) };
     },
     close: () => client.close(),
   };
+}
+
+function asText(document: unknown): string {
+  return JSON.stringify(document, (_, value) => (typeof value === "bigint" ? `${value}` : value));
 }
 
 type BatchRow = {

@@ -61,6 +61,11 @@ export type ChaosStack = {
   stop(): Promise<void>;
 };
 
+const RETRY_DELAYS_MS = [1000, 2000, 5000, 8000, 12_000, 12_000];
+
+/** Attempts that a webhook delivery has. */
+export const ATTEMPTS = RETRY_DELAYS_MS.length + 1;
+
 /** Waits that a test can afford; all rules stay the same. */
 const SETTINGS: Readonly<Record<string, string>> = {
   LOG_LEVEL: "info",
@@ -69,8 +74,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   RECEIPT_WAIT_MS: "25000",
   SETTLEMENT_GRACE_MS: "15000",
   CLAIM_LEASE_MS: "15000",
-  WEBHOOK_RETRY_DELAYS_MS: "1000,2000,6000,12000",
-  WEBHOOK_TIMEOUT_MS: "2000",
+  WEBHOOK_RETRY_DELAYS_MS: RETRY_DELAYS_MS.join(),
+  WEBHOOK_TIMEOUT_MS: "4000",
 };
 
 const REMOVAL = { recursive: true, force: true } as const;

@@ -37,6 +37,7 @@ export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
 export function judgeCarrier(
   messages: readonly MessageRow[],
   { submits }: CarrierCounters,
+  parked: readonly string[] = [],
 ): { readonly breaches: FoundBreach[]; readonly inDoubt: InDoubt } {
   const breaches: FoundBreach[] = [];
   const inDoubt = { taken: 0, notTaken: 0 };
@@ -61,7 +62,9 @@ export function judgeCarrier(
     if (taken > segments) add("more parts taken than there are");
     if (status === "cancelled" && counted.total > 0) add("cancelled, and submitted");
     if (status !== "failed") {
-      if (wasSent) breaches.push(...judgeReceipts(message));
+      // A receipt that is still parked is late, not lost.
+      const isParked = parked.some((receipt) => receipt.includes(to.slice(1)));
+      if (wasSent && !isParked) breaches.push(...judgeReceipts(message));
       continue;
     }
     if (codeOf(message) !== "submission_unknown") {

@@ -5,7 +5,7 @@ import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { smsctl } from "../support/smsctl.ts";
 import type { BookReader } from "./books.ts";
-import type { ChaosStack } from "./chaos-stack.ts";
+import { ATTEMPTS, type ChaosStack } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
 import type { Drained } from "./drain.ts";
@@ -13,7 +13,7 @@ import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier
 import { judgeLogs } from "./judge-logs.ts";
 import { judgeMessages } from "./judge-messages.ts";
 import { judgeMoney } from "./judge-money.ts";
-import { judgeWebhooks } from "./judge-webhooks.ts";
+import { givenUp, judgeWebhooks } from "./judge-webhooks.ts";
 import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Tenant } from "./tenants.ts";
@@ -43,7 +43,8 @@ export async function passVerdict(parts: {
   const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
   const controls = [stack.file.smsc.control, stack.secondControl];
   const counters = await Promise.all(controls.map(readCounters));
-  const carrier = judgeCarrier(own, addCounters(counters));
+  const carrier = judgeCarrier(own, addCounters(counters), books.parked);
+  const excused = givenUp(books.deliveries, receivers.hooks, ATTEMPTS);
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
   const logs = await judgeLogs(layoutOf(stack.dir).logDir, forbiddenIn(stack, tenants));
@@ -55,7 +56,7 @@ export async function passVerdict(parts: {
     ...judgeMessages(customers.sent, customers.cancels, tenantIds, books),
     ...judgeMoney(books, tenants),
     ...carrier.breaches,
-    ...judgeWebhooks(own, endpoints, receivers.hooks),
+    ...judgeWebhooks(own, endpoints, receivers.hooks, excused),
     ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
     ...logs.breaches,
     ...(await ownCheck(stack)),
@@ -80,6 +81,8 @@ export async function passVerdict(parts: {
       holds_fenced: books.reservations.filter(({ fenced_amount }) => fenced_amount > 0n).length,
       webhooks: receivers.hooks.length,
       deliveries: books.deliveries.length,
+      deliveries_unreached: excused.size,
+      receipts_parked: books.parked.length,
       log_lines: logs.lines,
       drain_ms: Math.round(drained.tookMs),
       crashes: stack.crashes.length,

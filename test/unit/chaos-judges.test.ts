@@ -71,6 +71,7 @@ const BOOKS: Books = {
     { ...MOVEMENT, sequence: 3, kind: "release", amount: 20n, messageId: "msg_1" },
   ],
   deliveries: [],
+  parked: [],
   left: {},
 };
 
