@@ -1,4 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import { type Db, MongoClient } from "mongodb";
 import { findServer } from "./find-server.ts";
@@ -73,7 +74,8 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
           String(port),
           "--nounixsocket",
         ],
-        ...["--replSet", REPLICA_SET, "--oplogSize", "1024", "--wiredTigerCacheSizeGB", "1"],
+        ...["--replSet", REPLICA_SET, "--oplogSize", "1024"],
+        ...["--wiredTigerCacheSizeGB", String(cacheGb())],
         ...["--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet"],
         // A one-node set has nobody to hand over to, so a shutdown need not wait for the handover.
         ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
@@ -149,4 +151,13 @@ async function makeOnlyMember(admin: Db, me: string): Promise<void> {
     return;
   }
   await admin.command({ replSetReconfig: { ...config, version }, force: true });
+}
+
+/**
+ * MongoDB's cache: a sixth of the machine, a third of what it would take by itself, because it has
+ * the services and perhaps other stacks beside it. Indexes of a long history must fit in, or each
+ * page of a list reads them from the disk again.
+ */
+function cacheGb(): number {
+  return Math.max(1, Math.floor(totalmem() / 2 ** 30 / 6));
 }

@@ -12,7 +12,12 @@ const LATE_MS_MAX = 1000;
 const MENDING_MS = 1000;
 
 /** One retry: when it was due, and when it came. */
-type Retry = { readonly name: string; readonly dueMs: number; readonly cameMs: number };
+type Retry = {
+  readonly name: string;
+  readonly kind: string;
+  readonly dueMs: number;
+  readonly cameMs: number;
+};
 
 /**
  * Each retry comes when its wait is over: never before, and within a second. A retry that falls due
@@ -23,8 +28,9 @@ export function checkSchedule(evidence: Evidence) {
   const faults: string[] = [];
   const undisturbed: number[] = [];
   const disturbed: number[] = [];
+  const late = new Map<string, number>();
   const outages = sortedOutages(evidence.storm);
-  for (const { name, dueMs, cameMs } of retriesOf(evidence)) {
+  for (const { name, kind, dueMs, cameMs } of retriesOf(evidence)) {
     // Both clocks are rounded to a millisecond.
     if (cameMs < dueMs - 2) faults.push(`${name} came ${dueMs - cameMs} ms early`);
     const possibleMs = firstPossible(dueMs, outages);
@@ -33,6 +39,7 @@ export function checkSchedule(evidence: Evidence) {
     const wasDisturbed = possibleMs !== dueMs;
     (wasDisturbed ? disturbed : undisturbed).push(lateMs);
     if (lateMs > allowedMs(wasDisturbed)) {
+      late.set(`late_${kind}`, (late.get(`late_${kind}`) ?? 0) + 1);
       const about = wasDisturbed ? "it was possible again" : "it was due";
       faults.push(`${name} came ${lateMs} ms after ${about}`);
     }
@@ -48,6 +55,7 @@ export function checkSchedule(evidence: Evidence) {
       after_outage_p50_ms: quantile(disturbed, 0.5),
       after_outage_p99_ms: quantile(disturbed, 0.99),
       after_outage_max_ms: quantile(disturbed, 1),
+      ...Object.fromEntries(late),
     },
   };
 }
@@ -57,19 +65,21 @@ export function checkSchedule(evidence: Evidence) {
  * process had made is made again by the next, and the log knows the second alone. The failure that
  * a wait counts from is the log's: nobody else knows when an answer stopped being awaited.
  */
-function retriesOf({ deliveries, requests, retryDelaysMs }: Evidence): Retry[] {
+function retriesOf({ endpoints, deliveries, requests, retryDelaysMs }: Evidence): Retry[] {
+  const kinds = new Map(endpoints.map(({ id, kind }) => [id, kind]));
   const came = new Map<string, number>();
   for (const [, , deliveryId, attempt, , atMs] of requests) {
     const key = `${deliveryId} ${attempt}`;
     if (!came.has(key)) came.set(key, atMs);
   }
-  return deliveries.flatMap(({ _id, attempts }) =>
+  return deliveries.flatMap(({ _id, endpoint_id, attempts }) =>
     attempts.flatMap((failed, at): Retry[] => {
       const name = `${_id} attempt ${failed.number + 1}`;
       const cameMs = came.get(`${_id} ${failed.number + 1}`);
       const delayMs = retryDelaysMs[at];
       if (cameMs === undefined || delayMs === undefined) return [];
-      return [{ name, cameMs, dueMs: failed.started_at.getTime() + failed.duration_ms + delayMs }];
+      const dueMs = failed.started_at.getTime() + failed.duration_ms + delayMs;
+      return [{ name, kind: kinds.get(endpoint_id) ?? "", cameMs, dueMs }];
     }),
   );
 }

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { setImmediate as turn } from "node:timers/promises";
 import { Code, ConnectError, createClient, type ServiceImpl } from "@connectrpc/connect";
 import { Client, credentials } from "@grpc/grpc-js";
@@ -92,6 +94,29 @@ describe("RPC server lifecycle", () => {
       [...handled.values()].every((times) => times === 1),
       "each once",
     ).to.equal(true);
+  });
+
+  it("a drain still answers a call that was on its way when it began", async () => {
+    const { server, target } = await links.serve({ routes: echo({ say: (request) => request }) });
+    const session = connect(`http://${target}`);
+    try {
+      await once(session, "remoteSettings");
+      const drained = server.drain(5000);
+      // Sent before the goodbye can have been read.
+      const call = session.request({
+        ":method": "POST",
+        ":path": `/${EchoService.typeName}/Say`,
+        "content-type": "application/grpc",
+        te: "trailers",
+      });
+      call.end(Buffer.alloc(5));
+      call.resume();
+      const [trailers] = await once(call, "trailers");
+      expect(trailers["grpc-status"]).to.equal("0");
+      expect(await drained).to.deep.equal({ forced: false });
+    } finally {
+      session.destroy();
+    }
   });
 
   it("a drain ends what is left after its limit with UNAVAILABLE, and tells the handlers", async () => {

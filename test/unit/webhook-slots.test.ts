@@ -12,6 +12,7 @@ const LIMITS: SlotLimits = {
   freshWindow: 1,
   window: 2,
   slowWindow: 8,
+  hangMs: 10_000,
 };
 
 function takeAll(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: string): number {
@@ -80,6 +81,19 @@ describe("slots", () => {
     expect(takeAll(slots, "t", "hung")).to.equal(11);
     for (let count = 0; count < 20; count += 1) slots.release("t", "hung", 5000, count < 9);
     expect(takeAll(slots, "t", "hung")).to.equal(3);
+  });
+
+  it("an endpoint that let an attempt run into its timeout has all it may hold, also after a restart", () => {
+    const limits = { ...LIMITS, perEndpoint: 20, perTenant: 40, slowWindow: 3 };
+    const before = createSlots(limits);
+    before.take("t", "hung");
+    before.release("t", "hung", 10_000);
+    expect(takeAll(before, "t", "hung")).to.equal(20);
+    const after = createSlots(limits);
+    after.recall("hung", 10_000);
+    expect(takeAll(after, "t", "hung")).to.equal(20);
+    for (let count = 0; count < 20; count += 1) after.release("t", "hung", 10);
+    expect(takeAll(after, "t", "hung")).to.equal(2);
   });
 
   it("one tenant's endpoints share the tenant's cap", () => {

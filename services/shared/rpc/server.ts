@@ -11,6 +11,7 @@ import {
 } from "@grpc/grpc-js";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
+import { sayGoodbye } from "./farewell.ts";
 import { createHealth, type HealthControl } from "./health.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
 import { createReflection } from "./reflection.ts";
@@ -117,10 +118,12 @@ function shutDown(server: Server, host: CallHost, limitMs: number): Promise<{ fo
       // One turn of the event loop lets those statuses leave before the connections break.
       setImmediate(() => server.forceShutdown());
     }, limitMs);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve({ forced });
-    });
+    void sayGoodbye(server).then(() =>
+      server.tryShutdown(() => {
+        clearTimeout(timer);
+        resolve({ forced });
+      }),
+    );
   });
 }
 

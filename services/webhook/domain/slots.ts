@@ -10,8 +10,9 @@
  *   more than many requests on it.
  * - slow: its last answer took longer, or one has been awaited for longer. It needs more slots for
  *   the same rate: a number to begin with, and two more for each that is kept waiting. So one that
- *   hangs soon has what it needs, and one that only this process' own load made slow does not
- *   get a hundred new connections, whose handshakes would be more load.
+ *   only this process' own load made slow does not get a hundred new connections, whose handshakes
+ *   would be more load. One that let an attempt run into its timeout has all it may hold: what is
+ *   due to it would otherwise wait behind attempts that wait.
  *
  * Slow endpoints hold their slots long, so they share a part of all slots, and fresh ones, which
  * may turn out slow, a larger part with them. However many endpoints hang, old or new, the rest
@@ -35,6 +36,8 @@ export type SlotLimits = {
   readonly window: number;
   /** How many a slow endpoint may hold before any answer keeps waiting. */
   readonly slowWindow: number;
+  /** An answer that took this long, in milliseconds, was none: the endpoint hangs. */
+  readonly hangMs: number;
 };
 
 /** Slots of one process. */
@@ -84,7 +87,8 @@ export function createSlots(limits: SlotLimits): Slots {
     const kind = kindOf(endpointId);
     if (kind === "slow") {
       const waiting = overdue.get(endpointId) ?? 0;
-      return Math.min(limits.perEndpoint, limits.slowWindow + 2 * waiting);
+      const ramp = limits.slowWindow + 2 * waiting;
+      return Math.min(limits.perEndpoint, Math.max(ramp, windows.get(endpointId) ?? 0));
     }
     if (kind === "fresh") return Math.min(limits.perEndpoint, limits.freshWindow);
     return Math.min(limits.perEndpoint, windows.get(endpointId) ?? limits.window);
@@ -112,11 +116,16 @@ export function createSlots(limits: SlotLimits): Slots {
     heldBy[after] += held;
     marks.delete(endpointId);
     if (mark !== undefined) marks.set(endpointId, mark);
-    if (mark !== "fast") windows.delete(endpointId);
+    windows.delete(endpointId);
     if (marks.size > MARKS_MAX) {
       const [oldest] = marks.keys();
       if (oldest !== undefined) setMark(oldest, undefined);
     }
+  }
+
+  function noteHanging(endpointId: string, durationMs: number): void {
+    if (durationMs < limits.hangMs || kindOf(endpointId) !== "slow") return;
+    windows.set(endpointId, limits.perEndpoint);
   }
 
   return {
@@ -136,6 +145,7 @@ export function createSlots(limits: SlotLimits): Slots {
       lower(tenants, tenantId);
       heldBy[kindOf(endpointId)] -= 1;
       setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
+      noteHanging(endpointId, durationMs);
       if (wasFull && durationMs > WINDOW_ANSWER_MS && durationMs <= SLOW_ANSWER_MS) {
         windows.set(endpointId, Math.min(limits.perEndpoint, capOf(endpointId) + 1));
       }
@@ -145,9 +155,9 @@ export function createSlots(limits: SlotLimits): Slots {
       setMark(endpointId, "slow");
     },
     recall(endpointId, durationMs) {
-      if (durationMs > SLOW_ANSWER_MS && kindOf(endpointId) === "fresh") {
-        setMark(endpointId, "slow");
-      }
+      if (durationMs <= SLOW_ANSWER_MS || kindOf(endpointId) !== "fresh") return;
+      setMark(endpointId, "slow");
+      noteHanging(endpointId, durationMs);
     },
     isSlow: (endpointId) => marks.get(endpointId) === "slow",
     get inUse() {

@@ -1,6 +1,7 @@
-import { Agent } from "node:https";
+import type { Agent } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { SecureContext } from "node:tls";
+import { ResumingAgent, type TlsSessions } from "./resuming-agent.ts";
 
 /** One keep-alive pool per endpoint. */
 export type Agents = {
@@ -38,7 +39,8 @@ export function createAgents(options: {
     // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED of the environment would turn it off.
     rejectUnauthorized: true,
   };
-  const oneOff = new Agent({ ...connecting, keepAlive: false });
+  const sessions: TlsSessions = new Map();
+  const oneOff = new ResumingAgent({ ...connecting, keepAlive: false }, sessions);
 
   return {
     oneOff,
@@ -47,13 +49,9 @@ export function createAgents(options: {
       if (agent !== undefined) {
         agents.delete(endpointId);
       } else {
-        agent = new Agent({
-          keepAlive: true,
-          maxSockets: options.socketsMax,
-          maxFreeSockets: options.socketsMax,
-          scheduling: "lifo",
-          ...connecting,
-        });
+        const { socketsMax } = options;
+        const pooled = { keepAlive: true, maxSockets: socketsMax, maxFreeSockets: socketsMax };
+        agent = new ResumingAgent({ ...pooled, scheduling: "lifo", ...connecting }, sessions);
       }
       agents.set(endpointId, agent);
       if (agents.size > options.poolsMax) {

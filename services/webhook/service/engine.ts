@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import type { WebhookConfig } from "../config.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
-import { createSlots } from "../domain/slots.ts";
+import { createSlots, SLOW_ANSWER_MS } from "../domain/slots.ts";
 import type { Sender } from "../sender/sender.ts";
 import { makeAttempt } from "./attempt.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
@@ -110,6 +110,8 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
       freshTotal: Math.ceil(total / 16),
       freshWindow: FRESH_WINDOW,
       slowWindow: SLOW_WINDOW,
+      // Timers are whole milliseconds, and may come one early.
+      hangMs: Math.max(SLOW_ANSWER_MS, config.WEBHOOK_TIMEOUT_MS - 5),
       window: Math.min(WINDOW, config.WEBHOOK_ENDPOINT_CONCURRENCY),
     }),
     laneLimits: LANE_LIMITS,
