@@ -57,6 +57,8 @@ export type Evidence = {
   readonly overlaps: number;
   readonly retryDelaysMs: readonly number[];
   readonly timeoutMs: number;
+  /** How late a retry may be. */
+  readonly lateMsMax: number;
 };
 
 /**

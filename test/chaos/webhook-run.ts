@@ -39,6 +39,8 @@ export type ChaosOptions = {
   readonly killEveryMs: number;
   readonly retryDelaysMs: readonly number[];
   readonly timeoutMs: number;
+  /** How late a retry may be. */
+  readonly lateMsMax: number;
   readonly seed: number;
   readonly say: (line: string) => void;
 };
@@ -153,6 +155,7 @@ async function blow(parts: Parts): Promise<ChaosReport> {
     overlaps,
     retryDelaysMs: options.retryDelaysMs,
     timeoutMs: options.timeoutMs,
+    lateMsMax: options.lateMsMax,
   });
 }
 

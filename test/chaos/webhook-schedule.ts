@@ -1,9 +1,6 @@
 /** The schedule of retries, checked from when receivers saw them. */
 import type { Evidence, Outage, Storm } from "./webhook-promises.ts";
 
-/** How late a retry may be. */
-const LATE_MS_MAX = 1000;
-
 /**
  * How much later than that after an outage. A process that has just begun makes its connections
  * anew: two handshakes' worth of work for each endpoint, on cores that it shares with the
@@ -20,25 +17,26 @@ type Retry = {
 };
 
 /**
- * Each retry comes when its wait is over: never before, and within a second. A retry that falls due
- * while the process, the database or the stream is away, or less than that second before, may not
- * be made then: its second begins when everything is there again and connected.
+ * Each retry comes when its wait is over: never before, and hardly after (`lateMsMax`). A retry that falls due
+ * while the process, the database or the stream is away, or less than that before, may not
+ * be made then: its time begins when everything is there again and connected.
  */
 export function checkSchedule(evidence: Evidence) {
   const faults: string[] = [];
   const undisturbed: number[] = [];
   const disturbed: number[] = [];
   const late = new Map<string, number>();
+  const { lateMsMax } = evidence;
   const outages = sortedOutages(evidence.storm);
   for (const { name, kind, dueMs, cameMs } of retriesOf(evidence)) {
     // Both clocks are rounded to a millisecond.
     if (cameMs < dueMs - 2) faults.push(`${name} came ${dueMs - cameMs} ms early`);
-    const possibleMs = firstPossible(dueMs, outages);
+    const possibleMs = firstPossible(dueMs, outages, lateMsMax);
     // Some outages stand in nobody's way: what came before their end was not late.
     const lateMs = Math.max(0, cameMs - possibleMs);
     const wasDisturbed = possibleMs !== dueMs;
     (wasDisturbed ? disturbed : undisturbed).push(lateMs);
-    if (lateMs > allowedMs(wasDisturbed)) {
+    if (lateMs > allowedMs(lateMsMax, wasDisturbed)) {
       late.set(`late_${kind}`, (late.get(`late_${kind}`) ?? 0) + 1);
       const about = wasDisturbed ? "it was possible again" : "it was due";
       faults.push(`${name} came ${lateMs} ms after ${about}`);
@@ -89,17 +87,17 @@ function sortedOutages({ kills, stops }: Storm): Outage[] {
 }
 
 /** When a retry could be made: when due, or at the end of the outages that stood in its way. */
-function firstPossible(dueMs: number, outages: readonly Outage[]): number {
+function firstPossible(dueMs: number, outages: readonly Outage[], lateMsMax: number): number {
   let possibleMs = dueMs;
   for (const { fromMs, toMs } of outages) {
-    const untilMs = possibleMs + allowedMs(possibleMs !== dueMs);
+    const untilMs = possibleMs + allowedMs(lateMsMax, possibleMs !== dueMs);
     if (fromMs <= untilMs && toMs > possibleMs) possibleMs = toMs;
   }
   return possibleMs;
 }
 
-function allowedMs(isAfterOutage: boolean): number {
-  return LATE_MS_MAX + (isAfterOutage ? MENDING_MS : 0);
+function allowedMs(lateMsMax: number, isAfterOutage: boolean): number {
+  return lateMsMax + (isAfterOutage ? MENDING_MS : 0);
 }
 
 function quantile(values: number[], share: number): number {

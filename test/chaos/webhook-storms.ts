@@ -11,6 +11,7 @@ export const LONG_STORM: StormShape = {
   killEveryMs: 3000,
   retryDelaysMs: [2000, 4000, 6000, 8000],
   timeoutMs: 2000,
+  lateMsMax: 1000,
 };
 
 /** A small one for every run of the tests: under twenty seconds. */
@@ -21,4 +22,5 @@ export const SHORT_STORM: StormShape = {
   killEveryMs: 3000,
   retryDelaysMs: [400, 600],
   timeoutMs: 800,
+  lateMsMax: 1000,
 };
