@@ -7,7 +7,7 @@ describe("webhooks in a storm", () => {
     this.timeout(90_000);
     const { faults, figures } = await runWebhookChaos({
       ...SHORT_STORM,
-      // Other tests share the cores; `test/chaos/webhook.ts`, run alone, allows one second.
+      // Loss, repeats and order are judged here; `test/chaos/webhook.ts` holds the schedule to a second.
       lateMsMax: 5000,
       seed: 20_260_415,
       say: () => undefined,
