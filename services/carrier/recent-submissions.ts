@@ -3,6 +3,7 @@
  * the submit, and then cost no read. It also knows which outcomes are still on their way, so that a
  * receipt on the heels of its submit's answer waits a moment instead of overtaking it.
  */
+import { setRecent } from "../shared/core/recent.ts";
 import { type Submission, submissionName } from "./domain/submission.ts";
 
 /** A submission, and the report of its message's outcome while that is under way. */
@@ -25,14 +26,10 @@ export function createRecentSubmissions(max: number): RecentSubmissions {
     add(submission, reported) {
       const entry: RecentSubmission = { submission, reported };
       const name = submissionName(submission.connectorId, submission.key);
-      entries.delete(name);
-      entries.set(name, entry);
+      setRecent(entries, name, entry, max);
       void reported.then(() => {
         entry.reported = undefined;
       });
-      if (entries.size <= max) return;
-      const oldest = entries.keys().next().value;
-      if (oldest !== undefined) entries.delete(oldest);
     },
     find: (name) => entries.get(name),
   };

@@ -1,4 +1,5 @@
 import type { Clock } from "../shared/core/clock.ts";
+import { setRecent } from "../shared/core/recent.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
 
 /** Facts of other services, kept for a short time. */
@@ -49,12 +50,7 @@ export function createFactCache<Value>(options: {
   }
 
   function remember(key: string, fact: Fact<Value>): void {
-    facts.delete(key);
-    if (facts.size >= sizeMax) {
-      const oldest = facts.keys().next();
-      if (oldest.done !== true) facts.delete(oldest.value);
-    }
-    facts.set(key, fact);
+    setRecent(facts, key, fact, sizeMax);
   }
 
   return {

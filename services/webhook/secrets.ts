@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { setRecent } from "../shared/core/recent.ts";
 import { signingKey } from "../shared/core/webhook-signature.ts";
 import type { SecretBox } from "../shared/io/secret-box.ts";
 import type { Endpoint } from "./domain/endpoint.ts";
@@ -23,11 +24,7 @@ export function createSecrets(box: SecretBox): Secrets {
       const known = keys.get(sealed);
       if (known !== undefined) return known;
       const key = signingKey(box.open(sealed, contextOf(endpoint.id)));
-      keys.set(sealed, key);
-      if (keys.size > KEYS_MAX) {
-        const [oldest] = keys.keys();
-        if (oldest !== undefined) keys.delete(oldest);
-      }
+      setRecent(keys, sealed, key, KEYS_MAX);
       return key;
     },
   };

@@ -3,11 +3,10 @@
  * alone (the connector stands still), then everything to the settled, notified message. CPU time
  * hardly depends on what else the machine does, so two runs tell the same story.
  */
-import { createClient } from "@connectrpc/connect";
 import { MongoClient } from "mongodb";
-import { ConnectorState, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
-import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
+import { setConnector } from "./connector-state.ts";
 import { cpuSeconds, residentMb } from "./cpu.ts";
 import { openConnections, singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
@@ -19,10 +18,10 @@ try {
   await send(COUNT / 2);
   await settled();
   const memory = residentMb(stack.pids);
-  await setConnector(ConnectorState.PAUSED);
+  await setConnector(stack, ConnectorState.PAUSED);
   const accept = await measure(() => send(COUNT));
   const dispatch = await measure(async () => {
-    await setConnector(ConnectorState.ACTIVE);
+    await setConnector(stack, ConnectorState.ACTIVE);
     await settled();
   });
   print(accept, dispatch, memory);
@@ -61,17 +60,6 @@ async function settled(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
   throw new Error(`not settled in time; the run ${newId("request")} is void`);
-}
-
-async function setConnector(state: ConnectorState): Promise<void> {
-  const target = stack.grpc.routing ?? "";
-  const transport = createGrpcJsTransport({ target, token: stack.grpc_token });
-  await createClient(RoutingService, transport).updateConnector({
-    id: "smsc",
-    connector: { id: "smsc", state },
-    fields: ["state"],
-  });
-  transport.close();
 }
 
 /** CPU microseconds per message of each process while `work` runs. */

@@ -1,5 +1,6 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { lowestIdAt } from "../../shared/core/ids.ts";
+import { setRecent } from "../../shared/core/recent.ts";
 import { planSubmit, type TestReceipt } from "../../shared/core/test-numbers.ts";
 import type { IncomingReceipt, PartOutcome } from "../domain/message.ts";
 import { comparableParty } from "../domain/receipt.ts";
@@ -57,10 +58,7 @@ export function createTestLink(options: {
     const nowMs = clock.now();
     const before = seen.get(name) ?? { count: 0, firstMs: nowMs };
     const now = { count: before.count + 1, firstMs: before.firstMs };
-    seen.delete(name);
-    seen.set(name, now);
-    const oldest = seen.keys().next().value;
-    if (seen.size > MEMORY_MAX && oldest !== undefined) seen.delete(oldest);
+    setRecent(seen, name, now, MEMORY_MAX);
     return { count: now.count, sinceFirstMs: nowMs - now.firstMs };
   }
 

@@ -102,7 +102,7 @@ export type Message = {
   readonly redact: boolean;
   /** W3C traceparent of what accepted the message; only when its trace is recorded. */
   readonly trace: string | undefined;
-  /** Rises with each write; every write is guarded by it. */
+  /** Rises with each write. */
   readonly revision: number;
 };
 

@@ -23,7 +23,8 @@ export async function insertAll(
  * Writes new revisions of documents that this transaction has read, by deleting and inserting
  * them: one statement each for the whole batch, which costs MongoDB half of what a list of updates
  * does (`services/adr/0034-replace-in-two-statements.md`). The transaction is the guard: a document that
- * another hand changed since it was read is a write conflict, and nothing of this is written.
+ * another hand changed since it was read is a write conflict, and nothing of this is written. Only a
+ * scan of one instant (`SNAPSHOT`) can neither miss such a document nor meet it twice.
  */
 export async function replaceAll(
   db: Db,

@@ -2,6 +2,7 @@ import type { Collection, Db, Filter, FindCursor } from "mongodb";
 import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { Message } from "../domain/message.ts";
 import type { ListFilter, MessageLists } from "../service/ports.ts";
 import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
@@ -9,12 +10,6 @@ import { INDEXES } from "./shape.ts";
 
 /** A page that takes longer than this is given up; no page may slow everyone else. */
 const PAGE_TIME_MAX_MS = 5000;
-
-/**
- * A message that changes while a scan rests is taken out and put in anew; only a scan of one
- * instant can neither miss it nor meet it twice.
- */
-export const SNAPSHOT = { level: "snapshot" } as const;
 
 /** Every source and mode: naming them lets an index answer in order of id. */
 export const SOURCES = ["api", "campaign", "quick_send", "test_send"] as const;

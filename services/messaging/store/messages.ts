@@ -1,12 +1,12 @@
 import type { Collection, Db, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
-import { runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
+import { guardMongo, runTransaction } from "../../shared/io/mongo.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
+import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { Message } from "../domain/message.ts";
 import type { MessageStore } from "../service/ports.ts";
 import { replaceAll } from "./commands.ts";
 import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
-import { SNAPSHOT } from "./lists.ts";
 import { insertRecords } from "./sends.ts";
 import { INDEXES } from "./shape.ts";
 
@@ -23,7 +23,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
     filter: Parameters<typeof messages.find>[0],
     limit: number,
   ): Promise<Message[]> {
-    const documents = await guarded(() =>
+    const documents = await guardMongo(
       messages
         .find(filter ?? {}, { readConcern: SNAPSHOT })
         .sort({ _id: 1 })
@@ -40,7 +40,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
     limit: number,
     hint: string,
   ): Promise<string[]> {
-    const found = await guarded(() =>
+    const found = await guardMongo(
       messages
         .find(filter ?? {}, { projection: { _id: 1 }, readConcern: SNAPSHOT })
         .sort(sort)
@@ -54,7 +54,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
 
   return {
     async find(id) {
-      const document = await guarded(() => messages.findOne({ _id: id }));
+      const document = await guardMongo(messages.findOne({ _id: id }));
       return document === null ? undefined : fromDocument(document);
     },
     findRange: (tenantId, firstId, lastId, limit) =>
@@ -77,7 +77,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
       outbox.publish(ticket);
     },
     async findDue(nowMs, limit) {
-      const due = await guarded(() =>
+      const due = await guardMongo(
         messages
           .find(
             { due_at: { $lte: new Date(nowMs) } },
@@ -119,12 +119,4 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
       return (await messages.deleteMany({ _id: { $lte: last } })).deletedCount;
     },
   };
-}
-
-async function guarded<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }

@@ -1,9 +1,9 @@
 import type { Collection, Db } from "mongodb";
 import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import { queueName, sendingName } from "../domain/queueing.ts";
 import type { QueueFigures, QueueStore } from "../service/ports.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
-import { SNAPSHOT } from "./lists.ts";
 import { INDEXES } from "./shape.ts";
 
 const LOCAL = { readConcern: { level: "local" } } as const;

@@ -1,6 +1,6 @@
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
-import { isDuplicateKey, runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, runTransaction } from "../../shared/io/mongo.ts";
 import { isSameBytes } from "../service/idempotency.ts";
 import {
   type AcceptedSend,
@@ -73,13 +73,13 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       return results;
     },
     async findByKeys(keys) {
-      const found = await guarded(() =>
+      const found = await guardMongo(
         sends.find({ idem: { $in: [...keys] } }, { batchSize: BATCH_MAX }).toArray(),
       );
       return new Map(found.map((document) => [document.idem as string, toStoredSend(document)]));
     },
     async findByIds(ids) {
-      const found = await guarded(() =>
+      const found = await guardMongo(
         sends
           .find({ _id: { $in: [...ids] } }, { projection: { fenced: 1 }, batchSize: BATCH_MAX })
           .toArray(),
@@ -90,11 +90,11 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       const created_at = new Date(nowMs);
       const expires_at = new Date(nowMs + TOMBSTONE_MS);
       try {
-        await guarded(() => sends.insertOne({ _id: id, fenced: true, created_at, expires_at }));
+        await guardMongo(sends.insertOne({ _id: id, fenced: true, created_at, expires_at }));
         return "fenced";
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        const present = await guarded(() => sends.findOne({ _id: id }));
+        const present = await guardMongo(sends.findOne({ _id: id }));
         return present?.fenced === true ? "fenced" : "sent";
       }
     },
@@ -107,7 +107,7 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       try {
         // The filter finds the document only when its lease is over, so a living one makes the
         // upsert insert a second `_id`, which fails.
-        await guarded(() =>
+        await guardMongo(
           fences.updateOne(
             { _id: fence.key, until: { $lte: new Date(nowMs) } },
             { $set: document },
@@ -117,15 +117,15 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
         return "taken";
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        const present = await guarded(() => fences.findOne({ _id: fence.key }));
+        const present = await guardMongo(fences.findOne({ _id: fence.key }));
         if (present === null) return "running";
         return isSameBytes(present.fingerprint.buffer, fence.fingerprint) ? "running" : "reused";
       }
     },
     async dropFence({ key, owner }) {
-      await guarded(() => fences.deleteOne({ _id: key, owner }));
+      await guardMongo(fences.deleteOne({ _id: key, owner }));
     },
-    count: () => guarded(() => sends.estimatedDocumentCount()),
+    count: () => guardMongo(sends.estimatedDocumentCount()),
     async deleteExpired(nowMs, olderThanMs) {
       const before = nowMs - olderThanMs;
       let deleted = 0;
@@ -192,12 +192,4 @@ function toStoredSend(document: SendDocument): StoredSend {
     response: document.response?.buffer ?? new Uint8Array(),
     expiresAtMs: document.expires_at.getTime(),
   };
-}
-
-async function guarded<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }

@@ -12,7 +12,7 @@ export type Snapshot = {
   /** For every find: whichever comes first fixes the instant. */
   readonly options: {
     readonly session: ClientSession;
-    readonly readConcern: { readonly level: "snapshot" };
+    readonly readConcern: typeof SNAPSHOT;
   };
   /**
    * Reads a cursor as it is sent, in whole batches: ten million promises would take longer than the
@@ -22,6 +22,9 @@ export type Snapshot = {
   close(): Promise<void>;
 };
 
+/** The read concern of one instant, for a single read too; said on each, or the connection's own holds. */
+export const SNAPSHOT = { level: "snapshot" } as const;
+
 /** MongoDB's `SnapshotTooOld` (mongodb/mongo, error_codes.yml). */
 const SNAPSHOT_TOO_OLD = 239;
 
@@ -30,7 +33,7 @@ export function openSnapshot(client: MongoClient): Snapshot {
   const session = client.startSession({ snapshot: true });
   return {
     // Said on every read: the connection's own read concern would take the session's place.
-    options: { session, readConcern: { level: "snapshot" } },
+    options: { session, readConcern: SNAPSHOT },
     async *chunks(cursor, map) {
       try {
         while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(map);

@@ -1,4 +1,5 @@
 import { isIPv6, type LookupFunction } from "node:net";
+import { setRecent } from "../../shared/core/recent.ts";
 import { isAllowedAddress, type Network } from "../domain/address-rules.ts";
 import type { ResolveHost } from "./resolver.ts";
 
@@ -47,17 +48,12 @@ export function createHostGuard(options: {
     const nowMs = performance.now();
     const known = cache.get(host);
     if (known !== undefined && known.untilMs > nowMs) return known.addresses;
-    cache.delete(host);
     const addresses = check(host);
-    cache.set(host, { untilMs: nowMs + options.cacheMs, addresses });
+    setRecent(cache, host, { untilMs: nowMs + options.cacheMs, addresses }, ENTRIES_MAX);
     // A failure is not kept: the next attempt asks again.
     addresses.catch(() => {
       if (cache.get(host)?.addresses === addresses) cache.delete(host);
     });
-    if (cache.size > ENTRIES_MAX) {
-      const [oldest] = cache.keys();
-      if (oldest !== undefined) cache.delete(oldest);
-    }
     return addresses;
   }
 

@@ -7,6 +7,7 @@
 import { Agent, type AgentOptions, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import { setRecent } from "../../shared/core/recent.ts";
 
 /** Sessions by host and port; the least recently renewed is forgotten first. */
 export type TlsSessions = Map<string, Buffer>;
@@ -31,16 +32,8 @@ export class ResumingAgent extends Agent {
     const session = this.#sessions.get(key);
     const resuming = session === undefined ? options : { ...options, session };
     const socket = super.createConnection(resuming, callback) as TLSSocket;
-    socket.on("session", (issued) => this.#keep(key, issued));
+    socket.on("session", (issued) => setRecent(this.#sessions, key, issued, SESSIONS_MAX));
     socket.once("error", () => this.#sessions.delete(key));
     return socket;
-  }
-
-  #keep(key: string, session: Buffer): void {
-    this.#sessions.delete(key);
-    this.#sessions.set(key, session);
-    if (this.#sessions.size <= SESSIONS_MAX) return;
-    const [oldest] = this.#sessions.keys();
-    if (oldest !== undefined) this.#sessions.delete(oldest);
   }
 }

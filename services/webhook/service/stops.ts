@@ -1,4 +1,6 @@
 /** Which endpoints were turned off or deleted of late, so that attempts under way can tell. */
+import { setRecent } from "../../shared/core/recent.ts";
+
 export type Stops = {
   note(endpointId: string): void;
   /** A number that changes whenever the endpoint is stopped. */
@@ -16,11 +18,7 @@ export function createStops(): Stops {
   return {
     note(endpointId) {
       count += 1;
-      latest.delete(endpointId);
-      latest.set(endpointId, count);
-      if (latest.size <= STOPS_KEPT) return;
-      const [oldest] = latest.keys();
-      if (oldest !== undefined) latest.delete(oldest);
+      setRecent(latest, endpointId, count, STOPS_KEPT);
     },
     of: (endpointId) => latest.get(endpointId) ?? 0,
   };
