@@ -60,8 +60,8 @@ export async function runProcess(
     installSignalHandlers(lifecycle, log);
     if (tracing !== undefined) await startTracing(name, tracing, log, lifecycle);
     await startAll(services, env, config, log, lifecycle);
-    releaseStartUpMemory();
     lifecycle.markReady();
+    releaseStartUpMemory();
     log.info({ startedMs: Math.round(performance.now()) }, "ready");
     return undefined;
   } catch (error) {

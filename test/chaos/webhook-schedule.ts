@@ -36,7 +36,7 @@ export function checkSchedule(evidence: Evidence) {
     const lateMs = Math.max(0, cameMs - possibleMs);
     const wasDisturbed = possibleMs !== dueMs;
     (wasDisturbed ? disturbed : undisturbed).push(lateMs);
-    if (lateMs > allowedMs(lateMsMax, wasDisturbed)) {
+    if (cameMs > lastMoment(possibleMs, wasDisturbed, outages, lateMsMax)) {
       late.set(`late_${kind}`, (late.get(`late_${kind}`) ?? 0) + 1);
       const about = wasDisturbed ? "it was possible again" : "it was due";
       faults.push(`${name} came ${lateMs} ms after ${about}`);
@@ -94,6 +94,22 @@ function firstPossible(dueMs: number, outages: readonly Outage[], lateMsMax: num
     if (fromMs <= untilMs && toMs > possibleMs) possibleMs = toMs;
   }
   return possibleMs;
+}
+
+/**
+ * Until when a retry may come. One that falls due right after an outage has as long as those that
+ * fell due within it: they are all in front of it.
+ */
+function lastMoment(
+  possibleMs: number,
+  wasDisturbed: boolean,
+  outages: readonly Outage[],
+  lateMsMax: number,
+): number {
+  const mended = outages
+    .filter(({ toMs }) => toMs <= possibleMs)
+    .map(({ toMs }) => toMs + allowedMs(lateMsMax, true));
+  return Math.max(possibleMs + allowedMs(lateMsMax, wasDisturbed), ...mended);
 }
 
 function allowedMs(lateMsMax: number, isAfterOutage: boolean): number {

@@ -1,16 +1,43 @@
+import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+
+/** How often a process that has started is looked at, in milliseconds. */
+const LOOK_EVERY_MS = 1000;
+
+/** A process that was busy for less than this share of the time between two looks is idle. */
+const IDLE_SHARE = 0.2;
+
+/** One that is never idle collects by itself. */
+const LOOKS_MAX = 60;
 
 /**
  * Gives back what only starting needed: sources, parse results and schemas being compiled grow the
  * heap to two or three times of what stays, and V8 keeps that room until something makes it
- * collect, which in an idle process nothing does. It takes about 80 ms, so it is done once, before
- * the process says that it is ready. The young generation grows again as soon as work comes.
+ * collect, which in an idle process nothing does. It takes about a tenth of a second, so it is done
+ * once, in the first second without much work: a process that has a backlog at its start, because
+ * the one before it was killed, goes about that first. The young generation grows again as soon as
+ * work comes.
  */
 export function releaseStartUpMemory(): void {
+  let before = performance.eventLoopUtilization();
+  let looks = 0;
+  const timer = setInterval(() => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    looks += 1;
+    const isIdle = utilization < IDLE_SHARE;
+    if (isIdle || looks === LOOKS_MAX) clearInterval(timer);
+    if (isIdle) collect();
+  }, LOOK_EVERY_MS);
+  timer.unref();
+}
+
+function collect(): void {
   // The flag is on only while the function is made: compiled code is kept under the flags' hash.
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as NonNullable<typeof globalThis.gc>;
+  const run = runInNewContext("gc") as NonNullable<typeof globalThis.gc>;
   setFlagsFromString("--no-expose-gc");
-  collect({ type: "major", execution: "sync", flavor: "last-resort" });
+  run({ type: "major", execution: "sync", flavor: "last-resort" });
 }

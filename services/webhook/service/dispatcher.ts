@@ -11,6 +11,7 @@ import type { Claimed } from "../domain/delivery.ts";
 import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/slots.ts";
 import { createLanes, type Lane, type LaneLimits } from "./lanes.ts";
 import type { ClaimRequest, DeliveryQueue } from "./ports.ts";
+import { createStartLine } from "./start-line.ts";
 
 /** A running dispatcher. */
 export type Dispatcher = {
@@ -22,6 +23,8 @@ export type Dispatcher = {
   enqueue(claimed: readonly Claimed[]): void;
   /** Looks for due deliveries soon instead of after the rest of the interval. */
   nudge(): void;
+  /** Settles when the first look for due deliveries is over, whatever it found. */
+  readonly looked: Promise<void>;
   readonly figures: DispatcherFigures;
   /** Stops starting attempts, waits for those in the air, and gives back the rest. */
   close(): Promise<void>;
@@ -66,6 +69,9 @@ const LANES_PER_RELEASE = 64;
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { clock, log, queue, slots } = options;
   const lanes = createLanes(options.laneLimits, slots);
+  const line = createStartLine();
+  /** Deliveries that stand in the line. */
+  const inLine = new Set<Claimed>();
   /** Lanes whose next delivery found no slot, in the order in which they will be asked again. */
   const blocked = new Set<Lane>();
   const inTheAir = new Set<Promise<void>>();
@@ -85,10 +91,22 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       const claimed = lane.queue.shift() as Claimed;
       lanes.count(-1);
       lane.active += 1;
-      const work = run(lane, claimed).finally(() => inTheAir.delete(work));
-      inTheAir.add(work);
+      standInLine(lane, claimed);
     }
     blocked.delete(lane);
+  }
+
+  function standInLine(lane: Lane, claimed: Claimed): void {
+    inLine.add(claimed);
+    line.add({
+      dueAtMs: claimed.dueAtMs,
+      isSlow: slots.isSlow(lane.endpointId),
+      start() {
+        inLine.delete(claimed);
+        const work = run(lane, claimed).finally(() => inTheAir.delete(work));
+        inTheAir.add(work);
+      },
+    });
   }
 
   async function run(lane: Lane, claimed: Claimed): Promise<void> {
@@ -189,24 +207,25 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       touched.add(lane);
     }
     lanes.count(claimed.length);
-    // Those that answer go first: the handshakes of those that hang would be in their way.
-    const isSlow = (lane: Lane) => slots.isSlow(lane.endpointId);
-    for (const lane of [...touched].sort((a, b) => Number(isSlow(a)) - Number(isSlow(b)))) {
+    for (const lane of touched) {
       pump(lane);
       lanes.prune(lane);
     }
   }
 
+  const { promise: looked, resolve: onLooked } = Promise.withResolvers<void>();
   const loop: Loop = startLoop({
     name: "webhook due deliveries",
     intervalMs: options.pollIntervalMs,
     log,
     work: () =>
-      poll().catch((error: unknown) => {
-        // The interval is wait enough: what is due must go out as soon as the database is back.
-        if (!isMongoOutage(error)) throw error;
-        return false;
-      }),
+      poll()
+        .catch((error: unknown) => {
+          // The interval is wait enough: what is due must go out as soon as the database is back.
+          if (!isMongoOutage(error)) throw error;
+          return false;
+        })
+        .finally(onLooked),
   });
 
   return {
@@ -228,15 +247,18 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
     enqueue,
     nudge: () => loop.nudge(),
+    looked,
     get figures() {
       return { waiting: lanes.waiting, slots: slots.inUse, oldestDueMs };
     },
     async close() {
       isClosing = true;
+      line.clear();
       await loop.close();
       for (const timer of ahead.values()) clearTimeout(timer);
       await Promise.allSettled(inTheAir);
-      const left = [...lanes.all()].flatMap((lane) => lane.queue.splice(0)).concat(...ahead.keys());
+      const queued = [...lanes.all()].flatMap((lane) => lane.queue.splice(0));
+      const left = [...queued, ...ahead.keys(), ...inLine];
       if (left.length > 0) await queue.release(left, clock.now());
     },
   };

@@ -47,8 +47,8 @@ export type EngineParts = {
 const ATTEMPT_MARGIN_MS = 2000;
 
 /** Connections an endpoint begins with, and has after an answer; see `domain/slots.ts`. */
-const FRESH_WINDOW = 2;
-const WINDOW = 4;
+const FRESH_WINDOW = 1;
+const WINDOW = 2;
 const SLOW_WINDOW = 16;
 
 /** Leased deliveries in memory: of one endpoint, and of all. */

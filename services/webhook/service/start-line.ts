@@ -1,0 +1,73 @@
+/**
+ * Attempts that have their slot wait here for their turn to start. A few start at each turn of the
+ * event loop, the earliest due first. Starting a thousand at once, after an outage or a restart,
+ * would make a thousand handshakes compete for the processor: all of them would be late, and those
+ * that were due first as late as the last. While the loop has nothing else to do its turns take
+ * microseconds, so that the line holds up nobody.
+ */
+
+/** How many start at one turn of the event loop. */
+const STARTS_PER_TURN = 64;
+
+/** How many of those are of slow endpoints, while others wait. */
+const SLOW_STARTS_PER_TURN = 32;
+
+/** What waits to be started. */
+export type Starter = { readonly dueAtMs: number; readonly isSlow: boolean; start(): void };
+
+/** A line of starters. */
+export type StartLine = {
+  add(starter: Starter): void;
+  /** Forgets all that have not started. */
+  clear(): void;
+};
+
+/**
+ * Makes a line. Slow endpoints get half of it at most: when many of them are let in at once, those
+ * that answer do not wait behind them all.
+ */
+export function createStartLine(): StartLine {
+  const prompt: Starter[] = [];
+  const slow: Starter[] = [];
+  let isTurning = false;
+
+  function turn(): void {
+    isTurning = false;
+    let slowStarts = 0;
+    for (let starts = 0; starts < STARTS_PER_TURN; starts += 1) {
+      const maySlow = slowStarts < SLOW_STARTS_PER_TURN || prompt.length === 0;
+      const isSlowFirst = maySlow && dueFirst(slow) < dueFirst(prompt);
+      if (isSlowFirst) slowStarts += 1;
+      (isSlowFirst ? slow : prompt).shift()?.start();
+    }
+    if (prompt.length + slow.length > 0) schedule();
+  }
+
+  function schedule(): void {
+    if (isTurning) return;
+    isTurning = true;
+    setImmediate(turn);
+  }
+
+  return {
+    add(starter) {
+      insertByDue(starter.isSlow ? slow : prompt, starter);
+      schedule();
+    },
+    clear() {
+      prompt.length = 0;
+      slow.length = 0;
+    },
+  };
+}
+
+function dueFirst(line: readonly Starter[]): number {
+  return line[0]?.dueAtMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** Behind all that are due no later. Most come in order, so the search begins at the end. */
+function insertByDue(line: Starter[], starter: Starter): void {
+  let at = line.length;
+  while (at > 0 && (line[at - 1] as Starter).dueAtMs > starter.dueAtMs) at -= 1;
+  line.splice(at, 0, starter);
+}
