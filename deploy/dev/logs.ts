@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readJson } from "./json-file.ts";
 import { logFileOf } from "./launch.ts";
 import { layoutOf } from "./layout.ts";
-import { canonicalName } from "./process-table.ts";
+import { processCalled } from "./process-table.ts";
 import { processNames } from "./restart-stack.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import type { StackState } from "./stack-file.ts";
@@ -15,7 +15,7 @@ await runCommand(async () => {
   const state = readJson<StackState>(layout.stateFile);
   if (state === undefined) throw new StackError("there are no logs yet: make up first");
   const names = [...processNames(state), "migrate"];
-  const wanted = typed === "" ? names : [canonicalName(typed)];
+  const wanted = typed === "" ? names : [processCalled(state.processes, typed)];
   if (!wanted.every((name) => names.includes(name))) {
     throw new StackError(`no process is called "${typed}": S= takes ${names.join(", ")}`);
   }

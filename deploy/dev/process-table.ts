@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { ROOT } from "./layout.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
 import type { ServerName } from "./server-table.ts";
+import { StackError } from "./stack-error.ts";
 
 /**
  * A service process: its name in `make restart S=…`, and the services that it runs. A further
@@ -24,6 +25,26 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "webhook", services: ["webhook"] },
   { name: "gateway", services: ["gateway"] },
 ];
+
+/**
+ * How services are spread over processes: each apart, as in production, or all together, which on a
+ * small machine saves the way from process to process (ADR 63).
+ */
+export const PROCESS_LAYOUTS = {
+  apart: SERVICE_PROCESSES,
+  together: [{ name: "services", services: SERVICE_PROCESSES.flatMap(({ services }) => services) }],
+} as const satisfies Record<string, readonly ServiceProcess[]>;
+
+/** The layout that `PROCESSES` in the environment asks for. */
+export function processLayout(env: NodeJS.ProcessEnv): readonly ServiceProcess[] {
+  const { PROCESSES: asked = "apart" } = env;
+  const layout = Object.entries(PROCESS_LAYOUTS).find(([name]) => name === asked);
+  if (layout === undefined) {
+    const known = Object.keys(PROCESS_LAYOUTS).join(" or ");
+    throw new StackError(`PROCESSES must be ${known}, not "${asked}"`);
+  }
+  return layout[1];
+}
 
 /** The services that others call over gRPC, with the setting that tells callers where. */
 export const GRPC_SETTINGS: Readonly<Record<string, string>> = {
@@ -53,6 +74,14 @@ const ALIASES: Readonly<Record<string, ServerName | typeof SMSC_SIMULATOR>> = {
 /** The process name meant by what somebody typed. */
 export function canonicalName(typed: string): string {
   return ALIASES[typed] ?? typed;
+}
+
+/** The process that a name means: its own, or that of a service which shares one. */
+export function processCalled(processes: readonly ServiceProcess[], typed: string): string {
+  const name = canonicalName(typed);
+  const isProcess = processes.some((row) => row.name === name);
+  const home = isProcess ? undefined : processes.find(({ services }) => services.includes(name));
+  return home?.name ?? name;
 }
 
 /** What every process environment is made from. */

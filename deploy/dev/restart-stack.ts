@@ -1,7 +1,7 @@
 import { readJson, writeJson } from "./json-file.ts";
 import { createLauncher, launchProcess, launchServer } from "./launch.ts";
 import { type Layout, layoutOf } from "./layout.ts";
-import { canonicalName, RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
+import { processCalled, RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";
 import { settingsIn } from "./settings.ts";
 import { StackError } from "./stack-error.ts";
@@ -28,7 +28,7 @@ async function restart(layout: Layout, typed: string, options: RestartOptions): 
     ...kept,
     settings: { ...kept.settings, ...settingsIn(options.env) },
   };
-  const name = canonicalName(typed);
+  const name = processCalled(state.processes, typed);
   const names = processNames(state);
   if (!names.includes(name)) {
     throw new StackError(`no process is called "${typed}": S= takes ${names.join(", ")}`);
@@ -41,7 +41,8 @@ async function restart(layout: Layout, typed: string, options: RestartOptions): 
     else await launchProcess(launcher, name);
   } finally {
     const file = readJson<StackFile>(layout.stackFile);
-    if (file !== undefined) writeJson(layout.stackFile, { ...file, pids: pidsOf(layout) });
+    if (file !== undefined)
+      writeJson(layout.stackFile, { ...file, pids: pidsOf(layout, state.processes) });
   }
 }
 

@@ -111,13 +111,20 @@ export function stackFile(
       password: secrets.smscPassword,
       control: local(portOf(portBase, "smsc-control")),
     },
-    pids: pidsOf(layout),
+    pids: pidsOf(layout, processes),
   };
 }
 
-/** The pid of each process that runs now. */
-export function pidsOf(layout: Layout): Record<string, number> {
-  return Object.fromEntries(
-    [...runningProcesses(layout.runDir)].map(([name, record]) => [name, record.pid]),
-  );
+/** The pid of each process that runs now, and of each service that shares one. */
+export function pidsOf(
+  layout: Layout,
+  processes: readonly ServiceProcess[],
+): Record<string, number> {
+  const running = runningProcesses(layout.runDir);
+  const pids = Object.fromEntries([...running].map(([name, record]) => [name, record.pid]));
+  for (const { name, services } of processes) {
+    const pid = pids[name];
+    if (pid !== undefined) for (const service of services) pids[service] ??= pid;
+  }
+  return pids;
 }

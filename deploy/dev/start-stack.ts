@@ -22,8 +22,8 @@ import {
 import {
   gatewayPort,
   placeOf,
+  processLayout,
   RECEIVER,
-  SERVICE_PROCESSES,
   type ServiceProcess,
   SMSC_SIMULATOR,
 } from "./process-table.ts";
@@ -95,7 +95,7 @@ export function nextState(
   layout: Layout,
   isRunning: boolean,
 ): StackState {
-  const { env, processes = SERVICE_PROCESSES } = options;
+  const { env, processes = processLayout(env) } = options;
   const kept = isRunning ? readJson<StackState>(layout.stateFile) : undefined;
   const asked = portBaseIn(env);
   if (kept !== undefined && asked !== undefined && asked !== kept.portBase) {

@@ -1,10 +1,12 @@
 /**
  * `make bench [ROWS=lone,e2e,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
  * design's budgets on this machine, beside the peer of the row where it has one and the peer is
- * installed. Rows on the accept path share a stack of their own, one process per service; rows
+ * installed. Rows on the accept path share a stack of their own, its services in one process; rows
  * that are a benchmark of their own run here in a short form, and each names its command.
  * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what is offered end to end.
  */
+import { setTimeout as sleep } from "node:timers/promises";
+import { PROCESS_LAYOUTS, processLayout } from "../../deploy/dev/process-table.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing } from "../support/kannel.ts";
@@ -23,9 +25,14 @@ const RATE = Number(process.env.BENCH_RATE ?? 2500);
 const BULK = 1000;
 const WANTED = new Set(process.env.ROWS?.split(",") ?? []);
 
+/**
+ * How the services of the shared stack are spread over processes: together, because this is about a
+ * small machine (ADR 63); `PROCESSES=apart` measures them as in production.
+ */
+const PROCESSES = processLayout({ PROCESSES: process.env.PROCESSES ?? "together" });
+
 /** Rows measured on the shared stack, in this order: the later ones leave a queue behind. */
 const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Row>])[] = [
-  ["memory", memory],
   ["lone", lone],
   ["e2e", endToEnd],
   ["accept", acceptSingle],
@@ -36,10 +43,14 @@ const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Ro
 /** Rows whose messages stay in the queue: with the connector standing still nothing else runs. */
 const PAUSED = new Set(["accept", "bulk", "holds"]);
 
-const known = new Set([...ON_THE_STACK.map(([name]) => name), ...Object.keys(OWN_COMMANDS)]);
+const known = new Set([
+  "memory",
+  ...ON_THE_STACK.map(([name]) => name),
+  ...Object.keys(OWN_COMMANDS),
+]);
 const unknown = [...WANTED].filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`no such row: ${unknown.join(", ")}`);
-const rows = [...(await onTheStack()), ...(await ownCommands())];
+const rows = [...(await memoryApart()), ...(await onTheStack()), ...(await ownCommands())];
 report("bench", rows);
 
 function isWanted(name: string): boolean {
@@ -51,7 +62,7 @@ async function onTheStack(): Promise<Row[]> {
   if (wanted.length === 0) return [];
   const missing = kannelMissing();
   if (missing !== undefined) process.stdout.write(`no peer: ${missing}\n`);
-  const { stack, stop } = await loadStack();
+  const { stack, stop } = await loadStack({}, PROCESSES);
   const found: Row[] = [];
   try {
     let isPaused = false;
@@ -78,6 +89,19 @@ async function ownCommands(): Promise<Row[]> {
     found.push(...(await runOwnCommand(own)));
   }
   return found;
+}
+
+/** A process for each service, whatever layout the other rows have. */
+async function memoryApart(): Promise<Row[]> {
+  if (!isWanted("memory")) return [];
+  const { stack, stop } = await loadStack({}, PROCESS_LAYOUTS.apart);
+  try {
+    // What starting leaves to do is done by then.
+    await sleep(5000);
+    return [{ command: "make bench ROWS=memory", ...(await memory(stack)) }];
+  } finally {
+    await stop();
+  }
 }
 
 /** Right after the start, before anything was asked of them. */

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { processLayout } from "../../deploy/dev/process-table.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { startTestStack } from "../support/stack.ts";
 
@@ -6,11 +7,12 @@ import { startTestStack } from "../support/stack.ts";
 export type LoadStack = { readonly stack: StackFile; readonly stop: () => Promise<void> };
 
 /**
- * A stack of the benchmark's own, one process per service, so that nothing else runs beside it;
- * `BENCH_STACK=.local/stack.json` measures a running one instead.
+ * A stack of the benchmark's own, so that nothing else runs beside it: one process per service, or
+ * what `PROCESSES` says. `BENCH_STACK=.local/stack.json` measures a running one instead.
  */
 export async function loadStack(
   settings: Readonly<Record<string, string>> = {},
+  processes = processLayout(process.env),
 ): Promise<LoadStack> {
   const file = process.env.BENCH_STACK;
   if (file !== undefined && existsSync(file)) {
@@ -20,6 +22,9 @@ export async function loadStack(
     };
   }
   process.stdout.write("starting a stack of its own\n");
-  const stack = await startTestStack({ settings: { LOG_LEVEL: "warn", ...settings } });
+  const stack = await startTestStack({
+    settings: { LOG_LEVEL: "warn", ...settings },
+    processes,
+  });
   return { stack, stop: stack.stop };
 }

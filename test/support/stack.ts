@@ -5,7 +5,7 @@ import { readJson } from "../../deploy/dev/json-file.ts";
 import { layoutOf } from "../../deploy/dev/layout.ts";
 import { PORTS_OF_A_STACK } from "../../deploy/dev/port-layout.ts";
 import { freePortRange } from "../../deploy/dev/ports.ts";
-import type { ServiceProcess } from "../../deploy/dev/process-table.ts";
+import { PROCESS_LAYOUTS, type ServiceProcess } from "../../deploy/dev/process-table.ts";
 import { killProcess } from "../../deploy/dev/processes.ts";
 import { restartProcess } from "../../deploy/dev/restart-stack.ts";
 import { runningProcesses } from "../../deploy/dev/run-records.ts";
@@ -33,15 +33,7 @@ export type TestStack = StackFile & {
 };
 
 /** All services in one process: the fastest start, for tests that kill nothing. */
-export const ONE_PROCESS: readonly ServiceProcess[] = [
-  {
-    name: "services",
-    services: [
-      ...["tenant", "sender-id", "wallet", "routing"],
-      ...["messaging", "carrier", "webhook", "gateway"],
-    ],
-  },
-];
+export const ONE_PROCESS: readonly ServiceProcess[] = PROCESS_LAYOUTS.together;
 
 /** Starts a stack on free ports in a folder of its own; `settings` reach every process of it. */
 export async function startTestStack(

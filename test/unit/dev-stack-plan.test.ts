@@ -7,6 +7,7 @@ import { layoutOf } from "../../deploy/dev/layout.ts";
 import {
   canonicalName,
   fixedSettings,
+  processCalled,
   SERVICE_PROCESSES,
   type ServiceProcess,
 } from "../../deploy/dev/process-table.ts";
@@ -63,6 +64,19 @@ describe("the plan of a stack", () => {
       },
       name,
     );
+
+  it("puts services together or apart as PROCESSES says", () => {
+    const together = nextState({ env: { PROCESSES: "together" } }, layout, false);
+    expect(together.processes.map(({ name }) => name)).to.deep.equal(["services"]);
+    expect(processCalled(together.processes, "wallet")).to.equal("services");
+    expect(processCalled(together.processes, "mongo")).to.equal("mongod");
+    const apart = nextState({ env: {} }, layout, false);
+    expect(processCalled(apart.processes, "wallet")).to.equal("wallet");
+    expect(() => nextState({ env: { PROCESSES: "some" } }, layout, false)).to.throw(
+      StackError,
+      'apart or together, not "some"',
+    );
+  });
 
   it("gives processes that share one gRPC port the same address", () => {
     const shared = ["tenant", "wallet"];

@@ -37,6 +37,12 @@ export type Outbox = {
 /** A document older than this was left by a crash or an outage; its publisher has given up on it. */
 const SWEEP_AGE_MS = 3000;
 
+/**
+ * Documents whose items are published are removed together, after this long: a delete for each would
+ * be a write in every message's way. Far below the age at which the sweeper would publish them again.
+ */
+const REMOVE_AFTER_MS = 250;
+
 /** Makes the outbox of one database. */
 export function createOutbox(options: {
   readonly db: Db;
@@ -58,10 +64,31 @@ export function createOutbox(options: {
         nats.jetstream,
         tickets.flatMap((ticket) => ticket.items),
       );
-      await collection.deleteMany({ _id: { $in: tickets.map((ticket) => ticket.id) } });
+      removeSoon(tickets.map((ticket) => ticket.id));
       return tickets.map(() => undefined);
     },
   });
+
+  let published: string[] = [];
+  let removal: NodeJS.Timeout | undefined;
+  let removing: Promise<unknown> = Promise.resolve();
+
+  function removeSoon(ids: readonly string[]): void {
+    published.push(...ids);
+    removal ??= setTimeout(() => {
+      removal = undefined;
+      removing = Promise.all([removing, removePublished()]);
+    }, REMOVE_AFTER_MS);
+  }
+
+  async function removePublished(): Promise<void> {
+    const ids = published;
+    published = [];
+    if (ids.length === 0) return;
+    await collection.deleteMany({ _id: { $in: ids } }).catch((error: unknown) => {
+      log.warn({ error, documents: ids.length }, "removing is left to the sweeper");
+    });
+  }
 
   async function sweep(): Promise<boolean> {
     const before = new Date(Date.now() - SWEEP_AGE_MS);
@@ -117,6 +144,8 @@ export function createOutbox(options: {
     async close() {
       await sweeper.close();
       await publisher.close();
+      clearTimeout(removal);
+      await Promise.all([removing, removePublished()]);
     },
   };
 }
