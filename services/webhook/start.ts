@@ -83,7 +83,6 @@ export const start: StartService = async (context) => {
   });
   lifecycle.onClose("webhook engine", () => engine.close());
   hearStops(nats.connection, engine.stop);
-  // Retries that fell due while no process ran go before the events that piled up meanwhile.
   await engine.dispatcher.looked;
 
   const delivering = { ...engine, clock, endpoints, queue, events, attemptsMax };

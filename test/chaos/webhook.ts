@@ -1,7 +1,8 @@
 /**
- * `node test/chaos/webhook.ts [--seed N] [--rate N] [--events N] [--short]`: 20,000 events to 200 endpoints, of which 20
- * hang, 20 answer 500, 10 cut the connection and 10 drip, with the process killed every three
- * seconds and NATS and MongoDB stopped and started. Prints its seed; exits 1 when a promise broke.
+ * `node test/chaos/webhook.ts [--seed N] [--rate N] [--events N] [--short]`: 20,000 events, 100 a
+ * second, to 200 endpoints, of which 20 hang, 20 answer 500, 10 cut the connection and 10 drip, with
+ * the process killed every three seconds and NATS and MongoDB stopped and started. Prints its seed;
+ * exits 1 when a promise broke, and prints the first twenty (SHOW=20).
  */
 
 import { runWebhookChaos } from "./webhook-run.ts";

@@ -23,7 +23,10 @@ export type Dispatcher = {
   enqueue(claimed: readonly Claimed[]): void;
   /** Looks for due deliveries soon instead of after the rest of the interval. */
   nudge(): void;
-  /** Settles when the first look for due deliveries is over, whatever it found. */
+  /**
+   * Settles when the first look for due deliveries is over, whatever it found. Events are taken
+   * after it: retries that fell due while no process ran go before what piled up meanwhile.
+   */
   readonly looked: Promise<void>;
   readonly figures: DispatcherFigures;
   /** Stops starting attempts, waits for those in the air, and gives back the rest. */
