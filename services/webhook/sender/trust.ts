@@ -2,13 +2,6 @@ import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
 
 /**
- * Groups for the key exchange (RFC 8446 section 4.2.7). A share is sent for the first alone: making
- * one for ML-KEM too, as OpenSSL does unasked, costs more than the rest of a resumed handshake. A
- * receiver that wants the hybrid asks for it (section 4.1.4).
- */
-const KEY_EXCHANGE_GROUPS = "X25519:X25519MLKEM768:prime256v1:secp384r1";
-
-/**
  * Whom TLS trusts: Node's default roots (with NODE_USE_SYSTEM_CA=1 the system's too), and those of
  * one file more. TLS 1.2 at least (RFC 9325 section 3.1.1). Throws when the file cannot be read.
  *
@@ -16,10 +9,7 @@ const KEY_EXCHANGE_GROUPS = "X25519:X25519MLKEM768:prime256v1:secp384r1";
  * would be read again, which takes a process a tenth of its start.
  */
 export function createTrust(caFile: string): SecureContext {
-  const trust = createSecureContext({
-    minVersion: "TLSv1.2",
-    ecdhCurve: KEY_EXCHANGE_GROUPS,
-  });
+  const trust = createSecureContext({ minVersion: "TLSv1.2" });
   if (caFile !== "") {
     for (const certificate of certificatesIn(readFileSync(caFile, "utf8"))) {
       trust.context.addCACert(certificate);

@@ -1,12 +1,15 @@
 /**
- * Attempts that have their slot wait here for their turn to start. A few start at each turn of the
+ * Attempts that have their slot wait here for their turn to start. Some start at each turn of the
  * event loop, the earliest due first. Starting a thousand at once, after an outage or a restart,
  * would make a thousand handshakes compete for the processor: all of them would be late, and those
  * that were due first as late as the last. While the loop has nothing else to do its turns take
  * microseconds, so that the line holds up nobody.
  */
 
-/** How many start at one turn of the event loop. */
+/**
+ * How many start at one turn of the event loop: so many that they share the query that reads their
+ * endpoints, and the write of their results. With 4, a restarted process made half the attempts.
+ */
 const STARTS_PER_TURN = 64;
 
 /** How many of those are of slow endpoints, while others wait. */
