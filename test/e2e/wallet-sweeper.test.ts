@@ -69,8 +69,15 @@ describe("the wallet's sweeper on the whole stack", function () {
       what: "nothing held",
       timeoutMs: 20_000,
     });
+  /** By the documented rule: a 503 is tried again, for messaging may not have heard yet that the wallet is back. */
   const post = (path: string, body: unknown) =>
-    callRest(stack.gateway, "POST", path, { body, apiKey: stack.api_key });
+    eventually(
+      async () => {
+        const answer = await callRest(stack.gateway, "POST", path, { body, apiKey: stack.api_key });
+        return answer.status !== 503 && answer;
+      },
+      { what: `an answer other than 503 from ${path}`, timeoutMs: 15_000, everyMs: 200 },
+    );
   async function read(messageId: string): Promise<Message> {
     const { message } = await messaging.getMessage({ tenantId: stack.tenant_id, messageId });
     if (message === undefined) throw new Error("the answer has no message");
