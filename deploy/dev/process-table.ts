@@ -79,9 +79,10 @@ export function canonicalName(typed: string): string {
 /** The process that a name means: its own, or that of a service which shares one. */
 export function processCalled(processes: readonly ServiceProcess[], typed: string): string {
   const name = canonicalName(typed);
-  const isProcess = processes.some((row) => row.name === name);
-  const home = isProcess ? undefined : processes.find(({ services }) => services.includes(name));
-  return home?.name ?? name;
+  const row =
+    processes.find((one) => one.name === name) ??
+    processes.find(({ services }) => services.includes(name));
+  return row?.name ?? name;
 }
 
 /** What every process environment is made from. */

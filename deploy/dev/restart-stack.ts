@@ -41,8 +41,8 @@ async function restart(layout: Layout, typed: string, options: RestartOptions): 
     else await launchProcess(launcher, name);
   } finally {
     const file = readJson<StackFile>(layout.stackFile);
-    if (file !== undefined)
-      writeJson(layout.stackFile, { ...file, pids: pidsOf(layout, state.processes) });
+    const pids = pidsOf(layout, state.processes);
+    if (file !== undefined) writeJson(layout.stackFile, { ...file, pids });
   }
 }
 

@@ -2,6 +2,7 @@
  * What holds money when events and commits are lost: the wallet's sweeper asks the real messaging
  * over RPC, on a whole stack whose wallet is a process of its own.
  */
+import { randomUUID } from "node:crypto";
 import { type Client, createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import { connect, type NatsConnection } from "nats";
@@ -69,15 +70,17 @@ describe("the wallet's sweeper on the whole stack", function () {
       what: "nothing held",
       timeoutMs: 20_000,
     });
-  /** By the documented rule: a 503 is tried again, for messaging may not have heard yet that the wallet is back. */
-  const post = (path: string, body: unknown) =>
-    eventually(
+  /** By the documented rule: a 503 is tried again under the same key, for messaging may not have heard yet that the wallet is back. */
+  const post = (path: string, body: unknown) => {
+    const call = { body, apiKey: stack.api_key, key: randomUUID() };
+    return eventually(
       async () => {
-        const answer = await callRest(stack.gateway, "POST", path, { body, apiKey: stack.api_key });
+        const answer = await callRest(stack.gateway, "POST", path, call);
         return answer.status !== 503 && answer;
       },
       { what: `an answer other than 503 from ${path}`, timeoutMs: 15_000, everyMs: 200 },
     );
+  };
   async function read(messageId: string): Promise<Message> {
     const { message } = await messaging.getMessage({ tenantId: stack.tenant_id, messageId });
     if (message === undefined) throw new Error("the answer has no message");

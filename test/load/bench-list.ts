@@ -2,6 +2,7 @@
  * `make bench-list [COUNT=10000000]`: pages of 50 over REST among many stored messages, for each
  * filter. Seeds a stack of its own first, or measures `BENCH_STACK` as it is.
  */
+import { availableParallelism } from "node:os";
 import { MongoClient } from "mongodb";
 import { driveClosed } from "./drive.ts";
 import { HISTORY_DAYS, pastRecipient, seedHistory } from "./history.ts";
@@ -14,7 +15,7 @@ const COUNT = Number(process.env.COUNT ?? 10_000_000);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
 const DAY_MS = 86_400_000;
 /** As many as the machine has cores: more would measure how long they wait for each other. */
-const CALLERS = 2;
+const CALLERS = availableParallelism();
 
 const { stack, stop } = await loadStack();
 try {

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { layoutOf } from "../../deploy/dev/layout.ts";
-import { SERVICE_PROCESSES } from "../../deploy/dev/process-table.ts";
+import { PROCESS_LAYOUTS } from "../../deploy/dev/process-table.ts";
 import { readProcessMemory } from "../support/process-memory.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { type Row, report } from "./report.ts";
@@ -18,15 +18,11 @@ const MEMORY_AIM_MIB = 80;
 const IDLE_MS = 5000;
 
 const begunMs = performance.now();
-// A process for each service, as in production, whichever share one in development.
-const stack = await startTestStack({
-  processes: SERVICE_PROCESSES.flatMap(({ services }) =>
-    services.map((name) => ({ name, services: [name] })),
-  ),
-});
+// A process for each service, as in production.
+const stack = await startTestStack({ processes: PROCESS_LAYOUTS.apart });
 const upMs = performance.now() - begunMs;
 try {
-  const names = SERVICE_PROCESSES.flatMap(({ services }) => services);
+  const names = PROCESS_LAYOUTS.apart.map(({ name }) => name);
   const ready: [string, number][] = [];
   for (const name of names) {
     await stack.restart(name);

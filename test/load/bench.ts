@@ -5,13 +5,11 @@
  * that are a benchmark of their own run here in a short form, and each names its command.
  * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what is offered end to end.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { PROCESS_LAYOUTS, processLayout } from "../../deploy/dev/process-table.ts";
+import { processLayout } from "../../deploy/dev/process-table.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing } from "../support/kannel.ts";
 import { setConnector } from "./connector-state.ts";
-import { residentMb } from "./cpu.ts";
 import { measureHotWallet } from "./hot-wallet.ts";
 import { kannelAcceptPeer, kannelEndToEndPeer } from "./kannel-rows.ts";
 import { ACCEPT_CONNECTIONS, measureLone, measureOurAccept, measureOurBulk } from "./our-accept.ts";
@@ -43,14 +41,10 @@ const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Ro
 /** Rows whose messages stay in the queue: with the connector standing still nothing else runs. */
 const PAUSED = new Set(["accept", "bulk", "holds"]);
 
-const known = new Set([
-  "memory",
-  ...ON_THE_STACK.map(([name]) => name),
-  ...Object.keys(OWN_COMMANDS),
-]);
+const known = new Set([...ON_THE_STACK.map(([name]) => name), ...Object.keys(OWN_COMMANDS)]);
 const unknown = [...WANTED].filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`no such row: ${unknown.join(", ")}`);
-const rows = [...(await memoryApart()), ...(await onTheStack()), ...(await ownCommands())];
+const rows = [...(await onTheStack()), ...(await ownCommands())];
 report("bench", rows);
 
 function isWanted(name: string): boolean {
@@ -89,35 +83,6 @@ async function ownCommands(): Promise<Row[]> {
     found.push(...(await runOwnCommand(own)));
   }
   return found;
-}
-
-/** A process for each service, whatever layout the other rows have. */
-async function memoryApart(): Promise<Row[]> {
-  if (!isWanted("memory")) return [];
-  const { stack, stop } = await loadStack({}, PROCESS_LAYOUTS.apart);
-  try {
-    // What starting leaves to do is done by then.
-    await sleep(5000);
-    return [{ command: "make bench ROWS=memory", ...(await memory(stack)) }];
-  } finally {
-    await stop();
-  }
-}
-
-/** Right after the start, before anything was asked of them. */
-async function memory(stack: StackFile): Promise<Row> {
-  const others = new Set(["mongod", "nats-server", "redis", "receiver", "smsc-simulator"]);
-  const services = Object.entries(stack.pids).filter(([name]) => !others.has(name));
-  const found = [...residentMb(Object.fromEntries(services))].sort(([, a], [, b]) => b - a);
-  const [most = "", mostMb = 0] = found[0] ?? [];
-  return {
-    path: "memory of one idle service process, the largest",
-    budget: "120 MB",
-    aim: "80 MB",
-    measured: `${mostMb.toFixed(0)} MB (${most}); least ${found.at(-1)?.[1].toFixed(0)} MB`,
-    met: mostMb <= 120,
-    figures: Object.fromEntries(found),
-  };
 }
 
 async function lone(stack: StackFile): Promise<Row> {

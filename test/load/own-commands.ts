@@ -18,6 +18,7 @@ export type OwnCommand = {
 
 /** By the name that `ROWS` knows. */
 export const OWN_COMMANDS = {
+  memory: { command: "make bench-memory", file: "bench-memory.ts" },
   list: {
     command: "make bench-list",
     file: "bench-list.ts",

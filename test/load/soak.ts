@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
-import { openFiles, residentMb } from "./cpu.ts";
+import { openFiles, processesIn, residentMb } from "./cpu.ts";
 import { driveOpen, latenciesOf } from "./drive.ts";
 import { judge, type Sample, type Tolerance } from "./flatness.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
@@ -73,7 +73,7 @@ async function soak(perSecond: number, forMs: number): Promise<void> {
   const sample = () => {
     const atS = (performance.now() - beganMs) / 1000;
     for (const [name, mb] of residentMb(stack.pids)) note("memory", name, [atS, mb]);
-    for (const [name, pid] of Object.entries(stack.pids)) {
+    for (const [name, pid] of processesIn(stack.pids)) {
       const { files, sockets } = openFiles(pid);
       note("files", name, [atS, files]);
       note("sockets", name, [atS, sockets]);

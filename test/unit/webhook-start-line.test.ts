@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
-import { createStartLine } from "../../services/webhook/service/start-line.ts";
+import { createStartLine, type Starter } from "../../services/webhook/service/start-line.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-function starters(count: number, isSlow: boolean, started: string[]) {
+type Named = Starter & { readonly name: string };
+
+function starters(count: number, isSlow: boolean): Named[] {
+  const kind = isSlow ? "slow" : "prompt";
   return Array.from({ length: count }, (_, dueAtMs) => ({
     dueAtMs,
     isSlow,
-    start: () => void started.push(`${isSlow ? "slow" : "prompt"} ${dueAtMs}`),
+    name: `${kind} ${dueAtMs}`,
   }));
 }
 
 describe("the line of attempts that wait to start", () => {
   it("starts a part at each turn, the earliest due first, whatever the order of coming", async () => {
     const started: string[] = [];
-    const line = createStartLine();
-    for (const starter of starters(100, false, started).reverse()) line.add(starter);
+    const line = createStartLine<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(100, false).reverse()) line.add(starter);
     assert.equal(started.length, 0);
     await turn();
     assert.equal(started.length, 64);
@@ -28,10 +31,10 @@ describe("the line of attempts that wait to start", () => {
 
   it("gives slow endpoints half of a turn while others wait, and all of it when none do", async () => {
     const started: string[] = [];
-    const line = createStartLine();
-    for (const starter of starters(100, true, started)) line.add(starter);
+    const line = createStartLine<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(100, true)) line.add(starter);
     // Due later than all of the slow ones.
-    for (const starter of starters(32, false, started)) {
+    for (const starter of starters(32, false)) {
       line.add({ ...starter, dueAtMs: starter.dueAtMs + 1000 });
     }
     await turn();
@@ -43,9 +46,9 @@ describe("the line of attempts that wait to start", () => {
 
   it("starts nothing that was cleared", async () => {
     const started: string[] = [];
-    const line = createStartLine();
-    for (const starter of starters(3, false, started)) line.add(starter);
-    line.clear();
+    const line = createStartLine<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(3, false)) line.add(starter);
+    assert.equal(line.clear().length, 3);
     await turn();
     assert.deepEqual(started, []);
   });

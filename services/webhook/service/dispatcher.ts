@@ -11,7 +11,7 @@ import type { Claimed } from "../domain/delivery.ts";
 import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/slots.ts";
 import { createLanes, type Lane, type LaneLimits } from "./lanes.ts";
 import type { ClaimRequest, DeliveryQueue } from "./ports.ts";
-import { createStartLine } from "./start-line.ts";
+import { createStartLine, type Starter } from "./start-line.ts";
 
 /** A running dispatcher. */
 export type Dispatcher = {
@@ -56,6 +56,9 @@ export type DispatcherOptions = {
   readonly leaseMs: number;
 };
 
+/** A delivery that has its slot. */
+type Slotted = Starter & { readonly lane: Lane; readonly claimed: Claimed };
+
 /** Deliveries leased by one poll. */
 const CLAIM_MAX = 2000;
 
@@ -72,9 +75,7 @@ const LANES_PER_RELEASE = 64;
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { clock, log, queue, slots } = options;
   const lanes = createLanes(options.laneLimits, slots);
-  const line = createStartLine();
-  /** Deliveries that stand in the line. */
-  const inLine = new Set<Claimed>();
+  const line = createStartLine<Slotted>(start);
   /** Lanes whose next delivery found no slot, in the order in which they will be asked again. */
   const blocked = new Set<Lane>();
   const inTheAir = new Set<Promise<void>>();
@@ -94,22 +95,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       const claimed = lane.queue.shift() as Claimed;
       lanes.count(-1);
       lane.active += 1;
-      standInLine(lane, claimed);
+      const isSlow = slots.isSlow(lane.endpointId);
+      line.add({ lane, claimed, dueAtMs: claimed.dueAtMs, isSlow });
     }
     blocked.delete(lane);
   }
 
-  function standInLine(lane: Lane, claimed: Claimed): void {
-    inLine.add(claimed);
-    line.add({
-      dueAtMs: claimed.dueAtMs,
-      isSlow: slots.isSlow(lane.endpointId),
-      start() {
-        inLine.delete(claimed);
-        const work = run(lane, claimed).finally(() => inTheAir.delete(work));
-        inTheAir.add(work);
-      },
-    });
+  function start({ lane, claimed }: Slotted): void {
+    const work = run(lane, claimed).finally(() => inTheAir.delete(work));
+    inTheAir.add(work);
   }
 
   async function run(lane: Lane, claimed: Claimed): Promise<void> {
@@ -172,14 +166,14 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       const lane = lanes.get(item.tenantId, item.endpointId);
       lane.reserved += 1;
       lanes.count(1);
-      const start = () => {
+      const onDue = () => {
         ahead.delete(item);
         lane.reserved -= 1;
         lanes.count(-1);
         enqueue([item]);
       };
       // A timer may fire a fraction of a millisecond early; an attempt may not.
-      ahead.set(item, setTimeout(start, item.dueAtMs - nowMs + 1));
+      ahead.set(item, setTimeout(onDue, item.dueAtMs - nowMs + 1));
     }
   }
 
@@ -256,12 +250,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async close() {
       isClosing = true;
-      line.clear();
+      const slotted = line.clear().map(({ claimed }) => claimed);
       await loop.close();
       for (const timer of ahead.values()) clearTimeout(timer);
       await Promise.allSettled(inTheAir);
       const queued = [...lanes.all()].flatMap((lane) => lane.queue.splice(0));
-      const left = [...queued, ...ahead.keys(), ...inLine];
+      const left = [...queued, ...ahead.keys(), ...slotted];
       if (left.length > 0) await queue.release(left, clock.now());
     },
   };

@@ -16,22 +16,24 @@ const STARTS_PER_TURN = 64;
 const SLOW_STARTS_PER_TURN = 32;
 
 /** What waits to be started. */
-export type Starter = { readonly dueAtMs: number; readonly isSlow: boolean; start(): void };
+export type Starter = { readonly dueAtMs: number; readonly isSlow: boolean };
 
-/** A line of starters. */
-export type StartLine = {
-  add(starter: Starter): void;
-  /** Forgets all that have not started. */
-  clear(): void;
+/** A line of what waits. */
+export type StartLine<Item> = {
+  add(item: Item): void;
+  /** Gives back all that have not started, and forgets them. */
+  clear(): Item[];
 };
 
 /**
  * Makes a line. Slow endpoints get half of it at most: when many of them are let in at once, those
  * that answer do not wait behind them all.
  */
-export function createStartLine(): StartLine {
-  const prompt: Starter[] = [];
-  const slow: Starter[] = [];
+export function createStartLine<Item extends Starter>(
+  start: (item: Item) => void,
+): StartLine<Item> {
+  const prompt: Item[] = [];
+  const slow: Item[] = [];
   let isTurning = false;
 
   function turn(): void {
@@ -40,8 +42,10 @@ export function createStartLine(): StartLine {
     for (let starts = 0; starts < STARTS_PER_TURN; starts += 1) {
       const maySlow = slowStarts < SLOW_STARTS_PER_TURN || prompt.length === 0;
       const isSlowFirst = maySlow && dueFirst(slow) < dueFirst(prompt);
+      const item = (isSlowFirst ? slow : prompt).shift();
+      if (item === undefined) return;
       if (isSlowFirst) slowStarts += 1;
-      (isSlowFirst ? slow : prompt).shift()?.start();
+      start(item);
     }
     if (prompt.length + slow.length > 0) schedule();
   }
@@ -53,14 +57,11 @@ export function createStartLine(): StartLine {
   }
 
   return {
-    add(starter) {
-      insertByDue(starter.isSlow ? slow : prompt, starter);
+    add(item) {
+      insertByDue(item.isSlow ? slow : prompt, item);
       schedule();
     },
-    clear() {
-      prompt.length = 0;
-      slow.length = 0;
-    },
+    clear: () => [...prompt.splice(0), ...slow.splice(0)],
   };
 }
 
@@ -69,8 +70,8 @@ function dueFirst(line: readonly Starter[]): number {
 }
 
 /** Behind all that are due no later. Most come in order, so the search begins at the end. */
-function insertByDue(line: Starter[], starter: Starter): void {
+function insertByDue<Item extends Starter>(line: Item[], item: Item): void {
   let at = line.length;
-  while (at > 0 && (line[at - 1] as Starter).dueAtMs > starter.dueAtMs) at -= 1;
-  line.splice(at, 0, starter);
+  while (at > 0 && (line[at - 1] as Item).dueAtMs > item.dueAtMs) at -= 1;
+  line.splice(at, 0, item);
 }
