@@ -70,7 +70,10 @@ describe("the wallet's sweeper on the whole stack", function () {
       what: "nothing held",
       timeoutMs: 20_000,
     });
-  /** By the documented rule: a 503 is tried again under the same key, for messaging may not have heard yet that the wallet is back. */
+  /**
+   * By the documented rule: a 503 is tried again under the same key. Messaging may not have heard yet
+   * that the wallet is back.
+   */
   const post = (path: string, body: unknown) => {
     const call = { body, apiKey: stack.api_key, key: randomUUID() };
     return eventually(
