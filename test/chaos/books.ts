@@ -165,7 +165,8 @@ export async function openBooks(uri: string): Promise<BookReader> {
   };
 }
 
-function asText(document: unknown): string {
+/** A document as JSON, with amounts as text. */
+export function asText(document: unknown): string {
   return JSON.stringify(document, (_, value) => (typeof value === "bigint" ? `${value}` : value));
 }
 

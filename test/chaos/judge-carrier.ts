@@ -17,7 +17,12 @@ const WITHOUT_RECEIPT = /99(05|09|11)$/;
 const NOT_DELIVERED = /99(01|02|10)$/;
 
 /** What became of submits whose answer never came. */
-export type InDoubt = { readonly taken: number; readonly notTaken: number };
+export type InDoubt = {
+  readonly taken: number;
+  readonly notTaken: number;
+  /** Sent, and one of their parts did not reach the carrier. */
+  readonly incomplete: number;
+};
 
 /** Adds up what several carriers counted. */
 export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
@@ -40,15 +45,15 @@ export function judgeCarrier(
   parked: readonly string[] = [],
 ): { readonly breaches: FoundBreach[]; readonly inDoubt: InDoubt } {
   const breaches: FoundBreach[] = [];
-  const inDoubt = { taken: 0, notTaken: 0 };
+  const inDoubt = { taken: 0, notTaken: 0, incomplete: 0 };
   for (const message of messages) {
     const { _id, to, mode, status, segments, history } = message;
     if (status === "rejected") continue;
     const counted = submits[to.slice(1)] ?? { total: 0, refused: 0, duplicates: 0 };
     const taken = counted.total - counted.refused - counted.duplicates;
-    const add = (what: string) =>
+    const add = (what: string, invariant = 7) =>
       void breaches.push({
-        invariant: 7,
+        invariant,
         what: `${what} (${status}, ${segments} parts: ${JSON.stringify(counted)})`,
         ids: [_id],
       });
@@ -64,7 +69,11 @@ export function judgeCarrier(
     if (status !== "failed") {
       // A receipt that is still parked is late, not lost.
       const isParked = parked.some((receipt) => receipt.includes(to.slice(1)));
-      if (wasSent && !isParked) breaches.push(...judgeReceipts(message));
+      // A part that never came to the carrier, or came and was cut, has no receipt to end with.
+      const isIncomplete = status === "expired" && taken < segments;
+      if (isIncomplete) inDoubt.incomplete += 1;
+      const wrong = wasSent && !isParked && !isIncomplete ? judgeReceipts(message) : undefined;
+      if (wrong !== undefined) add(wrong, 5);
       continue;
     }
     if (codeOf(message) !== "submission_unknown") {
@@ -76,14 +85,15 @@ export function judgeCarrier(
 }
 
 /** No receipt is lost: what the carrier reports is where the message ends. */
-function judgeReceipts(message: MessageRow): FoundBreach[] {
-  const { _id, to, status, segments } = message;
+function judgeReceipts(message: MessageRow): string | undefined {
+  const { to, status, segments } = message;
   // A later part was refused for good: the carrier has no more to say about the whole.
-  if (segments > 1 && status === "undelivered" && codeOf(message) === "carrier_rejected") return [];
+  const isRefused = status === "undelivered" && codeOf(message) === "carrier_rejected";
+  if (segments > 1 && isRefused) return undefined;
   const isWithout = WITHOUT_RECEIPT.test(to);
   const wanted = isWithout ? "expired" : NOT_DELIVERED.test(to) ? "undelivered" : "delivered";
-  if (status === wanted || (isWithout && status === "delivered")) return [];
-  return [{ invariant: 5, what: `ended ${status} where the carrier said ${wanted}`, ids: [_id] }];
+  if (status === wanted || (isWithout && status === "delivered")) return undefined;
+  return `ended ${status} where the carrier said ${wanted}`;
 }
 
 function codeOf({ error }: MessageRow): string {

@@ -22,12 +22,17 @@ const UNREACHED = new Set(["timeout", "connection", "tls"]);
  */
 export function givenUp(
   deliveries: readonly DeliveryRow[],
+  endpoints: readonly Endpoint[],
   hooks: readonly Hook[],
   attemptsMax: number,
 ): ReadonlySet<string> {
+  const healthy = new Set(
+    endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind)).map(({ id }) => id),
+  );
   const changes = new Map(hooks.map((h) => [h.eventId, `${h.messageId} ${h.status}`]));
   return new Set(
     deliveries
+      .filter(({ endpoint_id }) => healthy.has(endpoint_id))
       .filter(({ status, attempts }) => status === "failed" && attempts.length >= attemptsMax)
       .filter(({ attempts }) => attempts.every(({ error }) => UNREACHED.has(error)))
       .map(({ event_id, endpoint_id }) => `${changes.get(event_id) ?? event_id} ${endpoint_id}`),

@@ -4,7 +4,7 @@ import { layoutOf } from "../../deploy/dev/layout.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { smsctl } from "../support/smsctl.ts";
-import type { BookReader } from "./books.ts";
+import { asText, type BookReader } from "./books.ts";
 import { ATTEMPTS, type ChaosStack } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
@@ -24,6 +24,8 @@ export type Verdict = {
   readonly counts: Readonly<Record<string, number>>;
   readonly answers: Readonly<Record<string, number>>;
   readonly statuses: Readonly<Record<string, number>>;
+  /** The messages that breaches speak of, as they lie in the database. */
+  readonly suspects: readonly unknown[];
 };
 
 /** Reads everything that was written down, and judges it. */
@@ -44,7 +46,7 @@ export async function passVerdict(parts: {
   const controls = [stack.file.smsc.control, stack.secondControl];
   const counters = await Promise.all(controls.map(readCounters));
   const carrier = judgeCarrier(own, addCounters(counters), books.parked);
-  const excused = givenUp(books.deliveries, receivers.hooks, ATTEMPTS);
+  const excused = givenUp(books.deliveries, endpoints, receivers.hooks, ATTEMPTS);
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
   const logs = await judgeLogs(layoutOf(stack.dir).logDir, forbiddenIn(stack, tenants));
@@ -65,6 +67,7 @@ export async function passVerdict(parts: {
     const code = typeof error === "string" ? error : error?.code;
     return code === undefined ? status : `${status} ${code}`;
   });
+  const isSuspect = (id: string) => breaches.some(({ ids }) => ids.includes(id));
   return {
     breaches,
     counts: {
@@ -77,6 +80,7 @@ export async function passVerdict(parts: {
       submits_twice: count("duplicates"),
       in_doubt_taken: carrier.inDoubt.taken,
       in_doubt_not_taken: carrier.inDoubt.notTaken,
+      incomplete: carrier.inDoubt.incomplete,
       settlements: books.settlements.length,
       holds_fenced: books.reservations.filter(({ fenced_amount }) => fenced_amount > 0n).length,
       webhooks: receivers.hooks.length,
@@ -89,6 +93,7 @@ export async function passVerdict(parts: {
     },
     answers: Object.fromEntries([...client.tally].sort(([a], [b]) => (a < b ? -1 : 1))),
     statuses,
+    suspects: JSON.parse(asText(own.filter(({ _id }) => isSuspect(_id)))),
   };
 }
 
