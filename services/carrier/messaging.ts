@@ -112,6 +112,7 @@ export function createMessagingPort(
           errorCode: receipt.errorCode,
           carrierCode: receipt.carrierCode,
           occurredAtMs: BigInt(Math.round(receipt.occurredAtMs)),
+          isSegmentGuessed: receipt.isSegmentGuessed,
         })),
       });
       return unknownMessageIds;

@@ -127,7 +127,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
       const submission = await identify(one.receipt);
       if (submission === undefined) continue;
       stillLost.delete(one.receipt);
-      found.push({ matched: toMatched(one.receipt, submission), submission });
+      const matched = { ...toMatched(one.receipt, submission), isSegmentGuessed: true };
+      found.push({ matched, submission });
     }
     if (!(await tryRecord(found.map(({ matched }) => matched)))) return;
     for (const one of found) options.onRecorded(one.matched, one.submission);
@@ -207,6 +208,7 @@ function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedRec
   return {
     messageId: submission.messageId,
     segment: submission.segment,
+    isSegmentGuessed: false,
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,
     carrierCode: receipt.carrierCode,

@@ -212,6 +212,7 @@ export function readReceipt(wire: WireReceipt): About<Receipt> {
   return {
     messageId: wire.messageId,
     segment: wire.segment,
+    isSegmentGuessed: wire.isSegmentGuessed,
     state: known(RECEIPTS[wire.state], "state"),
     errorCode: wire.errorCode,
     carrierCode: wire.carrierCode,

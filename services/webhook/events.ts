@@ -6,6 +6,7 @@ import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
 import { recordedTrace } from "../shared/io/tracing.ts";
 import { type Notice, noticesOf } from "./domain/notices.ts";
 import { readChange } from "./events-mapping.ts";
+import type { Item } from "./service/deliver-events.ts";
 import { UndeliverableError } from "./service/ports.ts";
 
 /** The durable consumer's name on the stream. */
@@ -19,9 +20,7 @@ const DELIVERIES_MAX = 10;
 const RETRY_AFTER_MS = 5000;
 
 /** Stores what events ask for; see `deliverNotices`. */
-export type Deliver = (
-  items: readonly (readonly Notice[])[],
-) => Promise<readonly (Error | undefined)[]>;
+export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
 
 /** Handles a batch of events: one verdict each. */
 export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
@@ -47,7 +46,12 @@ export function hearStops(connection: NatsConnection, stop: (endpointId: string)
 export function createEventHandler(deliver: Deliver): EventHandler {
   return async (items) => {
     const read = items.map(({ data }) => readNotices(data));
-    const faults = await deliver(read.map((notices) => (notices instanceof Error ? [] : notices)));
+    const faults = await deliver(
+      read.map((notices, at) => ({
+        notices: notices instanceof Error ? [] : notices,
+        isRepeated: (items[at]?.deliveries ?? 1) > 1,
+      })),
+    );
     return items.map(({ deliveries }, at): Verdict => {
       const notices = read[at];
       if (notices instanceof Error) return { kind: "dead", reason: notices.message };

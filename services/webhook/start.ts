@@ -35,6 +35,9 @@ import { createDeliveryQueue } from "./store/queue.ts";
 /** While one batch is being written, the next one is read; its events would wait for nothing. */
 const EVENT_LOOPS = 2;
 
+/** A loop's batches keep this distance, so that they are worth their writes. */
+const EVENT_PACE_MS = 20;
+
 /**
  * A batch not acknowledged by then was left by a crash; one takes far less than a second. Should an
  * outage of the database make it take longer, it is handed over again, which changes nothing.
@@ -45,12 +48,11 @@ const ACK_WAIT_MS = 4000;
 export const start: StartService = async (context) => {
   const { clock, lifecycle, log, metrics } = context;
   const config = readWebhookConfig(context.env);
+  const { WEBHOOK_RETENTION_MS: retentionMs } = config;
   const box = createSecretBox(config.ENCRYPTION_KEYS);
   const secrets = createSecrets(box);
   const attemptsMax = attemptsOf(config.WEBHOOK_RETRY_DELAYS_MS);
-  const retentionMs = config.WEBHOOK_RETENTION_MS;
   const events = createWebhookMetrics(metrics);
-
   const mongo = await openDatabase(context, config);
   const nats = await openStream(context, config);
   const endpoints = createEndpoints(mongo.db);
@@ -82,6 +84,7 @@ export const start: StartService = async (context) => {
     },
   });
   lifecycle.onClose("webhook engine", () => engine.close());
+  lifecycle.signal.addEventListener("abort", engine.storing.stop, { once: true });
   hearStops(nats.connection, engine.stop);
   await engine.dispatcher.looked;
 
@@ -157,6 +160,7 @@ function consume(
       subjects: SUBJECTS,
       batchMax: config.WEBHOOK_EVENT_BATCH_MAX,
       ackWaitMs: ACK_WAIT_MS,
+      paceMs: EVENT_PACE_MS,
       log: context.log,
       handle: parts.handle,
     }),

@@ -65,7 +65,8 @@ export function judgeCarrier(
     const wasSent = history.some((change) => change.status === "sent");
     if (wasSent && taken < 1) add("sent, and never taken");
     if (taken > segments) add("more parts taken than there are");
-    if (status === "cancelled" && counted.total > 0) add("cancelled, and submitted");
+    // One that a carrier refused for now is back in its queue, where it may be cancelled.
+    if (status === "cancelled" && taken > 0) add("cancelled, and taken");
     if (status !== "failed") {
       // A receipt that is still parked is late, not lost.
       const isParked = parked.some((receipt) => receipt.includes(to.slice(1)));

@@ -35,6 +35,7 @@ describe("the wallet and the event stream", () => {
       subjects: [`events.message.${tenantId}.>`],
       batchMax: 100,
       ackWaitMs: 5000,
+      paceMs: 0,
       log: silentLog,
       handle: createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog }),
     });
@@ -154,6 +155,7 @@ describe("the wallet and the event stream", () => {
       subjects: [`${subject}.>`],
       batchMax: 100,
       ackWaitMs: 5000,
+      paceMs: 0,
       log: silentLog,
       async handle(items) {
         for (const { data } of items) {

@@ -44,6 +44,27 @@ describe("group commit", () => {
     expect(await Promise.all(results)).to.deep.equal([1, 2, 3, 4]);
   });
 
+  it("keeps its pace: a lone item goes at once, the next ones together or as soon as they fill a batch", async () => {
+    const begun: { items: readonly number[]; atMs: number }[] = [];
+    const batcher = createBatcher<number, number>({
+      name: "t",
+      batchMax: 3,
+      queueMax: 10,
+      paceMs: 60,
+      flush: async (items) => {
+        begun.push({ items, atMs: performance.now() });
+        return items;
+      },
+    });
+    await batcher.add(1);
+    await Promise.all([batcher.add(2), batcher.add(3)]);
+    await Promise.all([batcher.add(4), batcher.add(5), batcher.add(6)]);
+    expect(begun.map(({ items }) => items)).to.deep.equal([[1], [2, 3], [4, 5, 6]]);
+    const [first = 0, second = 0, third = 0] = begun.map(({ atMs }) => atMs);
+    expect(second - first).to.be.at.least(58);
+    expect(third - second).to.be.below(50);
+  });
+
   it("never puts more than batchMax into one flush", async () => {
     const sizes: number[] = [];
     const batcher = createBatcher<number, number>({

@@ -65,6 +65,22 @@ describe("delivery receipts", () => {
     }
   }
 
+  for (const { heard, guessed, counted } of [
+    { heard: [], guessed: 1, counted: 0b001 },
+    { heard: [1], guessed: 1, counted: 0b011 },
+    { heard: [1, 2], guessed: 1, counted: 0b111 },
+    { heard: [2], guessed: 1, counted: 0b011 },
+    { heard: [2, 3], guessed: 3, counted: 0b111 },
+  ]) {
+    it(`a receipt without a segment counts for one not heard of: ${heard} and perhaps ${guessed}`, () => {
+      const said = heard.map((segment) => receipt("delivered", { segment }));
+      const guess = receipt("delivered", { segment: guessed, isSegmentGuessed: true });
+      const message = applyAll({ ...messageIn("sent"), segments: 3 }, [...said, guess]);
+      expect(message.receipts.delivered).to.equal(counted);
+      expect(message.status).to.equal(counted === 0b111 ? "delivered" : "sent");
+    });
+  }
+
   it("each of two events carries the message as it was right after its step", () => {
     const { events } = apply(messageIn("unknown"), receipt("delivered"));
     expect(events.map(({ previous, message }) => [previous, message.status])).to.deep.equal([

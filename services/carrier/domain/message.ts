@@ -60,6 +60,8 @@ export type MatchedReceipt = {
   readonly messageId: string;
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
+  /** It was found by its parties, which fit several segments in doubt. */
+  readonly isSegmentGuessed: boolean;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;
   readonly carrierCode: string;

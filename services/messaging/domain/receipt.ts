@@ -15,6 +15,8 @@ import { undeliveredCode } from "./reasons.ts";
 export type Receipt = {
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
+  /** The carrier named no segment: should this one have been heard of, it is the next that has not. */
+  readonly isSegmentGuessed?: boolean;
   readonly state: "delivered" | "undelivered" | "acknowledged";
   /** Our code for undelivered. */
   readonly errorCode: string;
@@ -68,8 +70,19 @@ function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decis
 }
 
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
-  const named = receipt.segment === 0 ? all : (1 << (receipt.segment - 1)) & all;
+  const named = namedSegments(known, receipt, all);
   const delivered = receipt.state === "delivered" ? known.delivered | named : known.delivered;
   const failed = receipt.state === "undelivered" ? known.failed | named : known.failed;
   return { delivered, failed: failed & ~delivered };
+}
+
+/** The segments that a receipt speaks of, one bit each. */
+function namedSegments(known: SegmentReceipts, receipt: Receipt, all: number): number {
+  if (receipt.segment === 0) return all;
+  const named = (1 << (receipt.segment - 1)) & all;
+  const heard = known.delivered | known.failed;
+  if (receipt.isSegmentGuessed !== true || (heard & named) === 0) return named;
+  const unheard = all & ~heard;
+  // The lowest bit that is set.
+  return unheard === 0 ? named : unheard & -unheard;
 }

@@ -49,8 +49,8 @@ type Item = {
 /** Makes an event of the stream from a status change. */
 export type ToStreamItem = (event: StatusEvent, traceparent: string | undefined) => StreamItem;
 
-/** Batches side by side; all changes of one message go through the same one, in order. */
-const LINES = 2;
+/** Between two batches: a carrier waits for the answer to its receipts, so this is short. */
+const PACE_MS = 10;
 
 /** Makes the engine. */
 export function createChanges(options: {
@@ -92,15 +92,14 @@ export function createChanges(options: {
     return results;
   }
 
-  const lines: Batcher<Item, Decision | undefined>[] = Array.from({ length: LINES }, (_, at) =>
-    createBatcher<Item, Decision | undefined>({
-      name: `changes ${at}`,
-      batchMax: 500,
-      queueMax: 20_000,
-      isTransient: isMongoOutage,
-      flush: (items) => runDetached(() => apply(items)),
-    }),
-  );
+  const batcher: Batcher<Item, Decision | undefined> = createBatcher<Item, Decision | undefined>({
+    name: "changes",
+    batchMax: 500,
+    queueMax: 20_000,
+    paceMs: PACE_MS,
+    isTransient: isMongoOutage,
+    flush: (items) => runDetached(() => apply(items)),
+  });
 
   return {
     async change<D extends Decision>(
@@ -108,14 +107,11 @@ export function createChanges(options: {
       decide: Decide<D>,
       toRecord?: (message: Message) => SendRecord,
     ) {
-      const line = lines[messageId.charCodeAt(messageId.length - 1) % LINES];
       const traceparent = activeCall()?.traceparent;
       // The batch keeps each item's own decision, so its type comes back as it went in.
-      return (await line?.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
+      return (await batcher.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
     },
-    async close() {
-      await Promise.all(lines.map((line) => line.close()));
-    },
+    close: () => batcher.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Group commit: callers await their own result; what arrives while a flush is running goes out
  * together in the next one. Nothing waits on a timer when idle, so a lone item costs one write.
+ * A batcher that nobody waits for may be given a pace: then batches keep their distance.
  *
  * - Bounded: at most `batchMax` items a flush, `queueMax` items waiting; beyond that `add` fails
  *   at once with `service_unavailable`, before anything was written.
@@ -11,6 +12,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "./errors.ts";
+import { createPace } from "./pace.ts";
 
 /**
  * Runs a function outside any caller's asynchronous context: a flush serves many callers, and must
@@ -28,6 +30,8 @@ export type BatcherOptions<Item, Result> = {
   readonly queueMax: number;
   /** How many flushes may run at once. 1 unless set. */
   readonly lanes?: number;
+  /** A flush that is not full begins this long after the one before it, in milliseconds. */
+  readonly paceMs?: number;
   /** Failures of a whole flush that splitting cannot cure. */
   readonly isTransient?: (error: unknown) => boolean;
   /** Called after each flush, for metrics. */
@@ -55,14 +59,21 @@ export function createBatcher<Item, Result>(
   options: BatcherOptions<Item, Result>,
 ): Batcher<Item, Result> {
   const { name, batchMax, queueMax, lanes = 1 } = options;
+  const pace = createPace(options.paceMs ?? 0);
   let queue: Entry<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
+  let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let onIdle: (() => void) | undefined;
 
   function schedule(): void {
     if (scheduled || running >= lanes || queue.length === 0) return;
+    const waitMs = queue.length >= batchMax ? 0 : pace.leftMs();
+    if (waitMs > 0) {
+      timer ??= setTimeout(runOutsideCalls, waitMs, start);
+      return;
+    }
     scheduled = true;
     // One turn of the event loop lets requests that were read together be written together.
     setImmediate(runOutsideCalls, start);
@@ -70,6 +81,9 @@ export function createBatcher<Item, Result>(
 
   function start(): void {
     scheduled = false;
+    clearTimeout(timer);
+    timer = undefined;
+    pace.beat();
     while (running < lanes && queue.length > 0) {
       const entries = queue.length <= batchMax ? queue : queue.slice(0, batchMax);
       queue = queue.length <= batchMax ? [] : queue.slice(batchMax);

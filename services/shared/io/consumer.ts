@@ -12,6 +12,7 @@
 import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg } from "nats";
 import { ulid } from "ulid";
+import { createPace, type Pace } from "../core/pace.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import type { Logger } from "./log.ts";
@@ -49,6 +50,8 @@ export type ConsumerOptions = {
   readonly subjects: readonly string[];
   readonly batchMax: number;
   readonly ackWaitMs: number;
+  /** A batch begins this long after the one before it, so that it finds more; in milliseconds. */
+  readonly paceMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
   readonly stream?: string;
@@ -57,6 +60,7 @@ export type ConsumerOptions = {
 /** Starts a durable consumer; answers at once and keeps at it until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
+  const pace = createPace(options.paceMs);
   const abort = new AbortController();
 
   async function run(): Promise<void> {
@@ -65,7 +69,9 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
     while (!abort.signal.aborted) {
       try {
         consumer ??= await ensureConsumer(options, stream);
-        await takeBatch(consumer, options, stream, abort.signal);
+        const waitMs = pace.leftMs();
+        if (waitMs > 0) await pause(waitMs, abort.signal);
+        await takeBatch(consumer, options, stream, abort.signal, pace);
         failures = 0;
       } catch (error) {
         consumer = undefined;
@@ -117,11 +123,17 @@ async function takeBatch(
   options: ConsumerOptions,
   stream: string,
   signal: AbortSignal,
+  pace: Pace,
 ): Promise<void> {
   const messages = await fetchBatch(consumer, options, stream, signal);
   if (messages.length === 0) return;
+  pace.beat();
   let verdicts: readonly Verdict[];
   const span = openBatchSpan(options.durable, stream, messages);
+  // A batch at work is nobody else's, however long an outage holds it up.
+  const atWork = setInterval(() => {
+    for (const message of messages) message.working();
+  }, options.ackWaitMs / 2);
   try {
     verdicts = await options.handle(
       messages.map((message) => ({
@@ -135,6 +147,8 @@ async function takeBatch(
     span?.end("handler_failed");
     for (const message of messages) message.nak(1000);
     throw error;
+  } finally {
+    clearInterval(atWork);
   }
   await buryDead(options, messages, verdicts);
   messages.forEach((message, at) => {

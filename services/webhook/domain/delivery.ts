@@ -14,6 +14,7 @@
  * at once, and one whose process died is due again when the lease ends.
  */
 import type { StateTable } from "../../shared/core/state-table.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** Where a delivery stands. */
 export type DeliveryStatus = "pending" | "succeeded" | "failed" | "dropped";
@@ -93,6 +94,15 @@ export type Claimed = {
   readonly dueAtMs: number;
   readonly leaseId: string;
   readonly leaseUntilMs: number;
+  /** The endpoint, when it was read for this very delivery. */
+  readonly asRead?: EndpointAsRead | undefined;
+};
+
+/** An endpoint as it was at a moment: before that, no stop was noted after `stopMark`. */
+export type EndpointAsRead = {
+  readonly endpoint: Endpoint;
+  readonly stopMark: number;
+  readonly atMs: number;
 };
 
 /** What an attempt does to its delivery. */

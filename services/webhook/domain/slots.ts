@@ -55,6 +55,8 @@ export type Slots = {
   /** Tells how long a fresh endpoint took to answer before this process began. */
   recall(endpointId: string, durationMs: number): void;
   isSlow(endpointId: string): boolean;
+  /** Tells whether its last answer came within `QUICK_ANSWER_MS`. */
+  isQuick(endpointId: string): boolean;
   readonly inUse: SlotsInUse;
 };
 
@@ -67,6 +69,9 @@ export const SLOW_ANSWER_MS = 1000;
 /** Answers quicker than this do not widen a window: what is there already is enough. */
 export const WINDOW_ANSWER_MS = 25;
 
+/** An answer within this, in milliseconds, is there before a database has noted much. */
+export const QUICK_ANSWER_MS = 50;
+
 /** Endpoints remembered as fast or slow; the least recently marked are forgotten first. */
 const MARKS_MAX = 20_000;
 
@@ -75,6 +80,7 @@ export function createSlots(limits: SlotLimits): Slots {
   const endpoints = new Map<string, number>();
   const tenants = new Map<string, number>();
   const marks = new Map<string, "fast" | "slow">();
+  const quick = new Set<string>();
   /** How many answers are awaited for longer than `SLOW_ANSWER_MS`. */
   const overdue = new Map<string, number>();
   /** Windows that have grown. */
@@ -117,6 +123,7 @@ export function createSlots(limits: SlotLimits): Slots {
     marks.delete(endpointId);
     if (mark !== undefined) marks.set(endpointId, mark);
     windows.delete(endpointId);
+    quick.delete(endpointId);
     if (marks.size > MARKS_MAX) {
       const [oldest] = marks.keys();
       if (oldest !== undefined) setMark(oldest, undefined);
@@ -146,6 +153,8 @@ export function createSlots(limits: SlotLimits): Slots {
       heldBy[kindOf(endpointId)] -= 1;
       setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
       noteHanging(endpointId, durationMs);
+      if (durationMs > 0 && durationMs <= QUICK_ANSWER_MS) quick.add(endpointId);
+      else quick.delete(endpointId);
       if (wasFull && durationMs > WINDOW_ANSWER_MS && durationMs <= SLOW_ANSWER_MS) {
         windows.set(endpointId, Math.min(limits.perEndpoint, capOf(endpointId) + 1));
       }
@@ -160,6 +169,7 @@ export function createSlots(limits: SlotLimits): Slots {
       noteHanging(endpointId, durationMs);
     },
     isSlow: (endpointId) => marks.get(endpointId) === "slow",
+    isQuick: (endpointId) => quick.has(endpointId),
     get inUse() {
       return { all: all(), slow: heldBy.slow, fast: heldBy.fast };
     },

@@ -8,6 +8,7 @@ import {
   type AttemptResult,
   type Claimed,
   decideOutcome,
+  type EndpointAsRead,
   type Outcome,
 } from "../domain/delivery.ts";
 import { activeSecrets, type Endpoint } from "../domain/endpoint.ts";
@@ -103,10 +104,13 @@ async function begin(
   parts: AttemptParts,
   claimed: Claimed,
 ): Promise<{ readonly endpoint: Endpoint | undefined; readonly stop: number } | undefined> {
-  const { endpointId } = claimed;
+  const { endpointId, asRead } = claimed;
   let { leaseUntilMs } = claimed;
   for (;;) {
     const stop = parts.stopOf(endpointId);
+    if (asRead !== undefined && stop <= asRead.stopMark && isFresh(asRead, parts.clock.now())) {
+      return { endpoint: isWanted(asRead.endpoint, claimed) ? asRead.endpoint : undefined, stop };
+    }
     const endpoint = await parts.readEndpoint(endpointId);
     if (leaseUntilMs - parts.clock.now() < parts.attemptMsMax) {
       const renewed = await parts.renewLease(claimed);
@@ -116,6 +120,13 @@ async function begin(
       return { endpoint: isWanted(endpoint, claimed) ? endpoint : undefined, stop };
     }
   }
+}
+
+/** A read as old as a request is on its way is as good as a new one. */
+const FRESH_MS = 50;
+
+function isFresh({ atMs }: EndpointAsRead, nowMs: number): boolean {
+  return Math.abs(nowMs - atMs) < FRESH_MS;
 }
 
 /** A delivery of an earlier enabled period is never sent in a later one. */

@@ -1,24 +1,33 @@
 /**
  * From events to deliveries: one delivery per (event, endpoint) is stored before the event is
- * acknowledged. Those that the dispatcher has room for are stored as leased to this process,
- * so that the first attempt starts at once without a further query; the rest wait in the database.
+ * acknowledged. Where the dispatcher has room, the first attempt starts at once:
+ *
+ * - to an endpoint that answers quickly, before the delivery is stored (`early-attempts.ts`);
+ * - to any other, after it is stored as leased to this process, without a further query.
+ *
+ * The rest waits in the database. An event that was handed out before is never attempted before it is
+ * stored: it may be there already.
  */
 import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
 import { idTimeMs } from "../../shared/core/ids.ts";
-import type { Claimed } from "../domain/delivery.ts";
+import type { Claimed, EndpointAsRead } from "../domain/delivery.ts";
 import { deliveryId } from "../domain/deterministic-ids.ts";
 import { type Endpoint, wantsEvent } from "../domain/endpoint.ts";
 import type { Notice } from "../domain/notices.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import type { EarlyAttempts } from "./early-attempts.ts";
+import type { Patience } from "./patience.ts";
 import {
   type DeliveryQueue,
   type EndpointStore,
+  type Inserted,
   type Lease,
   type NewDelivery,
   UndeliverableError,
   type WebhookEvents,
 } from "./ports.ts";
+import type { Stops } from "./stops.ts";
 
 /** What delivering needs. */
 export type DeliverParts = {
@@ -26,12 +35,22 @@ export type DeliverParts = {
   readonly endpoints: Pick<EndpointStore, "findEnabled">;
   readonly queue: Pick<DeliveryQueue, "insert">;
   readonly dispatcher: Dispatcher;
+  readonly early: EarlyAttempts;
+  readonly stops: Pick<Stops, "mark">;
+  /** Waits out an outage while results of early attempts are to be stored. */
+  readonly storing: Patience;
   readonly events: WebhookEvents;
   readonly attemptsMax: number;
   readonly leaseMs: number;
 };
 
+/** The notices of one event, and whether it was handed out before. */
+export type Item = { readonly notices: readonly Notice[]; readonly isRepeated: boolean };
+
 type Planned = { readonly position: number; readonly delivery: NewDelivery };
+
+/** How long a batch waits for early results before it is stored without them, in milliseconds. */
+const EARLY_WAIT_MS = 100;
 
 /**
  * Stores the deliveries of each item's notices. Answers, for each item, the error that kept one
@@ -39,52 +58,117 @@ type Planned = { readonly position: number; readonly delivery: NewDelivery };
  */
 export async function deliverNotices(
   parts: DeliverParts,
-  items: readonly (readonly Notice[])[],
+  items: readonly Item[],
 ): Promise<readonly (Error | undefined)[]> {
-  const tenantIds = [...new Set(items.flatMap((notices) => notices.map((n) => n.tenantId)))];
+  const tenantIds = [...new Set(items.flatMap(({ notices }) => notices.map((n) => n.tenantId)))];
   if (tenantIds.length === 0) return items.map(() => undefined);
-  const endpoints = groupByTenant(await parts.endpoints.findEnabled(tenantIds));
+  const asRead = { stopMark: parts.stops.mark(), atMs: parts.clock.now() };
+  const endpoints = await parts.endpoints.findEnabled(tenantIds);
+  const byTenant = Map.groupBy(endpoints, ({ tenantId }) => tenantId);
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, { endpoint, ...asRead }]));
   const lease = { id: ulid(), untilMs: parts.clock.now() + parts.leaseMs };
   const faults: (Error | undefined)[] = new Array(items.length).fill(undefined);
-  const planned: Planned[] = [];
-  items.forEach((notices, position) => {
+  const early: Planned[] = [];
+  const others: Planned[] = [];
+  items.forEach(({ notices, isRepeated }, position) => {
     try {
-      for (const delivery of plan(parts, notices, endpoints, lease)) {
-        planned.push({ position, delivery });
+      for (const delivery of plan(parts, notices, byTenant, lease)) {
+        const isEarly = !isRepeated && mayBeEarly(parts, delivery);
+        if (isEarly) parts.early.expect(delivery.id, lease.id);
+        (isEarly ? early : others).push({ position, delivery });
       }
     } catch (cause) {
       // One event that has no body must not hold up the others.
       faults[position] = new UndeliverableError("no body can be made of the event", { cause });
     }
   });
-  await store(parts, planned, faults);
+  await Promise.all([
+    attemptThenStore(parts, early, byId, faults),
+    storeThenAttempt(parts, others, faults),
+  ]);
   return faults;
 }
 
-/** Stores what was planned, starts what is leased, and notes what was refused. */
-async function store(
+function mayBeEarly({ dispatcher, early }: DeliverParts, delivery: NewDelivery): boolean {
+  const { id, endpointId, lease } = delivery;
+  return lease !== undefined && dispatcher.isQuick(endpointId) && !early.isKnown(id);
+}
+
+/** Attempts at once what is planned, and stores it with what that led to. */
+async function attemptThenStore(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  endpoints: ReadonlyMap<string, EndpointAsRead>,
+  faults: (Error | undefined)[],
+): Promise<void> {
+  if (planned.length === 0) return;
+  const ids = planned.map(({ delivery }) => delivery.id);
+  start(
+    parts,
+    planned.map(({ delivery }) => delivery),
+    endpoints,
+  );
+  try {
+    const results = await parts.early.results(ids, EARLY_WAIT_MS);
+    const deliveries = planned.map(({ delivery }) => {
+      return { ...delivery, result: results.get(delivery.id) };
+    });
+    // What has been sent must not be sent again because the database is away.
+    const inserted = await parts.storing.run(() => parts.queue.insert(deliveries));
+    noteInserted(parts, planned, inserted, faults);
+  } finally {
+    parts.early.end(ids);
+  }
+}
+
+/** Stores what is planned, and starts what is leased. */
+async function storeThenAttempt(
   parts: DeliverParts,
   planned: readonly Planned[],
   faults: (Error | undefined)[],
 ): Promise<void> {
   if (planned.length === 0) return;
-  const started: Claimed[] = [];
-  let stored = 0;
+  let stored: NewDelivery[] = [];
   try {
-    const results = await parts.queue.insert(planned.map(({ delivery }) => delivery));
-    planned.forEach(({ position, delivery }, at) => {
-      const result = results[at];
-      if (result instanceof Error) faults[position] = result;
-      if (result !== "stored") return;
-      stored += 1;
-      if (delivery.lease !== undefined) started.push(toClaimed(delivery, delivery.lease));
-    });
+    const inserted = await parts.queue.insert(planned.map(({ delivery }) => delivery));
+    stored = noteInserted(parts, planned, inserted, faults);
   } finally {
-    const reserved = planned.filter(({ delivery }) => delivery.lease !== undefined);
-    for (const { delivery } of reserved) parts.dispatcher.unreserve(delivery.endpointId);
-    parts.dispatcher.enqueue(started);
+    for (const { delivery } of planned) {
+      const isPromised = delivery.lease !== undefined && !stored.includes(delivery);
+      if (isPromised) parts.dispatcher.unreserve(delivery.endpointId);
+    }
+    parts.early.end(planned.map(({ delivery }) => delivery.id));
+    start(parts, stored);
   }
-  parts.events.onStored(stored);
+}
+
+/** Notes what was refused; answers what is stored now and was not before. */
+function noteInserted(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  inserted: readonly Inserted[],
+  faults: (Error | undefined)[],
+): NewDelivery[] {
+  const stored = planned.flatMap(({ position, delivery }, at) => {
+    const result = inserted[at];
+    if (result instanceof Error) faults[position] = result;
+    return result === "stored" ? [delivery] : [];
+  });
+  parts.events.onStored(stored.length);
+  return stored;
+}
+
+/** Turns promised places into places. */
+function start(
+  { dispatcher }: DeliverParts,
+  deliveries: readonly NewDelivery[],
+  endpoints?: ReadonlyMap<string, EndpointAsRead>,
+): void {
+  const started = deliveries.flatMap((delivery) =>
+    delivery.lease === undefined ? [] : [toClaimed(delivery, delivery.lease, endpoints)],
+  );
+  for (const { endpointId } of started) dispatcher.unreserve(endpointId);
+  dispatcher.enqueue(started);
 }
 
 /** The deliveries of one item; places are promised last, when nothing can throw any more. */
@@ -109,7 +193,9 @@ function plan(
         activatedAtMs: notice.occurredAtMs,
         trace: notice.trace,
         dueAtMs: parts.clock.now(),
-      })),
+      }))
+      // Told twice at once: whoever attempts it stores it, or leaves the event to come again.
+      .filter(({ id }) => !parts.early.isUnderWay(id)),
   );
   return deliveries.map((delivery) => ({
     ...delivery,
@@ -117,7 +203,11 @@ function plan(
   }));
 }
 
-function toClaimed(delivery: NewDelivery, lease: Lease): Claimed {
+function toClaimed(
+  delivery: NewDelivery,
+  lease: Lease,
+  endpoints?: ReadonlyMap<string, EndpointAsRead>,
+): Claimed {
   return {
     id: delivery.id,
     tenantId: delivery.tenantId,
@@ -134,15 +224,6 @@ function toClaimed(delivery: NewDelivery, lease: Lease): Claimed {
     dueAtMs: delivery.dueAtMs,
     leaseId: lease.id,
     leaseUntilMs: lease.untilMs,
+    asRead: endpoints?.get(delivery.endpointId),
   };
-}
-
-function groupByTenant(endpoints: readonly Endpoint[]): Map<string, Endpoint[]> {
-  const groups = new Map<string, Endpoint[]>();
-  for (const endpoint of endpoints) {
-    const group = groups.get(endpoint.tenantId);
-    if (group === undefined) groups.set(endpoint.tenantId, [endpoint]);
-    else group.push(endpoint);
-  }
-  return groups;
 }

@@ -17,6 +17,8 @@ import { createStartLine, type Starter } from "./start-line.ts";
 export type Dispatcher = {
   /** Promises a place in memory for a delivery about to be stored; false: let it wait at rest. */
   reserve(tenantId: string, endpointId: string): boolean;
+  /** Tells whether an attempt would start at once and, as the last one was, be answered at once. */
+  isQuick(endpointId: string): boolean;
   /** Gives a promised place back, whether or not its delivery comes. */
   unreserve(endpointId: string): void;
   /** Takes leased deliveries and starts those that get a slot. */
@@ -236,6 +238,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       lane.reserved += 1;
       return true;
     },
+    isQuick: (endpointId) =>
+      slots.isQuick(endpointId) && lanes.find(endpointId)?.queue.length === 0,
     unreserve(endpointId) {
       const lane = lanes.find(endpointId);
       if (lane === undefined) return;

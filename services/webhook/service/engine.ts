@@ -4,20 +4,26 @@ import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import type { WebhookConfig } from "../config.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
-import { createSlots, SLOW_ANSWER_MS } from "../domain/slots.ts";
+import { createSlots, SLOW_ANSWER_MS, type SlotLimits } from "../domain/slots.ts";
 import type { Sender } from "../sender/sender.ts";
 import { makeAttempt } from "./attempt.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
+import { createEarlyAttempts, type EarlyAttempts } from "./early-attempts.ts";
 import { createEndpointReader } from "./endpoint-reader.ts";
 import { createHealthKeeper, type HealthStore, type OperatorNotice } from "./health-keeper.ts";
 import { createLeaseRenewer } from "./lease-renewer.ts";
-import type { DeliveryQueue, EndpointStore, WebhookEvents } from "./ports.ts";
+import { createPatience, type Patience } from "./patience.ts";
+import type { DeliveryQueue, EndpointStore, Settlement, WebhookEvents } from "./ports.ts";
 import { createSettler } from "./settler.ts";
-import { createStops } from "./stops.ts";
+import { createStops, type Stops } from "./stops.ts";
 
 /** A running engine. */
 export type Engine = {
   readonly dispatcher: Dispatcher;
+  readonly early: EarlyAttempts;
+  readonly stops: Stops;
+  /** For results of early attempts; waits until `stopWaiting`. */
+  readonly storing: Patience;
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number;
   /**
@@ -64,6 +70,8 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
   const attemptMsMax = config.WEBHOOK_TIMEOUT_MS + ATTEMPT_MARGIN_MS;
   const leaseMs = 2 * config.WEBHOOK_TIMEOUT_MS + 2 * ATTEMPT_MARGIN_MS;
   const stops = createStops();
+  const early = createEarlyAttempts();
+  const storing = createPatience("webhook deliveries", log);
   const settler = createSettler({ queue, events, log, queueMax: 2 * total });
   const reader = createEndpointReader({ store: parts.endpoints, log, queueMax: 2 * total });
   const renewer = createLeaseRenewer({ queue, clock, leaseMs, queueMax: 2 * total });
@@ -87,7 +95,9 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     attemptMsMax,
     renewLease: renewer.renew,
     openSecret: parts.openSecret,
-    settle: settler.settle,
+    settle: async (settlement: Settlement) => {
+      if (!(await early.keep(settlement))) await settler.settle(settlement);
+    },
     reportHealth: health.report,
     retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS,
     timeoutMs: config.WEBHOOK_TIMEOUT_MS,
@@ -101,19 +111,7 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     clock,
     log,
     queue,
-    slots: createSlots({
-      perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
-      perTenant: config.WEBHOOK_TENANT_CONCURRENCY,
-      total,
-      slowTotal: Math.ceil(total / 2),
-      unprovenTotal: Math.ceil((total * 3) / 4),
-      freshTotal: Math.ceil(total / 16),
-      freshWindow: FRESH_WINDOW,
-      slowWindow: SLOW_WINDOW,
-      // Timers are whole milliseconds, and may come one early.
-      hangMs: Math.max(SLOW_ANSWER_MS, config.WEBHOOK_TIMEOUT_MS - 5),
-      window: Math.min(WINDOW, config.WEBHOOK_ENDPOINT_CONCURRENCY),
-    }),
+    slots: createSlots(slotLimits(config)),
     laneLimits: LANE_LIMITS,
     attempt: (claimed) =>
       makeAttempt(attemptParts, claimed).catch((error: unknown) => {
@@ -121,12 +119,15 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
         log.warn({ error, delivery_id: claimed.id }, "an attempt could not begin or end");
         return 0;
       }),
-    isStuck: () => settler.isStuck() || reader.isStuck(),
+    isStuck: () => settler.isStuck() || reader.isStuck() || storing.isStuck(),
     pollIntervalMs: config.WEBHOOK_POLL_INTERVAL_MS,
     leaseMs,
   });
   return {
     dispatcher,
+    early,
+    stops,
+    storing,
     leaseMs,
     stop(endpointId) {
       stops.note(endpointId);
@@ -140,5 +141,22 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
       await reader.close();
       await renewer.close();
     },
+  };
+}
+
+function slotLimits(config: WebhookConfig): SlotLimits {
+  const total = config.WEBHOOK_TOTAL_CONCURRENCY;
+  return {
+    perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
+    perTenant: config.WEBHOOK_TENANT_CONCURRENCY,
+    total,
+    slowTotal: Math.ceil(total / 2),
+    unprovenTotal: Math.ceil((total * 3) / 4),
+    freshTotal: Math.ceil(total / 16),
+    freshWindow: FRESH_WINDOW,
+    slowWindow: SLOW_WINDOW,
+    // Timers are whole milliseconds, and may come one early.
+    hangMs: Math.max(SLOW_ANSWER_MS, config.WEBHOOK_TIMEOUT_MS - 5),
+    window: Math.min(WINDOW, config.WEBHOOK_ENDPOINT_CONCURRENCY),
   };
 }

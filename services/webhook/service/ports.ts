@@ -20,6 +20,8 @@ export type NewDelivery = {
   /** Leased to this process from the start, or due for whoever claims it. */
   readonly lease: Lease | undefined;
   readonly dueAtMs: number;
+  /** What its first attempt led to, when it was made before this. */
+  readonly result?: Settlement | undefined;
 };
 
 /** Until when a process alone may work on a delivery. */

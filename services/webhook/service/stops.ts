@@ -5,6 +5,8 @@ export type Stops = {
   note(endpointId: string): void;
   /** A number that changes whenever the endpoint is stopped. */
   of(endpointId: string): number;
+  /** No less than any number given so far, and less than any given later. */
+  mark(): number;
 };
 
 /** More than can be stopped while an attempt lasts; the least recent are forgotten first. */
@@ -21,5 +23,6 @@ export function createStops(): Stops {
       setRecent(latest, endpointId, count, STOPS_KEPT);
     },
     of: (endpointId) => latest.get(endpointId) ?? 0,
+    mark: () => count,
   };
 }

@@ -14,7 +14,12 @@ import type {
   NewDelivery,
   Settlement,
 } from "../service/ports.ts";
-import { type DeliveryDocument, toAttemptDocument, toClaimed } from "./documents.ts";
+import {
+  type AttemptDocument,
+  type DeliveryDocument,
+  toAttemptDocument,
+  toClaimed,
+} from "./documents.ts";
 
 /** Name of the queue's index; the plan that needs it is asked for by name. */
 export const QUEUE_INDEX = "endpoint_due";
@@ -43,7 +48,7 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
   return {
     async insert(items) {
       const expiresAt = new Date(Date.now() + options.retentionMs);
-      const documents = items.map((item) => newDocument(item, options.owner, expiresAt));
+      const documents = items.map((item) => newDocument(item, options, expiresAt));
       try {
         await deliveries.insertMany(documents, { ordered: false });
         return items.map(() => "stored");
@@ -144,8 +149,8 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
 
 const LEASE = { lease_id: "", lease_owner: "", due_at: "" } as const;
 
-function newDocument(item: NewDelivery, owner: string, expiresAt: Date): DeliveryDocument {
-  return {
+function newDocument(item: NewDelivery, options: QueueOptions, expiresAt: Date): DeliveryDocument {
+  const document: DeliveryDocument = {
     _id: item.id,
     tenant_id: item.tenantId,
     endpoint_id: item.endpointId,
@@ -155,7 +160,7 @@ function newDocument(item: NewDelivery, owner: string, expiresAt: Date): Deliver
     body: item.body,
     next_attempt_at: new Date(item.lease?.untilMs ?? item.dueAtMs),
     ...(item.trace === undefined ? {} : { trace: item.trace }),
-    ...(item.lease === undefined ? {} : { lease_id: item.lease.id, lease_owner: owner }),
+    ...(item.lease === undefined ? {} : { lease_id: item.lease.id, lease_owner: options.owner }),
     attempts: [],
     attempts_made: 0,
     attempts_left: item.attemptsLeft,
@@ -164,6 +169,39 @@ function newDocument(item: NewDelivery, owner: string, expiresAt: Date): Deliver
     activated_at: new Date(item.activatedAtMs),
     expires_at: expiresAt,
   };
+  if (item.result !== undefined) addResult(document, item.result, options);
+  return document;
+}
+
+/** Makes a new document what its first attempt led to. */
+function addResult(document: DeliveryDocument, settlement: Settlement, options: QueueOptions) {
+  const { outcome, atMs } = settlement;
+  const kept = keptAttempt(settlement, options);
+  if (kept !== undefined) {
+    document.attempts.push(kept);
+    document.attempts_made = 1;
+  }
+  delete document.lease_id;
+  delete document.lease_owner;
+  if (outcome.status === "pending") {
+    document.attempts_left = outcome.attemptsLeft;
+    document.next_attempt_at = new Date(outcome.nextAttemptAtMs);
+    return;
+  }
+  delete document.next_attempt_at;
+  document.status = outcome.status;
+  document.completed_at = new Date(atMs);
+  if (isRedacted(settlement, options)) delete document.body;
+}
+
+function isRedacted({ outcome }: Settlement, { redactDelivered }: QueueOptions): boolean {
+  return redactDelivered && outcome.status === "succeeded";
+}
+
+function keptAttempt(settlement: Settlement, options: QueueOptions): AttemptDocument | undefined {
+  if (settlement.attempt === undefined) return undefined;
+  const kept = toAttemptDocument(settlement.attempt);
+  return isRedacted(settlement, options) ? { ...kept, answer: "" } : kept;
 }
 
 /** A delivery that is there already came with an earlier handing out of the same event. */
@@ -239,12 +277,11 @@ async function findDueIds(
 }
 
 function settleOne(
-  { claimed, attempt, outcome, atMs }: Settlement,
+  settlement: Settlement,
   options: QueueOptions,
 ): AnyBulkWriteOperation<DeliveryDocument> {
-  const redact = options.redactDelivered && outcome.status === "succeeded";
-  const kept = attempt === undefined ? undefined : toAttemptDocument(attempt);
-  if (kept !== undefined && redact) kept.answer = "";
+  const { claimed, outcome, atMs } = settlement;
+  const kept = keptAttempt(settlement, options);
   const isPending = outcome.status === "pending";
   return {
     updateOne: {
@@ -259,7 +296,7 @@ function settleOne(
         $unset: {
           ...LEASE,
           ...(isPending ? {} : { next_attempt_at: "" as const }),
-          ...(redact ? { body: "" as const } : {}),
+          ...(isRedacted(settlement, options) ? { body: "" as const } : {}),
         },
         ...(kept === undefined
           ? {}

@@ -1155,6 +1155,14 @@ export declare type Receipt = Message$1<"sms.v1.Receipt"> & {
    * @generated from field: int64 occurred_at_ms = 6;
    */
   occurredAtMs: bigint;
+
+  /**
+   * The carrier named no segment, and this one is the likely one: should it have been heard of, the
+   * receipt counts for the first segment that has not.
+   *
+   * @generated from field: bool is_segment_guessed = 7;
+   */
+  isSegmentGuessed: boolean;
 };
 
 /**

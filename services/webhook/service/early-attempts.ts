@@ -1,0 +1,113 @@
+/**
+ * First attempts that are made before their delivery is stored. An endpoint that answers within
+ * milliseconds has answered before a database could note that it will be asked, so its delivery is
+ * written once, with the result, instead of twice.
+ *
+ * The event is acknowledged after that write. Should the process die before it, the event comes again
+ * and is attempted again under the same ids, as after any death between a request and the note of
+ * its answer; what comes again is stored first (`deliver-events.ts`).
+ */
+import { setRecent } from "../../shared/core/recent.ts";
+import type { Settlement } from "./ports.ts";
+
+/** Deliveries that are attempted before they are stored. */
+export type EarlyAttempts = {
+  /** Tells whether the delivery is attempted right now, and will be stored after that. */
+  isUnderWay(deliveryId: string): boolean;
+  /** Tells whether the delivery was stored here of late. */
+  isKnown(deliveryId: string): boolean;
+  /** From now on the result of this delivery's attempt under this lease is kept for `results`. */
+  expect(deliveryId: string, leaseId: string): void;
+  /**
+   * Answers the results when all are there or the time is up, and keeps no later one: what comes
+   * after this waits until the delivery is stored.
+   */
+  results(
+    deliveryIds: readonly string[],
+    limitMs: number,
+  ): Promise<ReadonlyMap<string, Settlement>>;
+  /** To be told when deliveries, attempted or not, are stored or could not be. */
+  end(deliveryIds: readonly string[]): void;
+  /**
+   * Keeps a result, and answers true; or answers false, at the latest when the delivery is stored:
+   * then it is to be written as any other.
+   */
+  keep(settlement: Settlement): Promise<boolean>;
+};
+
+/**
+ * Deliveries remembered: what the stream is told twice, it is told within seconds. Beyond its two
+ * minutes of recognising repeats, one may be attempted once more: receivers know it by its ids.
+ */
+const KNOWN_MAX = 20_000;
+
+type Early = {
+  readonly leaseId: string;
+  result?: Settlement;
+  isBeingStored: boolean;
+  readonly stored: PromiseWithResolvers<void>;
+  /** Called when the result is there. */
+  onResult?: () => void;
+};
+
+/** Makes the record of early attempts; it holds what one batch of events holds. */
+export function createEarlyAttempts(): EarlyAttempts {
+  const early = new Map<string, Early>();
+  const known = new Map<string, true>();
+
+  return {
+    isUnderWay: (deliveryId) => early.has(deliveryId),
+    isKnown: (deliveryId) => known.has(deliveryId),
+    expect(deliveryId, leaseId) {
+      const stored = Promise.withResolvers<void>();
+      early.set(deliveryId, { leaseId, isBeingStored: false, stored });
+    },
+    async results(deliveryIds, limitMs) {
+      const open = deliveryIds.flatMap((id) => early.get(id) ?? []);
+      await allOf(open, limitMs);
+      const results = new Map<string, Settlement>();
+      deliveryIds.forEach((id) => {
+        const one = early.get(id);
+        if (one === undefined) return;
+        one.isBeingStored = true;
+        if (one.result !== undefined) results.set(id, one.result);
+      });
+      return results;
+    },
+    end(deliveryIds) {
+      for (const id of deliveryIds) {
+        early.get(id)?.stored.resolve();
+        early.delete(id);
+        setRecent(known, id, true, KNOWN_MAX);
+      }
+    },
+    async keep(settlement) {
+      const { id, leaseId } = settlement.claimed;
+      const one = early.get(id);
+      if (one === undefined || one.leaseId !== leaseId) return false;
+      if (one.isBeingStored) {
+        await one.stored.promise;
+        return false;
+      }
+      one.result = settlement;
+      one.onResult?.();
+      return true;
+    },
+  };
+}
+
+function allOf(open: readonly Early[], limitMs: number): Promise<void> {
+  let missing = open.filter(({ result }) => result === undefined).length;
+  if (missing === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const limit = setTimeout(resolve, limitMs);
+    for (const one of open) {
+      one.onResult = () => {
+        missing -= 1;
+        if (missing > 0) return;
+        clearTimeout(limit);
+        resolve();
+      };
+    }
+  });
+}
