@@ -46,7 +46,7 @@ const BATCH_MAX = 500;
 const LANES = 3;
 const PENDING_MAX = 10_000;
 /** A batch leaves this long after the one before it: nobody waits for it, and a larger one costs less. */
-const PACE_MS = 20;
+const PACE_MS = 50;
 
 /** Makes the reporter. */
 export function createOutcomeReporter(options: {

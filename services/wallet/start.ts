@@ -24,7 +24,7 @@ import { createWalletStore } from "./store/wallet-store.ts";
 import { openTurns } from "./turn-notes.ts";
 
 /** Settlements are made this far apart: money is held already, and a larger batch costs less. */
-const SETTLE_PACE_MS = 50;
+const SETTLE_PACE_MS = 250;
 
 /** Opens the wallet: its database, the event stream, its queue, consumer and sweeper. */
 export const start: StartService = async (context) => {

@@ -36,7 +36,7 @@ import { createDeliveryQueue } from "./store/queue.ts";
 const EVENT_LOOPS = 2;
 
 /** A loop's batches keep this distance, so that they are worth their writes. */
-const EVENT_PACE_MS = 20;
+const EVENT_PACE_MS = 50;
 
 /**
  * A batch not acknowledged by then was left by a crash; one takes far less than a second. Should an
