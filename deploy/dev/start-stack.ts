@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
 import { requireExternalServers } from "./external-servers.ts";
 import { readJson, writeJson } from "./json-file.ts";
 import {
@@ -101,6 +102,15 @@ export function nextState(
   if (kept !== undefined && asked !== undefined && asked !== kept.portBase) {
     throw new StackError(
       `this clone's stack runs on PORT_BASE ${kept.portBase}: make down first, then up on ${asked}`,
+    );
+  }
+  const isLaidOutAnew =
+    kept !== undefined &&
+    env.PROCESSES !== undefined &&
+    !isDeepStrictEqual(kept.processes, processes);
+  if (isLaidOutAnew) {
+    throw new StackError(
+      `this clone's stack has its services in other processes: make down first, then up with PROCESSES=${env.PROCESSES}`,
     );
   }
   const portBase = kept?.portBase ?? asked ?? DEFAULT_PORT_BASE;

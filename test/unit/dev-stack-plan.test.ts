@@ -70,6 +70,12 @@ describe("the plan of a stack", () => {
     expect(together.processes.map(({ name }) => name)).to.deep.equal(["services"]);
     expect(processCalled(together.processes, "wallet")).to.equal("services");
     expect(processCalled(together.processes, "mongo")).to.equal("mongod");
+    writeJson(layout.stateFile, together);
+    expect(nextState({ env: {} }, layout, true).processes).to.deep.equal(together.processes);
+    expect(() => nextState({ env: { PROCESSES: "apart" } }, layout, true)).to.throw(
+      StackError,
+      "make down first",
+    );
     const apart = nextState({ env: {} }, layout, false);
     expect(processCalled(apart.processes, "wallet")).to.equal("wallet");
     expect(() => nextState({ env: { PROCESSES: "some" } }, layout, false)).to.throw(
