@@ -8,6 +8,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
+import { queueName } from "../domain/queueing.ts";
 import type { QueueStore } from "./ports.ts";
 import type { WaitingTenants } from "./queue-knowledge.ts";
 
@@ -25,8 +26,11 @@ export type Claimer = {
 };
 
 const CLAIM_MAX = 1000;
-/** Tenants looked at in one claim; the others have their turn in the next. */
-const TENANTS_PER_CLAIM = 32;
+/** Tenants looked at in one claim, with one look or one by one; the others have their turn later. */
+const TENANTS_AT_A_LOOK = 256;
+const TENANTS_ONE_BY_ONE = 32;
+/** After a look that could not see all queues to their end, they are looked at one by one this long. */
+const CROWDED_MS = 1000;
 /** A beat no older than this proves that a claiming carrier is alive. */
 const BEAT_EVERY_MS = 5000;
 const LANES: readonly Lane[] = ["single", "bulk"];
@@ -41,6 +45,7 @@ export function createClaimer(options: {
   const lines = new Map<string, Promise<unknown>>();
   const lastServed = new Map<string, string>();
   const beats = new Map<string, number>();
+  const crowdedUntilMs = new Map<string, number>();
 
   async function claimAll(
     connectorId: string,
@@ -71,14 +76,11 @@ export function createClaimer(options: {
     const all = await tenants.list(connectorId, lane);
     if (all.length === 0) return { messages: [], more: false };
     const turn = `${connectorId}|${lane}`;
-    const order = rotate(all, lastServed.get(turn)).slice(0, Math.min(TENANTS_PER_CLAIM, room));
-    const nowMs = clock.now();
+    const rotated = rotate(all, lastServed.get(turn));
     const lookedAt = tenants.mark();
-    // Twice the even share, so that short queues leave their room to long ones.
-    const share = order.length === 1 ? room : Math.ceil((2 * room) / order.length);
-    const queues = await Promise.all(
-      order.map((tenantId) => store.findWaiting(connectorId, lane, tenantId, nowMs, share + 1)),
-    );
+    const { order, queues } =
+      (await lookAtAll(connectorId, lane, rotated, room)) ??
+      (await lookAtEach(connectorId, lane, rotated, room));
     queues.forEach((queue, at) => {
       if (queue.length === 0) tenants.remove(connectorId, lane, order[at] as string, lookedAt);
     });
@@ -86,6 +88,44 @@ export function createClaimer(options: {
     if (last !== undefined) lastServed.set(turn, order[last] as string);
     const found = queues.reduce((sum, queue) => sum + queue.length, 0);
     return { messages, more: found > messages.length || all.length > order.length };
+  }
+
+  /** The queues of many tenants at one look; undefined when they are too long for it, or were. */
+  async function lookAtAll(
+    connectorId: string,
+    lane: Lane,
+    tenantIds: readonly string[],
+    room: number,
+  ): Promise<Queues | undefined> {
+    const order = tenantIds.slice(0, Math.min(TENANTS_AT_A_LOOK, room));
+    const name = queueName(connectorId, lane);
+    const nowMs = clock.now();
+    if (order.length < 2 || nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
+    const limit = 2 * room;
+    const found = await store.findWaiting(connectorId, lane, order, nowMs, limit + 1);
+    if (found.length > limit) {
+      crowdedUntilMs.set(name, nowMs + CROWDED_MS);
+      return undefined;
+    }
+    const byTenant = Map.groupBy(found, ({ tenantId }) => tenantId);
+    return { order, queues: order.map((tenantId) => byTenant.get(tenantId) ?? []) };
+  }
+
+  /** The heads of some tenants' queues, each by a look of its own. */
+  async function lookAtEach(
+    connectorId: string,
+    lane: Lane,
+    tenantIds: readonly string[],
+    room: number,
+  ): Promise<Queues> {
+    const order = tenantIds.slice(0, Math.min(TENANTS_ONE_BY_ONE, room));
+    // Twice the even share, so that short queues leave their room to long ones.
+    const share = order.length === 1 ? room : Math.ceil((2 * room) / order.length);
+    const nowMs = clock.now();
+    const looks = order.map((tenantId) =>
+      store.findWaiting(connectorId, lane, [tenantId], nowMs, share + 1),
+    );
+    return { order, queues: await Promise.all(looks) };
   }
 
   /** A carrier that claims is alive, and must be known before anything is in its hands. */
@@ -111,6 +151,12 @@ export function createClaimer(options: {
     },
   };
 }
+
+/** Tenants in the order of their turns, and what of each one's queue was seen. */
+type Queues = {
+  readonly order: readonly string[];
+  readonly queues: readonly (readonly Message[])[];
+};
 
 const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
 const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;

@@ -182,13 +182,15 @@ export type QueueFigures = {
 
 /** The connectors' queues, and who is sending what. */
 export type QueueStore = {
+  /** Names of the queues that hold anything (`queueName`, `sendingName`); one index seek each. */
+  queueNames(): Promise<string[]>;
   /** The tenants with messages in a queue; one index seek each. */
   waitingTenants(connectorId: string, lane: Lane): Promise<string[]>;
-  /** A tenant's first messages that may be claimed now. */
+  /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
   findWaiting(
     connectorId: string,
     lane: Lane,
-    tenantId: string,
+    tenantIds: readonly string[],
     nowMs: number,
     limit: number,
   ): Promise<Message[]>;

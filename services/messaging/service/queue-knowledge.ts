@@ -55,13 +55,29 @@ export type WaitingTenants = {
   mark(): number;
 };
 
-/** How old the database's answer may be: what other replicas accept waits no longer than this. */
+/** How old the database's answer may be: what other replicas accept waits no longer than both. */
 const TENANTS_AGE_MAX_MS = 200;
+const NAMES_AGE_MAX_MS = 100;
 
 /** Makes the knowledge of waiting tenants. */
 export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTenants {
   const queues = new Map<string, { tenants: Map<string, number>; readAtMs: number }>();
   let marks = 0;
+  let names: Promise<ReadonlySet<string>> = Promise.resolve(new Set());
+  let namesAskedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Queues that hold anything: one question for all, because most connectors are idle. */
+  function queuesInUse(): Promise<ReadonlySet<string>> {
+    const nowMs = clock.now();
+    if (Math.abs(nowMs - namesAskedAtMs) < NAMES_AGE_MAX_MS) return names;
+    namesAskedAtMs = nowMs;
+    names = store.queueNames().then((found) => new Set(found));
+    // A failed question is not remembered.
+    names.catch(() => {
+      namesAskedAtMs = Number.NEGATIVE_INFINITY;
+    });
+    return names;
+  }
 
   function queue(name: string) {
     let known = queues.get(name);
@@ -78,9 +94,10 @@ export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTe
       queue(queueName(connectorId, lane)).tenants.set(tenantId, marks);
     },
     async list(connectorId, lane) {
-      const known = queue(queueName(connectorId, lane));
+      const name = queueName(connectorId, lane);
+      const known = queue(name);
       const nowMs = clock.now();
-      if (nowMs - known.readAtMs >= TENANTS_AGE_MAX_MS) {
+      if (nowMs - known.readAtMs >= TENANTS_AGE_MAX_MS && (await queuesInUse()).has(name)) {
         known.readAtMs = nowMs;
         for (const tenantId of await store.waitingTenants(connectorId, lane)) {
           if (!known.tenants.has(tenantId)) known.tenants.set(tenantId, 0);

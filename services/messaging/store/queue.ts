@@ -26,23 +26,24 @@ export function createQueueStore(db: Db): QueueStore {
   }
 
   async function queueNames(): Promise<string[]> {
-    return (await messages.distinct("queue", { queue: { $gt: "" } })) as string[];
+    return (await messages.distinct("queue", { queue: { $gt: "" } }, LOCAL)) as string[];
   }
 
   return guardAll({
+    queueNames,
     waitingTenants: (connectorId, lane) =>
       messages.distinct("tenant_id", { queue: queueName(connectorId, lane) }, LOCAL),
-    async findWaiting(connectorId, lane, tenantId, nowMs, limit) {
+    async findWaiting(connectorId, lane, tenantIds, nowMs, limit) {
       const documents = await messages
         .find(
           {
             queue: queueName(connectorId, lane),
-            tenant_id: tenantId,
+            tenant_id: { $in: [...tenantIds] },
             not_before: { $lte: new Date(nowMs) },
           },
           LOCAL,
         )
-        .sort({ _id: 1 })
+        .sort({ tenant_id: 1, _id: 1 })
         .limit(limit)
         .batchSize(limit)
         .hint(INDEXES.queue)
