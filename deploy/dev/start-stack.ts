@@ -109,8 +109,9 @@ export function nextState(
     env.PROCESSES !== undefined &&
     !isDeepStrictEqual(kept.processes, processes);
   if (isLaidOutAnew) {
+    const how = `PROCESSES=${env.PROCESSES}`;
     throw new StackError(
-      `this clone's stack has its services in other processes: make down first, then up with PROCESSES=${env.PROCESSES}`,
+      `this clone's stack has its services in other processes: make down first, then up with ${how}`,
     );
   }
   const portBase = kept?.portBase ?? asked ?? DEFAULT_PORT_BASE;
