@@ -46,6 +46,25 @@ describe("attempts before their delivery is stored", () => {
     expect(isKept).to.equal(false);
   });
 
+  it("tells what is under way, when that has ended, and what is known since", async () => {
+    const early = createEarlyAttempts();
+    early.expect("a", LEASE);
+    early.noteKnown(["b"]);
+    expect(["a", "b", "c"].map(early.isUnderWay)).to.deep.equal([true, false, false]);
+    expect(["a", "b", "c"].map(early.isKnown)).to.deep.equal([false, true, false]);
+    let hasEnded = false;
+    const ended = early.ended("a").then(() => {
+      hasEnded = true;
+    });
+    await new Promise(setImmediate);
+    expect(hasEnded).to.equal(false);
+    early.end(["a"]);
+    await ended;
+    await early.ended("c");
+    expect(early.isUnderWay("a")).to.equal(false);
+    expect(early.isKnown("a")).to.equal(true);
+  });
+
   it("keeps nothing that it does not expect: another delivery's, another lease's, one that is stored", async () => {
     const early = createEarlyAttempts();
     early.expect("a", LEASE);

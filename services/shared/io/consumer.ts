@@ -132,6 +132,7 @@ async function takeBatch(
   const span = openBatchSpan(options.durable, stream, messages);
   // A batch at work is nobody else's, however long an outage holds it up.
   const atWork = setInterval(() => {
+    if (options.nats.connection.isClosed()) return;
     for (const message of messages) message.working();
   }, options.ackWaitMs / 2);
   try {

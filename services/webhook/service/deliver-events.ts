@@ -69,23 +69,40 @@ export async function deliverNotices(
   const lease = { id: ulid(), untilMs: parts.clock.now() + parts.leaseMs };
   const faults: (Error | undefined)[] = new Array(items.length).fill(undefined);
   const early: Planned[] = [];
+  const underWay: Planned[] = [];
   const others: Planned[] = [];
+  const own = new Set<string>();
   items.forEach(({ notices, isRepeated }, position) => {
     try {
-      for (const delivery of plan(parts, notices, byTenant, lease)) {
-        const isEarly = !isRepeated && mayBeEarly(parts, delivery);
-        if (isEarly) parts.early.expect(delivery.id, lease.id);
-        (isEarly ? early : others).push({ position, delivery });
+      for (const planned of plan(parts, notices, byTenant)) {
+        const { id, tenantId, endpointId } = planned;
+        // Told twice at once: the whole batch is acknowledged, or none of it.
+        if (own.has(id)) continue;
+        // Places are promised last, when nothing can throw any more.
+        const isPromised = parts.dispatcher.reserve(tenantId, endpointId);
+        const delivery = { ...planned, lease: isPromised ? lease : undefined };
+        if (parts.early.isUnderWay(id)) {
+          underWay.push({ position, delivery });
+        } else if (!isRepeated && mayBeEarly(parts, delivery)) {
+          parts.early.expect(id, lease.id);
+          own.add(id);
+          early.push({ position, delivery });
+        } else {
+          others.push({ position, delivery });
+        }
       }
     } catch (cause) {
       // One event that has no body must not hold up the others.
       faults[position] = new UndeliverableError("no body can be made of the event", { cause });
     }
   });
-  await Promise.all([
+  // All of them end before the batch does: what is under way must not be handed out again.
+  const ends = await Promise.allSettled([
     attemptThenStore(parts, early, byId, faults),
     storeThenAttempt(parts, others, faults),
+    storeAfterwards(parts, underWay, faults),
   ]);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
   return faults;
 }
 
@@ -103,12 +120,12 @@ async function attemptThenStore(
 ): Promise<void> {
   if (planned.length === 0) return;
   const ids = planned.map(({ delivery }) => delivery.id);
-  start(
-    parts,
-    planned.map(({ delivery }) => delivery),
-    endpoints,
-  );
   try {
+    start(
+      parts,
+      planned.map(({ delivery }) => delivery),
+      endpoints,
+    );
     const results = await parts.early.results(ids, EARLY_WAIT_MS);
     const deliveries = planned.map(({ delivery }) => {
       return { ...delivery, result: results.get(delivery.id) };
@@ -132,14 +149,28 @@ async function storeThenAttempt(
   try {
     const inserted = await parts.queue.insert(planned.map(({ delivery }) => delivery));
     stored = noteInserted(parts, planned, inserted, faults);
+    parts.early.noteKnown(planned.map(({ delivery }) => delivery.id));
   } finally {
     for (const { delivery } of planned) {
       const isPromised = delivery.lease !== undefined && !stored.includes(delivery);
       if (isPromised) parts.dispatcher.unreserve(delivery.endpointId);
     }
-    parts.early.end(planned.map(({ delivery }) => delivery.id));
     start(parts, stored);
   }
+}
+
+/**
+ * Stores what another batch of this process is attempting: the same event, told twice or handed out
+ * again. It is there when that batch is through; if not, it is stored and attempted now.
+ */
+async function storeAfterwards(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  faults: (Error | undefined)[],
+): Promise<void> {
+  if (planned.length === 0) return;
+  await Promise.all(planned.map(({ delivery }) => parts.early.ended(delivery.id)));
+  await storeThenAttempt(parts, planned, faults);
 }
 
 /** Notes what was refused; answers what is stored now and was not before. */
@@ -171,14 +202,13 @@ function start(
   dispatcher.enqueue(started);
 }
 
-/** The deliveries of one item; places are promised last, when nothing can throw any more. */
+/** The deliveries of one item, without a place. */
 function plan(
   parts: DeliverParts,
   notices: readonly Notice[],
   endpoints: ReadonlyMap<string, readonly Endpoint[]>,
-  lease: Lease,
-): NewDelivery[] {
-  const deliveries = notices.flatMap((notice) =>
+): Omit<NewDelivery, "lease">[] {
+  return notices.flatMap((notice) =>
     (endpoints.get(notice.tenantId) ?? [])
       .filter((endpoint) => wantsEvent(endpoint, notice))
       .map((endpoint) => ({
@@ -193,14 +223,8 @@ function plan(
         activatedAtMs: notice.occurredAtMs,
         trace: notice.trace,
         dueAtMs: parts.clock.now(),
-      }))
-      // Told twice at once: whoever attempts it stores it, or leaves the event to come again.
-      .filter(({ id }) => !parts.early.isUnderWay(id)),
+      })),
   );
-  return deliveries.map((delivery) => ({
-    ...delivery,
-    lease: parts.dispatcher.reserve(delivery.tenantId, delivery.endpointId) ? lease : undefined,
-  }));
 }
 
 function toClaimed(

@@ -14,8 +14,12 @@ import type { Settlement } from "./ports.ts";
 export type EarlyAttempts = {
   /** Tells whether the delivery is attempted right now, and will be stored after that. */
   isUnderWay(deliveryId: string): boolean;
+  /** Answers when that is over, whatever came of it. */
+  ended(deliveryId: string): Promise<void>;
   /** Tells whether the delivery was stored here of late. */
   isKnown(deliveryId: string): boolean;
+  /** To be told what was stored without having been expected. */
+  noteKnown(deliveryIds: readonly string[]): void;
   /** From now on the result of this delivery's attempt under this lease is kept for `results`. */
   expect(deliveryId: string, leaseId: string): void;
   /**
@@ -26,7 +30,7 @@ export type EarlyAttempts = {
     deliveryIds: readonly string[],
     limitMs: number,
   ): Promise<ReadonlyMap<string, Settlement>>;
-  /** To be told when deliveries, attempted or not, are stored or could not be. */
+  /** To be told when what was expected is stored, or could not be. */
   end(deliveryIds: readonly string[]): void;
   /**
    * Keeps a result, and answers true; or answers false, at the latest when the delivery is stored:
@@ -55,8 +59,13 @@ export function createEarlyAttempts(): EarlyAttempts {
   const early = new Map<string, Early>();
   const known = new Map<string, true>();
 
+  function noteKnown(deliveryIds: readonly string[]): void {
+    for (const id of deliveryIds) setRecent(known, id, true, KNOWN_MAX);
+  }
+
   return {
     isUnderWay: (deliveryId) => early.has(deliveryId),
+    ended: async (deliveryId) => early.get(deliveryId)?.stored.promise,
     isKnown: (deliveryId) => known.has(deliveryId),
     expect(deliveryId, leaseId) {
       const stored = Promise.withResolvers<void>();
@@ -78,9 +87,10 @@ export function createEarlyAttempts(): EarlyAttempts {
       for (const id of deliveryIds) {
         early.get(id)?.stored.resolve();
         early.delete(id);
-        setRecent(known, id, true, KNOWN_MAX);
       }
+      noteKnown(deliveryIds);
     },
+    noteKnown,
     async keep(settlement) {
       const { id, leaseId } = settlement.claimed;
       const one = early.get(id);
