@@ -44,14 +44,19 @@ export type AttemptParts = {
   readonly random: () => number;
 };
 
-/**
- * Makes one attempt; answers how long the endpoint took, in milliseconds. Rejects only when the
- * database did not let it begin or end.
- */
-export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<number> {
+/** An attempt that has its answer. */
+export type Attempted = {
+  /** How long the endpoint took, in milliseconds; 0 when it was not asked. */
+  readonly answerMs: number;
+  /** Answers when the result is durable; rejects when it could not be written. */
+  readonly settled: Promise<void>;
+};
+
+/** Makes one attempt, up to its answer. Rejects only when the database did not let it begin. */
+export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<Attempted> {
   const { clock, settle, events } = parts;
   const begun = await begin(parts, claimed);
-  if (begun === undefined) return 0;
+  if (begun === undefined) return { answerMs: 0, settled: Promise.resolve() };
   const { endpoint, stop } = begun;
   const startedAtMs = clock.now();
   const span = openAttemptSpan(claimed, startedAtMs);
@@ -61,8 +66,8 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
   const atMs = clock.now();
   if (endpoint === undefined || result === undefined) {
     events.onFinal("dropped");
-    await settle({ claimed, attempt: undefined, outcome: DROPPED, atMs });
-    return 0;
+    const settled = settle({ claimed, attempt: undefined, outcome: DROPPED, atMs });
+    return { answerMs: 0, settled };
   }
   let outcome = decideOutcome(claimed, result, atMs, parts.retryDelaysMs, parts.random());
   if (outcome.status === "pending" && parts.stopOf(claimed.endpointId) !== stop) {
@@ -88,8 +93,7 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
   );
   parts.reportHealth(endpoint, result);
   const attempt = { ...result, number: claimed.attemptsMade + 1, startedAtMs };
-  await settle({ claimed, attempt, outcome, atMs });
-  return result.durationMs;
+  return { answerMs: result.durationMs, settled: settle({ claimed, attempt, outcome, atMs }) };
 }
 
 const DROPPED: Outcome = { status: "dropped" };

@@ -9,6 +9,7 @@ import { type Loop, startLoop } from "../../shared/io/loop.ts";
 import { isMongoOutage } from "../../shared/io/mongo.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/slots.ts";
+import type { Attempted } from "./attempt.ts";
 import { createLanes, type Lane, type LaneLimits } from "./lanes.ts";
 import type { ClaimRequest, DeliveryQueue } from "./ports.ts";
 import { createStartLine, type Starter } from "./start-line.ts";
@@ -50,8 +51,8 @@ export type DispatcherOptions = {
   readonly queue: Pick<DeliveryQueue, "findDueEndpoints" | "claim" | "release">;
   readonly slots: Slots;
   readonly laneLimits: LaneLimits;
-  /** Makes one attempt; answers how long the endpoint took, in milliseconds. Never rejects. */
-  readonly attempt: (claimed: Claimed) => Promise<number>;
+  /** Makes one attempt; never rejects, and neither does the writing of its result. */
+  readonly attempt: (claimed: Claimed) => Promise<Attempted>;
   /** True while the database is away: then nothing more is taken on. */
   readonly isStuck: () => boolean;
   readonly pollIntervalMs: number;
@@ -115,18 +116,16 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       slots.markSlow(lane.endpointId);
       pump(lane);
     }, SLOW_ANSWER_MS);
-    let answerMs = 0;
-    try {
-      answerMs = await options.attempt(claimed);
-    } finally {
-      clearTimeout(slowTimer);
-      slots.release(lane.tenantId, lane.endpointId, answerMs, isOverdue);
-      lane.active -= 1;
-      pump(lane);
-      pumpBlocked();
-      if (lane.hasBacklog && lane.queue.length < options.laneLimits.perLane / 2) loop.nudge();
-      lanes.prune(lane);
-    }
+    const { answerMs, settled } = await options.attempt(claimed);
+    clearTimeout(slowTimer);
+    // A slot is a request in the air: the next one need not wait for this one's result to be written.
+    slots.release(lane.tenantId, lane.endpointId, answerMs, isOverdue);
+    lane.active -= 1;
+    pump(lane);
+    pumpBlocked();
+    if (lane.hasBacklog && lane.queue.length < options.laneLimits.perLane / 2) loop.nudge();
+    lanes.prune(lane);
+    await settled;
   }
 
   function pumpBlocked(): void {

@@ -72,7 +72,9 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
   const stops = createStops();
   const early = createEarlyAttempts();
   const storing = createPatience("webhook deliveries", log);
-  const settler = createSettler({ queue, events, log, queueMax: 2 * total });
+  // Whatever is in the air or in a lane when the database goes away may have its answer before it is back.
+  const resultsMax = 2 * (total + LANE_LIMITS.total);
+  const settler = createSettler({ queue, events, log, queueMax: resultsMax });
   const reader = createEndpointReader({ store: parts.endpoints, log, queueMax: 2 * total });
   const renewer = createLeaseRenewer({ queue, clock, leaseMs, queueMax: 2 * total });
   const health = createHealthKeeper({
@@ -113,12 +115,18 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     queue,
     slots: createSlots(slotLimits(config)),
     laneLimits: LANE_LIMITS,
-    attempt: (claimed) =>
-      makeAttempt(attemptParts, claimed).catch((error: unknown) => {
-        // The lease ends by itself, and the delivery is due again.
+    async attempt(claimed) {
+      // The lease ends by itself, and the delivery is due again.
+      const note = (error: unknown) =>
         log.warn({ error, delivery_id: claimed.id }, "an attempt could not begin or end");
-        return 0;
-      }),
+      try {
+        const { answerMs, settled } = await makeAttempt(attemptParts, claimed);
+        return { answerMs, settled: settled.catch(note) };
+      } catch (error) {
+        note(error);
+        return { answerMs: 0, settled: Promise.resolve() };
+      }
+    },
     isStuck: () => settler.isStuck() || reader.isStuck() || storing.isStuck(),
     pollIntervalMs: config.WEBHOOK_POLL_INTERVAL_MS,
     leaseMs,
