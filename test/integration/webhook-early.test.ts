@@ -35,7 +35,7 @@ describe("an endpoint that answers quickly", () => {
     webhooks = await openWebhooks(servers, {
       ports: [receiver.port],
       caFile: certificates.caFile,
-      settings: { WEBHOOK_RETRY_DELAYS_MS: "600,600", WEBHOOK_TIMEOUT_MS: "2000" },
+      settings: { WEBHOOK_RETRY_DELAYS_MS: "600,600", WEBHOOK_TIMEOUT_MS: "20000" },
     });
   });
   after(async () => {
@@ -110,13 +110,18 @@ describe("an endpoint that answers quickly", () => {
   it("that becomes slow delays neither the others' deliveries nor loses its own", async () => {
     const slow = await addQuick("/becomes-slow");
     const quick = await addQuick("/stays-quick");
+    const held: (() => void)[] = [];
     receiver.behave((response, received) => {
-      const afterMs = received.path === "/becomes-slow" ? 700 : 0;
-      setTimeout(() => accept(response, received), afterMs);
+      if (received.path === "/becomes-slow") held.push(() => accept(response, received));
+      else accept(response, received);
     });
     await webhooks.publish([messageEvent(slow), messageEvent(quick)]);
     await ended(quick, WARM + 1);
-    const waiting = await deliveriesOf(slow);
+    const waiting = await eventually(async () => {
+      const found = await deliveriesOf(slow);
+      return found.length > WARM && held.length > 0 && found;
+    });
+    for (const release of held) release();
     expect(waiting.at(-1)).to.deep.include({ status: "pending", attempts_made: 0 });
     const late = (await ended(slow, WARM + 1)).at(-1);
     expect(late).to.deep.include({ status: "succeeded", attempts_made: 1 });
