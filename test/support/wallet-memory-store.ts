@@ -53,6 +53,7 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
             new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, needs)])),
           async save(changes) {
             requireNew(tables, changes);
+            requireOpen(tables, changes);
             saved = changes;
           },
         });
@@ -154,6 +155,12 @@ function requireNew(tables: Tables, changes: readonly Changes[]): void {
     reservationIds.some((id) => tables.reservations.has(id)) ||
     messageIds.some((id) => tables.settlements.has(id));
   if (isKnown) throw new AppError("already_exists", "It exists already.");
+}
+
+function requireOpen(tables: Tables, changes: readonly Changes[]): void {
+  const changed = changes.flatMap((one) => one.changedReservations);
+  if (changed.every(({ id }) => isOpen(tables, id))) return;
+  throw new Error("a closed reservation is final");
 }
 
 function commit(tables: Tables, changes: Changes, graceMs: number): void {

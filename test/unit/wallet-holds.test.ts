@@ -214,4 +214,11 @@ describe("a batch of holds", () => {
     expect(changes?.batch).to.equal(undefined);
     expect(changes?.settlements).to.have.length(1);
   });
+
+  it("settles a part of nothing after its reservation was closed, and leaves that alone", () => {
+    const view = viewAfter([hold(), settle("msg_a", 30n, 15n)]);
+    const { changes } = decide(view, [settle("msg_z", 0n, 0n)], context);
+    expect(changes?.changedReservations).to.deep.equal([]);
+    expect(changes?.settlements).to.have.length(1);
+  });
 });

@@ -31,7 +31,8 @@ export function decideSettle(book: Book, command: SettleCommand): Outcomes["sett
   const remainder = heldAmount - capturedAmount;
   if (capturedAmount > 0n) post(book, "capture", capturedAmount, { reservationId, messageId });
   if (remainder > 0n) post(book, "release", remainder, { reservationId, messageId });
-  replaceReservation(book, takePart(reservation, heldAmount));
+  // A part of nothing may come after the reservation was closed, which is final.
+  if (heldAmount > 0n) replaceReservation(book, takePart(reservation, heldAmount));
   const settlement = {
     messageId,
     tenantId: book.wallet.tenantId,
