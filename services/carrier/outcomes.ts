@@ -9,8 +9,8 @@
  * While batches fail, `isStuck` tells the claim loops to stop, so what is held here stays bounded
  * by what was claimed.
  */
+import { createBatcher } from "../shared/core/batcher.ts";
 import { AppError } from "../shared/core/errors.ts";
-import { createPace } from "../shared/core/pace.ts";
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
@@ -58,31 +58,22 @@ export function createOutcomeReporter(options: {
   readonly onStored: (submissions: readonly Submission[]) => void;
 }): OutcomeReporter {
   const { store, messaging, journal, log } = options;
-  let queue: Settlement[] = [];
-  let taken = 0;
-  let lanes = 0;
+  let pending = 0;
   let failures = 0;
-  const pace = createPace(PACE_MS);
-
-  function schedule(): void {
-    if (lanes >= LANES || queue.length === 0) return;
-    lanes += 1;
-    setImmediate(() => void runLane());
-  }
-
-  async function runLane(): Promise<void> {
-    while (queue.length > 0) {
-      for (let waitMs = pace.leftMs(); waitMs > 0; waitMs = pace.leftMs()) await pause(waitMs);
-      if (queue.length === 0) break;
-      pace.beat();
-      const batch = queue.length <= BATCH_MAX ? queue : queue.slice(0, BATCH_MAX);
-      queue = queue.length <= BATCH_MAX ? [] : queue.slice(BATCH_MAX);
-      taken += batch.length;
+  const batcher = createBatcher<Settlement, void>({
+    name: "outcomes",
+    batchMax: BATCH_MAX,
+    // None is refused: claiming stops at PENDING_MAX, and what was claimed has an outcome.
+    queueMax: Number.POSITIVE_INFINITY,
+    lanes: LANES,
+    paceMs: PACE_MS,
+    // A batch is never tried again in parts: each step of it insists by itself.
+    isTransient: () => true,
+    async flush(batch) {
       await settle(batch);
-      taken -= batch.length;
-    }
-    lanes -= 1;
-  }
+      return batch.map(() => undefined);
+    },
+  });
 
   async function settle(batch: readonly Settlement[]): Promise<void> {
     const submissions = batch.flatMap((settlement) => settlement.submissions);
@@ -134,19 +125,21 @@ export function createOutcomeReporter(options: {
 
   return {
     report(settlement) {
-      queue.push(settlement);
-      schedule();
+      pending += 1;
+      void batcher.add(settlement).then(() => {
+        pending -= 1;
+      });
     },
     get pending() {
-      return queue.length + taken;
+      return pending;
     },
     get isStuck() {
-      return failures > 0 || queue.length + taken >= PENDING_MAX;
+      return failures > 0 || pending >= PENDING_MAX;
     },
     async drain(limitMs) {
       const deadlineMs = performance.now() + limitMs;
-      while (queue.length + taken > 0 && performance.now() < deadlineMs) await pause(5);
-      return queue.length + taken === 0;
+      while (pending > 0 && performance.now() < deadlineMs) await pause(5);
+      return pending === 0;
     },
   };
 }

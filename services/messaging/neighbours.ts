@@ -18,7 +18,7 @@ import type { Logger } from "../shared/io/log.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
-import { createFactCache } from "./fact-cache.ts";
+import { createFactCache } from "./service/fact-cache.ts";
 import type { Hold, Neighbours, TenantFacts } from "./service/ports.ts";
 
 /** No answer of a neighbour is used for longer than this. */

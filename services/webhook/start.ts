@@ -39,8 +39,8 @@ const EVENT_LOOPS = 2;
 const EVENT_PACE_MS = 50;
 
 /**
- * A batch not acknowledged by then was left by a crash; one takes far less than a second. Should an
- * outage of the database make it take longer, it is handed over again, which changes nothing.
+ * A batch not acknowledged by then was left by a crash; one takes far less than a second. One that an
+ * outage of the database holds up longer stays this process's as long as it is at work.
  */
 const ACK_WAIT_MS = 4000;
 

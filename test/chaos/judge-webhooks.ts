@@ -26,9 +26,7 @@ export function givenUp(
   hooks: readonly Hook[],
   attemptsMax: number,
 ): ReadonlySet<string> {
-  const healthy = new Set(
-    endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind)).map(({ id }) => id),
-  );
+  const healthy = new Set(healthyOf(endpoints).map(({ id }) => id));
   const changes = new Map(hooks.map((h) => [h.eventId, `${h.messageId} ${h.status}`]));
   return new Set(
     deliveries
@@ -79,10 +77,7 @@ export function judgeWebhooks(
     deliveries.set(delivery, deliveryId);
     seen.set(`${change} ${id}`, eventId);
   }
-  const healthy = Map.groupBy(
-    endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind)),
-    ({ tenantId }) => tenantId,
-  );
+  const healthy = Map.groupBy(healthyOf(endpoints), ({ tenantId }) => tenantId);
   for (const { _id, tenant_id, history } of messages) {
     for (const { status } of history.slice(1)) {
       if (!ANNOUNCED.has(status)) continue;
@@ -95,6 +90,10 @@ export function judgeWebhooks(
     }
   }
   return found;
+}
+
+function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {
+  return endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind));
 }
 
 function judgeEvent(

@@ -67,7 +67,7 @@ export async function passVerdict(parts: {
     const code = typeof error === "string" ? error : error?.code;
     return code === undefined ? status : `${status} ${code}`;
   });
-  const isSuspect = (id: string) => breaches.some(({ ids }) => ids.includes(id));
+  const suspects = new Set(breaches.flatMap(({ ids }) => ids));
   return {
     breaches,
     counts: {
@@ -93,7 +93,7 @@ export async function passVerdict(parts: {
     },
     answers: Object.fromEntries([...client.tally].sort(([a], [b]) => (a < b ? -1 : 1))),
     statuses,
-    suspects: JSON.parse(asText(own.filter(({ _id }) => isSuspect(_id)))),
+    suspects: JSON.parse(asText(own.filter(({ _id }) => suspects.has(_id)))),
   };
 }
 

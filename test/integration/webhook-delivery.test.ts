@@ -3,36 +3,25 @@ import { expect } from "chai";
 import { DeliveryStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { eventually } from "../support/poll.ts";
-import { startServers, type TestServers } from "../support/servers.ts";
 import {
   messageEvent,
-  openWebhooks,
-  testCertificates,
+  openWebhooksAndReceiver,
   type WebhookHarness,
 } from "../support/webhook-harness.ts";
-import { accept, answer, type Receiver, startReceiver } from "../support/webhook-receiver.ts";
+import { accept, answer, type Receiver } from "../support/webhook-receiver.ts";
 
 describe("webhook delivery", () => {
-  const certificates = testCertificates();
-  let servers: TestServers;
   let receiver: Receiver;
   let webhooks: WebhookHarness;
+  let close: (() => Promise<void>) | undefined;
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-    webhooks = await openWebhooks(servers, {
-      ports: [receiver.port],
-      caFile: certificates.caFile,
-      settings: { WEBHOOK_RETRY_DELAYS_MS: "300,600", WEBHOOK_TIMEOUT_MS: "1000" },
-    });
+    ({ receiver, webhooks, close } = await openWebhooksAndReceiver({
+      WEBHOOK_RETRY_DELAYS_MS: "300,600",
+      WEBHOOK_TIMEOUT_MS: "1000",
+    }));
   });
-  after(async () => {
-    await webhooks?.close();
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
-  });
+  after(() => close?.());
   beforeEach(() => receiver.behave(accept));
 
   async function addEndpoint(tenantId: string, path: string, eventTypes: string[] = []) {

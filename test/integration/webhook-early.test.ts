@@ -3,14 +3,12 @@ import { expect } from "chai";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { eventually } from "../support/poll.ts";
-import { startServers, type TestServers } from "../support/servers.ts";
 import {
   messageEvent,
-  openWebhooks,
-  testCertificates,
+  openWebhooksAndReceiver,
   type WebhookHarness,
 } from "../support/webhook-harness.ts";
-import { accept, answer, type Receiver, startReceiver } from "../support/webhook-receiver.ts";
+import { accept, answer, type Receiver } from "../support/webhook-receiver.ts";
 
 const WARM = 3;
 
@@ -24,26 +22,17 @@ type Stored = {
 
 /** ADR 64. What was written, and how often, is read from the server's own log of operations. */
 describe("an endpoint that answers quickly", () => {
-  const certificates = testCertificates();
-  let servers: TestServers;
   let receiver: Receiver;
   let webhooks: WebhookHarness;
+  let close: (() => Promise<void>) | undefined;
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-    webhooks = await openWebhooks(servers, {
-      ports: [receiver.port],
-      caFile: certificates.caFile,
-      settings: { WEBHOOK_RETRY_DELAYS_MS: "600,600", WEBHOOK_TIMEOUT_MS: "20000" },
-    });
+    ({ receiver, webhooks, close } = await openWebhooksAndReceiver({
+      WEBHOOK_RETRY_DELAYS_MS: "600,600",
+      WEBHOOK_TIMEOUT_MS: "20000",
+    }));
   });
-  after(async () => {
-    await webhooks?.close();
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
-  });
+  after(() => close?.());
   beforeEach(() => receiver.behave(accept));
 
   /** An endpoint whose quickness is known: the first answers of all wait for handshakes. */

@@ -7,35 +7,22 @@ import type { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import { eventually } from "../support/poll.ts";
-import { startServers, type TestServers } from "../support/servers.ts";
 import {
   messageEvent,
-  openWebhooks,
-  testCertificates,
+  openWebhooksAndReceiver,
   type WebhookHarness,
 } from "../support/webhook-harness.ts";
-import { type Receiver, startReceiver } from "../support/webhook-receiver.ts";
+import type { Receiver } from "../support/webhook-receiver.ts";
 
 describe("managing webhook endpoints", () => {
-  const certificates = testCertificates();
-  let servers: TestServers;
   let receiver: Receiver;
   let webhooks: WebhookHarness;
+  let close: (() => Promise<void>) | undefined;
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-    webhooks = await openWebhooks(servers, {
-      ports: [receiver.port],
-      caFile: certificates.caFile,
-    });
+    ({ receiver, webhooks, close } = await openWebhooksAndReceiver());
   });
-  after(async () => {
-    await webhooks?.close();
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
-  });
+  after(() => close?.());
 
   async function addEndpoint(tenantId: string, path = "/hook") {
     const answer = await webhooks.client.createEndpoint({ tenantId, url: receiver.url(path) });

@@ -10,42 +10,28 @@ import {
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import { eventually } from "../support/poll.ts";
-import { startServers, type TestServers } from "../support/servers.ts";
 import {
   messageEvent,
-  openWebhooks,
-  testCertificates,
+  openWebhooksAndReceiver,
   type WebhookHarness,
 } from "../support/webhook-harness.ts";
-import { accept, answer, type Receiver, startReceiver } from "../support/webhook-receiver.ts";
+import { accept, answer, type Receiver } from "../support/webhook-receiver.ts";
 
 const { ENABLED, DISABLED } = WebhookEndpointStatus;
 
 describe("what a webhook endpoint gets, and what it does not", () => {
-  const certificates = testCertificates();
-  let servers: TestServers;
   let receiver: Receiver;
   let webhooks: WebhookHarness;
+  let close: (() => Promise<void>) | undefined;
 
   before(async () => {
-    servers = await startServers();
-    receiver = await startReceiver(certificates);
-    webhooks = await openWebhooks(servers, {
-      ports: [receiver.port],
-      caFile: certificates.caFile,
-      settings: {
-        WEBHOOK_RETRY_DELAYS_MS: "400,400",
-        WEBHOOK_TIMEOUT_MS: "1000",
-        WEBHOOK_DISABLE_AFTER_MS: "1500",
-      },
-    });
+    ({ receiver, webhooks, close } = await openWebhooksAndReceiver({
+      WEBHOOK_RETRY_DELAYS_MS: "400,400",
+      WEBHOOK_TIMEOUT_MS: "1000",
+      WEBHOOK_DISABLE_AFTER_MS: "1500",
+    }));
   });
-  after(async () => {
-    await webhooks?.close();
-    await receiver?.close();
-    await servers?.stop();
-    await certificates.remove();
-  });
+  after(() => close?.());
   beforeEach(() => receiver.behave(accept));
 
   async function addEndpoint(path: string, eventTypes: string[] = [], sources: number[] = []) {

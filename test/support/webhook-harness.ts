@@ -22,7 +22,8 @@ import { createLocalTransport } from "../../services/shared/rpc/local-transport.
 import { migrate } from "../../services/webhook/migrate.ts";
 import { start } from "../../services/webhook/start.ts";
 import { freshDatabase } from "./fresh-names.ts";
-import type { TestServers } from "./servers.ts";
+import { startServers, type TestServers } from "./servers.ts";
+import { startReceiver } from "./webhook-receiver.ts";
 
 /** A key for tests: 32 zero bytes. */
 export const TEST_ENCRYPTION_KEYS = `test:${Buffer.alloc(32).toString("base64")}`;
@@ -131,6 +132,28 @@ export async function openWebhooks(
       await stores.close();
     },
   };
+}
+
+/** Webhooks and one receiver that they trust, on servers of their own. */
+export async function openWebhooksAndReceiver(settings: Readonly<Record<string, string>> = {}) {
+  const certificates = testCertificates();
+  const closers: (() => Promise<unknown>)[] = [certificates.remove];
+  async function close(): Promise<void> {
+    for (const closeNext of closers.splice(0).reverse()) await closeNext();
+  }
+  try {
+    const servers = await startServers();
+    closers.push(() => servers.stop());
+    const receiver = await startReceiver(certificates);
+    closers.push(() => receiver.close());
+    const { caFile } = certificates;
+    const webhooks = await openWebhooks(servers, { ports: [receiver.port], caFile, settings });
+    closers.push(() => webhooks.close());
+    return { receiver, webhooks, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Publishes events as the services do. */

@@ -75,8 +75,8 @@ export function createClaimer(options: {
   async function findByTurn(connectorId: string, lane: Lane, room: number): Promise<Claimed> {
     const all = await tenants.list(connectorId, lane);
     if (all.length === 0) return { messages: [], more: false };
-    const turn = `${connectorId}|${lane}`;
-    const rotated = rotate(all, lastServed.get(turn));
+    const name = queueName(connectorId, lane);
+    const rotated = rotate(all, lastServed.get(name));
     const lookedAt = tenants.mark();
     const { order, queues } =
       (await lookAtAll(connectorId, lane, rotated, room)) ??
@@ -85,7 +85,7 @@ export function createClaimer(options: {
       if (queue.length === 0) tenants.remove(connectorId, lane, order[at] as string, lookedAt);
     });
     const { messages, last } = takeByTurn(queues, room);
-    if (last !== undefined) lastServed.set(turn, order[last] as string);
+    if (last !== undefined) lastServed.set(name, order[last] as string);
     const found = queues.reduce((sum, queue) => sum + queue.length, 0);
     return { messages, more: found > messages.length || all.length > order.length };
   }

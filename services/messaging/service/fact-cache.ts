@@ -1,6 +1,6 @@
-import type { Clock } from "../shared/core/clock.ts";
-import { setRecent } from "../shared/core/recent.ts";
-import { runDetached } from "../shared/rpc/call-context.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import { setRecent } from "../../shared/core/recent.ts";
+import { runDetached } from "../../shared/rpc/call-context.ts";
 
 /** Facts of other services, kept for a short time. */
 export type FactCache<Value> = {
@@ -56,7 +56,10 @@ export function createFactCache<Value>(options: {
   return {
     get(key) {
       const fact = facts.get(key);
-      const ageMs = fact === undefined ? Number.POSITIVE_INFINITY : clock.now() - fact.askedAtMs;
+      // A clock that was set back says nothing about how old an answer is.
+      const elapsedMs =
+        fact === undefined ? Number.POSITIVE_INFINITY : clock.now() - fact.askedAtMs;
+      const ageMs = elapsedMs < 0 ? Number.POSITIVE_INFINITY : elapsedMs;
       if (fact === undefined || ageMs >= maxAgeMs) return ask(key);
       if (ageMs >= maxAgeMs / 2) ask(key).catch(() => undefined);
       return fact.value;

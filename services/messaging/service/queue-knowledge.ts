@@ -7,6 +7,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { currentRoute, type Lane, type Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
+import { createFactCache } from "./fact-cache.ts";
 import type { QueueStore } from "./ports.ts";
 
 /** Tells carriers and this process's own claimer that messages wait. */
@@ -63,21 +64,13 @@ const NAMES_AGE_MAX_MS = 100;
 export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTenants {
   const queues = new Map<string, { tenants: Map<string, number>; readAtMs: number }>();
   let marks = 0;
-  let names: Promise<ReadonlySet<string>> = Promise.resolve(new Set());
-  let namesAskedAtMs = Number.NEGATIVE_INFINITY;
-
   /** Queues that hold anything: one question for all, because most connectors are idle. */
-  function queuesInUse(): Promise<ReadonlySet<string>> {
-    const nowMs = clock.now();
-    if (Math.abs(nowMs - namesAskedAtMs) < NAMES_AGE_MAX_MS) return names;
-    namesAskedAtMs = nowMs;
-    names = store.queueNames().then((found) => new Set(found));
-    // A failed question is not remembered.
-    names.catch(() => {
-      namesAskedAtMs = Number.NEGATIVE_INFINITY;
-    });
-    return names;
-  }
+  const inUse = createFactCache<ReadonlySet<string>>({
+    maxAgeMs: NAMES_AGE_MAX_MS,
+    sizeMax: 1,
+    clock,
+    load: async () => new Set(await store.queueNames()),
+  });
 
   function queue(name: string) {
     let known = queues.get(name);
@@ -97,7 +90,7 @@ export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTe
       const name = queueName(connectorId, lane);
       const known = queue(name);
       const nowMs = clock.now();
-      if (nowMs - known.readAtMs >= TENANTS_AGE_MAX_MS && (await queuesInUse()).has(name)) {
+      if (nowMs - known.readAtMs >= TENANTS_AGE_MAX_MS && (await inUse.get("")).has(name)) {
         known.readAtMs = nowMs;
         for (const tenantId of await store.waitingTenants(connectorId, lane)) {
           if (!known.tenants.has(tenantId)) known.tenants.set(tenantId, 0);

@@ -69,7 +69,7 @@ export function createBatcher<Item, Result>(
 
   function schedule(): void {
     if (scheduled || running >= lanes || queue.length === 0) return;
-    const waitMs = queue.length >= batchMax ? 0 : pace.leftMs();
+    const waitMs = closed || queue.length >= batchMax ? 0 : pace.leftMs();
     if (waitMs > 0) {
       timer ??= setTimeout(runOutsideCalls, waitMs, start);
       return;
@@ -137,6 +137,7 @@ export function createBatcher<Item, Result>(
     close() {
       closed = true;
       if (queue.length === 0 && running === 0) return Promise.resolve();
+      schedule();
       return new Promise<void>((resolve) => {
         onIdle = resolve;
       });

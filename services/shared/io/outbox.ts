@@ -38,10 +38,10 @@ export type Outbox = {
 const SWEEP_AGE_MS = 3000;
 
 /**
- * Documents whose items are published are removed together, after this long: a delete for each would
+ * Documents whose items are published are removed together, this far apart: a delete for each would
  * be a write in every message's way. Far below the age at which the sweeper would publish them again.
  */
-const REMOVE_AFTER_MS = 250;
+const REMOVE_PACE_MS = 250;
 
 /** Makes the outbox of one database. */
 export function createOutbox(options: {
@@ -64,28 +64,25 @@ export function createOutbox(options: {
         nats.jetstream,
         tickets.flatMap((ticket) => ticket.items),
       );
-      removeSoon(tickets.map((ticket) => ticket.id));
+      remove(tickets.map((ticket) => ticket.id));
       return tickets.map(() => undefined);
     },
   });
 
-  let published: string[] = [];
-  let removal: NodeJS.Timeout | undefined;
-  let removing: Promise<unknown> = Promise.resolve();
+  const remover = createBatcher<readonly string[], void>({
+    name: "outbox remover",
+    batchMax: 1024,
+    queueMax: 4096,
+    paceMs: REMOVE_PACE_MS,
+    isTransient: () => true,
+    async flush(published) {
+      await collection.deleteMany({ _id: { $in: published.flat() } });
+      return published.map(() => undefined);
+    },
+  });
 
-  function removeSoon(ids: readonly string[]): void {
-    published.push(...ids);
-    removal ??= setTimeout(() => {
-      removal = undefined;
-      removing = Promise.all([removing, removePublished()]);
-    }, REMOVE_AFTER_MS);
-  }
-
-  async function removePublished(): Promise<void> {
-    const ids = published;
-    published = [];
-    if (ids.length === 0) return;
-    await collection.deleteMany({ _id: { $in: ids } }).catch((error: unknown) => {
+  function remove(ids: readonly string[]): void {
+    remover.add(ids).catch((error: unknown) => {
       log.warn({ error, documents: ids.length }, "removing is left to the sweeper");
     });
   }
@@ -144,8 +141,7 @@ export function createOutbox(options: {
     async close() {
       await sweeper.close();
       await publisher.close();
-      clearTimeout(removal);
-      await Promise.all([removing, removePublished()]);
+      await remover.close();
     },
   };
 }

@@ -121,11 +121,7 @@ async function attemptThenStore(
   if (planned.length === 0) return;
   const ids = planned.map(({ delivery }) => delivery.id);
   try {
-    start(
-      parts,
-      planned.map(({ delivery }) => delivery),
-      endpoints,
-    );
+    start(parts, planned, new Set(planned.map(({ delivery }) => delivery)), endpoints);
     const results = await parts.early.results(ids, EARLY_WAIT_MS);
     const deliveries = planned.map(({ delivery }) => {
       return { ...delivery, result: results.get(delivery.id) };
@@ -145,17 +141,13 @@ async function storeThenAttempt(
   faults: (Error | undefined)[],
 ): Promise<void> {
   if (planned.length === 0) return;
-  let stored: NewDelivery[] = [];
+  let stored: ReadonlySet<NewDelivery> = new Set();
   try {
     const inserted = await parts.queue.insert(planned.map(({ delivery }) => delivery));
     stored = noteInserted(parts, planned, inserted, faults);
     parts.early.noteKnown(planned.map(({ delivery }) => delivery.id));
   } finally {
-    for (const { delivery } of planned) {
-      const isPromised = delivery.lease !== undefined && !stored.includes(delivery);
-      if (isPromised) parts.dispatcher.unreserve(delivery.endpointId);
-    }
-    start(parts, stored);
+    start(parts, planned, stored);
   }
 }
 
@@ -179,27 +171,32 @@ function noteInserted(
   planned: readonly Planned[],
   inserted: readonly Inserted[],
   faults: (Error | undefined)[],
-): NewDelivery[] {
-  const stored = planned.flatMap(({ position, delivery }, at) => {
+): ReadonlySet<NewDelivery> {
+  const stored = new Set<NewDelivery>();
+  planned.forEach(({ position, delivery }, at) => {
     const result = inserted[at];
     if (result instanceof Error) faults[position] = result;
-    return result === "stored" ? [delivery] : [];
+    if (result === "stored") stored.add(delivery);
   });
-  parts.events.onStored(stored.length);
+  parts.events.onStored(stored.size);
   return stored;
 }
 
-/** Turns promised places into places. */
+/** Gives the promised places to those of the planned deliveries that start, and the others back. */
 function start(
   { dispatcher }: DeliverParts,
-  deliveries: readonly NewDelivery[],
+  planned: readonly Planned[],
+  starting: ReadonlySet<NewDelivery>,
   endpoints?: ReadonlyMap<string, EndpointAsRead>,
 ): void {
-  const started = deliveries.flatMap((delivery) =>
-    delivery.lease === undefined ? [] : [toClaimed(delivery, delivery.lease, endpoints)],
-  );
-  for (const { endpointId } of started) dispatcher.unreserve(endpointId);
-  dispatcher.enqueue(started);
+  const claimed: Claimed[] = [];
+  for (const { delivery } of planned) {
+    const { endpointId, lease } = delivery;
+    if (lease === undefined) continue;
+    dispatcher.unreserve(endpointId);
+    if (starting.has(delivery)) claimed.push(toClaimed(delivery, lease, endpoints));
+  }
+  dispatcher.enqueue(claimed);
 }
 
 /** The deliveries of one item, without a place. */

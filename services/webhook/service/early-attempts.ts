@@ -8,6 +8,7 @@
  * its answer; what comes again is stored first (`deliver-events.ts`).
  */
 import { setRecent } from "../../shared/core/recent.ts";
+import { pause } from "../../shared/io/backoff.ts";
 import type { Settlement } from "./ports.ts";
 
 /** Deliveries that are attempted before they are stored. */
@@ -49,9 +50,8 @@ type Early = {
   readonly leaseId: string;
   result?: Settlement;
   isBeingStored: boolean;
+  readonly answered: PromiseWithResolvers<void>;
   readonly stored: PromiseWithResolvers<void>;
-  /** Called when the result is there. */
-  onResult?: () => void;
 };
 
 /** Makes the record of early attempts; it holds what one batch of events holds. */
@@ -68,20 +68,18 @@ export function createEarlyAttempts(): EarlyAttempts {
     ended: async (deliveryId) => early.get(deliveryId)?.stored.promise,
     isKnown: (deliveryId) => known.has(deliveryId),
     expect(deliveryId, leaseId) {
-      const stored = Promise.withResolvers<void>();
-      early.set(deliveryId, { leaseId, isBeingStored: false, stored });
+      const [answered, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      early.set(deliveryId, { leaseId, isBeingStored: false, answered, stored });
     },
     async results(deliveryIds, limitMs) {
-      const open = deliveryIds.flatMap((id) => early.get(id) ?? []);
-      await allOf(open, limitMs);
-      const results = new Map<string, Settlement>();
-      deliveryIds.forEach((id) => {
-        const one = early.get(id);
-        if (one === undefined) return;
-        one.isBeingStored = true;
-        if (one.result !== undefined) results.set(id, one.result);
-      });
-      return results;
+      const expected = deliveryIds.flatMap((id) => early.get(id) ?? []);
+      const limit = new AbortController();
+      const answers = Promise.all(expected.map(({ answered }) => answered.promise));
+      await Promise.race([answers, pause(limitMs, limit.signal)]);
+      limit.abort();
+      for (const one of expected) one.isBeingStored = true;
+      const results = expected.flatMap(({ result }) => result ?? []);
+      return new Map(results.map((result) => [result.claimed.id, result]));
     },
     end(deliveryIds) {
       for (const id of deliveryIds) {
@@ -100,24 +98,8 @@ export function createEarlyAttempts(): EarlyAttempts {
         return false;
       }
       one.result = settlement;
-      one.onResult?.();
+      one.answered.resolve();
       return true;
     },
   };
-}
-
-function allOf(open: readonly Early[], limitMs: number): Promise<void> {
-  let missing = open.filter(({ result }) => result === undefined).length;
-  if (missing === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const limit = setTimeout(resolve, limitMs);
-    for (const one of open) {
-      one.onResult = () => {
-        missing -= 1;
-        if (missing > 0) return;
-        clearTimeout(limit);
-        resolve();
-      };
-    }
-  });
 }

@@ -22,7 +22,7 @@ export type Engine = {
   readonly dispatcher: Dispatcher;
   readonly early: EarlyAttempts;
   readonly stops: Stops;
-  /** For results of early attempts; waits until `stopWaiting`. */
+  /** Waits out an outage while results of early attempts are to be stored. */
   readonly storing: Patience;
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs: number;
