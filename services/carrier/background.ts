@@ -30,6 +30,8 @@ export type BackgroundOptions = {
   readonly startConnectors: () => Supervisor;
 };
 
+/** What no doorbell rang for is found by asking this often, for all connectors at once. */
+const POLL_MS = 250;
 const RENEW_MS = 10_000;
 const HEALTH_MS = 1000;
 const SWEEP_MS = 1000;
@@ -53,6 +55,15 @@ export function startBackground(options: BackgroundOptions): void {
 
   const recovered = begin();
   const loops = [
+    startLoop({
+      name: "waiting connectors",
+      intervalMs: POLL_MS,
+      log,
+      work: async () => {
+        if (supervisor !== undefined) await ringWaiting(messaging, supervisor);
+        return false;
+      },
+    }),
     startLoop({
       name: "claims",
       intervalMs: RENEW_MS,
@@ -83,6 +94,16 @@ export function startBackground(options: BackgroundOptions): void {
     await supervisor?.close(options.drainMs);
     await Promise.all(loops.map((loop) => loop.close()));
   });
+}
+
+async function ringWaiting(messaging: MessagingPort, supervisor: Supervisor): Promise<void> {
+  try {
+    for (const connectorId of await messaging.waitingConnectors()) supervisor.ring(connectorId);
+  } catch (error) {
+    // A messaging of the version before does not know the question: each connector asks for itself.
+    for (const connectorId of supervisor.runners.keys()) supervisor.ring(connectorId);
+    throw error;
+  }
 }
 
 async function reportHealth({ routing, runners, clock, carrierName }: BackgroundOptions) {

@@ -58,7 +58,6 @@ export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes"> & {
   readonly onSettled?: () => void;
 };
 
-const POLL_MS = 250;
 const CLAIM_MAX = 1000;
 /** Messages claimed ahead: what goes out in so many seconds. */
 const AHEAD_S = 0.1;
@@ -78,7 +77,8 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   let isClaiming = false;
   let isRung = true;
   let failures = 0;
-  let nextPollMs = 0;
+  /** After a failure it claims again by then at the latest. */
+  let againAtMs = Number.POSITIVE_INFINITY;
   let perSecond = 0;
   let ratePerSecond = 0;
   const pace = createPace(CLAIM_PACE_MS);
@@ -112,7 +112,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
 
   function claimSoon(): void {
     if (isClaiming || isClosed || !isActive || outcomes.isStuck || !isUp()) return;
-    if (!isRung && clock.now() < nextPollMs) return;
+    if (!isRung && clock.now() < againAtMs) return;
     if (wanted() <= 0 || paced !== undefined) return;
     const waitMs = pace.leftMs();
     if (waitMs === 0) return void claim();
@@ -130,7 +130,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       const { messages, more } = await messaging.claim(connectorId, wanted());
       failures = 0;
       isRung ||= more || messages.length > 0;
-      nextPollMs = clock.now() + POLL_MS;
+      againAtMs = Number.POSITIVE_INFINITY;
       isClaiming = false;
       if (messages.length > 0) dispatcher.add(messages);
       if (isClosed || !isActive) dispatcher.giveBackWaiting("closing");
@@ -138,7 +138,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
     } catch (error) {
       isClaiming = false;
       failures += 1;
-      nextPollMs = clock.now() + backoffMs(failures, 100, 5000);
+      againAtMs = clock.now() + backoffMs(failures, 100, 5000);
       isRung = false;
       log.warn({ error, connector: connectorId, failures }, "no messages could be claimed");
     }

@@ -18,6 +18,8 @@ import type {
 /** What a carrier asks of messaging. Each call throws when it cannot be answered. */
 export type MessagingPort = {
   claim(connectorId: string, max: number): Promise<{ messages: ClaimedMessage[]; more: boolean }>;
+  /** Connectors at which anything waits, due or not. */
+  waitingConnectors(): Promise<readonly string[]>;
   /** Answers the ids whose claim was no longer ours. */
   reportOutcomes(outcomes: readonly Outcome[]): Promise<readonly string[]>;
   /** Answers the ids that messaging does not know. */
@@ -85,6 +87,7 @@ export function createMessagingPort(
         })),
       };
     },
+    waitingConnectors: async () => (await client.listWaitingConnectors({})).connectorIds,
     async reportOutcomes(outcomes) {
       const { staleMessageIds } = await client.reportOutcomes({
         outcomes: outcomes.map((outcome) => ({

@@ -60,6 +60,7 @@ type CustomerMethod =
   | "cancelCampaign";
 type CarrierMethod =
   | "claimMessages"
+  | "listWaitingConnectors"
   | "reportOutcomes"
   | "recordReceipts"
   | "renewClaims"
@@ -123,6 +124,9 @@ function carrierMethods({ claimer, carriers }: UseCases): Pick<Methods, CarrierM
       const call = readClaimCall(claimCall);
       const { messages, more } = await claimer.claim(connectorId, carrierId, max, call);
       return { messages: messages.map(toClaimed), more };
+    },
+    async listWaitingConnectors() {
+      return { connectorIds: await claimer.waitingConnectors() };
     },
     async reportOutcomes({ outcomes }) {
       return { staleMessageIds: await carriers.report(outcomes.map(readOutcome)) };

@@ -1,14 +1,17 @@
 import type { Clock } from "../shared/core/clock.ts";
 import { type BindHealth, firstVerdict, judgeConnector, type Verdict } from "./domain/health.ts";
 
+/** A connector's last judgement and the new one. */
+export type Judged = { readonly before: Verdict; readonly after: Verdict };
+
 /** Where reports and judgements are kept, for all replicas of this service. */
 export type HealthStore = {
   /** Keeps the newest report of each bind; a silent bind's report goes away after a minute. */
   saveReports(reports: readonly BindHealth[]): Promise<void>;
   listReports(): Promise<BindHealth[]>;
   listVerdicts(): Promise<Verdict[]>;
-  /** Saves a judgement unless another replica has judged since `before` was read. */
-  saveVerdict(before: Verdict, after: Verdict): Promise<boolean>;
+  /** Saves judgements, except where another replica has judged since `before` was read. */
+  saveVerdicts(judged: readonly Judged[]): Promise<void>;
   removeVerdicts(connectorIds: readonly string[]): Promise<void>;
 };
 
@@ -46,17 +49,16 @@ export function createHealthService({ store, clock, listConnectorIds, announce }
         store.listReports(),
       ]);
       const known = new Map(verdicts.map((verdict) => [verdict.connectorId, verdict]));
-      let isChanged = false;
-      for (const id of ids) {
+      const byConnector = Map.groupBy(reports, ({ connectorId }) => connectorId);
+      const judged = ids.map((id): Judged => {
         const before = known.get(id) ?? firstVerdict(id, nowMs);
-        const own = reports.filter(({ connectorId }) => connectorId === id);
-        const after = judgeConnector(before, own, nowMs);
-        const isSaved = await store.saveVerdict(before, after);
-        isChanged ||= isSaved && (before.state === "failing") !== (after.state === "failing");
-      }
+        return { before, after: judgeConnector(before, byConnector.get(id) ?? [], nowMs) };
+      });
+      await store.saveVerdicts(judged);
       const gone = verdicts.map(({ connectorId }) => connectorId).filter((id) => !ids.includes(id));
       if (gone.length > 0) await store.removeVerdicts(gone);
-      if (isChanged) announce();
+      // Where another replica was first, it has announced the same.
+      if (judged.some(changesOrder)) announce();
     },
 
     /** Connectors whose routes are to be tried last; the last known ones while the store is away. */
@@ -72,4 +74,9 @@ export function createHealthService({ store, clock, listConnectorIds, announce }
       return lastKnown;
     },
   };
+}
+
+/** Whether the connector's routes move behind all others, or back. */
+function changesOrder({ before, after }: Judged): boolean {
+  return (before.state === "failing") !== (after.state === "failing");
 }

@@ -31,21 +31,19 @@ export function createHealthStore(db: Db): HealthStore {
       const documents = await wrap(verdicts.find().toArray());
       return documents.map(({ _id, ...rest }) => ({ ...rest, connectorId: _id }));
     },
-    async saveVerdict(before, after) {
-      const { connectorId, ...rest } = after;
-      // A judgement of the same state and age as the one read has not been overtaken.
-      const filter = {
-        _id: connectorId,
-        state: before.state,
-        sinceMs: before.sinceMs,
-        strikes: before.strikes,
-      };
+    async saveVerdicts(judged) {
+      if (judged.length === 0) return;
+      const writes = judged.map(({ before, after: { connectorId, ...replacement } }) => {
+        // A judgement of the same state and age as the one read has not been overtaken.
+        const { state, sinceMs, strikes } = before;
+        const filter = { _id: connectorId, state, sinceMs, strikes };
+        return { replaceOne: { filter, replacement, upsert: true } };
+      });
       try {
-        const result = await verdicts.replaceOne(filter, rest, { upsert: true });
-        return result.modifiedCount + result.upsertedCount > 0;
+        await verdicts.bulkWrite(writes, { ordered: false });
       } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw wrapMongoError(error);
+        // One that was overtaken is no longer found, and cannot be inserted either.
+        if (!isDuplicateKey(error)) throw wrapMongoError(error);
       }
     },
     async removeVerdicts(connectorIds) {

@@ -82,6 +82,15 @@ describe("the queue", () => {
     expect(all.messages.length).to.be.greaterThan(100);
   });
 
+  it("names the connectors at which messages wait, and not those that only send", async () => {
+    const waiting = async () => (await harness.messaging.listWaitingConnectors({})).connectorIds;
+    await eventually(async () => (await waiting()).length === 0);
+    await harness.messaging.sendMessages(singleSend(giant));
+    await eventually(async () => (await waiting()).join() === "alpha");
+    await claim(harness, "alpha");
+    await eventually(async () => (await waiting()).length === 0);
+  });
+
   it("carries test messages over the test connector only, for nothing", async () => {
     const { message } = await harness.messaging.sendMessages(
       singleSend(giant, { mode: Mode.TEST }),
@@ -98,7 +107,7 @@ describe("the queue", () => {
     const { queues } = await harness.messaging.getQueueStats({});
     const alpha = queues.find(({ connectorId }) => connectorId === "alpha");
     expect(alpha?.waiting).to.equal(1n);
-    expect(alpha?.sending).to.equal(922n);
+    expect(alpha?.sending).to.equal(923n);
   });
 
   it("refuses a claim that does not name a connector and a carrier properly", async () => {

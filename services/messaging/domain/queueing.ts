@@ -31,6 +31,12 @@ export function sendingName(connectorId: string, carrierId: string): string {
   return `${connectorId}|sending|${carrierId}`;
 }
 
+/** The connector at which the messages of a queue wait; undefined for what is being sent. */
+export function waitingAt(name: string): string | undefined {
+  const [connectorId, ...rest] = name.split("|");
+  return rest.length === 1 ? connectorId : undefined;
+}
+
 /** The queue a message stands in: by connector while waiting, by carrier while being sent. */
 export function queueOf(message: Message): string | undefined {
   const connectorId = currentRoute(message)?.connectorId;

@@ -23,6 +23,8 @@ export type Claimed = {
 export type Claimer = {
   /** `call` names the carrier's call, so that it can later say that it has ended. */
   claim(connectorId: string, carrierId: string, max: number, call?: ClaimCall): Promise<Claimed>;
+  /** Connectors at which anything waits, due or not. */
+  waitingConnectors(): Promise<string[]>;
 };
 
 const CLAIM_MAX = 1000;
@@ -137,6 +139,7 @@ export function createClaimer(options: {
   }
 
   return {
+    waitingConnectors: () => tenants.connectors(),
     claim(connectorId, carrierId, max, call) {
       checkNames(connectorId, carrierId, max);
       const before = lines.get(connectorId) ?? Promise.resolve();

@@ -6,7 +6,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { currentRoute, type Lane, type Message } from "../domain/message.ts";
-import { queueName } from "../domain/queueing.ts";
+import { queueName, waitingAt } from "../domain/queueing.ts";
 import { createFactCache } from "./fact-cache.ts";
 import type { QueueStore } from "./ports.ts";
 
@@ -50,6 +50,8 @@ export type WaitingTenants = {
   add(connectorId: string, lane: Lane, tenantId: string): void;
   /** All tenants that may have messages waiting; asks the database when the answer is old. */
   list(connectorId: string, lane: Lane): Promise<readonly string[]>;
+  /** Connectors at which anything waits; what came in of late may be missing, but a bell rang for it. */
+  connectors(): Promise<string[]>;
   /** Notes that a tenant's queue was found empty by a look begun at `lookedAt`. */
   remove(connectorId: string, lane: Lane, tenantId: string, lookedAt: number): void;
   /** A mark of the present moment, for `remove`. */
@@ -97,6 +99,10 @@ export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTe
         }
       }
       return [...known.tenants.keys()];
+    },
+    async connectors() {
+      const ids = [...(await inUse.get(""))].flatMap((name) => waitingAt(name) ?? []);
+      return [...new Set(ids)];
     },
     remove(connectorId, lane, tenantId, lookedAt) {
       const { tenants } = queue(queueName(connectorId, lane));

@@ -1035,6 +1035,34 @@ export declare type ClaimMessagesResponse = Message$1<"sms.v1.ClaimMessagesRespo
 export declare const ClaimMessagesResponseSchema: GenMessage<ClaimMessagesResponse>;
 
 /**
+ * @generated from message sms.v1.ListWaitingConnectorsRequest
+ */
+export declare type ListWaitingConnectorsRequest = Message$1<"sms.v1.ListWaitingConnectorsRequest"> & {
+};
+
+/**
+ * Describes the message sms.v1.ListWaitingConnectorsRequest.
+ * Use `create(ListWaitingConnectorsRequestSchema)` to create a new message.
+ */
+export declare const ListWaitingConnectorsRequestSchema: GenMessage<ListWaitingConnectorsRequest>;
+
+/**
+ * @generated from message sms.v1.ListWaitingConnectorsResponse
+ */
+export declare type ListWaitingConnectorsResponse = Message$1<"sms.v1.ListWaitingConnectorsResponse"> & {
+  /**
+   * @generated from field: repeated string connector_ids = 1;
+   */
+  connectorIds: string[];
+};
+
+/**
+ * Describes the message sms.v1.ListWaitingConnectorsResponse.
+ * Use `create(ListWaitingConnectorsResponseSchema)` to create a new message.
+ */
+export declare const ListWaitingConnectorsResponseSchema: GenMessage<ListWaitingConnectorsResponse>;
+
+/**
  * @generated from message sms.v1.Outcome
  */
 export declare type Outcome = Message$1<"sms.v1.Outcome"> & {
@@ -1935,6 +1963,17 @@ export declare const MessagingService: GenService<{
     methodKind: "unary";
     input: typeof ClaimMessagesRequestSchema;
     output: typeof ClaimMessagesResponseSchema;
+  },
+  /**
+   * For carriers: the connectors at which messages wait, due or not. One question for all
+   * connectors of a process that no doorbell rings for.
+   *
+   * @generated from rpc sms.v1.MessagingService.ListWaitingConnectors
+   */
+  listWaitingConnectors: {
+    methodKind: "unary";
+    input: typeof ListWaitingConnectorsRequestSchema;
+    output: typeof ListWaitingConnectorsResponseSchema;
   },
   /**
    * For carriers: what became of claimed messages.
