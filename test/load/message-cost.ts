@@ -17,7 +17,7 @@ export type MessageCost = {
 };
 
 /** The outside world: what it costs is not ours. */
-const OUTSIDE = new Set(["smsc-simulator", "receiver"]);
+export const OUTSIDE: ReadonlySet<string> = new Set(["smsc-simulator", "receiver"]);
 
 const CONNECTIONS = 64;
 const SETTLE_MS = 240_000;
@@ -58,7 +58,8 @@ export async function measureIdle(stack: StackFile, forMs: number): Promise<numb
   return ((sum() - before) * 1e6) / (performance.now() - fromMs);
 }
 
-async function sendAll(
+/** Sends `count` messages as fast as the stack takes them. */
+export async function sendAll(
   stack: StackFile,
   count: number,
   request: (at: number) => Buffer,
@@ -81,7 +82,7 @@ async function sendAll(
  * Waits until the run's messages are final and settled, and nothing is left to notify. It asks only
  * by ranges of indexes: a count that walks a large collection would be what it measures.
  */
-async function settled(client: MongoClient, firstId: string, count: number): Promise<void> {
+export async function settled(client: MongoClient, firstId: string, count: number): Promise<void> {
   const ofTheRun = { _id: { $gte: firstId } };
   const settlements = client.db("sms_wallet").collection<{ _id: string }>("settlements");
   const messages = client.db("sms_messaging").collection<{ _id: string }>("messages");

@@ -1,65 +1,94 @@
 /**
- * `make profile [COUNT=5000]`: CPU microseconds per message, by process: first the accept path
- * alone (the connector stands still), then everything to the settled, notified message. CPU time
- * hardly depends on what else the machine does, so two runs tell the same story.
+ * `make profile [COUNT=5000] [WRITE=1]`: CPU microseconds per message. By process: first the accept
+ * path alone (the connector stands still), then everything to the settled, notified message. Then the
+ * same once more with V8's sampling profiler in each service, which tells by step. CPU time hardly
+ * depends on what else the machine does, so two runs tell the same story. `WRITE=1` puts the tables
+ * into `services/ARCHITECTURE.md`.
  */
 import { MongoClient } from "mongodb";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { setConnector } from "./connector-state.ts";
-import { cpuSeconds, residentMb } from "./cpu.ts";
-import { openConnections, singleSend } from "./sends.ts";
+import { cpuSeconds, processesIn, residentMb } from "./cpu.ts";
+import { OUTSIDE, sendAll, settled } from "./message-cost.ts";
+import { mongodTime, sharesByCollection } from "./mongod-time.ts";
+import { sharesByStep } from "./profile-steps.ts";
+import { processRows, type StepRow, stepRows, writeTables } from "./profile-tables.ts";
+import { printTable } from "./report.ts";
+import { singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
+import { INSPECT_ANY_PORT, startProfile } from "./v8-profile.ts";
 
 const COUNT = Number(process.env.COUNT ?? 5000);
-const { stack, stop } = await loadStack();
+/** Servers, and what stands in for the outside world. */
+const NOT_NODE = new Set([...OUTSIDE, "mongod", "nats-server", "redis"]);
+/** What is smaller than this is summed up under "(other)". */
+const LEAST_US = 3;
+
+type Costs = ReadonlyMap<string, number>;
+/** Shares of its time, by process and step. */
+type Shares = ReadonlyMap<string, ReadonlyMap<string, number>>;
+type Phases<T> = { readonly accept: T; readonly dispatch: T };
+
+const { stack, stop } = await loadStack(INSPECT_ANY_PORT);
 const client = await new MongoClient(stack.mongodb_uri).connect();
 try {
-  await send(COUNT / 2);
-  await settled();
+  const firstId = newId("message");
+  await sendAll(stack, COUNT / 2, (at) => singleSend(stack, at));
+  await settled(client, firstId, COUNT / 2);
   const memory = residentMb(stack.pids);
-  await setConnector(stack, ConnectorState.PAUSED);
-  const accept = await measure(() => send(COUNT));
-  const dispatch = await measure(async () => {
-    await setConnector(stack, ConnectorState.ACTIVE);
-    await settled();
-  });
-  print(accept, dispatch, memory);
+  const costs = await inPhases(measure);
+  const processes = processRows(costs.accept, costs.dispatch);
+  printTable(processes.map((row, at) => [...row, at === 0 ? "MB" : mb(memory.get(row[0] ?? ""))]));
+  const shares = await inPhases(sharesWhile);
+  const steps = stepRows(costsByStep(costs, shares), LEAST_US);
+  process.stdout.write("\n");
+  printTable(steps);
+  if (process.env.WRITE === "1") writeTables("services/ARCHITECTURE.md", processes, steps);
 } finally {
   await client.close();
   await stop();
 }
 
-async function send(count: number): Promise<void> {
-  const connections = await openConnections(stack, 128);
-  let next = 0;
-  await Promise.all(
-    connections.map(async (connection) => {
-      while (next < count) {
-        next += 1;
-        const { status, body } = await connection.send(singleSend(stack, next));
-        if (status !== 202) throw new Error(`refused with ${status}: ${body}`);
-      }
-      connection.close();
-    }),
-  );
+/** Sends COUNT messages while the connector stands still, then lets them come to their end. */
+async function inPhases<T>(observe: (work: () => Promise<void>) => Promise<T>): Promise<Phases<T>> {
+  const firstId = newId("message");
+  await setConnector(stack, ConnectorState.PAUSED);
+  const accept = await observe(() => sendAll(stack, COUNT, (at) => singleSend(stack, at)));
+  const dispatch = await observe(async () => {
+    await setConnector(stack, ConnectorState.ACTIVE);
+    await settled(client, firstId, COUNT);
+  });
+  return { accept, dispatch };
 }
 
-/** Waits until nothing is under way: all delivered, settled and notified. */
-async function settled(): Promise<void> {
-  const messages = client.db("sms_messaging").collection("messages");
-  const deliveries = client.db("sms_webhook").collection("deliveries");
-  const reservations = client.db("sms_wallet").collection("reservations");
-  for (const untilMs = Date.now() + 300_000; Date.now() < untilMs; ) {
-    const open = await Promise.all([
-      messages.countDocuments({ status: { $in: ["queued", "sent"] } }, { limit: 1 }),
-      deliveries.countDocuments({ status: "pending" }, { limit: 1 }),
-      reservations.countDocuments({ open_amount: { $gt: 0 } }, { limit: 1 }),
-    ]);
-    if (open.every((count) => count === 0)) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
+/** What the services' profilers and mongod's own counters saw while `work` ran. */
+async function sharesWhile(work: () => Promise<void>): Promise<Shares> {
+  const services = processesIn(stack.pids).filter(([name]) => !NOT_NODE.has(name));
+  const profilers = await Promise.all(services.map(([, pid]) => startProfile(pid)));
+  const before = await mongodTime(client);
+  await work();
+  const shares = new Map([["mongod", sharesByCollection(before, await mongodTime(client))]]);
+  const profiles = await Promise.all(profilers.map((profiler) => profiler.stop()));
+  profiles.forEach((profile, at) => {
+    shares.set(services[at]?.[0] ?? "", sharesByStep(profile));
+  });
+  return shares;
+}
+
+/** Divides what each process cost without a profiler by the shares that were seen with it. */
+function costsByStep(costs: Phases<Costs>, shares: Phases<Shares>): StepRow[] {
+  const rows = new Map<string, StepRow>();
+  for (const phase of ["accept", "dispatch"] as const) {
+    for (const [process, parts] of shares[phase]) {
+      for (const [step, share] of parts) {
+        const key = `${process} ${step}`;
+        const row = rows.get(key) ?? { process, step, accept: 0, dispatch: 0 };
+        rows.set(key, { ...row, [phase]: share * (costs[phase].get(process) ?? 0) });
+      }
+    }
   }
-  throw new Error(`not settled in time; the run ${newId("request")} is void`);
+  return [...rows.values()];
 }
 
 /** CPU microseconds per message of each process while `work` runs. */
@@ -77,22 +106,6 @@ async function measure(work: () => Promise<void>): Promise<Map<string, number>> 
   return spent;
 }
 
-function print(
-  accept: ReadonlyMap<string, number>,
-  dispatch: ReadonlyMap<string, number>,
-  memory: ReadonlyMap<string, number>,
-): void {
-  const rows = [...accept.keys()].map((name) => {
-    const first = accept.get(name) ?? 0;
-    const second = dispatch.get(name) ?? 0;
-    return { name, first, second, total: first + second, mb: memory.get(name) ?? 0 };
-  });
-  rows.sort((a, b) => b.total - a.total);
-  process.stdout.write("process             accept µs  to settled µs   total µs  memory MB\n");
-  for (const { name, first, second, total, mb } of rows) {
-    process.stdout.write(
-      `${name.padEnd(18)} ${first.toFixed(0).padStart(10)} ${second.toFixed(0).padStart(14)} ` +
-        `${total.toFixed(0).padStart(10)} ${mb.toFixed(0).padStart(10)}\n`,
-    );
-  }
+function mb(resident: number | undefined): string {
+  return resident === undefined ? "" : resident.toFixed(0);
 }
