@@ -13,6 +13,7 @@ import { createApp } from "./app.ts";
 import { createAuthenticator } from "./auth/authenticate.ts";
 import { compileNetworks } from "./auth/caller-address.ts";
 import { watchInvalidations } from "./auth/invalidations.ts";
+import { createKeyQuestions } from "./auth/key-questions.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
 import { createCors } from "./cors.ts";
 import { createPages } from "./docs/pages.ts";
@@ -44,7 +45,8 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("NATS", () => nats.close());
 
-  const authenticator = createAuthenticator(context.client(TenantService), config.AUTH_CACHE_MS);
+  const askKey = createKeyQuestions(context.client(TenantService));
+  const authenticator = createAuthenticator(askKey, config.AUTH_CACHE_MS);
   watchInvalidations(nats, authenticator);
   const gate = createLoadGate({
     requestsMax: config.REQUESTS_MAX,

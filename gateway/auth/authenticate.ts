@@ -1,12 +1,7 @@
 import { hash } from "node:crypto";
-import type { Client } from "@connectrpc/connect";
-import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { runDetached } from "../../services/shared/rpc/call-context.ts";
-import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import type { Caller } from "../request-state.ts";
-import { compileNetworks } from "./caller-address.ts";
+import type { AskKey } from "./key-questions.ts";
 
 /** Turns an `Authorization` header into a caller, or throws `unauthenticated`. */
 export type Authenticator = {
@@ -25,7 +20,6 @@ const GOOD_MAX = 50_000;
 /** Bad keys kept, apart from the good ones, which a flood of inventions must not push out. */
 const BAD_MAX = 10_000;
 
-const LOOK_TIMEOUT_MS = 3000;
 const BEARER = /^Bearer +([A-Za-z0-9_-]{20,128})$/i;
 
 /**
@@ -34,10 +28,7 @@ const BEARER = /^Bearer +([A-Za-z0-9_-]{20,128})$/i;
  * can still be used even when the invalidation message is lost. One in use is looked up again
  * at half time, beside the requests, so that none of them waits for it.
  */
-export function createAuthenticator(
-  tenants: Client<typeof TenantService>,
-  cacheMs: number,
-): Authenticator {
+export function createAuthenticator(ask: AskKey, cacheMs: number): Authenticator {
   const good = new Map<string, Known>();
   const bad = new Map<string, Known>();
   const inFlight = new Map<string, Promise<Caller | undefined>>();
@@ -55,7 +46,7 @@ export function createAuthenticator(
     const running = inFlight.get(hashHex);
     if (running !== undefined) return running;
     const startedMs = Date.now();
-    const looking: Promise<Caller | undefined> = askTenant(tenants, hashHex)
+    const looking: Promise<Caller | undefined> = ask(hashHex)
       .then((caller) => {
         // Not kept when the key was to be forgotten while the answer was on its way.
         if (inFlight.get(hashHex) === looking) {
@@ -98,40 +89,5 @@ export function createAuthenticator(
       }
       inFlight.clear();
     },
-  };
-}
-
-async function askTenant(
-  tenants: Client<typeof TenantService>,
-  hashHex: string,
-): Promise<Caller | undefined> {
-  try {
-    const request = { secretSha256: Buffer.from(hashHex, "hex") };
-    return toCaller(
-      await runDetached(() => tenants.authenticate(request, { timeoutMs: LOOK_TIMEOUT_MS })),
-    );
-  } catch (error) {
-    const known = toAppError(error);
-    if (known.code === "unauthenticated") return undefined;
-    const message = "The service is busy; try again shortly.";
-    throw new AppError("service_unavailable", message, { cause: known });
-  }
-}
-
-function toCaller({ key, tenant }: AuthenticateResponse): Caller | undefined {
-  if (key === undefined || tenant === undefined) return undefined;
-  const { allowedNetworks } = key;
-  return {
-    keyId: key.id,
-    tenantId: tenant.id,
-    mode: key.mode === Mode.TEST ? Mode.TEST : Mode.LIVE,
-    scopes: new Set(key.scopes),
-    allowsAddress: allowedNetworks.length === 0 ? () => true : compileNetworks(allowedNetworks),
-    isSuspended: tenant.suspended,
-    isEmailVerified: tenant.emailVerified,
-    rateLimit: tenant.rateLimit,
-    burst: tenant.burst,
-    bulkMax: tenant.bulkMax,
-    currency: tenant.currency,
   };
 }

@@ -6,7 +6,7 @@ import type { Client } from "@connectrpc/connect";
 import type { NatsConnection } from "nats";
 import type { GetRouteTableResponse, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { ConnectorState, ConnectorType } from "../../proto/gen/sms/v1/routing_pb.js";
-import { type SenderIdService, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
+import type { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createBatcher } from "../shared/core/batcher.ts";
@@ -17,14 +17,19 @@ import { compileRouteTable, type RouteTable } from "../shared/core/route-table.t
 import type { Logger } from "../shared/io/log.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
-import { toAppError } from "../shared/rpc/error-status.ts";
+import {
+  answered,
+  CALL,
+  createSenderQuestions,
+  createTenantQuestions,
+  senderKey,
+} from "./questions.ts";
 import { createFactCache } from "./service/fact-cache.ts";
-import type { Hold, Neighbours, TenantFacts } from "./service/ports.ts";
+import type { Hold, Neighbours } from "./service/ports.ts";
 
 /** No answer of a neighbour is used for longer than this. */
 const FACT_AGE_MAX_MS = 5000;
 const FACTS_MAX = 50_000;
-const CALL = { timeoutMs: 5000 } as const;
 
 /** Clients of the neighbours, wherever they run. */
 export type NeighbourClients = {
@@ -43,8 +48,8 @@ export function openNeighbours(options: {
 }): Neighbours & { close(): Promise<void> } {
   const { clients, nats, clock, log } = options;
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
-  const tenants = createFactCache({ ...cache, load: (id) => loadTenant(clients.tenant, id) });
-  const senders = createFactCache({ ...cache, load: (key) => loadSender(clients.senderId, key) });
+  const tenants = createFactCache({ ...cache, load: createTenantQuestions(clients.tenant) });
+  const senders = createFactCache({ ...cache, load: createSenderQuestions(clients.senderId) });
   const table = keepRouteTable(clients.routing, log);
   const holds = createBatcher<Hold, void>({
     name: "holds",
@@ -72,7 +77,7 @@ export function openNeighbours(options: {
   ];
   return {
     tenant: (tenantId) => tenants.get(tenantId),
-    usableSender: (tenantId, name) => senders.get(`${tenantId}|${name.toLowerCase()}`),
+    usableSender: (tenantId, name) => senders.get(senderKey(tenantId, name)),
     routeTable: () => table.current(),
     placeHold: (hold) => holds.add(hold),
     async releaseReservation(tenantId, reservationId) {
@@ -84,55 +89,6 @@ export function openNeighbours(options: {
       await table.close();
     },
   };
-}
-
-async function answered<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    throw toAppError(error);
-  }
-}
-
-async function loadTenant(
-  client: NeighbourClients["tenant"],
-  idOrName: string,
-): Promise<TenantFacts | undefined> {
-  try {
-    const { tenant } = await answered(client.getTenant({ idOrName }, CALL));
-    if (tenant === undefined || tenant.id !== idOrName) return undefined;
-    return {
-      id: tenant.id,
-      suspended: tenant.suspended,
-      emailVerified: tenant.emailVerified,
-      recipientsMax: tenant.bulkMax,
-      currency: tenant.currency,
-      plan: tenant.plan,
-      redactBodies: tenant.redactBodies,
-    };
-  } catch (error) {
-    return undefinedIfMissing(error);
-  }
-}
-
-/** The registered spelling of a sender ID that can be used now. */
-async function loadSender(
-  client: NeighbourClients["senderId"],
-  key: string,
-): Promise<string | undefined> {
-  const at = key.indexOf("|");
-  const question = { tenantId: key.slice(0, at), name: key.slice(at + 1) };
-  try {
-    const { senderId } = await answered(client.resolveSenderId(question, CALL));
-    return senderId?.status === SenderIdStatus.APPROVED ? senderId.name : undefined;
-  } catch (error) {
-    return undefinedIfMissing(error);
-  }
-}
-
-function undefinedIfMissing(error: unknown): undefined {
-  if (error instanceof AppError && error.code === "not_found") return undefined;
-  throw error;
 }
 
 /** Keeps the newest route table; the last good one serves while routing is away. */

@@ -5,7 +5,7 @@ import {
   SenderIdStatus as StatusProto,
 } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../shared/core/errors.ts";
-import { pageLimit } from "../shared/core/limits.ts";
+import { checkItems, pageLimit } from "../shared/core/limits.ts";
 import type { Review, SenderIdStatus } from "./domain/sender-id.ts";
 import type { SenderIdService } from "./service.ts";
 import { senderIdToProto } from "./wire.ts";
@@ -23,6 +23,9 @@ const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
   [SenderIdReview.SUSPEND]: "suspend",
   [SenderIdReview.REINSTATE]: "reinstate",
 };
+
+/** Names asked for in one call. */
+const RESOLVED_MAX = 32;
 
 /** Routes of `sms.v1.SenderIdService`: mapping and nothing else. */
 export function senderIdRoutes(service: SenderIdService) {
@@ -46,6 +49,15 @@ export function senderIdRoutes(service: SenderIdService) {
       resolveSenderId: async (request) => ({
         senderId: senderIdToProto(await service.resolve(request.tenantId, request.name)),
       }),
+      resolveSenderIds: async ({ requests }) => {
+        checkItems("requests", requests.length, 1, RESOLVED_MAX);
+        const found = await service.resolveMany(requests);
+        return {
+          answers: found.map((one) =>
+            one === undefined ? {} : { senderId: senderIdToProto(one) },
+          ),
+        };
+      },
       reviewSenderId: async (request) => {
         const action = REVIEW_FROM_PROTO[request.review];
         if (action === undefined) throw new AppError("validation_error", "Say which review.");

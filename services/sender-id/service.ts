@@ -20,12 +20,16 @@ export type SenderIdFilter = {
   readonly afterKey: string;
 };
 
+/** A tenant's name for itself. */
+export type SenderName = { readonly tenantId: string; readonly key: string };
+
 /** What the service needs kept. */
 export type SenderIdStore = {
   /** Throws `already_exists` when the tenant has the name. */
   insert(senderId: SenderId): Promise<void>;
   find(id: string): Promise<SenderId | undefined>;
-  findByName(tenantId: string, key: string): Promise<SenderId | undefined>;
+  /** Those that exist, in any order; `key` is the lower-case name. At most 32 at once. */
+  findByNames(names: readonly SenderName[]): Promise<readonly SenderId[]>;
   list(tenantId: string, filter: SenderIdFilter): Promise<readonly SenderId[]>;
   /** Saves a review with its event in one transaction, if the status is still `from`. */
   saveReview(after: SenderId, from: SenderIdStatus, action: Review): Promise<boolean>;
@@ -49,10 +53,21 @@ export function createSenderIdService(
   tenants: Tenants,
   clock: Clock,
 ) {
+  /** In the order of the names; undefined where there is none. */
+  async function resolveMany(
+    names: readonly { readonly tenantId: string; readonly name: string }[],
+  ): Promise<(SenderId | undefined)[]> {
+    const asked = names.map(({ tenantId, name }) => ({ tenantId, key: nameKey(name) }));
+    const found = await store.findByNames(asked);
+    return asked.map(({ tenantId, key }) =>
+      found.find((one) => one.tenantId === tenantId && nameKey(one.name) === key),
+    );
+  }
+
   async function find(tenantId: string, idOrName: string): Promise<SenderId> {
     const found = idOrName.startsWith("sid_")
       ? await store.find(idOrName)
-      : await store.findByName(tenantId, nameKey(idOrName));
+      : (await resolveMany([{ tenantId, name: idOrName }]))[0];
     if (found === undefined || (tenantId !== "" && found.tenantId !== tenantId)) {
       throw new AppError("not_found", "There is no such sender ID.");
     }
@@ -94,9 +109,11 @@ export function createSenderIdService(
       return { senderIds: shown, nextCursor: hasMore ? nameKey(last.name) : "" };
     },
 
+    resolveMany,
+
     /** Errors: `not_found`. */
     async resolve(tenantId: string, name: string): Promise<SenderId> {
-      const found = await store.findByName(tenantId, nameKey(name));
+      const [found] = await resolveMany([{ tenantId, name }]);
       if (found === undefined) throw new AppError("not_found", "There is no such sender ID.");
       return found;
     },

@@ -7,10 +7,13 @@ import {
   TenantService as TenantRpc,
   type TenantSchema,
 } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { pageLimit } from "../shared/core/limits.ts";
+import { checkItems, pageLimit } from "../shared/core/limits.ts";
 import type { ApiKey } from "./domain/api-key.ts";
 import type { Tenant } from "./domain/tenant.ts";
-import type { TenantService } from "./service.ts";
+import type { Authenticated, TenantService } from "./service.ts";
+
+/** Tenants or keys asked for in one call. */
+const ASKED_MAX = 256;
 
 /** Routes of `sms.v1.TenantService`: mapping and nothing else. */
 export function tenantRoutes(service: TenantService) {
@@ -32,6 +35,10 @@ export function tenantRoutes(service: TenantService) {
       getTenant: async (request) => ({
         tenant: toProto(await service.getTenant(request.idOrName)),
       }),
+      getTenants: async ({ ids }) => {
+        checkItems("ids", ids.length, 1, ASKED_MAX);
+        return { tenants: (await service.findTenants(ids)).map(toProto) };
+      },
       listTenants: async (request) => {
         const page = await service.listTenants(pageLimit(request.limit), request.cursor);
         return { tenants: page.tenants.map(toProto), nextCursor: page.nextCursor };
@@ -64,15 +71,23 @@ export function tenantRoutes(service: TenantService) {
       revokeApiKey: async (request) => ({
         key: keyToProto(await service.revokeApiKey(request.keyId)),
       }),
-      authenticate: async (request) => {
-        const { key, tenant } = await service.authenticate(request.secretSha256);
-        return create(AuthenticateResponseSchema, {
-          key: keyToProto(key),
-          tenant: toProto(tenant),
-        });
+      authenticate: async ({ secretSha256 }) =>
+        create(AuthenticateResponseSchema, found(await service.authenticate(secretSha256))),
+      authenticateMany: async ({ requests }) => {
+        checkItems("requests", requests.length, 1, ASKED_MAX);
+        const hashes = requests.map(({ secretSha256 }) => secretSha256);
+        const answers = await service.authenticateMany(hashes);
+        return { answers: answers.map((one) => (one === undefined ? {} : found(one))) };
       },
     });
   };
+}
+
+function found({
+  key,
+  tenant,
+}: Authenticated): MessageInitShape<typeof AuthenticateResponseSchema> {
+  return { key: keyToProto(key), tenant: toProto(tenant) };
 }
 
 function toProto(tenant: Tenant): MessageInitShape<typeof TenantSchema> {

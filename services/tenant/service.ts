@@ -24,6 +24,8 @@ export type TenantStore = {
   /** Throws `already_exists` when the name is taken. */
   insertTenant(tenant: Tenant): Promise<void>;
   findTenant(idOrName: string): Promise<Tenant | undefined>;
+  /** Those that exist. */
+  findTenants(ids: readonly string[]): Promise<readonly Tenant[]>;
   listTenants(limit: number, afterId: string): Promise<TenantPage>;
   /** Replaces a tenant if it is still as old as `before`; answers whether it was. */
   replaceTenant(before: Tenant, after: Tenant): Promise<boolean>;
@@ -31,7 +33,8 @@ export type TenantStore = {
   listKeys(tenantId: string): Promise<readonly ApiKey[]>;
   /** Marks a key revoked, once; answers it with its hash. */
   revokeKey(keyId: string, nowMs: number): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
-  findKeyByHash(hash: Uint8Array): Promise<ApiKey | undefined>;
+  /** In the order of the hashes. */
+  findKeysByHash(hashes: readonly Uint8Array[]): Promise<readonly (ApiKey | undefined)[]>;
 };
 
 /** Who is told of changes, so that caches elsewhere forget at once. */
@@ -39,6 +42,9 @@ export type TenantNotices = {
   tenantChanged(tenantId: string): void;
   keyChanged(hash: Uint8Array): void;
 };
+
+/** A key that is good, and whose it is. */
+export type Authenticated = { readonly key: ApiKey; readonly tenant: Tenant };
 
 /** The use cases of tenants and keys. */
 export type TenantService = ReturnType<typeof createTenantService>;
@@ -53,8 +59,28 @@ export function createTenantService(store: TenantStore, notices: TenantNotices, 
     return tenant;
   }
 
+  /**
+   * Finds the keys behind secrets' hashes, in order; undefined alike for unknown and revoked ones.
+   * The lookup is by hash, so its time tells nothing about the secret.
+   */
+  async function authenticateMany(
+    secretHashes: readonly Uint8Array[],
+  ): Promise<(Authenticated | undefined)[]> {
+    const keys = await store.findKeysByHash(secretHashes);
+    const good = keys.map((key) => (key?.revokedAtMs === undefined ? key : undefined));
+    const ids = new Set(good.flatMap((key) => key?.tenantId ?? []));
+    if (ids.size === 0) return good.map(() => undefined);
+    const tenants = new Map((await store.findTenants([...ids])).map((one) => [one.id, one]));
+    return good.map((key) => {
+      const tenant = tenants.get(key?.tenantId ?? "");
+      return key === undefined || tenant === undefined ? undefined : { key, tenant };
+    });
+  }
+
   return {
     getTenant,
+    findTenants: (ids: readonly string[]) => store.findTenants(ids),
+    authenticateMany,
 
     /** Errors: `validation_error`, `already_exists`. */
     async createTenant(input: NewTenant): Promise<Tenant> {
@@ -114,16 +140,11 @@ export function createTenantService(store: TenantStore, notices: TenantNotices, 
       return revoked.key;
     },
 
-    /**
-     * Finds the key behind a secret's hash. Errors: `unauthenticated` alike for unknown and
-     * revoked keys. The lookup is by hash, so its time tells nothing about the secret.
-     */
-    async authenticate(secretHash: Uint8Array): Promise<{ key: ApiKey; tenant: Tenant }> {
-      const key = secretHash.length === 32 ? await store.findKeyByHash(secretHash) : undefined;
-      if (key === undefined || key.revokedAtMs !== undefined) {
-        throw new AppError("unauthenticated", "The API key is not valid.");
-      }
-      return { key, tenant: await getTenant(key.tenantId) };
+    /** Finds the key behind one secret's hash. Errors: `unauthenticated`. */
+    async authenticate(secretHash: Uint8Array): Promise<Authenticated> {
+      const [found] = await authenticateMany([secretHash]);
+      if (found === undefined) throw new AppError("unauthenticated", "The API key is not valid.");
+      return found;
     },
   };
 }

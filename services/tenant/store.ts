@@ -75,6 +75,10 @@ export function createTenantStore(db: Db): TenantStore {
       const document = await guardMongo(tenants.findOne(filter));
       return document === null ? undefined : toTenant(document);
     },
+    async findTenants(ids) {
+      const documents = await guardMongo(tenants.find({ _id: { $in: [...ids] } }).toArray());
+      return documents.map(toTenant);
+    },
     async listTenants(limit, afterId) {
       const page = await guardMongo(
         tenants
@@ -116,9 +120,12 @@ export function createTenantStore(db: Db): TenantStore {
       if (document === null) return undefined;
       return { key: toKey(document), hash: Buffer.from(document.hash.buffer) };
     },
-    async findKeyByHash(hash) {
-      const document = await guardMongo(keys.findOne({ hash: new Binary(hash) }));
-      return document === null ? undefined : toKey(document);
+    async findKeysByHash(hashes) {
+      const hash = { $in: hashes.map((one) => new Binary(one)) };
+      const documents = await guardMongo(keys.find({ hash }).toArray());
+      const nameOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+      const found = new Map(documents.map((one) => [nameOf(one.hash.buffer), toKey(one)]));
+      return hashes.map((one) => found.get(nameOf(one)));
     },
   };
 }

@@ -6,8 +6,9 @@ import type {
   WalletService,
 } from "../../proto/gen/sms/v1/wallet_pb.js";
 import type { Clock } from "../shared/core/clock.ts";
-import { AppError, asAppError } from "../shared/core/errors.ts";
+import { asAppError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
+import { checkItems } from "../shared/core/limits.ts";
 import { parseAmount } from "../shared/core/money.ts";
 import type { DeadLetters } from "../shared/io/dead-letters.ts";
 import type { HoldCommand } from "./domain/command.ts";
@@ -51,11 +52,11 @@ function moneyRpc({ wallets, settleMessages, clock }: RpcParts) {
     },
     placeHold: (request) => wallets.hold(request.tenantId, toHold(request)),
     async placeHolds({ holds }) {
-      checkCount("holds", holds.length);
+      checkItems("holds", holds.length, 1, ITEMS_MAX);
       return { outcomes: await Promise.all(holds.map((hold) => holdOutcome(wallets, hold))) };
     },
     async settleMessages({ settlements }) {
-      checkCount("settlements", settlements.length);
+      checkItems("settlements", settlements.length, 1, ITEMS_MAX);
       const results = await settleMessages(settlements.map(toSettle));
       for (const result of results) {
         if (result.kind === "impossible") throw result.error;
@@ -123,7 +124,7 @@ function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
       return { deadLetters: letters.map(deadLetterToProto), nextCursor };
     },
     async replayDeadLetters({ ids }) {
-      checkCount("ids", ids.length, 0);
+      checkItems("ids", ids.length, 0, ITEMS_MAX);
       return { replayed: await deadLetters.replay(ids) };
     },
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
@@ -176,11 +177,4 @@ async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest) {
 function toSettle(settlement: Settlement): SettleRequest {
   const { tenantId, messageId, reservationId, heldAmount, capturedAmount } = settlement;
   return { tenantId, messageId, reservationId, heldAmount, capturedAmount };
-}
-
-function checkCount(field: string, count: number, least = 1): void {
-  if (count >= least && count <= ITEMS_MAX) return;
-  throw new AppError("validation_error", "The request is not valid.", {
-    fields: [{ field, code: "out_of_range", message: `must have ${least} to ${ITEMS_MAX} items` }],
-  });
 }

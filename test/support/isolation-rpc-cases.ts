@@ -105,6 +105,9 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "SenderIdService/CreateSenderId": internal(MAKES),
   "SenderIdService/ListSenderIds": list("senderId", (tenantId) => ({ tenantId, limit: 50 })),
   "SenderIdService/ResolveSenderId": thing((tenantId, own) => ({ tenantId, name: own.senderName })),
+  "SenderIdService/ResolveSenderIds": list("senderId", (tenantId, own) => ({
+    requests: [{ tenantId, name: own.senderName }],
+  })),
   "SenderIdService/ReviewSenderId": thing((tenantId, own) => ({
     tenantId,
     idOrName: own.senderId,
@@ -113,12 +116,14 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
 
   "TenantService/CreateTenant": internal(OPERATORS),
   "TenantService/GetTenant": internal(OPERATORS),
+  "TenantService/GetTenants": internal(OPERATORS),
   "TenantService/ListTenants": internal(OPERATORS),
   "TenantService/UpdateTenant": internal(OPERATORS),
   "TenantService/CreateApiKey": internal(MAKES),
   "TenantService/ListApiKeys": list(undefined, onlyTenant),
   "TenantService/RevokeApiKey": internal(OPERATORS),
   "TenantService/Authenticate": internal("who has the key is the tenant"),
+  "TenantService/AuthenticateMany": internal("who has the key is the tenant"),
 
   "RoutingService/CreateConnector": internal(OPERATORS),
   "RoutingService/UpdateConnector": internal(OPERATORS),

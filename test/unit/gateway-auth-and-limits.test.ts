@@ -1,13 +1,15 @@
 import { hash } from "node:crypto";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
 import fc from "fast-check";
 import { createAuthenticator } from "../../gateway/auth/authenticate.ts";
 import { callerAddress, compileNetworks } from "../../gateway/auth/caller-address.ts";
+import { createKeyQuestions } from "../../gateway/auth/key-questions.ts";
 import type { FenceKeeper } from "../../gateway/idempotency/fence.ts";
 import { runOnce } from "../../gateway/idempotency/run-once.ts";
 import { createLoadGate } from "../../gateway/load-gate.ts";
 import { type Bucket, describeLevel, takeToken } from "../../gateway/rate-limit/token-bucket.ts";
+import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { toConnectError } from "../../services/shared/rpc/error-status.ts";
 import { eventually } from "../support/poll.ts";
@@ -102,15 +104,18 @@ describe("the authenticator", () => {
     key: { id: "key_1", mode: 1, scopes: ["balance:read"], allowedNetworks: [] },
     tenant: { id: "ten_1", rateLimit: 1, burst: 1, bulkMax: 1, currency: "NGN" },
   };
+  /** A tenant service of which each call answers the same about every key. */
   function tenantsThat(answer: () => Promise<unknown>) {
-    const calls: Buffer[] = [];
+    const calls: Buffer[][] = [];
     const client = {
-      authenticate: ({ secretSha256 }: { secretSha256: Buffer }) => {
-        calls.push(secretSha256);
-        return answer();
+      authenticateMany: async ({ requests }: { requests: { secretSha256: Buffer }[] }) => {
+        calls.push(requests.map(({ secretSha256 }) => secretSha256));
+        const one = await answer();
+        return { answers: requests.map(() => one) };
       },
     };
-    return { client: client as unknown as Parameters<typeof createAuthenticator>[0], calls };
+    const ask = createKeyQuestions(client as unknown as Client<typeof TenantService>);
+    return { ask, calls };
   }
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -119,15 +124,41 @@ describe("the authenticator", () => {
     );
 
   it("asks once for many requests at once, and by the secret's hash only", async () => {
-    const { client, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(client, 60_000);
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
-    expect(calls).to.deep.equal([hash("sha256", secret, "buffer")]);
+    expect(calls).to.deep.equal([[hash("sha256", secret, "buffer")]]);
+  });
+
+  it("asks for different keys of the same moment in one call", async () => {
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    const headers = [..."abc"].map((letter) => `Bearer sk_live_${letter.repeat(43)}`);
+    await Promise.all(headers.map((one) => authenticator.authenticate(one)));
+    expect(calls.map((keys) => keys.length)).to.deep.equal([3]);
+  });
+
+  it("asks a service that knows no such call for one key at a time", async () => {
+    const refusal = toConnectError(new AppError("unauthenticated", "Unknown."));
+    const client = {
+      authenticateMany: async () => {
+        throw new ConnectError("no such method", Code.Unimplemented);
+      },
+      authenticate: async ({ secretSha256 }: { secretSha256: Buffer }) => {
+        if (secretSha256.equals(hash("sha256", secret, "buffer"))) return good;
+        throw refusal;
+      },
+    };
+    const ask = createKeyQuestions(client as unknown as Client<typeof TenantService>);
+    const authenticator = createAuthenticator(ask, 60_000);
+    const other = authenticator.authenticate(`Bearer sk_live_${"b".repeat(43)}`);
+    expect((await authenticator.authenticate(header)).tenantId).to.equal("ten_1");
+    expect(await codeOf(other)).to.equal("unauthenticated");
   });
 
   it("asks again once a key or its tenant is to be forgotten", async () => {
-    const { client, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(client, 60_000);
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
     await authenticator.authenticate(header);
     authenticator.forgetKey(hash("sha256", secret, "hex"));
     await authenticator.authenticate(header);
@@ -140,24 +171,23 @@ describe("the authenticator", () => {
 
   it("an answer that was on its way when its key was to be forgotten is not kept", async () => {
     const waiting: ((value: unknown) => void)[] = [];
-    const { client, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
-    const authenticator = createAuthenticator(client, 60_000);
+    const { ask, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
+    const authenticator = createAuthenticator(ask, 60_000);
     const first = authenticator.authenticate(header);
+    await eventually(async () => waiting.length === 1);
     authenticator.forgetKey(hash("sha256", secret, "hex"));
     waiting[0]?.(good);
     await first;
     const second = authenticator.authenticate(header);
-    expect(calls).to.have.length(2);
+    await eventually(async () => waiting.length === 2);
     waiting[1]?.(good);
     await second;
+    expect(calls).to.have.length(2);
   });
 
   it("refuses keys that are unknown, malformed or missing, and keeps that too", async () => {
-    const refusal = toConnectError(new AppError("unauthenticated", "Unknown."));
-    const { client, calls } = tenantsThat(async () => {
-      throw refusal;
-    });
-    const authenticator = createAuthenticator(client, 60_000);
+    const { ask, calls } = tenantsThat(async () => ({}));
+    const authenticator = createAuthenticator(ask, 60_000);
     for (const value of [
       header,
       header,
@@ -173,16 +203,16 @@ describe("the authenticator", () => {
   });
 
   it("the scheme's name is read without regard to case", async () => {
-    const { client } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(client, 60_000);
+    const { ask } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
     expect((await authenticator.authenticate(`bearer ${secret}`)).tenantId).to.equal("ten_1");
   });
 
   it("a tenant service that is away is 503, not 401, and is asked again", async () => {
-    const { client, calls } = tenantsThat(async () => {
+    const { ask, calls } = tenantsThat(async () => {
       throw new ConnectError("away", Code.Unavailable);
     });
-    const authenticator = createAuthenticator(client, 60_000);
+    const authenticator = createAuthenticator(ask, 60_000);
     expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
     expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
     expect(calls).to.have.length(2);

@@ -1,5 +1,7 @@
 /** Bounds of the contract and of internal pages, in one place. */
 
+import { AppError } from "./errors.ts";
+
 /** Page size of lists when the caller names none (`service.md` "Limits"). */
 export const PAGE_DEFAULT = 50;
 
@@ -14,6 +16,14 @@ export const SEGMENTS_MAX = 10;
 
 /** Recipients of one bulk or batch request unless the tenant's setting says otherwise. */
 export const BULK_DEFAULT = 1000;
+
+/** Refuses an internal request whose list is too short or too long. */
+export function checkItems(field: string, count: number, least: number, most: number): void {
+  if (count >= least && count <= most) return;
+  throw new AppError("validation_error", "The request is not valid.", {
+    fields: [{ field, code: "out_of_range", message: `must have ${least} to ${most} items` }],
+  });
+}
 
 /** Page size of an internal list: the caller's wish within 1 to `max`, or the default. */
 export function pageLimit(wanted: number, max = 1000): number {

@@ -192,6 +192,40 @@ export declare type ResolveSenderIdRequest = Message<"sms.v1.ResolveSenderIdRequ
 export declare const ResolveSenderIdRequestSchema: GenMessage<ResolveSenderIdRequest>;
 
 /**
+ * @generated from message sms.v1.ResolveSenderIdsRequest
+ */
+export declare type ResolveSenderIdsRequest = Message<"sms.v1.ResolveSenderIdsRequest"> & {
+  /**
+   * @generated from field: repeated sms.v1.ResolveSenderIdRequest requests = 1;
+   */
+  requests: ResolveSenderIdRequest[];
+};
+
+/**
+ * Describes the message sms.v1.ResolveSenderIdsRequest.
+ * Use `create(ResolveSenderIdsRequestSchema)` to create a new message.
+ */
+export declare const ResolveSenderIdsRequestSchema: GenMessage<ResolveSenderIdsRequest>;
+
+/**
+ * @generated from message sms.v1.ResolveSenderIdsResponse
+ */
+export declare type ResolveSenderIdsResponse = Message<"sms.v1.ResolveSenderIdsResponse"> & {
+  /**
+   * In the order of the requests; empty where there is none of that name.
+   *
+   * @generated from field: repeated sms.v1.SenderIdResponse answers = 1;
+   */
+  answers: SenderIdResponse[];
+};
+
+/**
+ * Describes the message sms.v1.ResolveSenderIdsResponse.
+ * Use `create(ResolveSenderIdsResponseSchema)` to create a new message.
+ */
+export declare const ResolveSenderIdsResponseSchema: GenMessage<ResolveSenderIdsResponse>;
+
+/**
  * @generated from message sms.v1.ReviewSenderIdRequest
  */
 export declare type ReviewSenderIdRequest = Message<"sms.v1.ReviewSenderIdRequest"> & {
@@ -329,6 +363,16 @@ export declare const SenderIdService: GenService<{
     methodKind: "unary";
     input: typeof ResolveSenderIdRequestSchema;
     output: typeof SenderIdResponseSchema;
+  },
+  /**
+   * The same for 1 to 32 names at once.
+   *
+   * @generated from rpc sms.v1.SenderIdService.ResolveSenderIds
+   */
+  resolveSenderIds: {
+    methodKind: "unary";
+    input: typeof ResolveSenderIdsRequestSchema;
+    output: typeof ResolveSenderIdsResponseSchema;
   },
   /**
    * Moves a sender ID along its state table. FAILED_PRECONDITION when the table has no such move.

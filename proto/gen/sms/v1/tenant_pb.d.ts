@@ -259,6 +259,38 @@ export declare type GetTenantResponse = Message<"sms.v1.GetTenantResponse"> & {
 export declare const GetTenantResponseSchema: GenMessage<GetTenantResponse>;
 
 /**
+ * @generated from message sms.v1.GetTenantsRequest
+ */
+export declare type GetTenantsRequest = Message<"sms.v1.GetTenantsRequest"> & {
+  /**
+   * @generated from field: repeated string ids = 1;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message sms.v1.GetTenantsRequest.
+ * Use `create(GetTenantsRequestSchema)` to create a new message.
+ */
+export declare const GetTenantsRequestSchema: GenMessage<GetTenantsRequest>;
+
+/**
+ * @generated from message sms.v1.GetTenantsResponse
+ */
+export declare type GetTenantsResponse = Message<"sms.v1.GetTenantsResponse"> & {
+  /**
+   * @generated from field: repeated sms.v1.Tenant tenants = 1;
+   */
+  tenants: Tenant[];
+};
+
+/**
+ * Describes the message sms.v1.GetTenantsResponse.
+ * Use `create(GetTenantsResponseSchema)` to create a new message.
+ */
+export declare const GetTenantsResponseSchema: GenMessage<GetTenantsResponse>;
+
+/**
  * @generated from message sms.v1.ListTenantsRequest
  */
 export declare type ListTenantsRequest = Message<"sms.v1.ListTenantsRequest"> & {
@@ -527,6 +559,40 @@ export declare type AuthenticateResponse = Message<"sms.v1.AuthenticateResponse"
 export declare const AuthenticateResponseSchema: GenMessage<AuthenticateResponse>;
 
 /**
+ * @generated from message sms.v1.AuthenticateManyRequest
+ */
+export declare type AuthenticateManyRequest = Message<"sms.v1.AuthenticateManyRequest"> & {
+  /**
+   * @generated from field: repeated sms.v1.AuthenticateRequest requests = 1;
+   */
+  requests: AuthenticateRequest[];
+};
+
+/**
+ * Describes the message sms.v1.AuthenticateManyRequest.
+ * Use `create(AuthenticateManyRequestSchema)` to create a new message.
+ */
+export declare const AuthenticateManyRequestSchema: GenMessage<AuthenticateManyRequest>;
+
+/**
+ * @generated from message sms.v1.AuthenticateManyResponse
+ */
+export declare type AuthenticateManyResponse = Message<"sms.v1.AuthenticateManyResponse"> & {
+  /**
+   * In the order of the requests; empty for a secret that is unknown or revoked.
+   *
+   * @generated from field: repeated sms.v1.AuthenticateResponse answers = 1;
+   */
+  answers: AuthenticateResponse[];
+};
+
+/**
+ * Describes the message sms.v1.AuthenticateManyResponse.
+ * Use `create(AuthenticateManyResponseSchema)` to create a new message.
+ */
+export declare const AuthenticateManyResponseSchema: GenMessage<AuthenticateManyResponse>;
+
+/**
  * @generated from service sms.v1.TenantService
  */
 export declare const TenantService: GenService<{
@@ -549,6 +615,16 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof GetTenantRequestSchema;
     output: typeof GetTenantResponseSchema;
+  },
+  /**
+   * Reads many tenants by id, 1 to 256 at once; those that do not exist are left out.
+   *
+   * @generated from rpc sms.v1.TenantService.GetTenants
+   */
+  getTenants: {
+    methodKind: "unary";
+    input: typeof GetTenantsRequestSchema;
+    output: typeof GetTenantsResponseSchema;
   },
   /**
    * @generated from rpc sms.v1.TenantService.ListTenants
@@ -605,6 +681,16 @@ export declare const TenantService: GenService<{
     methodKind: "unary";
     input: typeof AuthenticateRequestSchema;
     output: typeof AuthenticateResponseSchema;
+  },
+  /**
+   * The same for 1 to 256 secrets at once.
+   *
+   * @generated from rpc sms.v1.TenantService.AuthenticateMany
+   */
+  authenticateMany: {
+    methodKind: "unary";
+    input: typeof AuthenticateManyRequestSchema;
+    output: typeof AuthenticateManyResponseSchema;
   },
 }>;
 

@@ -11,7 +11,7 @@ import { file_sms_v1_common } from "./common_pb.js";
  * Describes the file sms/v1/tenant.proto.
  */
 export const file_sms_v1_tenant = /*@__PURE__*/
-  fileDesc("ChNzbXMvdjEvdGVuYW50LnByb3RvEgZzbXMudjEi5wEKBlRlbmFudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCXN1c3BlbmRlZBgDIAEoCBIWCg5lbWFpbF92ZXJpZmllZBgEIAEoCBISCgpyYXRlX2xpbWl0GAUgASgFEg0KBWJ1cnN0GAYgASgFEhAKCGJ1bGtfbWF4GAcgASgFEhAKCGN1cnJlbmN5GAggASgJEgwKBHBsYW4YCSABKAkSFQoNcmVkYWN0X2JvZGllcxgKIAEoCBIVCg1jcmVhdGVkX2F0X21zGAsgASgDEhUKDXVwZGF0ZWRfYXRfbXMYDCABKAMimwEKBkFwaUtleRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSGgoEbW9kZRgDIAEoDjIMLnNtcy52MS5Nb2RlEg4KBnNjb3BlcxgEIAMoCRIYChBhbGxvd2VkX25ldHdvcmtzGAUgAygJEhUKDWNyZWF0ZWRfYXRfbXMYBiABKAMSFQoNcmV2b2tlZF9hdF9tcxgHIAEoAyKoAQoTQ3JlYXRlVGVuYW50UmVxdWVzdBIMCgRuYW1lGAEgASgJEhIKCnJhdGVfbGltaXQYAiABKAUSDQoFYnVyc3QYAyABKAUSEAoIY3VycmVuY3kYBCABKAkSEAoIYnVsa19tYXgYBSABKAUSDAoEcGxhbhgGIAEoCRIbCg5lbWFpbF92ZXJpZmllZBgHIAEoCEgAiAEBQhEKD19lbWFpbF92ZXJpZmllZCI2ChRDcmVhdGVUZW5hbnRSZXNwb25zZRIeCgZ0ZW5hbnQYASABKAsyDi5zbXMudjEuVGVuYW50IiYKEEdldFRlbmFudFJlcXVlc3QSEgoKaWRfb3JfbmFtZRgBIAEoCSIzChFHZXRUZW5hbnRSZXNwb25zZRIeCgZ0ZW5hbnQYASABKAsyDi5zbXMudjEuVGVuYW50IjMKEkxpc3RUZW5hbnRzUmVxdWVzdBINCgVsaW1pdBgBIAEoBRIOCgZjdXJzb3IYAiABKAkiSwoTTGlzdFRlbmFudHNSZXNwb25zZRIfCgd0ZW5hbnRzGAEgAygLMg4uc21zLnYxLlRlbmFudBITCgtuZXh0X2N1cnNvchgCIAEoCSKyAgoTVXBkYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSFgoJc3VzcGVuZGVkGAIgASgISACIAQESGwoOZW1haWxfdmVyaWZpZWQYAyABKAhIAYgBARIXCgpyYXRlX2xpbWl0GAQgASgFSAKIAQESEgoFYnVyc3QYBSABKAVIA4gBARIVCghidWxrX21heBgGIAEoBUgEiAEBEhEKBHBsYW4YByABKAlIBYgBARIaCg1yZWRhY3RfYm9kaWVzGAggASgISAaIAQFCDAoKX3N1c3BlbmRlZEIRCg9fZW1haWxfdmVyaWZpZWRCDQoLX3JhdGVfbGltaXRCCAoGX2J1cnN0QgsKCV9idWxrX21heEIHCgVfcGxhbkIQCg5fcmVkYWN0X2JvZGllcyI2ChRVcGRhdGVUZW5hbnRSZXNwb25zZRIeCgZ0ZW5hbnQYASABKAsyDi5zbXMudjEuVGVuYW50Im4KE0NyZWF0ZUFwaUtleVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhoKBG1vZGUYAiABKA4yDC5zbXMudjEuTW9kZRIOCgZzY29wZXMYAyADKAkSGAoQYWxsb3dlZF9uZXR3b3JrcxgEIAMoCSJDChRDcmVhdGVBcGlLZXlSZXNwb25zZRIbCgNrZXkYASABKAsyDi5zbXMudjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCSInChJMaXN0QXBpS2V5c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIjMKE0xpc3RBcGlLZXlzUmVzcG9uc2USHAoEa2V5cxgBIAMoCzIOLnNtcy52MS5BcGlLZXkiJQoTUmV2b2tlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiMwoUUmV2b2tlQXBpS2V5UmVzcG9uc2USGwoDa2V5GAEgASgLMg4uc21zLnYxLkFwaUtleSIsChNBdXRoZW50aWNhdGVSZXF1ZXN0EhUKDXNlY3JldF9zaGEyNTYYASABKAwiUwoUQXV0aGVudGljYXRlUmVzcG9uc2USGwoDa2V5GAEgASgLMg4uc21zLnYxLkFwaUtleRIeCgZ0ZW5hbnQYAiABKAsyDi5zbXMudjEuVGVuYW50MtgECg1UZW5hbnRTZXJ2aWNlEkkKDENyZWF0ZVRlbmFudBIbLnNtcy52MS5DcmVhdGVUZW5hbnRSZXF1ZXN0Ghwuc21zLnYxLkNyZWF0ZVRlbmFudFJlc3BvbnNlEkAKCUdldFRlbmFudBIYLnNtcy52MS5HZXRUZW5hbnRSZXF1ZXN0Ghkuc21zLnYxLkdldFRlbmFudFJlc3BvbnNlEkYKC0xpc3RUZW5hbnRzEhouc21zLnYxLkxpc3RUZW5hbnRzUmVxdWVzdBobLnNtcy52MS5MaXN0VGVuYW50c1Jlc3BvbnNlEkkKDFVwZGF0ZVRlbmFudBIbLnNtcy52MS5VcGRhdGVUZW5hbnRSZXF1ZXN0Ghwuc21zLnYxLlVwZGF0ZVRlbmFudFJlc3BvbnNlEkkKDENyZWF0ZUFwaUtleRIbLnNtcy52MS5DcmVhdGVBcGlLZXlSZXF1ZXN0Ghwuc21zLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlEkYKC0xpc3RBcGlLZXlzEhouc21zLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBobLnNtcy52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlEkkKDFJldm9rZUFwaUtleRIbLnNtcy52MS5SZXZva2VBcGlLZXlSZXF1ZXN0Ghwuc21zLnYxLlJldm9rZUFwaUtleVJlc3BvbnNlEkkKDEF1dGhlbnRpY2F0ZRIbLnNtcy52MS5BdXRoZW50aWNhdGVSZXF1ZXN0Ghwuc21zLnYxLkF1dGhlbnRpY2F0ZVJlc3BvbnNlYgZwcm90bzM", [file_sms_v1_common]);
+  fileDesc("ChNzbXMvdjEvdGVuYW50LnByb3RvEgZzbXMudjEi5wEKBlRlbmFudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCXN1c3BlbmRlZBgDIAEoCBIWCg5lbWFpbF92ZXJpZmllZBgEIAEoCBISCgpyYXRlX2xpbWl0GAUgASgFEg0KBWJ1cnN0GAYgASgFEhAKCGJ1bGtfbWF4GAcgASgFEhAKCGN1cnJlbmN5GAggASgJEgwKBHBsYW4YCSABKAkSFQoNcmVkYWN0X2JvZGllcxgKIAEoCBIVCg1jcmVhdGVkX2F0X21zGAsgASgDEhUKDXVwZGF0ZWRfYXRfbXMYDCABKAMimwEKBkFwaUtleRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSGgoEbW9kZRgDIAEoDjIMLnNtcy52MS5Nb2RlEg4KBnNjb3BlcxgEIAMoCRIYChBhbGxvd2VkX25ldHdvcmtzGAUgAygJEhUKDWNyZWF0ZWRfYXRfbXMYBiABKAMSFQoNcmV2b2tlZF9hdF9tcxgHIAEoAyKoAQoTQ3JlYXRlVGVuYW50UmVxdWVzdBIMCgRuYW1lGAEgASgJEhIKCnJhdGVfbGltaXQYAiABKAUSDQoFYnVyc3QYAyABKAUSEAoIY3VycmVuY3kYBCABKAkSEAoIYnVsa19tYXgYBSABKAUSDAoEcGxhbhgGIAEoCRIbCg5lbWFpbF92ZXJpZmllZBgHIAEoCEgAiAEBQhEKD19lbWFpbF92ZXJpZmllZCI2ChRDcmVhdGVUZW5hbnRSZXNwb25zZRIeCgZ0ZW5hbnQYASABKAsyDi5zbXMudjEuVGVuYW50IiYKEEdldFRlbmFudFJlcXVlc3QSEgoKaWRfb3JfbmFtZRgBIAEoCSIzChFHZXRUZW5hbnRSZXNwb25zZRIeCgZ0ZW5hbnQYASABKAsyDi5zbXMudjEuVGVuYW50IiAKEUdldFRlbmFudHNSZXF1ZXN0EgsKA2lkcxgBIAMoCSI1ChJHZXRUZW5hbnRzUmVzcG9uc2USHwoHdGVuYW50cxgBIAMoCzIOLnNtcy52MS5UZW5hbnQiMwoSTGlzdFRlbmFudHNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgFEg4KBmN1cnNvchgCIAEoCSJLChNMaXN0VGVuYW50c1Jlc3BvbnNlEh8KB3RlbmFudHMYASADKAsyDi5zbXMudjEuVGVuYW50EhMKC25leHRfY3Vyc29yGAIgASgJIrICChNVcGRhdGVUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIWCglzdXNwZW5kZWQYAiABKAhIAIgBARIbCg5lbWFpbF92ZXJpZmllZBgDIAEoCEgBiAEBEhcKCnJhdGVfbGltaXQYBCABKAVIAogBARISCgVidXJzdBgFIAEoBUgDiAEBEhUKCGJ1bGtfbWF4GAYgASgFSASIAQESEQoEcGxhbhgHIAEoCUgFiAEBEhoKDXJlZGFjdF9ib2RpZXMYCCABKAhIBogBAUIMCgpfc3VzcGVuZGVkQhEKD19lbWFpbF92ZXJpZmllZEINCgtfcmF0ZV9saW1pdEIICgZfYnVyc3RCCwoJX2J1bGtfbWF4QgcKBV9wbGFuQhAKDl9yZWRhY3RfYm9kaWVzIjYKFFVwZGF0ZVRlbmFudFJlc3BvbnNlEh4KBnRlbmFudBgBIAEoCzIOLnNtcy52MS5UZW5hbnQibgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSGgoEbW9kZRgCIAEoDjIMLnNtcy52MS5Nb2RlEg4KBnNjb3BlcxgDIAMoCRIYChBhbGxvd2VkX25ldHdvcmtzGAQgAygJIkMKFENyZWF0ZUFwaUtleVJlc3BvbnNlEhsKA2tleRgBIAEoCzIOLnNtcy52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIicKEkxpc3RBcGlLZXlzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiMwoTTGlzdEFwaUtleXNSZXNwb25zZRIcCgRrZXlzGAEgAygLMg4uc21zLnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIzChRSZXZva2VBcGlLZXlSZXNwb25zZRIbCgNrZXkYASABKAsyDi5zbXMudjEuQXBpS2V5IiwKE0F1dGhlbnRpY2F0ZVJlcXVlc3QSFQoNc2VjcmV0X3NoYTI1NhgBIAEoDCJTChRBdXRoZW50aWNhdGVSZXNwb25zZRIbCgNrZXkYASABKAsyDi5zbXMudjEuQXBpS2V5Eh4KBnRlbmFudBgCIAEoCzIOLnNtcy52MS5UZW5hbnQiSAoXQXV0aGVudGljYXRlTWFueVJlcXVlc3QSLQoIcmVxdWVzdHMYASADKAsyGy5zbXMudjEuQXV0aGVudGljYXRlUmVxdWVzdCJJChhBdXRoZW50aWNhdGVNYW55UmVzcG9uc2USLQoHYW5zd2VycxgBIAMoCzIcLnNtcy52MS5BdXRoZW50aWNhdGVSZXNwb25zZTL0BQoNVGVuYW50U2VydmljZRJJCgxDcmVhdGVUZW5hbnQSGy5zbXMudjEuQ3JlYXRlVGVuYW50UmVxdWVzdBocLnNtcy52MS5DcmVhdGVUZW5hbnRSZXNwb25zZRJACglHZXRUZW5hbnQSGC5zbXMudjEuR2V0VGVuYW50UmVxdWVzdBoZLnNtcy52MS5HZXRUZW5hbnRSZXNwb25zZRJDCgpHZXRUZW5hbnRzEhkuc21zLnYxLkdldFRlbmFudHNSZXF1ZXN0Ghouc21zLnYxLkdldFRlbmFudHNSZXNwb25zZRJGCgtMaXN0VGVuYW50cxIaLnNtcy52MS5MaXN0VGVuYW50c1JlcXVlc3QaGy5zbXMudjEuTGlzdFRlbmFudHNSZXNwb25zZRJJCgxVcGRhdGVUZW5hbnQSGy5zbXMudjEuVXBkYXRlVGVuYW50UmVxdWVzdBocLnNtcy52MS5VcGRhdGVUZW5hbnRSZXNwb25zZRJJCgxDcmVhdGVBcGlLZXkSGy5zbXMudjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBocLnNtcy52MS5DcmVhdGVBcGlLZXlSZXNwb25zZRJGCgtMaXN0QXBpS2V5cxIaLnNtcy52MS5MaXN0QXBpS2V5c1JlcXVlc3QaGy5zbXMudjEuTGlzdEFwaUtleXNSZXNwb25zZRJJCgxSZXZva2VBcGlLZXkSGy5zbXMudjEuUmV2b2tlQXBpS2V5UmVxdWVzdBocLnNtcy52MS5SZXZva2VBcGlLZXlSZXNwb25zZRJJCgxBdXRoZW50aWNhdGUSGy5zbXMudjEuQXV0aGVudGljYXRlUmVxdWVzdBocLnNtcy52MS5BdXRoZW50aWNhdGVSZXNwb25zZRJVChBBdXRoZW50aWNhdGVNYW55Eh8uc21zLnYxLkF1dGhlbnRpY2F0ZU1hbnlSZXF1ZXN0GiAuc21zLnYxLkF1dGhlbnRpY2F0ZU1hbnlSZXNwb25zZWIGcHJvdG8z", [file_sms_v1_common]);
 
 /**
  * Describes the message sms.v1.Tenant.
@@ -56,88 +56,116 @@ export const GetTenantResponseSchema = /*@__PURE__*/
   messageDesc(file_sms_v1_tenant, 5);
 
 /**
+ * Describes the message sms.v1.GetTenantsRequest.
+ * Use `create(GetTenantsRequestSchema)` to create a new message.
+ */
+export const GetTenantsRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_tenant, 6);
+
+/**
+ * Describes the message sms.v1.GetTenantsResponse.
+ * Use `create(GetTenantsResponseSchema)` to create a new message.
+ */
+export const GetTenantsResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_tenant, 7);
+
+/**
  * Describes the message sms.v1.ListTenantsRequest.
  * Use `create(ListTenantsRequestSchema)` to create a new message.
  */
 export const ListTenantsRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 6);
+  messageDesc(file_sms_v1_tenant, 8);
 
 /**
  * Describes the message sms.v1.ListTenantsResponse.
  * Use `create(ListTenantsResponseSchema)` to create a new message.
  */
 export const ListTenantsResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 7);
+  messageDesc(file_sms_v1_tenant, 9);
 
 /**
  * Describes the message sms.v1.UpdateTenantRequest.
  * Use `create(UpdateTenantRequestSchema)` to create a new message.
  */
 export const UpdateTenantRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 8);
+  messageDesc(file_sms_v1_tenant, 10);
 
 /**
  * Describes the message sms.v1.UpdateTenantResponse.
  * Use `create(UpdateTenantResponseSchema)` to create a new message.
  */
 export const UpdateTenantResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 9);
+  messageDesc(file_sms_v1_tenant, 11);
 
 /**
  * Describes the message sms.v1.CreateApiKeyRequest.
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 10);
+  messageDesc(file_sms_v1_tenant, 12);
 
 /**
  * Describes the message sms.v1.CreateApiKeyResponse.
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 11);
+  messageDesc(file_sms_v1_tenant, 13);
 
 /**
  * Describes the message sms.v1.ListApiKeysRequest.
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 12);
+  messageDesc(file_sms_v1_tenant, 14);
 
 /**
  * Describes the message sms.v1.ListApiKeysResponse.
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 13);
+  messageDesc(file_sms_v1_tenant, 15);
 
 /**
  * Describes the message sms.v1.RevokeApiKeyRequest.
  * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
  */
 export const RevokeApiKeyRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 14);
+  messageDesc(file_sms_v1_tenant, 16);
 
 /**
  * Describes the message sms.v1.RevokeApiKeyResponse.
  * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
  */
 export const RevokeApiKeyResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 15);
+  messageDesc(file_sms_v1_tenant, 17);
 
 /**
  * Describes the message sms.v1.AuthenticateRequest.
  * Use `create(AuthenticateRequestSchema)` to create a new message.
  */
 export const AuthenticateRequestSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 16);
+  messageDesc(file_sms_v1_tenant, 18);
 
 /**
  * Describes the message sms.v1.AuthenticateResponse.
  * Use `create(AuthenticateResponseSchema)` to create a new message.
  */
 export const AuthenticateResponseSchema = /*@__PURE__*/
-  messageDesc(file_sms_v1_tenant, 17);
+  messageDesc(file_sms_v1_tenant, 19);
+
+/**
+ * Describes the message sms.v1.AuthenticateManyRequest.
+ * Use `create(AuthenticateManyRequestSchema)` to create a new message.
+ */
+export const AuthenticateManyRequestSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_tenant, 20);
+
+/**
+ * Describes the message sms.v1.AuthenticateManyResponse.
+ * Use `create(AuthenticateManyResponseSchema)` to create a new message.
+ */
+export const AuthenticateManyResponseSchema = /*@__PURE__*/
+  messageDesc(file_sms_v1_tenant, 21);
 
 /**
  * @generated from service sms.v1.TenantService
