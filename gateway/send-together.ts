@@ -1,5 +1,4 @@
 import type { Client } from "@connectrpc/connect";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type {
   MessagingService,
   SendMessagesResponse,
@@ -8,6 +7,7 @@ import type {
 import { AppError, isErrorCode } from "../services/shared/core/errors.ts";
 import { createKeyedBatcher } from "../services/shared/core/keyed-batcher.ts";
 import { recordedTrace, tracer } from "../services/shared/io/tracing.ts";
+import { askTogether } from "../services/shared/rpc/ask-together.ts";
 import { activeCall, runDetached, runInCall } from "../services/shared/rpc/call-context.ts";
 import { toAppError } from "../services/shared/rpc/error-status.ts";
 import type { SendRequest } from "./routes/send-kinds.ts";
@@ -83,7 +83,7 @@ async function carry(
   messaging: Client<typeof MessagingService>,
   items: readonly Item[],
 ): Promise<(SendMessagesResponse | Error)[]> {
-  try {
+  const together = async (): Promise<(SendMessagesResponse | Error)[]> => {
     const { results } = await messaging.sendMany({
       requests: items.map(({ request }) => request),
       requestIds: items.map(({ requestId }) => requestId),
@@ -92,13 +92,12 @@ async function carry(
         : { traceparents: items.map(({ traceparent }) => traceparent ?? "") }),
     });
     return items.map((_, at) => toOutcome(results[at]));
+  };
+  try {
+    const single = ({ request }: Item) => messaging.sendMessages(request);
+    const outcomes = await askTogether(items, together, single);
+    return outcomes.map((one) => (one instanceof Error ? toAppError(one) : one));
   } catch (error) {
-    // Messaging of the version before, in the middle of an upgrade.
-    if (error instanceof ConnectError && error.code === Code.Unimplemented) {
-      return Promise.all(
-        items.map(({ request }) => messaging.sendMessages(request).catch(toAppError)),
-      );
-    }
     throw toAppError(error);
   }
 }

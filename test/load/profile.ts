@@ -17,7 +17,7 @@ import { processRows, type StepRow, stepRows, writeTables } from "./profile-tabl
 import { printTable } from "./report.ts";
 import { singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
-import { INSPECT_ANY_PORT, startProfile } from "./v8-profile.ts";
+import { allowProfiles, startProfile } from "./v8-profile.ts";
 
 const COUNT = Number(process.env.COUNT ?? 5000);
 /** Servers, and what stands in for the outside world. */
@@ -30,7 +30,8 @@ type Costs = ReadonlyMap<string, number>;
 type Shares = ReadonlyMap<string, ReadonlyMap<string, number>>;
 type Phases<T> = { readonly accept: T; readonly dispatch: T };
 
-const { stack, stop } = await loadStack(INSPECT_ANY_PORT);
+allowProfiles();
+const { stack, stop } = await loadStack();
 const client = await new MongoClient(stack.mongodb_uri).connect();
 try {
   const firstId = newId("message");

@@ -1,6 +1,6 @@
 /**
  * CPU profiles of running Node processes, taken through V8's inspector. A process opens it when it is
- * sent SIGUSR1 and tells its address on standard error; `INSPECT_ANY_PORT` lets several do so at once.
+ * sent SIGUSR1, and tells its address on standard error.
  */
 import { readFileSync } from "node:fs";
 
@@ -18,8 +18,10 @@ export type CpuProfile = {
   readonly timeDeltas: readonly number[];
 };
 
-/** A setting for the processes to be profiled. */
-export const INSPECT_ANY_PORT = { NODE_OPTIONS: "--inspect-port=127.0.0.1:0" };
+/** Lets processes that are started from here be profiled at the same time: each at a port of its own. */
+export function allowProfiles(): void {
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --inspect-port=127.0.0.1:0`;
+}
 
 const SAMPLE_US = 500;
 const OPEN_MS = 5000;
