@@ -1,8 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
+/** The service is of the version before; or the operators' list of methods (`RPC_TOKENS`) is. */
+const NOT_KNOWN_YET: ReadonlySet<Code> = new Set([Code.Unimplemented, Code.PermissionDenied]);
+
 /**
- * Asks many questions in one call. A service of the version before, which does not know that call,
- * is asked one by one: while an upgrade goes on, both are there.
+ * Asks many questions in one call. Where that call is not known yet, they are asked one by one:
+ * while an upgrade goes on, both versions are there.
  */
 export async function askTogether<Question, Answer>(
   questions: readonly Question[],
@@ -12,7 +15,7 @@ export async function askTogether<Question, Answer>(
   try {
     return await together(questions);
   } catch (error) {
-    if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
+    if (!NOT_KNOWN_YET.has(ConnectError.from(error).code)) throw error;
   }
   const answers = await Promise.allSettled(questions.map(each));
   return answers.map((one) => (one.status === "fulfilled" ? one.value : (one.reason as Error)));
