@@ -6,6 +6,7 @@ import type { Outbox } from "../shared/io/outbox.ts";
 import type { MessagingConfig } from "./config.ts";
 import { TEST_ROUTE } from "./domain/draft.ts";
 import type { IsUsableRoute, Waits } from "./domain/queueing.ts";
+import type { Bells } from "./doorbells.ts";
 import { toStreamItem } from "./events.ts";
 import type { UseCases } from "./rpc.ts";
 import { encodeCancelResponse, encodeSendResponse } from "./rpc-mapping.ts";
@@ -16,15 +17,11 @@ import { createChanges } from "./service/changes.ts";
 import { createClaimer } from "./service/claim.ts";
 import { createIdempotency } from "./service/idempotency.ts";
 import type { Neighbours } from "./service/ports.ts";
-import {
-  createDoorbells,
-  createQueueLimits,
-  createWaitingTenants,
-  type QueueLimits,
-} from "./service/queue-knowledge.ts";
+import { createDoorbells, createQueueLimits, type QueueLimits } from "./service/queue-knowledge.ts";
 import { createReads } from "./service/read.ts";
 import { createResolver } from "./service/resolve.ts";
 import { createSweeps, type Sweeps } from "./service/sweep.ts";
+import { createWaitingTenants } from "./service/waiting-tenants.ts";
 import { createMessageLists } from "./store/lists.ts";
 import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
@@ -49,7 +46,7 @@ export type MessagingParts = {
   readonly log: Logger;
   /** Names this process among its replicas. */
   readonly owner: string;
-  readonly ringBell: (connectorId: string) => void;
+  readonly bells: Bells;
 };
 
 /** Wires the use cases to their stores. */
@@ -70,7 +67,8 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
   const tenants = createWaitingTenants(queue, clock);
   const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
-  const doorbells = createDoorbells({ publish: parts.ringBell, tenants, limits });
+  const doorbells = createDoorbells({ ring: parts.bells.ring, tenants, limits });
+  parts.bells.onRing(tenants.note);
   const idempotency = createIdempotency({ sends, clock, log, owner: parts.owner });
   const changes = createChanges({ store, doorbells, clock, toStreamItem });
   const accepter = createAccepter({

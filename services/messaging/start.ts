@@ -11,6 +11,7 @@ import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
 import { readMessagingConfig } from "./config.ts";
+import { openBells } from "./doorbells.ts";
 import { type OpenMessaging, openMessaging } from "./messaging.ts";
 import { registerMetrics } from "./metrics.ts";
 import { openNeighbours } from "./neighbours.ts";
@@ -58,6 +59,7 @@ export const start: StartService = async (context) => {
   // Once loaded the table stays, however long routing is away.
   lifecycle.addReadinessCheck("messaging route table", () => void neighbours.routeTable());
 
+  const owner = randomUUID();
   const messaging = openMessaging({
     mongo,
     outbox,
@@ -65,13 +67,8 @@ export const start: StartService = async (context) => {
     config,
     clock,
     log,
-    owner: randomUUID(),
-    // A ring that is lost, as at the end of a drain, costs its carrier one poll.
-    ringBell(connectorId) {
-      const { connection } = nats;
-      if (connection.isDraining() || connection.isClosed()) return;
-      connection.publish(`doorbell.${connectorId}`);
-    },
+    owner,
+    bells: openBells(nats.connection, owner, log),
   });
   lifecycle.onClose("messaging batches", () => messaging.close());
 

@@ -10,7 +10,7 @@ import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
 import type { QueueStore } from "./ports.ts";
-import type { WaitingTenants } from "./queue-knowledge.ts";
+import type { WaitingTenants } from "./waiting-tenants.ts";
 
 /** What a claim brought. */
 export type Claimed = {
@@ -79,12 +79,11 @@ export function createClaimer(options: {
     if (all.length === 0) return { messages: [], more: false };
     const name = queueName(connectorId, lane);
     const rotated = rotate(all, lastServed.get(name));
-    const lookedAt = tenants.mark();
     const { order, queues } =
       (await lookAtAll(connectorId, lane, rotated, room)) ??
       (await lookAtEach(connectorId, lane, rotated, room));
     queues.forEach((queue, at) => {
-      if (queue.length === 0) tenants.remove(connectorId, lane, order[at] as string, lookedAt);
+      tenants.seen(connectorId, lane, order[at] as string, queue[0]?.id);
     });
     const { messages, last } = takeByTurn(queues, room);
     if (last !== undefined) lastServed.set(name, order[last] as string);
@@ -104,7 +103,9 @@ export function createClaimer(options: {
     const nowMs = clock.now();
     if (order.length < 2 || nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
     const limit = 2 * room;
-    const found = await store.findWaiting(connectorId, lane, order, nowMs, limit + 1);
+    const fromId = tenants.lookFrom(connectorId, lane, order);
+    const look = { tenantIds: order, fromId, nowMs, limit: limit + 1 };
+    const found = await store.findWaiting(connectorId, lane, look);
     if (found.length > limit) {
       crowdedUntilMs.set(name, nowMs + CROWDED_MS);
       return undefined;
@@ -124,9 +125,11 @@ export function createClaimer(options: {
     // Twice the even share, so that short queues leave their room to long ones.
     const share = order.length === 1 ? room : Math.ceil((2 * room) / order.length);
     const nowMs = clock.now();
-    const looks = order.map((tenantId) =>
-      store.findWaiting(connectorId, lane, [tenantId], nowMs, share + 1),
-    );
+    const looks = order.map((tenantId) => {
+      const tenantIds = [tenantId];
+      const fromId = tenants.lookFrom(connectorId, lane, tenantIds);
+      return store.findWaiting(connectorId, lane, { tenantIds, fromId, nowMs, limit: share + 1 });
+    });
     return { order, queues: await Promise.all(looks) };
   }
 

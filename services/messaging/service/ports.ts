@@ -180,6 +180,14 @@ export type QueueFigures = {
   readonly oldestId: string | undefined;
 };
 
+/** A look at the queues of tenants, from a message on; from the start when it is empty. */
+export type Look = {
+  readonly tenantIds: readonly string[];
+  readonly fromId: string;
+  readonly nowMs: number;
+  readonly limit: number;
+};
+
 /** The connectors' queues, and who is sending what. */
 export type QueueStore = {
   /** Names of the queues that hold anything (`queueName`, `sendingName`); one index seek each. */
@@ -187,13 +195,7 @@ export type QueueStore = {
   /** The tenants with messages in a queue; one index seek each. */
   waitingTenants(connectorId: string, lane: Lane): Promise<string[]>;
   /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
-  findWaiting(
-    connectorId: string,
-    lane: Lane,
-    tenantIds: readonly string[],
-    nowMs: number,
-    limit: number,
-  ): Promise<Message[]>;
+  findWaiting(connectorId: string, lane: Lane, look: Look): Promise<Message[]>;
   /** Moves those that still wait to sending; answers the ones that moved. */
   claim(
     connectorId: string,

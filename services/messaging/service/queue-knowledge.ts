@@ -1,14 +1,9 @@
-/**
- * What this process knows of the queues without asking: which tenants have just put something
- * in, and roughly how long each queue is. Other replicas' work is learnt from MongoDB.
- */
-import type { Clock } from "../../shared/core/clock.ts";
+/** What goes on at the queues of this process: who is told of what comes in, and how long they are. */
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
-import { currentRoute, type Lane, type Message } from "../domain/message.ts";
-import { queueName, waitingAt } from "../domain/queueing.ts";
-import { createFactCache } from "./fact-cache.ts";
+import { currentRoute, type Message } from "../domain/message.ts";
 import type { QueueStore } from "./ports.ts";
+import { type Arrival, lower, type WaitingTenants } from "./waiting-tenants.ts";
 
 /** Tells carriers and this process's own claimer that messages wait. */
 export type Doorbells = {
@@ -16,19 +11,27 @@ export type Doorbells = {
   ring(messages: readonly Message[]): void;
 };
 
-/** Makes the bells; `publish` sends `doorbell.<connector>`, which may be lost without harm. */
+/** Makes the bells; `ring` tells the others, and may be lost without harm. */
 export function createDoorbells(options: {
-  readonly publish: (connectorId: string) => void;
+  readonly ring: (connectorId: string, arrivals: readonly Arrival[]) => void;
   readonly tenants: WaitingTenants;
   readonly limits: QueueLimits;
 }): Doorbells {
-  const { publish, tenants, limits } = options;
-  let rung = new Set<string>();
+  const { tenants, limits } = options;
+  let rung = new Map<string, Map<string, Arrival>>();
 
   function flush(): void {
-    const connectorIds = rung;
-    rung = new Set();
-    for (const connectorId of connectorIds) publish(connectorId);
+    const all = rung;
+    rung = new Map();
+    for (const [connectorId, arrivals] of all) options.ring(connectorId, [...arrivals.values()]);
+  }
+
+  function tell(connectorId: string, arrival: Arrival): void {
+    if (rung.size === 0) setImmediate(flush);
+    const arrivals = rung.get(connectorId) ?? new Map<string, Arrival>();
+    rung.set(connectorId, arrivals);
+    const key = `${arrival.lane}|${arrival.tenantId}`;
+    arrivals.set(key, joined(arrivals.get(key), arrival));
   }
 
   return {
@@ -36,81 +39,21 @@ export function createDoorbells(options: {
       for (const message of messages) {
         const route = currentRoute(message);
         if (message.phase !== "waiting" || route === undefined) continue;
-        tenants.add(route.connectorId, message.lane, message.tenantId);
+        const { lane, tenantId, id: messageId, notBeforeMs: dueAtMs } = message;
+        const arrival = { lane, tenantId, messageId, dueAtMs };
+        tenants.note(route.connectorId, arrival);
         limits.note(route.connectorId);
-        if (rung.size === 0) setImmediate(flush);
-        rung.add(route.connectorId);
+        tell(route.connectorId, arrival);
       }
     },
   };
 }
 
-/** Which tenants have something in each queue, as far as known. */
-export type WaitingTenants = {
-  add(connectorId: string, lane: Lane, tenantId: string): void;
-  /** All tenants that may have messages waiting; asks the database when the answer is old. */
-  list(connectorId: string, lane: Lane): Promise<readonly string[]>;
-  /** Connectors at which anything waits; what came in of late may be missing, but a bell rang for it. */
-  connectors(): Promise<string[]>;
-  /** Notes that a tenant's queue was found empty by a look begun at `lookedAt`. */
-  remove(connectorId: string, lane: Lane, tenantId: string, lookedAt: number): void;
-  /** A mark of the present moment, for `remove`. */
-  mark(): number;
-};
-
-/** How old the database's answer may be: what other replicas accept waits no longer than both. */
-const TENANTS_AGE_MAX_MS = 200;
-const NAMES_AGE_MAX_MS = 100;
-
-/** Makes the knowledge of waiting tenants. */
-export function createWaitingTenants(store: QueueStore, clock: Clock): WaitingTenants {
-  const queues = new Map<string, { tenants: Map<string, number>; readAtMs: number }>();
-  let marks = 0;
-  /** Queues that hold anything: one question for all, because most connectors are idle. */
-  const inUse = createFactCache<ReadonlySet<string>>({
-    maxAgeMs: NAMES_AGE_MAX_MS,
-    sizeMax: 1,
-    clock,
-    load: async () => new Set(await store.queueNames()),
-  });
-
-  function queue(name: string) {
-    let known = queues.get(name);
-    if (known === undefined) {
-      known = { tenants: new Map(), readAtMs: 0 };
-      queues.set(name, known);
-    }
-    return known;
-  }
-
-  return {
-    add(connectorId, lane, tenantId) {
-      marks += 1;
-      queue(queueName(connectorId, lane)).tenants.set(tenantId, marks);
-    },
-    async list(connectorId, lane) {
-      const name = queueName(connectorId, lane);
-      const known = queue(name);
-      const nowMs = clock.now();
-      if (nowMs - known.readAtMs >= TENANTS_AGE_MAX_MS && (await inUse.get("")).has(name)) {
-        known.readAtMs = nowMs;
-        for (const tenantId of await store.waitingTenants(connectorId, lane)) {
-          if (!known.tenants.has(tenantId)) known.tenants.set(tenantId, 0);
-        }
-      }
-      return [...known.tenants.keys()];
-    },
-    async connectors() {
-      const ids = [...(await inUse.get(""))].flatMap((name) => waitingAt(name) ?? []);
-      return [...new Set(ids)];
-    },
-    remove(connectorId, lane, tenantId, lookedAt) {
-      const { tenants } = queue(queueName(connectorId, lane));
-      // Rung since the look began: something may have come in behind its back.
-      if ((tenants.get(tenantId) ?? 0) <= lookedAt) tenants.delete(tenantId);
-    },
-    mark: () => marks,
-  };
+/** Arrivals of one tenant in one queue as one. */
+function joined(one: Arrival | undefined, other: Arrival): Arrival {
+  if (one === undefined) return other;
+  const messageId = lower(one.messageId, other.messageId);
+  return { ...other, messageId, dueAtMs: Math.max(one.dueAtMs, other.dueAtMs) };
 }
 
 /** Refuses work for queues that are full, early instead of queueing without bound. */

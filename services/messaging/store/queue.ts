@@ -33,12 +33,13 @@ export function createQueueStore(db: Db): QueueStore {
     queueNames,
     waitingTenants: (connectorId, lane) =>
       messages.distinct("tenant_id", { queue: queueName(connectorId, lane) }, LOCAL),
-    async findWaiting(connectorId, lane, tenantIds, nowMs, limit) {
+    async findWaiting(connectorId, lane, { tenantIds, fromId, nowMs, limit }) {
       const documents = await messages
         .find(
           {
             queue: queueName(connectorId, lane),
             tenant_id: { $in: [...tenantIds] },
+            ...(fromId === "" ? {} : { _id: { $gte: fromId } }),
             not_before: { $lte: new Date(nowMs) },
           },
           LOCAL,

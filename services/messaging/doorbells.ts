@@ -1,0 +1,78 @@
+/**
+ * Doorbells on NATS core: `doorbell.<connector>` after each commit that put something in its queues.
+ * Carriers claim when it rings; what it says is for the other replicas of messaging (`who` put in
+ * what). A bell that is lost costs time: a carrier's poll, a replica's look at the whole queue.
+ */
+import type { NatsConnection } from "nats";
+import { isId } from "../shared/core/ids.ts";
+import type { Logger } from "../shared/io/log.ts";
+import type { Arrival } from "./service/waiting-tenants.ts";
+
+/** One replica's bells. */
+export type Bells = {
+  ring(connectorId: string, arrivals: readonly Arrival[]): void;
+  /** Calls back for what other replicas put in. */
+  onRing(take: (connectorId: string, arrival: Arrival) => void): void;
+};
+
+/** Lane, tenant, first message, due. */
+type Wire = readonly [lane: Arrival["lane"], tenantId: string, messageId: string, dueAtMs: number];
+
+const PREFIX = "doorbell.";
+
+/** Arrivals told in one bell at most; what is not told is found by looking. */
+const TOLD_MAX = 1000;
+
+/** Opens one replica's bells over the event connection. */
+export function openBells(connection: NatsConnection, replica: string, log: Logger): Bells {
+  return {
+    ring(connectorId, arrivals) {
+      if (connection.isDraining() || connection.isClosed()) return;
+      const told = arrivals.slice(0, TOLD_MAX).map((one): Wire => {
+        return [one.lane, one.tenantId, one.messageId, one.dueAtMs];
+      });
+      connection.publish(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
+    },
+    onRing(take) {
+      connection.subscribe(`${PREFIX}*`, {
+        callback(_, message) {
+          const text = message.string();
+          const end = text.indexOf("\n");
+          if (end < 0 || text.slice(0, end) === replica) return;
+          const arrivals = readArrivals(text.slice(end + 1));
+          if (arrivals === undefined) log.warn({ subject: message.subject }, "a bell says nothing");
+          for (const arrival of arrivals ?? []) take(message.subject.slice(PREFIX.length), arrival);
+        },
+      });
+    },
+  };
+}
+
+/** Reads what a bell says; undefined when it is not in this version's form. */
+export function readArrivals(text: string): Arrival[] | undefined {
+  let told: unknown;
+  try {
+    told = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(told) || !told.every(isWire)) return undefined;
+  return told.map(([lane, tenantId, messageId, dueAtMs]) => ({
+    lane,
+    tenantId,
+    messageId,
+    dueAtMs,
+  }));
+}
+
+function isWire(told: unknown): told is Wire {
+  if (!Array.isArray(told)) return false;
+  const [lane, tenantId, messageId, dueAtMs] = told as unknown[];
+  return (
+    (lane === "single" || lane === "bulk") &&
+    typeof tenantId === "string" &&
+    typeof messageId === "string" &&
+    isId("message", messageId) &&
+    Number.isFinite(dueAtMs)
+  );
+}
