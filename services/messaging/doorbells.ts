@@ -1,10 +1,11 @@
 /**
  * Doorbells on NATS core: `doorbell.<connector>` after each commit that put something in its queues.
- * Carriers claim when it rings; what it says is for the other replicas of messaging (`who` put in
- * what). A bell that is lost costs time: a carrier's poll, a replica's look at the whole queue.
+ * Carriers claim when it rings; what it says, the other replicas of messaging take note of. A bell that
+ * is lost costs time: a carrier's poll, a replica's look at the whole queue.
  */
 import type { NatsConnection } from "nats";
 import { isId } from "../shared/core/ids.ts";
+import { openHints } from "../shared/io/hints.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { Arrival } from "./service/waiting-tenants.ts";
 
@@ -25,13 +26,13 @@ const TOLD_MAX = 1000;
 
 /** Opens one replica's bells over the event connection. */
 export function openBells(connection: NatsConnection, replica: string, log: Logger): Bells {
+  const tell = openHints(connection);
   return {
     ring(connectorId, arrivals) {
-      if (connection.isDraining() || connection.isClosed()) return;
       const told = arrivals.slice(0, TOLD_MAX).map((one): Wire => {
         return [one.lane, one.tenantId, one.messageId, one.dueAtMs];
       });
-      connection.publish(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
+      tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
     },
     onRing(take) {
       connection.subscribe(`${PREFIX}*`, {

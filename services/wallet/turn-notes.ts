@@ -2,25 +2,16 @@
  * Turn notes between replicas (`store/turns.ts`) as NATS core messages on one subject: a note that
  * is lost costs milliseconds, so nothing is stored and nothing is acknowledged.
  */
-import { Events, type NatsConnection } from "nats";
+import type { NatsConnection } from "nats";
+import { openHints } from "../shared/io/hints.ts";
 import { createTurns, type TurnNote, type Turns } from "./store/turns.ts";
 
 const SUBJECT = "wallet.turns";
 
 /** Opens one replica's turns over the event connection. */
 export function openTurns(connection: NatsConnection, replica: string): Turns {
-  let isAway = false;
-  void followStatus(connection, (away) => {
-    isAway = away;
-  });
-  const turns = createTurns({
-    replica,
-    tell(note) {
-      // Kept until the server is back, notes would be both old and many.
-      if (isAway || connection.isDraining() || connection.isClosed()) return;
-      connection.publish(SUBJECT, JSON.stringify(note));
-    },
-  });
+  const tell = openHints(connection);
+  const turns = createTurns({ replica, tell: (note) => tell(SUBJECT, JSON.stringify(note)) });
   connection.subscribe(SUBJECT, {
     callback(_, message) {
       const note = readNote(message.string());
@@ -28,16 +19,6 @@ export function openTurns(connection: NatsConnection, replica: string): Turns {
     },
   });
   return turns;
-}
-
-async function followStatus(
-  connection: NatsConnection,
-  onChange: (isAway: boolean) => void,
-): Promise<void> {
-  for await (const { type } of connection.status()) {
-    if (type === Events.Disconnect) onChange(true);
-    if (type === Events.Reconnect) onChange(false);
-  }
 }
 
 /** Reads a note; what is none, perhaps from another version, is nothing. */

@@ -11,6 +11,7 @@ import {
   singleSend,
   type TestTenant,
 } from "../support/messaging-harness.ts";
+import { eventually } from "../support/poll.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 
 const TRIES = 1000;
@@ -33,6 +34,30 @@ describe("races between replicas", () => {
   after(async () => {
     await harness?.close();
     await servers?.stop();
+  });
+
+  it("what one replica puts in a queue, anew or back, another hands out at once", async () => {
+    const [first = harness.messaging, second = harness.messaging] = harness.replicas;
+    const claimAt = (replica: typeof first) =>
+      eventually(
+        async () =>
+          (await replica.claimMessages({ connectorId: "alpha", carrierId: "c", max: 1 }))
+            .messages[0],
+        // A look at the whole queue, every five seconds, would find one of these in time, not all.
+        { timeoutMs: 1000, what: "a message that the other replica put in" },
+      );
+    for (let round = 0; round < 4; round += 1) {
+      const sent = await first.sendMessages(singleSend(tenant));
+      const claimed = await claimAt(second);
+      expect(claimed.messageId).to.equal(sent.message?.id);
+      const { messageId, claimId } = claimed;
+      const back = { messageId, claimId, kind: OutcomeKind.NOT_SENT, carrierCode: "throttled" };
+      await second.reportOutcomes({ outcomes: [back] });
+      const again = await claimAt(first);
+      expect(again.messageId).to.equal(messageId);
+      const accepted = { ...back, claimId: again.claimId, kind: OutcomeKind.ACCEPTED };
+      await first.reportOutcomes({ outcomes: [accepted] });
+    }
   });
 
   it(`of a cancel and a claim exactly one wins, ${TRIES} times`, async function () {

@@ -90,8 +90,10 @@ export function createWaitingTenants(
       // A clock that was set back says nothing about an age.
       const isOld = ageMs < 0 || ageMs >= WHOLE_LOOK_MS;
       if (isOld && (await inUse.get("")).has(name)) {
-        known.readAtMs = clock.now();
-        for (const tenantId of await store.waitingTenants(connectorId, lane)) {
+        const atMs = clock.now();
+        const tenantIds = await store.waitingTenants(connectorId, lane);
+        known.readAtMs = atMs;
+        for (const tenantId of tenantIds) {
           const tenant = known.tenants.get(tenantId);
           if (tenant !== undefined) tenant.fromId = "";
           else known.tenants.set(tenantId, { fromId: "", arrivedId: undefined, dueAtMs: 0 });
