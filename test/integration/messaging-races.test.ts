@@ -46,10 +46,21 @@ describe("races between replicas", () => {
         // A look at the whole queue, every five seconds, would find one of these in time, not all.
         { timeoutMs: 1000, what: "a message that the other replica put in" },
       );
+    /** A look that finds nothing: the replica knows of nothing that waits. */
+    const forget = async (replica: typeof first) => {
+      const { messages } = await replica.claimMessages({
+        connectorId: "alpha",
+        carrierId: "c",
+        max: 1,
+      });
+      expect(messages).to.deep.equal([]);
+    };
     for (let round = 0; round < 4; round += 1) {
+      await forget(second);
       const sent = await first.sendMessages(singleSend(tenant));
       const claimed = await claimAt(second);
       expect(claimed.messageId).to.equal(sent.message?.id);
+      await forget(first);
       const { messageId, claimId } = claimed;
       const back = { messageId, claimId, kind: OutcomeKind.NOT_SENT, carrierCode: "throttled" };
       await second.reportOutcomes({ outcomes: [back] });
