@@ -74,6 +74,14 @@ describe("what is known of waiting messages", () => {
     expect(look(undefined)).to.equal("");
   });
 
+  it("forgets a message that may be claimed only much later, which the whole index still shows", async () => {
+    const { clock, note, look, list } = open();
+    note(5, { dueAtMs: clock.now() + 86_400_000 });
+    clock.advance(600_000);
+    look(undefined);
+    expect(await list()).to.deep.equal([]);
+  });
+
   it("looks at the whole index at first, and every five seconds, for what no bell rang for", async () => {
     const { clock, note, look, looks, list, tenants } = open(["ten_a"]);
     note(8);

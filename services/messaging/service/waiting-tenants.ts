@@ -39,6 +39,9 @@ export type WaitingTenants = {
 /** How long something is overlooked whose bell was lost. */
 const WHOLE_LOOK_MS = 5000;
 
+/** What may be claimed only later than this is left to a look at the whole index. */
+const LATER_MAX_MS = 600_000;
+
 type Known = {
   /** Nothing waits before this one; empty when that is not known. */
   fromId: string;
@@ -73,7 +76,8 @@ export function createWaitingTenants(
   }
 
   return {
-    note(connectorId, { lane, tenantId, messageId, dueAtMs }) {
+    note(connectorId, { lane, tenantId, messageId, ...arrival }) {
+      const dueAtMs = Math.min(arrival.dueAtMs, clock.now() + LATER_MAX_MS);
       const { tenants } = queue(connectorId, lane).known;
       const known = tenants.get(tenantId);
       if (known === undefined) {
