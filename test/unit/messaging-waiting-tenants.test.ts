@@ -33,7 +33,7 @@ describe("what is known of waiting messages", () => {
       });
     /** A look that finds this first. */
     const look = (found: number | undefined, meanwhile = () => {}) => {
-      const from = tenants.lookFrom("smsc", "single", ["ten_a"]);
+      const from = tenants.lookFrom("smsc", "single", ["ten_a"], clock.now());
       meanwhile();
       tenants.seen("smsc", "single", "ten_a", found === undefined ? undefined : id(found));
       return from;
@@ -72,6 +72,13 @@ describe("what is known of waiting messages", () => {
     expect(look(5)).to.equal(id(5));
     look(undefined);
     expect(look(undefined)).to.equal("");
+  });
+
+  it("is not moved by a look that began before the message could be claimed", () => {
+    const { clock, note, look } = open();
+    note(5, { dueAtMs: clock.now() + 10 });
+    look(undefined, () => clock.advance(10));
+    expect(look(5)).to.equal(id(5));
   });
 
   it("forgets a message that may be claimed only much later, which the whole index still shows", async () => {

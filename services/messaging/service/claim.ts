@@ -103,7 +103,7 @@ export function createClaimer(options: {
     const nowMs = clock.now();
     if (order.length < 2 || nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
     const limit = 2 * room;
-    const fromId = tenants.lookFrom(connectorId, lane, order);
+    const fromId = tenants.lookFrom(connectorId, lane, order, nowMs);
     const look = { tenantIds: order, fromId, nowMs, limit: limit + 1 };
     const found = await store.findWaiting(connectorId, lane, look);
     if (found.length > limit) {
@@ -127,7 +127,7 @@ export function createClaimer(options: {
     const nowMs = clock.now();
     const looks = order.map((tenantId) => {
       const tenantIds = [tenantId];
-      const fromId = tenants.lookFrom(connectorId, lane, tenantIds);
+      const fromId = tenants.lookFrom(connectorId, lane, tenantIds, nowMs);
       return store.findWaiting(connectorId, lane, { tenantIds, fromId, nowMs, limit: share + 1 });
     });
     return { order, queues: await Promise.all(looks) };

@@ -30,8 +30,11 @@ export type WaitingTenants = {
   list(connectorId: string, lane: Lane): Promise<readonly string[]>;
   /** Connectors at which anything waits. */
   connectors(): Promise<string[]>;
-  /** Begins a look at tenants' queues: answers the id before which nothing of them waits. */
-  lookFrom(connectorId: string, lane: Lane, tenantIds: readonly string[]): string;
+  /**
+   * Begins a look at what tenants may have claimed at an instant: answers the id before which nothing of
+   * them waits.
+   */
+  lookFrom(connectorId: string, lane: Lane, tenantIds: readonly string[], nowMs: number): string;
   /** Tells what the look found first of a tenant that may be claimed; undefined when nothing. */
   seen(connectorId: string, lane: Lane, tenantId: string, firstId: string | undefined): void;
 };
@@ -47,9 +50,13 @@ type Known = {
   fromId: string;
   /** The first that came in since the look that is going on began. */
   arrivedId: string | undefined;
-  /** Something may be claimed only then; `fromId` stays where it is. */
+  /** The instant of that look. */
+  lookedAtMs: number;
+  /** Something may be claimed only then: no look at an instant before that moves `fromId`. */
   dueAtMs: number;
 };
+
+const NEVER = Number.NEGATIVE_INFINITY;
 
 /** Makes the knowledge of waiting tenants. Looks at one queue must not overlap. */
 export function createWaitingTenants(
@@ -69,7 +76,7 @@ export function createWaitingTenants(
     const name = queueName(connectorId, lane);
     let known = queues.get(name);
     if (known === undefined) {
-      known = { tenants: new Map(), readAtMs: Number.NEGATIVE_INFINITY };
+      known = { tenants: new Map(), readAtMs: NEVER };
       queues.set(name, known);
     }
     return { name, known };
@@ -81,7 +88,8 @@ export function createWaitingTenants(
       const { tenants } = queue(connectorId, lane).known;
       const known = tenants.get(tenantId);
       if (known === undefined) {
-        tenants.set(tenantId, { fromId: messageId, arrivedId: messageId, dueAtMs });
+        const arrived = { fromId: messageId, arrivedId: messageId };
+        tenants.set(tenantId, { ...arrived, lookedAtMs: NEVER, dueAtMs });
         return;
       }
       known.fromId = lower(known.fromId, messageId);
@@ -100,7 +108,7 @@ export function createWaitingTenants(
         for (const tenantId of tenantIds) {
           const tenant = known.tenants.get(tenantId);
           if (tenant !== undefined) tenant.fromId = "";
-          else known.tenants.set(tenantId, { fromId: "", arrivedId: undefined, dueAtMs: 0 });
+          else known.tenants.set(tenantId, unheardOf());
         }
       }
       return [...known.tenants.keys()];
@@ -110,12 +118,15 @@ export function createWaitingTenants(
       const names = new Set([...own, ...(await inUse.get(""))]);
       return [...new Set([...names].flatMap((name) => waitingAt(name) ?? []))];
     },
-    lookFrom(connectorId, lane, tenantIds) {
+    lookFrom(connectorId, lane, tenantIds, nowMs) {
       const { tenants } = queue(connectorId, lane).known;
       let first: string | undefined;
       for (const tenantId of tenantIds) {
         const known = tenants.get(tenantId);
-        if (known !== undefined) known.arrivedId = undefined;
+        if (known !== undefined) {
+          known.arrivedId = undefined;
+          known.lookedAtMs = nowMs;
+        }
         first = lower(first, known?.fromId ?? "");
       }
       return first ?? "";
@@ -123,13 +134,17 @@ export function createWaitingTenants(
     seen(connectorId, lane, tenantId, firstId) {
       const { tenants } = queue(connectorId, lane).known;
       const known = tenants.get(tenantId);
-      if (known === undefined || clock.now() < known.dueAtMs) return;
+      if (known === undefined || known.lookedAtMs < known.dueAtMs) return;
       const { arrivedId } = known;
       const next = firstId === undefined ? arrivedId : lower(arrivedId, firstId);
       if (next === undefined) tenants.delete(tenantId);
       else known.fromId = next;
     },
   };
+}
+
+function unheardOf(): Known {
+  return { fromId: "", arrivedId: undefined, lookedAtMs: NEVER, dueAtMs: NEVER };
 }
 
 /** The lower of two ids. */
