@@ -23,6 +23,7 @@ export type ServerPlan = {
 };
 
 const REPLICA_SET = "sms";
+const HOUR_MS = 3_600_000;
 const READY_TIMEOUT_MS = 60_000;
 
 /** The address of an embedded server, as the services take it. */
@@ -77,6 +78,8 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
         ...["--replSet", REPLICA_SET, "--oplogSize", "1024"],
         ...["--wiredTigerCacheSizeGB", String(cacheGb())],
         ...["--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet"],
+        // Its log shows slow operations with their documents: bodies and numbers, which no log may hold.
+        ...["--slowms", String(HOUR_MS)],
         // A one-node set has nobody to hand over to, so a shutdown need not wait for the handover.
         ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
       ];
