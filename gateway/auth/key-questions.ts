@@ -1,10 +1,8 @@
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { createBatcher } from "../../services/shared/core/batcher.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { askTogether } from "../../services/shared/rpc/ask-together.ts";
-import { toAppError } from "../../services/shared/rpc/error-status.ts";
+import { createQuestions } from "../../services/shared/rpc/questions.ts";
 import type { Caller } from "../request-state.ts";
 import { compileNetworks } from "./caller-address.ts";
 
@@ -16,46 +14,31 @@ export type AskKey = (hashHex: string) => Promise<Caller | undefined>;
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 
-/**
- * What is asked in the same moment goes in one call: with thousands of tenants that send now and
- * then, a call for each request would cost more than its acceptance.
- */
+/** Makes the question; keys of one moment are asked for in one call. */
 export function createKeyQuestions(tenants: Client<typeof TenantService>): AskKey {
-  const questions = createBatcher<string, Caller | undefined>({
+  const ask = createQuestions({
     name: "keys",
-    batchMax: 256,
-    queueMax: 8192,
-    lanes: 4,
-    paceMs: 5,
-    isTransient: () => true,
-    async flush(hashes) {
-      const requests = hashes.map((hex) => ({ secretSha256: Buffer.from(hex, "hex") }));
-      const answers = await askTogether(
-        requests,
-        async (all) => (await tenants.authenticateMany({ requests: [...all] }, TIMEOUT)).answers,
-        (one) => tenants.authenticate(one, TIMEOUT),
-      );
-      return answers.map((answer) =>
-        answer instanceof Error ? refused(answer) : toCaller(answer),
-      );
+    atOnceMax: 256,
+    together: async (hashes: readonly string[]) => {
+      const requests = hashes.map(toRequest);
+      return (await tenants.authenticateMany({ requests }, TIMEOUT)).answers;
     },
+    each: (hashHex) => tenants.authenticate(toRequest(hashHex), TIMEOUT),
+    read: (answer) => (answer instanceof AppError ? unlessRefused(answer) : toCaller(answer)),
   });
-  return async (hashHex) => {
-    try {
-      return await questions.add(hashHex);
-    } catch (cause) {
-      if (cause instanceof AppError) throw cause;
-      throw unavailable(cause);
-    }
-  };
+  return (hashHex) =>
+    ask(hashHex).catch((cause: unknown) => {
+      const message = "The service is busy; try again shortly.";
+      throw new AppError("service_unavailable", message, { cause });
+    });
 }
 
-function refused(error: Error): undefined | AppError {
-  return toAppError(error).code === "unauthenticated" ? undefined : unavailable(error);
+function toRequest(hashHex: string) {
+  return { secretSha256: Buffer.from(hashHex, "hex") };
 }
 
-function unavailable(cause: unknown): AppError {
-  return new AppError("service_unavailable", "The service is busy; try again shortly.", { cause });
+function unlessRefused(error: AppError): undefined | AppError {
+  return error.code === "unauthenticated" ? undefined : error;
 }
 
 function toCaller({ key, tenant }: AuthenticateResponse): Caller | undefined {

@@ -11,7 +11,7 @@ import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
 import { readMessagingConfig } from "./config.ts";
-import { openBells } from "./doorbells.ts";
+import { openBells } from "./doorbell-notes.ts";
 import { type OpenMessaging, openMessaging } from "./messaging.ts";
 import { registerMetrics } from "./metrics.ts";
 import { openNeighbours } from "./neighbours.ts";

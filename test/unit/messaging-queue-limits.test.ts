@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { QueueStore } from "../../services/messaging/service/ports.ts";
-import { createQueueLimits } from "../../services/messaging/service/queue-knowledge.ts";
+import { createQueueLimits } from "../../services/messaging/service/queue-limits.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { eventually } from "../support/poll.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { readArrivals } from "../../services/messaging/doorbells.ts";
+import { readArrivals } from "../../services/messaging/doorbell-notes.ts";
 import {
   type Arrival,
   createWaitingTenants,

@@ -13,6 +13,7 @@ import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
 import { type Draft, draftSend } from "../domain/draft.ts";
 import { currentRoute } from "../domain/message.ts";
 import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
+import type { Doorbells } from "./doorbells.ts";
 import { type Idempotency, KeyLost, sendScope } from "./idempotency.ts";
 import {
   type AcceptedSend,
@@ -22,7 +23,7 @@ import {
   type SendStore,
   type TenantFacts,
 } from "./ports.ts";
-import type { Doorbells, QueueLimits } from "./queue-knowledge.ts";
+import type { QueueLimits } from "./queue-limits.ts";
 
 /** A send's answer: its draft, or the stored answer of the key's first request. */
 export type SendAnswer =

@@ -11,6 +11,7 @@ import { isMongoOutage } from "../../shared/io/mongo.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
 import type { Decision, Message, StatusEvent } from "../domain/message.ts";
+import type { Doorbells } from "./doorbells.ts";
 import { KeyLost } from "./idempotency.ts";
 import {
   type ChangeSet,
@@ -19,7 +20,6 @@ import {
   type MessageStore,
   type SendRecord,
 } from "./ports.ts";
-import type { Doorbells } from "./queue-knowledge.ts";
 
 /** A pure decision about one message. May throw `AppError`, which refuses this change alone. */
 export type Decide<D extends Decision = Decision> = (message: Message, nowMs: number) => D;
