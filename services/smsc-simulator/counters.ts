@@ -1,3 +1,4 @@
+import type { TestReceipt } from "../shared/core/test-numbers.ts";
 import { SlidingRate } from "./sliding-rate.ts";
 
 /** What the simulator knows of one submit it has seen before. */
@@ -17,9 +18,18 @@ export interface DestinationCounts {
   duplicates: number;
 }
 
+/** What the receipts made for one destination's message parts say, whether acknowledged or not. */
+export interface ReportedCounts {
+  /** Parts with a receipt that says delivered. */
+  delivered: number;
+  /** Parts with a receipt that says anything else; one may be reported as both, one after the other. */
+  failed: number;
+}
+
 /** The answer of `GET /counters`. */
 export interface CountersSnapshot {
   submits: Record<string, DestinationCounts>;
+  reported: Record<string, ReportedCounts>;
   peak_per_second: number;
   binds: number;
   total: number;
@@ -45,6 +55,7 @@ export class Counters {
   readonly #destinationsMax: number;
   readonly #identitiesMax: number;
   readonly #destinations = new Map<string, DestinationCounts>();
+  readonly #reported = new Map<string, ReportedCounts>();
   readonly #seen = new Map<string, SeenSubmit>();
   readonly #arrivals = new SlidingRate();
   #peak = 0;
@@ -90,6 +101,16 @@ export class Counters {
     if (!isRefused) seen.isTaken = true;
   }
 
+  /** Counts what the receipts of one message part say. */
+  report(destination: string, states: readonly TestReceipt["state"][]): void {
+    if (states.length === 0) return;
+    const counts = this.#reported.get(destination) ?? { delivered: 0, failed: 0 };
+    this.#reported.set(destination, counts);
+    evictOldest(this.#reported, this.#destinationsMax);
+    if (states.includes("delivered")) counts.delivered++;
+    if (states.some((state) => state !== "delivered")) counts.failed++;
+  }
+
   /** Changes the number of bound sessions. */
   bound(by: 1 | -1): void {
     this.#binds += by;
@@ -98,6 +119,7 @@ export class Counters {
   snapshot(): CountersSnapshot {
     return {
       submits: Object.fromEntries(this.#destinations),
+      reported: Object.fromEntries(this.#reported),
       peak_per_second: this.#peak,
       binds: this.#binds,
       ...this.#sums,
@@ -108,6 +130,7 @@ export class Counters {
   /** Forgets everything but the sessions that are bound. */
   reset(): void {
     this.#destinations.clear();
+    this.#reported.clear();
     this.#seen.clear();
     this.#arrivals.clear();
     this.#peak = 0;

@@ -125,10 +125,17 @@ export class Submits {
     const { pdu, peer, messageId, plan } = submit;
     const { format, delay_ms: delayMs } = this.behaviour.current.receipts;
     const submittedAt = new Date();
+    const wanted = plan.receipts.filter((receipt) =>
+      isReceiptWanted(pdu.body.registeredDelivery, receipt),
+    );
+    this.#counters.report(
+      destinationOf(pdu),
+      wanted.map(({ state }) => state),
+    );
     for (const receipt of plan.receipts) {
       const afterMs = sinceAnswerMs + shifted(receipt, delayMs);
       this.#messages.note(messageId, receipt.state, submittedAt.getTime() + afterMs);
-      if (!isReceiptWanted(pdu.body.registeredDelivery, receipt)) continue;
+      if (!wanted.includes(receipt)) continue;
       const { systemId } = peer;
       const content = { systemId, submit: pdu, messageId, receipt, format, submittedAt };
       const doneAt = new Date(submittedAt.getTime() + afterMs);

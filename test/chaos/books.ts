@@ -85,15 +85,22 @@ export type Books = {
   readonly left: Readonly<Record<string, number>>;
 };
 
-/** What is still on its way, by name; nothing is left when all are zero. */
-export type Open = Readonly<Record<string, number>>;
+/** What is still on its way; nothing is left when all are zero. */
+export type Open = {
+  readonly messages: number;
+  readonly reservations: number;
+  readonly deliveries: number;
+  /** Deliveries to endpoints that let every attempt run into its timeout. */
+  readonly hanging: number;
+  readonly outbox: number;
+};
 
 const OUTBOXES = ["sms_messaging", "sms_wallet", "sms_tenant", "sms_sender_id", "sms_webhook"];
 
 /** The service's databases, read without the service. */
 export type BookReader = {
-  /** What is still on its way for these tenants. */
-  open(tenantIds: readonly string[]): Promise<Open>;
+  /** What is still on its way for these tenants, whose hanging endpoints are these. */
+  open(tenantIds: readonly string[], hangingIds: readonly string[]): Promise<Open>;
   read(): Promise<Books>;
   close(): Promise<void>;
 };
@@ -121,19 +128,22 @@ export async function openBooks(uri: string): Promise<BookReader> {
   }
 
   return {
-    async open(tenantIds) {
+    async open(tenantIds, hangingIds) {
       const tenant_id = { $in: [...tenantIds] };
       const status = { $in: ["scheduled", "queued", "sent"] };
-      const [messages, reservations, deliveries, left] = await Promise.all([
+      const pendingAt = (endpoint_id: object) =>
+        webhook.collection("deliveries").countDocuments({ status: "pending", endpoint_id });
+      const [messages, reservations, deliveries, hanging, left] = await Promise.all([
         messaging.collection("messages").countDocuments({ tenant_id, status }),
         wallet.collection("reservations").countDocuments({ tenant_id, open_amount: { $gt: 0n } }),
-        webhook.collection("deliveries").countDocuments({ status: "pending" }),
+        pendingAt({ $nin: [...hangingIds] }),
+        pendingAt({ $in: [...hangingIds] }),
         countLeft(),
       ]);
       const outbox = Object.entries(left)
         .filter(([name]) => name.endsWith(".outbox"))
         .reduce((sum, [, count]) => sum + count, 0);
-      return { messages, reservations, deliveries, outbox };
+      return { messages, reservations, deliveries, hanging, outbox };
     },
     async read() {
       const [

@@ -61,9 +61,10 @@ export type ChaosStack = {
   stop(): Promise<void>;
 };
 
-const RETRY_DELAYS_MS = [1000, 2000, 5000, 8000, 12_000, 12_000];
+/** The waits between attempts of a webhook delivery. */
+export const RETRY_DELAYS_MS = [1000, 2000, 5000, 8000, 12_000, 12_000];
 
-/** Attempts that a webhook delivery has. */
+/** Its attempts. */
 export const ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
 /** Waits that a test can afford; all rules stay the same. */

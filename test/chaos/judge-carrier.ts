@@ -2,19 +2,18 @@
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { MessageRow } from "./books.ts";
 
-/** What `GET /counters` of the simulator says. */
+type Submits = { readonly total: number; readonly refused: number; readonly duplicates: number };
+/** Parts whose receipts said delivered, and parts whose receipts said anything else. */
+type Reported = { readonly delivered: number; readonly failed: number };
+
+/** What `GET /counters` of the simulator says, by number. */
 export type CarrierCounters = {
-  readonly submits: Readonly<
-    Record<
-      string,
-      { readonly total: number; readonly refused: number; readonly duplicates: number }
-    >
-  >;
+  readonly submits: Readonly<Record<string, Submits>>;
+  readonly reported: Readonly<Record<string, Reported>>;
 };
 
-/** Endings whose messages never get a receipt; see `decisions.md`, "Test numbers". */
-const WITHOUT_RECEIPT = /99(05|09|11)$/;
-const NOT_DELIVERED = /99(01|02|10)$/;
+const NO_SUBMITS: Submits = { total: 0, refused: 0, duplicates: 0 };
+const NOT_REPORTED: Reported = { delivered: 0, failed: 0 };
 
 /** What became of submits whose answer never came. */
 export type InDoubt = {
@@ -26,22 +25,29 @@ export type InDoubt = {
 
 /** Adds up what several carriers counted. */
 export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
-  const submits: Record<string, { total: number; refused: number; duplicates: number }> = {};
+  const submits: Record<string, Submits> = {};
+  const reported: Record<string, Reported> = {};
   for (const counters of all) {
-    for (const [to, { total, refused, duplicates }] of Object.entries(counters.submits)) {
-      submits[to] ??= { total: 0, refused: 0, duplicates: 0 };
-      submits[to].total += total;
-      submits[to].refused += refused;
-      submits[to].duplicates += duplicates;
+    for (const [to, one] of Object.entries(counters.submits)) {
+      const { total, refused, duplicates } = submits[to] ?? NO_SUBMITS;
+      submits[to] = {
+        total: total + one.total,
+        refused: refused + one.refused,
+        duplicates: duplicates + one.duplicates,
+      };
+    }
+    for (const [to, one] of Object.entries(counters.reported)) {
+      const { delivered, failed } = reported[to] ?? NOT_REPORTED;
+      reported[to] = { delivered: delivered + one.delivered, failed: failed + one.failed };
     }
   }
-  return { submits };
+  return { submits, reported };
 }
 
 /** Every number belongs to one message, so the counters say exactly how often it was submitted. */
 export function judgeCarrier(
   messages: readonly MessageRow[],
-  { submits }: CarrierCounters,
+  { submits, reported }: CarrierCounters,
   parked: readonly string[] = [],
 ): { readonly breaches: FoundBreach[]; readonly inDoubt: InDoubt } {
   const breaches: FoundBreach[] = [];
@@ -49,7 +55,7 @@ export function judgeCarrier(
   for (const message of messages) {
     const { _id, to, mode, status, segments, history } = message;
     if (status === "rejected") continue;
-    const counted = submits[to.slice(1)] ?? { total: 0, refused: 0, duplicates: 0 };
+    const counted = submits[to.slice(1)] ?? NO_SUBMITS;
     const taken = counted.total - counted.refused - counted.duplicates;
     const add = (what: string, invariant = 7) =>
       void breaches.push({
@@ -70,10 +76,9 @@ export function judgeCarrier(
     if (status !== "failed") {
       // A receipt that is still parked is late, not lost.
       const isParked = parked.some((receipt) => receipt.includes(to.slice(1)));
-      // A part that never came to the carrier, or came and was cut, has no receipt to end with.
-      const isIncomplete = status === "expired" && taken < segments;
-      if (isIncomplete) inDoubt.incomplete += 1;
-      const wrong = wasSent && !isParked && !isIncomplete ? judgeReceipts(message) : undefined;
+      const said = reported[to.slice(1)] ?? NOT_REPORTED;
+      if (status === "expired" && taken < segments) inDoubt.incomplete += 1;
+      const wrong = wasSent && !isParked ? judgeReceipts(message, said) : undefined;
       if (wrong !== undefined) add(wrong, 5);
       continue;
     }
@@ -85,16 +90,18 @@ export function judgeCarrier(
   return { breaches, inDoubt };
 }
 
-/** No receipt is lost: what the carrier reports is where the message ends. */
-function judgeReceipts(message: MessageRow): string | undefined {
-  const { to, status, segments } = message;
+/**
+ * No receipt is lost: what the carrier reported is where the message ends. It made none for a part
+ * that never reached it, or that one of its faults struck.
+ */
+function judgeReceipts(message: MessageRow, said: Reported): string | undefined {
+  const { status, segments } = message;
   // A later part was refused for good: the carrier has no more to say about the whole.
   const isRefused = status === "undelivered" && codeOf(message) === "carrier_rejected";
   if (segments > 1 && isRefused) return undefined;
-  const isWithout = WITHOUT_RECEIPT.test(to);
-  const wanted = isWithout ? "expired" : NOT_DELIVERED.test(to) ? "undelivered" : "delivered";
-  if (status === wanted || (isWithout && status === "delivered")) return undefined;
-  return `ended ${status} where the carrier said ${wanted}`;
+  const isDelivered = said.delivered >= segments;
+  const wanted = isDelivered ? "delivered" : said.failed > 0 ? "undelivered" : "expired";
+  return status === wanted ? undefined : `ended ${status} where the carrier said ${wanted}`;
 }
 
 function codeOf({ error }: MessageRow): string {

@@ -1,7 +1,7 @@
 /** What the customers' webhook servers got against the messages' histories (invariants 6 and 9). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { DeliveryRow, MessageRow } from "./books.ts";
-import { type Endpoint, HEALTHY_KINDS, type Hook } from "./receivers.ts";
+import { type Endpoint, HANGING_KINDS, HEALTHY_KINDS, type Hook } from "./receivers.ts";
 
 const ANNOUNCED = new Set([
   "sent",
@@ -90,6 +90,42 @@ export function judgeWebhooks(
     }
   }
   return found;
+}
+
+/** Faults last twenty seconds at most, and some overlap; what is due goes out soon after. */
+const LATE_MS_MAX = 45_000;
+
+/**
+ * How late retries came, by the receivers' own clock, where the attempt before is known too. Those to
+ * endpoints that hang wait for each other's slots and are not counted.
+ */
+export function judgeLateness(
+  endpoints: readonly Endpoint[],
+  hooks: readonly Hook[],
+  retryDelaysMs: readonly number[],
+): { readonly breaches: FoundBreach[]; readonly latestMs: number } {
+  const hanging = endpoints.filter(({ kind }) => HANGING_KINDS.has(kind));
+  const left = new Set(hanging.map(({ path }) => path));
+  const before = new Map<string, Hook>();
+  const late = new Map<string, { latestMs: number; count: number; deliveryId: string }>();
+  let latestMs = 0;
+  for (const hook of hooks) {
+    const { path, deliveryId, attempt, atMs } = hook;
+    const last = before.get(deliveryId);
+    before.set(deliveryId, hook);
+    if (last === undefined || last.attempt !== attempt - 1 || left.has(path)) continue;
+    const lateMs = atMs - last.atMs - (retryDelaysMs[last.attempt - 1] ?? 0);
+    latestMs = Math.max(latestMs, lateMs);
+    if (lateMs <= LATE_MS_MAX) continue;
+    const { count = 0, latestMs: worstMs = 0 } = late.get(path) ?? {};
+    late.set(path, { count: count + 1, latestMs: Math.max(worstMs, lateMs), deliveryId });
+  }
+  const breaches = [...late].map(([path, { count, latestMs: worstMs, deliveryId }]) => ({
+    invariant: 6,
+    what: `${count} retries to ${path} came up to ${Math.round(worstMs / 1000)} s late`,
+    ids: [deliveryId],
+  }));
+  return { breaches, latestMs };
 }
 
 function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {

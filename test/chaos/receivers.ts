@@ -23,6 +23,9 @@ export type EndpointKind =
 /** Those that take every event in the end. */
 export const HEALTHY_KINDS: ReadonlySet<EndpointKind> = new Set(["ok", "slow", "flaky"]);
 
+/** Those that let every attempt run into its timeout: each holds its slot for the longest time. */
+export const HANGING_KINDS: ReadonlySet<EndpointKind> = new Set(["hang", "drip"]);
+
 /** One endpoint of a tenant. */
 export type Endpoint = {
   readonly id: string;
@@ -38,6 +41,8 @@ export type Hook = {
   readonly atMs: number;
   readonly isSigned: boolean;
   readonly deliveryId: string;
+  /** Counted from 1. */
+  readonly attempt: number;
   readonly eventId: string;
   readonly tenantId: string;
   readonly messageId: string;
@@ -155,6 +160,7 @@ function readHook(
       typeof signature === "string" &&
       isSigned(signature, body, [endpoint.secret], nowMs),
     deliveryId: String(headers["x-service-delivery-id"]),
+    attempt: Number(headers["x-service-delivery-attempt"]),
     eventId: event.id ?? "",
     tenantId: event.tenant_id ?? "",
     messageId: event.data?.object?.id ?? "",

@@ -5,7 +5,7 @@ import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { smsctl } from "../support/smsctl.ts";
 import { asText, type BookReader } from "./books.ts";
-import { ATTEMPTS, type ChaosStack } from "./chaos-stack.ts";
+import { ATTEMPTS, type ChaosStack, RETRY_DELAYS_MS } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
 import type { Drained } from "./drain.ts";
@@ -13,7 +13,7 @@ import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier
 import { judgeLogs } from "./judge-logs.ts";
 import { judgeMessages } from "./judge-messages.ts";
 import { judgeMoney } from "./judge-money.ts";
-import { givenUp, judgeWebhooks } from "./judge-webhooks.ts";
+import { givenUp, judgeLateness, judgeWebhooks } from "./judge-webhooks.ts";
 import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Tenant } from "./tenants.ts";
@@ -47,6 +47,7 @@ export async function passVerdict(parts: {
   const counters = await Promise.all(controls.map(readCounters));
   const carrier = judgeCarrier(own, addCounters(counters), books.parked);
   const excused = givenUp(books.deliveries, endpoints, receivers.hooks, ATTEMPTS);
+  const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS);
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
   const logs = await judgeLogs(layoutOf(stack.dir).logDir, forbiddenIn(stack, tenants));
@@ -59,6 +60,7 @@ export async function passVerdict(parts: {
     ...judgeMoney(books, tenants),
     ...carrier.breaches,
     ...judgeWebhooks(own, endpoints, receivers.hooks, excused),
+    ...lateness.breaches,
     ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
     ...logs.breaches,
     ...(await ownCheck(stack)),
@@ -86,6 +88,8 @@ export async function passVerdict(parts: {
       webhooks: receivers.hooks.length,
       deliveries: books.deliveries.length,
       deliveries_unreached: excused.size,
+      deliveries_to_hanging_open: drained.open.hanging,
+      latest_retry_ms: lateness.latestMs,
       receipts_parked: books.parked.length,
       log_lines: logs.lines,
       drain_ms: Math.round(drained.tookMs),

@@ -1,10 +1,11 @@
 import { expect } from "chai";
-import type { Books, MessageRow } from "../chaos/books.ts";
+import type { Books, MessageRow, Open } from "../chaos/books.ts";
 import type { Sent } from "../chaos/customers.ts";
+import { stillOpen } from "../chaos/drain.ts";
 import { judgeCarrier } from "../chaos/judge-carrier.ts";
 import { judgeMessages } from "../chaos/judge-messages.ts";
 import { judgeMoney } from "../chaos/judge-money.ts";
-import { judgeWebhooks } from "../chaos/judge-webhooks.ts";
+import { judgeLateness, judgeWebhooks } from "../chaos/judge-webhooks.ts";
 import type { Endpoint, Hook } from "../chaos/receivers.ts";
 
 const TENANT = "ten_1";
@@ -88,10 +89,30 @@ describe("the judges of a chaos run", () => {
   it("find nothing where nothing is wrong", () => {
     expect(judgeMessages([SENT], [], [TENANT], BOOKS)).to.deep.equal([]);
     expect(judgeMoney(BOOKS, PAYERS)).to.deep.equal([]);
-    const counters = { submits: { [TO.slice(1)]: { total: 2, refused: 1, duplicates: 0 } } };
-    expect(judgeCarrier([MESSAGE], counters).breaches).to.deep.equal([]);
+    expect(carrier({ total: 2, refused: 1, duplicates: 0 })).to.deep.equal([]);
     expect(judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS)).to.deep.equal([]);
+    expect(judgeLateness([ENDPOINT], [HOOK, retry(1200)], [1000])).to.deep.equal({
+      breaches: [],
+      latestMs: 200,
+    });
+    expect(open({ hanging: 8 })).to.deep.equal([]);
   });
+
+  for (const [what, status, taken, said] of [
+    ["a part without a receipt", "expired", 2, { delivered: 1, failed: 0 }],
+    [
+      "a part that never came, after one that failed first",
+      "undelivered",
+      1,
+      { delivered: 1, failed: 1 },
+    ],
+    ["both parts late", "delivered", 2, { delivered: 2, failed: 2 }],
+  ] as const) {
+    it(`find nothing wrong with ${what}`, () => {
+      const counts = { total: taken, refused: 0, duplicates: 0 };
+      expect(carrier(counts, status, said, 2)).to.deep.equal([]);
+    });
+  }
 
   const refused = { status: 402, code: "insufficient_balance", messages: [] };
   const cancelled = (status: number) => [{ messageId: "msg_1", answer: { status, code: "" } }];
@@ -174,10 +195,16 @@ describe("the judges of a chaos run", () => {
       () => carrier({ total: 1, refused: 1, duplicates: 0 }),
       "never taken",
     ],
+    ["a receipt that is lost", () => carrier(ONE, "expired"), "carrier said delivered"],
     [
-      "a receipt that is lost",
-      () => carrier({ total: 1, refused: 0, duplicates: 0 }, "expired"),
-      "carrier said delivered",
+      "a receipt that nobody sent",
+      () => carrier(ONE, "delivered", { delivered: 0, failed: 0 }),
+      "carrier said expired",
+    ],
+    [
+      "a failure that is lost",
+      () => carrier(ONE, "expired", { delivered: 0, failed: 1 }),
+      "carrier said undelivered",
     ],
     [
       "a change that was not announced",
@@ -198,6 +225,17 @@ describe("the judges of a chaos run", () => {
       "a disabled endpoint that is called",
       () => judgeWebhooks([], [{ ...ENDPOINT, kind: "disabled" }], HOOKS),
       "disabled",
+    ],
+    [
+      "a retry that comes late",
+      () => judgeLateness([ENDPOINT], [HOOK, retry(1000 + 50_000)], [1000]).breaches,
+      "50 s late",
+    ],
+    ["deliveries that do not end", () => open({ deliveries: 1 }), "not over"],
+    [
+      "deliveries to a hanging endpoint that do not get fewer",
+      () => open({ hanging: 9 }),
+      "not over",
     ],
     [
       "another tenant's webhook",
@@ -227,11 +265,25 @@ function wallet(balance: bigint): Books {
   return { ...BOOKS, wallets: [{ _id: TENANT, balance, held: 0n }] };
 }
 
+const retry = (afterMs: number): Hook => ({ ...HOOK, attempt: 2, atMs: HOOK.atMs + afterMs });
+
+function open(change: Partial<Open>) {
+  const nothing = { messages: 0, reservations: 0, deliveries: 0, hanging: 0, outbox: 0 };
+  const what = stillOpen({ ...nothing, hanging: 9 }, { ...nothing, ...change });
+  return what === undefined ? [] : [{ what }];
+}
+
+const ONE = { total: 1, refused: 0, duplicates: 0 };
+
 function carrier(
   counts: { readonly total: number; readonly refused: number; readonly duplicates: number },
   status = "delivered",
+  said = { delivered: 1, failed: 0 },
+  segments = 1,
 ) {
-  return judgeCarrier([{ ...MESSAGE, status }], { submits: { [TO.slice(1)]: counts } }).breaches;
+  const to = TO.slice(1);
+  const counters = { submits: { [to]: counts }, reported: { [to]: said } };
+  return judgeCarrier([{ ...MESSAGE, status, segments }], counters).breaches;
 }
 
 const ENDPOINT: Endpoint = {
@@ -247,6 +299,7 @@ const HOOK: Hook = {
   atMs: 0,
   isSigned: true,
   deliveryId: "whd_1",
+  attempt: 1,
   eventId: "evt_1",
   tenantId: TENANT,
   messageId: "msg_1",

@@ -97,6 +97,17 @@ describe("duplicate counter", () => {
     expect(counters.snapshot()).to.deep.include({ total: 5, refused: 3, duplicates: 1 });
   });
 
+  it("counts parts by what their receipts say, late deliveries as both", () => {
+    const counters = new Counters();
+    counters.report("234", ["delivered"]);
+    counters.report("234", ["undelivered", "delivered"]);
+    counters.report("234", ["delivered", "delivered", "delivered"]);
+    counters.report("235", []);
+    expect(counters.snapshot().reported).to.deep.equal({ "234": { delivered: 3, failed: 1 } });
+    counters.reset();
+    expect(counters.snapshot().reported).to.deep.equal({});
+  });
+
   it("stays within its bounds however many numbers and messages come", () => {
     const counters = new Counters({ destinationsMax: 3, identitiesMax: 3 });
     for (let i = 0; i < 10; i++) counters.settle(`n${i}`, counters.see(`m${i}`, 0), false);
