@@ -7,7 +7,7 @@
  * connector's binds, rounded up, and gives back what it has beyond that.
  */
 import type { Collection, Db, Document } from "mongodb";
-import { isDuplicateKey } from "../shared/io/mongo.ts";
+import { isDuplicateKey } from "../shared/io/mongo-errors.ts";
 
 type LeaseDocument = { _id: string; owner: string; expires_at: Date };
 

@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, Collection, Db, ObjectId } from "mongodb";
 import { MongoBulkWriteError } from "mongodb";
-import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { IncomingReceipt } from "./domain/message.ts";
 import { type Submission, submissionName, type UnknownSubmission } from "./domain/submission.ts";
 

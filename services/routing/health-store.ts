@@ -1,5 +1,5 @@
 import type { Collection, Db } from "mongodb";
-import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { BindHealth, Verdict } from "./domain/health.ts";
 import type { HealthStore } from "./health-service.ts";
 

@@ -1,7 +1,8 @@
 import type { ClientSession, Collection, Db, Long, MongoClient } from "mongodb";
 import { AppError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
-import { isDuplicateKey, runTransaction, wrapMongoError } from "../shared/io/mongo.ts";
+import { runTransaction } from "../shared/io/mongo.ts";
+import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { SecretBox } from "../shared/io/secret-box.ts";
 import type { AuditEntry, RoutingChange, RoutingStore } from "./service.ts";
 import {

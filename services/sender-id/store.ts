@@ -1,7 +1,8 @@
 import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../shared/core/errors.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
-import { guardMongo, isDuplicateKey, runTransaction, wrapMongoError } from "../shared/io/mongo.ts";
+import { runTransaction } from "../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import { migrateOutbox, type Outbox, type OutboxTicket } from "../shared/io/outbox.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
 import { nameKey, type Review, type SenderId, type SenderIdStatus } from "./domain/sender-id.ts";

@@ -1,7 +1,7 @@
 import { Binary, type Db } from "mongodb";
 import { AppError } from "../shared/core/errors.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
-import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { ApiKey, KeyMode, Scope } from "./domain/api-key.ts";
 import type { Tenant } from "./domain/tenant.ts";
 import type { TenantStore } from "./service.ts";

@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
-import { isMongoOutage, openMongo } from "../../services/shared/io/mongo.ts";
+import { openMongo } from "../../services/shared/io/mongo.ts";
+import { isMongoOutage } from "../../services/shared/io/mongo-errors.ts";
 import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
 import { createOutbox } from "../../services/shared/io/outbox.ts";
 import { toStreamItem } from "../../services/wallet/events.ts";

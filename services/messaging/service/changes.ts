@@ -7,7 +7,7 @@
 import { type Batcher, createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
 import type { Decision, Message, StatusEvent } from "../domain/message.ts";

@@ -12,7 +12,7 @@ import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";
 import type { KeyFence, SendStore, StoredSend } from "./ports.ts";

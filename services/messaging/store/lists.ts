@@ -1,7 +1,7 @@
 import type { Collection, Db, Filter, FindCursor } from "mongodb";
 import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
-import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { Message } from "../domain/message.ts";
 import type { ListFilter, MessageLists } from "../service/ports.ts";

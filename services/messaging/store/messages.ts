@@ -1,6 +1,7 @@
 import type { Collection, Db, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
-import { guardMongo, runTransaction } from "../../shared/io/mongo.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { Message } from "../domain/message.ts";

@@ -1,5 +1,5 @@
 import type { Collection, Db } from "mongodb";
-import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import { queueName, sendingName } from "../domain/queueing.ts";
 import type { QueueFigures, QueueStore } from "../service/ports.ts";

@@ -1,6 +1,7 @@
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
-import { guardMongo, isDuplicateKey, runTransaction } from "../../shared/io/mongo.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import { isSameBytes } from "../service/idempotency.ts";
 import {
   type AcceptedSend,

@@ -4,7 +4,7 @@
  */
 import type { Binary, Collection, Db, Filter } from "mongodb";
 import type { Delivered, Verdict } from "./consumer.ts";
-import { guardMongo } from "./mongo.ts";
+import { guardMongo } from "./mongo-errors.ts";
 
 /** An event that was put aside. */
 export type DeadLetter = {

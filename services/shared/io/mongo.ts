@@ -2,15 +2,14 @@ import {
   type ClientSession,
   type Db,
   MongoClient,
+  type MongoClientOptions,
   MongoError,
-  MongoNetworkError,
-  MongoServerError,
-  MongoServerSelectionError,
 } from "mongodb";
-import { AppError } from "../core/errors.ts";
 import { endAbandonedTransactions } from "./abandoned-transactions.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import type { Logger } from "./log.ts";
+import { ClosingConnection } from "./mongo-connection.ts";
+import { isConnectionFault, wrapMongoError } from "./mongo-errors.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 /** A connection to one service's database. */
@@ -21,6 +20,9 @@ export type Mongo = {
   ping(): Promise<void>;
   close(): Promise<void>;
 };
+
+/** An option that the driver has and its types do not name. */
+const CONNECTIONS = { connectionType: ClosingConnection } as MongoClientOptions;
 
 /**
  * Opens a service's database; tries for ever with back-off until the server answers or `signal`
@@ -53,6 +55,7 @@ export async function openMongo(options: {
       readConcern: { level: "majority" },
       readPreference: "primary",
       promoteLongs: true,
+      ...CONNECTIONS,
     });
     try {
       await client.connect();
@@ -71,44 +74,6 @@ export async function openMongo(options: {
       await pause(backoffMs(attempt, 200, 5000), signal);
     }
   }
-}
-
-/** Tells whether a failure is the server's or the network's, so that the same work may succeed later. */
-export function isMongoOutage(error: unknown): boolean {
-  if (error instanceof AppError) return error.code === "service_unavailable";
-  return (
-    error instanceof MongoNetworkError ||
-    error instanceof MongoServerSelectionError ||
-    (error instanceof MongoError &&
-      (error.hasErrorLabel("RetryableWriteError") ||
-        error.hasErrorLabel("TransientTransactionError") ||
-        error.hasErrorLabel("UnknownTransactionCommitResult") ||
-        error.name === "MongoPoolClearedError" ||
-        error.name === "MongoWaitQueueTimeoutError" ||
-        error.name === "MongoOperationTimeoutError"))
-  );
-}
-
-/** Wraps driver errors once, at the adapter's edge: outages become `service_unavailable`. */
-export function wrapMongoError(error: unknown): unknown {
-  if (error instanceof AppError || !isMongoOutage(error)) return error;
-  return new AppError("service_unavailable", "The service is busy; try again shortly.", {
-    cause: error,
-  });
-}
-
-/** Awaits a driver call, its errors wrapped. */
-export async function guardMongo<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
-}
-
-/** Tells whether a failure is a breach of a unique index (code 11000). */
-export function isDuplicateKey(error: unknown): error is MongoServerError {
-  return error instanceof MongoServerError && error.code === 11000;
 }
 
 /**
@@ -155,7 +120,8 @@ async function commit(session: ClientSession, deadlineMs: number): Promise<void>
       return;
     } catch (error) {
       const isUnknown =
-        error instanceof MongoError && error.hasErrorLabel("UnknownTransactionCommitResult");
+        isConnectionFault(error) ||
+        (error instanceof MongoError && error.hasErrorLabel("UnknownTransactionCommitResult"));
       if (!isUnknown || performance.now() > deadlineMs) throw error;
       await pause(backoffMs(attempt, 5, 500));
     }

@@ -5,7 +5,7 @@
  */
 import { type ClientSession, type FindCursor, type MongoClient, MongoServerError } from "mongodb";
 import { AppError } from "../core/errors.ts";
-import { wrapMongoError } from "./mongo.ts";
+import { wrapMongoError } from "./mongo-errors.ts";
 
 /** One instant; every read with `options` sees it. */
 export type Snapshot = {

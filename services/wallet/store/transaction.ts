@@ -1,7 +1,7 @@
 /** The reads and writes of one transaction on one or several wallets. */
 import type { ClientSession } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
-import { isDuplicateKey } from "../../shared/io/mongo.ts";
+import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { Changes, View } from "../domain/book.ts";
 import { type Entry, entriesOf } from "../domain/entry.ts";
 import type { Reservation, Settlement } from "../domain/reservation.ts";

@@ -1,6 +1,7 @@
 /** The wallet's storage on MongoDB. */
 import type { Db, Filter, MongoClient } from "mongodb";
-import { isDuplicateKey, runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { openSnapshot, type Snapshot } from "../../shared/io/snapshot.ts";

@@ -6,7 +6,7 @@ import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { type Loop, startLoop } from "../../shared/io/loop.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/slots.ts";
 import type { Attempted } from "./attempt.ts";

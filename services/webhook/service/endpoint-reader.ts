@@ -1,6 +1,6 @@
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Logger } from "../../shared/io/log.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import { createPatience } from "./patience.ts";
 import type { EndpointStore } from "./ports.ts";

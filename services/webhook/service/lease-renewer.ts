@@ -1,6 +1,6 @@
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import type { DeliveryQueue } from "./ports.ts";
 

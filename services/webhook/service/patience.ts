@@ -1,7 +1,7 @@
 /** Waiting out an outage of the database, for work that must neither fail nor be forgotten. */
 import { backoffMs, pause } from "../../shared/io/backoff.ts";
 import type { Logger } from "../../shared/io/log.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 
 /** Runs work again and again until the database lets it through. */
 export type Patience = {

@@ -4,7 +4,7 @@
  */
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Logger } from "../../shared/io/log.ts";
-import { isMongoOutage } from "../../shared/io/mongo.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { createPatience } from "./patience.ts";
 import type { DeliveryQueue, Settlement, WebhookEvents } from "./ports.ts";
 

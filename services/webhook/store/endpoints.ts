@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Db } from "mongodb";
-import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { ENDPOINTS_MAX, type Endpoint } from "../domain/endpoint.ts";
 import type { HealthStore } from "../service/health-keeper.ts";
 import type { EndpointStore } from "../service/ports.ts";

@@ -4,7 +4,8 @@
  */
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
-import { isDuplicateKey, runTransaction, wrapMongoError } from "../../shared/io/mongo.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { SecretBox } from "../../shared/io/secret-box.ts";
 import type { Codec, Idempotency, RequestKey } from "../service/idempotency.ts";
 

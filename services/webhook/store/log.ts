@@ -1,7 +1,7 @@
 /** Deliveries as their owner sees and handles them: the log, sending again, recovery. */
 import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
-import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { DeliveryFilter, DeliveryLog, NewDelivery } from "../service/ports.ts";
 import { type DeliveryDocument, toDelivery } from "./documents.ts";

@@ -4,7 +4,7 @@
  * however many deliveries wait behind it (MongoDB's distinct scan).
  */
 import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteError } from "mongodb";
-import { wrapMongoError } from "../../shared/io/mongo.ts";
+import { isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import type {
   ClaimRequest,
@@ -208,7 +208,7 @@ function keptAttempt(settlement: Settlement, options: QueueOptions): AttemptDocu
 function readInsertErrors(error: unknown, count: number): Inserted[] {
   if (!(error instanceof MongoBulkWriteError)) throw wrapMongoError(error);
   const faults = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
-  if (faults.length === 0) throw wrapMongoError(error);
+  if (faults.length === 0 || isMongoOutage(error)) throw wrapMongoError(error);
   const results: Inserted[] = new Array(count).fill("stored");
   for (const fault of faults) {
     results[fault.index] =
