@@ -116,6 +116,7 @@ export function createMessagingPort(
           carrierCode: receipt.carrierCode,
           occurredAtMs: BigInt(Math.round(receipt.occurredAtMs)),
           isSegmentGuessed: receipt.isSegmentGuessed,
+          partKey: receipt.partKey,
         })),
       });
       return unknownMessageIds;

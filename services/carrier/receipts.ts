@@ -127,8 +127,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
       const submission = await identify(one.receipt);
       if (submission === undefined) continue;
       stillLost.delete(one.receipt);
-      const matched = { ...toMatched(one.receipt, submission), isSegmentGuessed: true };
-      found.push({ matched, submission });
+      found.push({ matched: toMatched(one.receipt, submission), submission });
     }
     if (!(await tryRecord(found.map(({ matched }) => matched)))) return;
     for (const one of found) options.onRecorded(one.matched, one.submission);
@@ -150,7 +149,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     const sinceMs = clock.now() - UNKNOWN_AGE_MS;
     const unknown = matchByParties(await store.findUnknowns({ connectorId, to, from, sinceMs }));
     if (unknown === undefined) return undefined;
-    const submission: Submission = { ...unknown, key: receipt.keys[0] ?? "" };
+    const key = receipt.keys[0] ?? "";
+    const submission: Submission = { ...unknown, key, isSegmentGuessed: true };
     if (submission.key !== "") {
       await store.saveSubmissions([submission]);
       await store.removeUnknowns([unknown]);
@@ -208,7 +208,8 @@ function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedRec
   return {
     messageId: submission.messageId,
     segment: submission.segment,
-    isSegmentGuessed: false,
+    isSegmentGuessed: submission.isSegmentGuessed === true,
+    partKey: submission.key === "" ? "" : submissionName(submission.connectorId, submission.key),
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,
     carrierCode: receipt.carrierCode,

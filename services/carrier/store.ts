@@ -12,6 +12,8 @@ type SubmissionDocument = {
   to: string;
   from: string;
   at: Date;
+  /** True when the segment is a guess. */
+  g?: boolean;
 };
 type UnknownDocument = {
   /** `<message id>/<segment>` */
@@ -218,6 +220,7 @@ function toSubmissionDocument(item: Submission): SubmissionDocument {
     to: item.to,
     from: item.from,
     at: new Date(item.atMs),
+    ...(item.isSegmentGuessed === true ? { g: true } : {}),
   };
 }
 
@@ -231,6 +234,7 @@ function fromSubmissionDocument(document: SubmissionDocument): Submission {
     to: document.to,
     from: document.from,
     atMs: document.at.getTime(),
+    ...(document.g === true ? { isSegmentGuessed: true } : {}),
   };
 }
 

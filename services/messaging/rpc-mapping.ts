@@ -207,12 +207,15 @@ export function readOutcome(wire: WireOutcome): About<Outcome> {
   };
 }
 
+const PART_KEY_MAX = 256;
+
 /** Reads a receipt. */
 export function readReceipt(wire: WireReceipt): About<Receipt> {
   return {
     messageId: wire.messageId,
     segment: wire.segment,
     isSegmentGuessed: wire.isSegmentGuessed,
+    partKey: wire.partKey.slice(0, PART_KEY_MAX),
     state: known(RECEIPTS[wire.state], "state"),
     errorCode: wire.errorCode,
     carrierCode: wire.carrierCode,

@@ -171,6 +171,22 @@ describe("the receipt desk", () => {
     expect(recorded, "its id is known from now on").to.have.length(2);
   });
 
+  it("a segment that was guessed stays a guess when messaging was away at first", async () => {
+    const { key: _, ...unknown } = submission();
+    await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
+    await desk.take(receipt());
+    clock.advance(5000);
+    isMessagingAway = true;
+    await desk.sweep();
+    isMessagingAway = false;
+    clock.advance(5000);
+    await desk.sweep();
+    await desk.take(receipt());
+    const guess = { segment: 1, isSegmentGuessed: true, partKey: "smsc|k1" };
+    expect(recorded).to.have.length(2);
+    for (const one of recorded) expect(one).to.include(guess);
+  });
+
   it("two messages in doubt that fit are none; the receipt ends among the unmatched", async () => {
     const { key: _, ...doubtful } = submission();
     await store.saveUnknowns([

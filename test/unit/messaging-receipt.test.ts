@@ -81,6 +81,47 @@ describe("delivery receipts", () => {
     });
   }
 
+  const part = (segment: number, partKey: string, isSegmentGuessed = false) =>
+    receipt("delivered", { segment, partKey, isSegmentGuessed });
+  for (const { what, said, counted } of [
+    {
+      what: "a guess that comes again",
+      said: [part(1, "a", true), part(1, "a", true)],
+      counted: 0b01,
+    },
+    {
+      what: "a guess that comes again by name",
+      said: [part(1, "a", true), part(1, "a")],
+      counted: 0b01,
+    },
+    { what: "two guesses at once", said: [part(1, "a", true), part(1, "b", true)], counted: 0b11 },
+    {
+      what: "a guess beside one that was named before it",
+      said: [part(1, "a"), part(1, "b", true), part(1, "a"), part(1, "b", true)],
+      counted: 0b11,
+    },
+    {
+      what: "a wrong guess, when the segment's own receipt comes",
+      said: [part(1, "b", true), part(1, "a"), part(2, "b")],
+      counted: 0b11,
+    },
+    { what: "a segment that is told of twice", said: [part(1, "a"), part(1, "a")], counted: 0b01 },
+    { what: "two ids of one segment", said: [part(1, "a"), part(1, "z")], counted: 0b01 },
+  ]) {
+    it(`counts once: ${what}`, () => {
+      const two = { ...messageIn("sent"), segments: 2 };
+      expect(applyAll(two, said).receipts.delivered).to.equal(counted);
+      // In any company of repeats the end is the same.
+      expect(applyAll(two, [...said, ...said]).receipts.delivered).to.equal(counted);
+    });
+  }
+
+  it("keeps no more guesses than there are segments", () => {
+    const keys = Array.from({ length: 50 }, (_, at) => part(1, `k${at}`, true));
+    const message = applyAll({ ...messageIn("sent"), segments: 3 }, keys);
+    expect(message.receipts.guesses).to.have.lengthOf(3);
+  });
+
   it("each of two events carries the message as it was right after its step", () => {
     const { events } = apply(messageIn("unknown"), receipt("delivered"));
     expect(events.map(({ previous, message }) => [previous, message.status])).to.deep.equal([

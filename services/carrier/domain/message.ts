@@ -62,6 +62,8 @@ export type MatchedReceipt = {
   readonly segment: number;
   /** It was found by its parties, which fit several segments in doubt. */
   readonly isSegmentGuessed: boolean;
+  /** The same for all receipts of one submit; empty when the carrier gave it no id. */
+  readonly partKey: string;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;
   readonly carrierCode: string;

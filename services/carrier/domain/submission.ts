@@ -10,10 +10,12 @@ export type Submission = {
   readonly to: string;
   readonly from: string;
   readonly atMs: number;
+  /** The id was tied to it by a receipt's parties, which fit several segments in doubt. */
+  readonly isSegmentGuessed?: boolean;
 };
 
 /** A submit whose octets were written and that nobody answered: it has no carrier id. */
-export type UnknownSubmission = Omit<Submission, "key">;
+export type UnknownSubmission = Omit<Submission, "key" | "isSegmentGuessed">;
 
 /** The name under which a submission is kept: one per connector and carrier id. */
 export function submissionName(connectorId: string, key: string): string {

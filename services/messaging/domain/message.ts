@@ -48,7 +48,15 @@ export type FrozenRoute = {
 export type Claim = { readonly id: string; readonly carrierId: string; readonly atMs: number };
 
 /** Segments with a receipt, as bits: segment n is bit n - 1. */
-export type SegmentReceipts = { readonly delivered: number; readonly failed: number };
+export type SegmentReceipts = {
+  readonly delivered: number;
+  readonly failed: number;
+  /** Which segments stand for submits whose own could only be guessed. */
+  readonly guesses?: readonly SegmentGuess[];
+};
+
+/** A submit by its key, and the segment that its receipts count for. */
+export type SegmentGuess = { readonly key: string; readonly segment: number };
 
 /** A message with everything that decides about it. Amounts in 1/10,000 of the currency unit. */
 export type Message = {

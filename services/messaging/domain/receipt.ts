@@ -7,7 +7,14 @@
  * was: it becomes `sent` first, then what the receipt says. Receipts in any order, repeated or
  * late, lead to the same end; nothing leaves `delivered`, `failed` or `cancelled`.
  */
-import { type Decision, type Message, moveTo, type SegmentReceipts, unchanged } from "./message.ts";
+import {
+  type Decision,
+  type Message,
+  moveTo,
+  type SegmentGuess,
+  type SegmentReceipts,
+  unchanged,
+} from "./message.ts";
 import { toSent, type Waits } from "./queueing.ts";
 import { undeliveredCode } from "./reasons.ts";
 
@@ -17,6 +24,8 @@ export type Receipt = {
   readonly segment: number;
   /** The carrier named no segment: should this one have been heard of, it is the next that has not. */
   readonly isSegmentGuessed?: boolean;
+  /** Tells submits of one message apart; empty when nothing does. */
+  readonly partKey?: string;
   readonly state: "delivered" | "undelivered" | "acknowledged";
   /** Our code for undelivered. */
   readonly errorCode: string;
@@ -70,19 +79,41 @@ function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decis
 }
 
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
-  const named = namedSegments(known, receipt, all);
+  const { named, guesses } = namedSegments(known, receipt, all);
   const delivered = receipt.state === "delivered" ? known.delivered | named : known.delivered;
   const failed = receipt.state === "undelivered" ? known.failed | named : known.failed;
-  return { delivered, failed: failed & ~delivered };
+  const counted = { delivered, failed: failed & ~delivered };
+  return guesses.length === 0 ? counted : { ...counted, guesses };
 }
 
-/** The segments that a receipt speaks of, one bit each. */
-function namedSegments(known: SegmentReceipts, receipt: Receipt, all: number): number {
-  if (receipt.segment === 0) return all;
-  const named = (1 << (receipt.segment - 1)) & all;
+type Named = {
+  /** The segments that a receipt speaks of, one bit each. */
+  readonly named: number;
+  readonly guesses: readonly SegmentGuess[];
+};
+
+/**
+ * A guess holds for all receipts of its submit, so that one that comes again counts for nothing more. Where
+ * it was wrong, the submit that the segment belongs to takes the place that the other one leaves.
+ */
+function namedSegments(known: SegmentReceipts, receipt: Receipt, all: number): Named {
+  const { segment, partKey = "", isSegmentGuessed = false } = receipt;
+  const { guesses = [] } = known;
+  if (segment === 0) return { named: all, guesses };
+  const before = partKey === "" ? undefined : guesses.find(({ key }) => key === partKey);
+  if (before !== undefined) return { named: bitOf(before.segment, all), guesses };
   const heard = known.delivered | known.failed;
-  if (receipt.isSegmentGuessed !== true || (heard & named) === 0) return named;
   const unheard = all & ~heard;
+  const isTaken = isSegmentGuessed || guesses.some((guess) => guess.segment === segment);
+  const isMoved = isTaken && unheard !== 0 && (heard & bitOf(segment, all)) !== 0;
   // The lowest bit that is set.
-  return unheard === 0 ? named : unheard & -unheard;
+  const counted = isMoved ? Math.log2(unheard & -unheard) + 1 : segment;
+  const named = bitOf(counted, all);
+  // Of segments not heard of before, so there are never more guesses than segments.
+  const isGuess = partKey !== "" && (isSegmentGuessed || isMoved) && (heard & named) === 0;
+  return { named, guesses: isGuess ? [...guesses, { key: partKey, segment: counted }] : guesses };
+}
+
+function bitOf(segment: number, all: number): number {
+  return (1 << (segment - 1)) & all;
 }

@@ -8,6 +8,7 @@ import type {
   MessageSource,
   QueuePhase,
   Reason,
+  SegmentReceipts,
   StatusChange,
 } from "../domain/message.ts";
 import { queueOf } from "../domain/queueing.ts";
@@ -55,7 +56,7 @@ export type MessageDocument = {
   queue?: string;
   /** Only while time alone can end the state; what the sweeper's index is made of. */
   due_at?: Date;
-  receipts?: { delivered: number; failed: number };
+  receipts?: SegmentReceipts;
   redact?: boolean;
   trace?: string;
   revision: number;

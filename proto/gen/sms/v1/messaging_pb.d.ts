@@ -1191,6 +1191,14 @@ export declare type Receipt = Message$1<"sms.v1.Receipt"> & {
    * @generated from field: bool is_segment_guessed = 7;
    */
   isSegmentGuessed: boolean;
+
+  /**
+   * What tells the submit that this is about apart from the message's others, in at most 256 characters;
+   * empty when nothing does. Receipts with the same key count for the same segment.
+   *
+   * @generated from field: string part_key = 8;
+   */
+  partKey: string;
 };
 
 /**
