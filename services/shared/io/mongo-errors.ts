@@ -74,16 +74,21 @@ export function isConnectionFault(error: unknown): boolean {
 export function isMongoOutage(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "service_unavailable";
   if (isConnectionFault(error)) return true;
-  // Beside what a bulk write did and what was refused, of none it is sure that it will stay.
-  if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined) {
-    return true;
-  }
   if (!(error instanceof MongoError)) return false;
+  if (isUnconfirmed(error)) return true;
   return (
     OUTAGE_NAMES.has(error.name) ||
     OUTAGE_LABELS.some((label) => error.hasErrorLabel(label)) ||
     (error instanceof MongoServerError && OUTAGE_CODES.has(error.code))
   );
+}
+
+/** Tells whether a bulk write did something of which it is not sure that it will stay. */
+function isUnconfirmed(error: MongoError): boolean {
+  if (!(error instanceof MongoBulkWriteError)) return false;
+  // An error of the server's that was copied into this one may have a result of another shape.
+  const result: Partial<MongoBulkWriteError["result"]> | undefined = error.result;
+  return result?.getWriteConcernError?.() !== undefined;
 }
 
 /** Wraps driver errors once, at the adapter's edge: outages become `service_unavailable`. */
