@@ -93,7 +93,7 @@ export function judgeWebhooks(
 }
 
 /** Faults last twenty seconds at most, and some overlap; what is due goes out soon after. */
-const LATE_MS_MAX = 45_000;
+const LATE_MS_MAX = 60_000;
 
 /**
  * How late retries came, by the receivers' own clock, where the attempt before is known too. Those to
