@@ -209,7 +209,7 @@ function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedRec
     messageId: submission.messageId,
     segment: submission.segment,
     isSegmentGuessed: submission.isSegmentGuessed === true,
-    partKey: submission.key === "" ? "" : submissionName(submission.connectorId, submission.key),
+    partKey: namesOf(receipt)[0] ?? "",
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,
     carrierCode: receipt.carrierCode,

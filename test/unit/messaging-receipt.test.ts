@@ -94,6 +94,16 @@ describe("delivery receipts", () => {
       said: [part(1, "a", true), part(1, "a")],
       counted: 0b01,
     },
+    {
+      what: "one that was named, as a guess",
+      said: [part(1, "a"), part(1, "a", true)],
+      counted: 0b01,
+    },
+    {
+      what: "the last segment's surplus part",
+      said: [part(2, "b"), part(2, "c")],
+      counted: 0b10,
+    },
     { what: "two guesses at once", said: [part(1, "a", true), part(1, "b", true)], counted: 0b11 },
     {
       what: "a guess beside one that was named before it",
@@ -116,10 +126,15 @@ describe("delivery receipts", () => {
     });
   }
 
-  it("keeps no more guesses than there are segments", () => {
-    const keys = Array.from({ length: 50 }, (_, at) => part(1, `k${at}`, true));
+  it("remembers no more submits than a bound", () => {
+    const keys = Array.from({ length: 50 }, (_, at) => part(1, `k${at}`));
     const message = applyAll({ ...messageIn("sent"), segments: 3 }, keys);
-    expect(message.receipts.guesses).to.have.lengthOf(3);
+    expect(message.receipts.parts).to.have.lengthOf.below(33);
+  });
+
+  it("remembers no submit of a message that has one", () => {
+    const one = apply(messageIn("sent"), receipt("delivered", { segment: 0, partKey: "a" }));
+    expect(one.message.receipts).to.deep.equal({ delivered: 1, failed: 0 });
   });
 
   it("each of two events carries the message as it was right after its step", () => {

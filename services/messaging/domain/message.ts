@@ -51,12 +51,16 @@ export type Claim = { readonly id: string; readonly carrierId: string; readonly 
 export type SegmentReceipts = {
   readonly delivered: number;
   readonly failed: number;
-  /** Which segments stand for submits whose own could only be guessed. */
-  readonly guesses?: readonly SegmentGuess[];
+  /** The submits that have been heard of, while there are several. */
+  readonly parts?: readonly HeardPart[];
 };
 
 /** A submit by its key, and the segment that its receipts count for. */
-export type SegmentGuess = { readonly key: string; readonly segment: number };
+export type HeardPart = {
+  readonly key: string;
+  readonly segment: number;
+  readonly guessed?: true;
+};
 
 /** A message with everything that decides about it. Amounts in 1/10,000 of the currency unit. */
 export type Message = {

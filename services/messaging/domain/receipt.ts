@@ -9,9 +9,9 @@
  */
 import {
   type Decision,
+  type HeardPart,
   type Message,
   moveTo,
-  type SegmentGuess,
   type SegmentReceipts,
   unchanged,
 } from "./message.ts";
@@ -78,40 +78,42 @@ function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decis
   return { message: { ...before, receipts }, events: decision.events };
 }
 
+/** More submits of one message than this are not told apart. */
+const PARTS_MAX = 32;
+
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
-  const { named, guesses } = namedSegments(known, receipt, all);
+  const part = partOf(known, receipt, all);
+  const named = receipt.segment === 0 ? all : bitOf(part.segment, all);
   const delivered = receipt.state === "delivered" ? known.delivered | named : known.delivered;
   const failed = receipt.state === "undelivered" ? known.failed | named : known.failed;
   const counted = { delivered, failed: failed & ~delivered };
-  return guesses.length === 0 ? counted : { ...counted, guesses };
+  const { parts = [] } = known;
+  const isNew = part.key !== "" && !parts.includes(part) && parts.length < PARTS_MAX;
+  const heard = receipt.segment !== 0 && isNew ? [...parts, part] : parts;
+  return heard.length === 0 ? counted : { ...counted, parts: heard };
 }
 
-type Named = {
-  /** The segments that a receipt speaks of, one bit each. */
-  readonly named: number;
-  readonly guesses: readonly SegmentGuess[];
-};
-
 /**
- * A guess holds for all receipts of its submit, so that one that comes again counts for nothing more. Where
- * it was wrong, the submit that the segment belongs to takes the place that the other one leaves.
+ * The submit that a receipt is about, with the segment that it counts for. That holds for all receipts of
+ * the submit: one that comes again counts for nothing more, even if its carrier process has died
+ * meanwhile and could only guess this time. Where a guess was wrong, the submit whose segment it
+ * took gets the place that is left.
  */
-function namedSegments(known: SegmentReceipts, receipt: Receipt, all: number): Named {
-  const { segment, partKey = "", isSegmentGuessed = false } = receipt;
-  const { guesses = [] } = known;
-  if (segment === 0) return { named: all, guesses };
-  const before = partKey === "" ? undefined : guesses.find(({ key }) => key === partKey);
-  if (before !== undefined) return { named: bitOf(before.segment, all), guesses };
+function partOf(known: SegmentReceipts, receipt: Receipt, all: number): HeardPart {
+  const { segment, partKey: key = "", isSegmentGuessed = false } = receipt;
+  const { parts = [] } = known;
+  const before = key === "" ? undefined : parts.find((part) => part.key === key);
+  if (before !== undefined) return before;
   const heard = known.delivered | known.failed;
   const unheard = all & ~heard;
-  const isTaken = isSegmentGuessed || guesses.some((guess) => guess.segment === segment);
-  const isMoved = isTaken && unheard !== 0 && (heard & bitOf(segment, all)) !== 0;
+  const isFree = (heard & bitOf(segment, all)) === 0;
+  const isMovable =
+    isSegmentGuessed || parts.some((part) => part.segment === segment && part.guessed);
+  if (isFree || !isMovable || unheard === 0) {
+    return { key, segment, ...(isSegmentGuessed && isFree ? { guessed: true } : {}) };
+  }
   // The lowest bit that is set.
-  const counted = isMoved ? Math.log2(unheard & -unheard) + 1 : segment;
-  const named = bitOf(counted, all);
-  // Of segments not heard of before, so there are never more guesses than segments.
-  const isGuess = partKey !== "" && (isSegmentGuessed || isMoved) && (heard & named) === 0;
-  return { named, guesses: isGuess ? [...guesses, { key: partKey, segment: counted }] : guesses };
+  return { key, segment: Math.log2(unheard & -unheard) + 1, guessed: true };
 }
 
 function bitOf(segment: number, all: number): number {
