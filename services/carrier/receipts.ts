@@ -48,6 +48,8 @@ const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
 /** A receipt waits at most so long for its own submit's outcome; then it goes ahead. */
 const OUTCOME_WAIT_MS = 5000;
+/** How often a receipt may find that another one was quicker. */
+const TIES_MAX = 5;
 /** How old a submit in doubt may be for a receipt to be its own. */
 const UNKNOWN_AGE_MS = 24 * 3_600_000;
 
@@ -142,20 +144,27 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     if (tooOld.length > 0) log.warn({ count: tooOld.length }, "receipts without a message");
   }
 
-  /** Finds the one message in doubt that the receipt's parties fit, and ties its id to it. */
+  /**
+   * Finds the one submit in doubt that the receipt's parties fit, and ties its id to it. The same
+   * receipt may be looked at twice at once, here or by another process: the tie is made once.
+   */
   async function identify(receipt: IncomingReceipt): Promise<Submission | undefined> {
     const { connectorId, to, from } = receipt;
     if (to === "") return undefined;
     const sinceMs = clock.now() - UNKNOWN_AGE_MS;
-    const unknown = matchByParties(await store.findUnknowns({ connectorId, to, from, sinceMs }));
-    if (unknown === undefined) return undefined;
     const key = receipt.keys[0] ?? "";
-    const submission: Submission = { ...unknown, key, isSegmentGuessed: true };
-    if (submission.key !== "") {
+    for (let attempt = 0; attempt < TIES_MAX; attempt += 1) {
+      const unknowns = await store.findUnknowns({ connectorId, to, from, sinceMs });
+      const unknown = matchByParties(unknowns, key);
+      if (unknown === undefined) return undefined;
+      const { tiedTo, ...place } = unknown;
+      const submission: Submission = { ...place, key, isSegmentGuessed: true };
+      if (key === "") return submission;
+      if (tiedTo === undefined && !(await store.tieUnknown(unknown, key))) continue;
       await store.saveSubmissions([submission]);
-      await store.removeUnknowns([unknown]);
+      return submission;
     }
-    return submission;
+    return undefined;
   }
 
   return {

@@ -2,7 +2,12 @@ import type { AnyBulkWriteOperation, Collection, Db, ObjectId } from "mongodb";
 import { MongoBulkWriteError } from "mongodb";
 import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { IncomingReceipt } from "./domain/message.ts";
-import { type Submission, submissionName, type UnknownSubmission } from "./domain/submission.ts";
+import {
+  type Submission,
+  submissionName,
+  type UnknownCandidate,
+  type UnknownSubmission,
+} from "./domain/submission.ts";
 
 type SubmissionDocument = {
   /** `<connector>|<canonical carrier id>` */
@@ -24,6 +29,8 @@ type UnknownDocument = {
   to: string;
   from: string;
   at: Date;
+  /** The carrier id that a receipt has tied to it. */
+  tied_to?: string;
 };
 type ParkedDocument = {
   _id: ObjectId;
@@ -115,7 +122,7 @@ export function createCarrierStore(db: Db) {
       readonly to: string;
       readonly from: string;
       readonly sinceMs: number;
-    }): Promise<UnknownSubmission[]> {
+    }): Promise<UnknownCandidate[]> {
       const { connectorId, to, from, sinceMs } = query;
       const filter = { connector_id: connectorId, to, from, at: { $gte: new Date(sinceMs) } };
       return (await wrap(unknowns.find(filter).limit(300).toArray())).map((document) => ({
@@ -125,7 +132,15 @@ export function createCarrierStore(db: Db) {
         to,
         from,
         atMs: document.at.getTime(),
+        ...(document.tied_to === undefined ? {} : { tiedTo: document.tied_to }),
       }));
+    },
+
+    /** Ties a carrier id to a submit in doubt; false when another id was quicker, or it is gone. */
+    async tieUnknown({ messageId, segment }: UnknownSubmission, key: string): Promise<boolean> {
+      const filter = { _id: `${messageId}/${segment}`, tied_to: { $exists: false } };
+      const result = await wrap(unknowns.updateOne(filter, { $set: { tied_to: key } }));
+      return result.modifiedCount === 1;
     },
 
     async removeUnknowns(items: readonly UnknownSubmission[]): Promise<void> {

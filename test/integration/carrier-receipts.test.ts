@@ -187,6 +187,18 @@ describe("the receipt desk", () => {
     for (const one of recorded) expect(one).to.include(guess);
   });
 
+  it("each of several parts in doubt gets its own receipt, however often and wherever they are looked at", async () => {
+    const { key: _, ...unknown } = submission();
+    await store.saveUnknowns([1, 2, 3].map((segment) => ({ ...unknown, segment })));
+    const others = ["k1", "k2", "k3", "k1", "k2"].map((key) => receipt({ keys: [key] }));
+    await store.park([...others, receipt()], clock.now());
+    clock.advance(5000);
+    await Promise.all([desk.sweep(), desk.sweep()]);
+    const places = new Set(recorded.map(({ partKey, segment }) => `${partKey} ${segment}`));
+    expect([...places].map((place) => place.at(-1)).toSorted()).to.deep.equal(["1", "2", "3"]);
+    expect(await store.countParked()).to.equal(0);
+  });
+
   it("two messages in doubt that fit are none; the receipt ends among the unmatched", async () => {
     const { key: _, ...doubtful } = submission();
     await store.saveUnknowns([

@@ -44,6 +44,11 @@ describe("which message a receipt belongs to", () => {
 
   it("two messages that fit are no match, and neither is none", () => {
     const two = ["msg_a", "msg_b"].map((messageId) => ({ ...unknown, messageId, segment: 0 }));
+    const tied = { ...unknown, messageId: "msg_a", segment: 1, tiedTo: "k1" };
+    const free = { ...unknown, messageId: "msg_a", segment: 2 };
+    expect(matchByParties([tied, free], "k1")).to.equal(tied);
+    expect(matchByParties([tied, free], "k2")).to.equal(free);
+    expect(matchByParties([tied], "k2")).to.equal(undefined);
     expect(matchByParties(two)).to.equal(undefined);
     expect(matchByParties([])).to.equal(undefined);
   });

@@ -37,15 +37,23 @@ export function segmentOfPart(
   return Math.min(part + 1, segments);
 }
 
+/** A submit in doubt, and the carrier id that a receipt has given it since. */
+export type UnknownCandidate = UnknownSubmission & { readonly tiedTo?: string };
+
 /**
- * Finds the one message that a receipt without a known id can belong to, by its parties. Nothing is
- * found when submits of two messages fit: a wrong match would be worse than none.
+ * Finds the one submit that a receipt can belong to, by its parties: the one tied to its id already, else
+ * the first segment that is tied to none. Nothing is found when submits of two messages fit: a wrong
+ * match would be worse than none.
  */
 export function matchByParties(
-  candidates: readonly UnknownSubmission[],
-): UnknownSubmission | undefined {
-  const [first] = candidates;
+  candidates: readonly UnknownCandidate[],
+  key = "",
+): UnknownCandidate | undefined {
+  const own = key === "" ? undefined : candidates.find(({ tiedTo }) => tiedTo === key);
+  if (own !== undefined) return own;
+  const free = candidates.filter(({ tiedTo }) => tiedTo === undefined);
+  const [first] = free;
   if (first === undefined) return undefined;
-  if (candidates.some(({ messageId }) => messageId !== first.messageId)) return undefined;
-  return candidates.reduce((best, one) => (one.segment < best.segment ? one : best));
+  if (free.some(({ messageId }) => messageId !== first.messageId)) return undefined;
+  return free.reduce((best, one) => (one.segment < best.segment ? one : best));
 }
