@@ -36,6 +36,8 @@ import {
 export type Journal = {
   /** `<CARRIER_ID>.<random>`: the same for as long as the file lives. */
   readonly carrierId: string;
+  /** How often a process has begun with this identity, this one included. */
+  readonly start: number;
   /** What an earlier process wrote and never saw settled; read once at the start. */
   readonly inherited: ReadonlyMap<string, WrittenEntry>;
   /** The same of earlier identities: in doubt already, kept only for receipts that still come. */
@@ -64,7 +66,8 @@ export async function openJournal(options: {
   const dir = join(options.dir, options.carrierId);
   mkdirSync(dir, { recursive: true });
   const release = await holdFolder(dir);
-  const carrierId = readIdentity(dir, options.carrierId, options.bootId ?? readBootId());
+  const bootId = options.bootId ?? readBootId();
+  const { carrierId, start } = takeIdentity(dir, options.carrierId, bootId);
   const path = join(dir, `${carrierId}.journal`);
   const orphaned = takeOrphans(dir, path);
   const inherited = readOpenEntries(readIfThere(path));
@@ -90,6 +93,7 @@ export async function openJournal(options: {
 
   return {
     carrierId,
+    start,
     inherited,
     orphaned,
     noteWritten(entries) {
@@ -129,17 +133,22 @@ function takeOrphans(dir: string, ownPath: string): Map<string, WrittenEntry> {
   return orphaned;
 }
 
-/** Identity files hold `<identity> <boot id>`; another boot is another identity. */
-function readIdentity(dir: string, carrierId: string, bootId: string): string {
+/** Identity files hold `<identity> <boot id> <starts>`; another boot is another identity. */
+function takeIdentity(
+  dir: string,
+  name: string,
+  bootId: string,
+): { readonly carrierId: string; readonly start: number } {
   const path = join(dir, "identity");
-  const [known, boot] = readIfThere(path).trim().split(" ");
-  if (known !== undefined && known !== "" && boot === bootId) return known;
-  const identity = `${carrierId}.${randomBytes(6).toString("hex")}`;
+  const [known = "", boot, starts = "0"] = readIfThere(path).trim().split(" ");
+  const isKnown = known !== "" && boot === bootId;
+  const carrierId = isKnown ? known : `${name}.${randomBytes(6).toString("hex")}`;
+  const start = isKnown ? Number(starts) + 1 : 1;
   const file = openSync(`${path}.next`, "w");
-  writeSync(file, `${identity} ${bootId}\n`);
+  writeSync(file, `${carrierId} ${bootId} ${start}\n`);
   closeSync(file);
   renameSync(`${path}.next`, path);
-  return identity;
+  return { carrierId, start };
 }
 
 function readIfThere(path: string): string {

@@ -42,15 +42,20 @@ const STATES: Readonly<Record<ReceiptVerdict, ReceiptState>> = {
   acknowledged: ReceiptState.ACKNOWLEDGED,
 };
 
-/** Makes the port on a client, for one claiming identity. */
+/** Names the life of a process, so that the names of one identity's lives sort as they began. */
+function epochOf(start: number): string {
+  return `r${start.toString(36).padStart(8, "0")}${randomBytes(4).toString("hex")}`;
+}
+
+/** Makes the port on a client, for one claiming identity and its `start`-th process. */
 export function createMessagingPort(
   client: Client<typeof MessagingService>,
-  carrierId: string,
+  { carrierId, start }: { readonly carrierId: string; readonly start: number },
 ): MessagingPort {
   /** Claims that messaging has not heard the outcome of: message to claim. */
   const held = new Map<string, string>();
   /** Claim calls are numbered within the life of this process, so that it can say which have ended. */
-  const epoch = randomBytes(8).toString("hex");
+  const epoch = epochOf(start);
   const openRounds = new Set<number>();
   let lastRound = 0;
 
@@ -128,7 +133,7 @@ export function createMessagingPort(
       await client.renewClaims({ carrierId, heldMessageIds, listsHeld: true, endedClaimCalls });
     },
     async recoverClaims(written) {
-      return await client.recoverClaims({ carrierId, writtenMessageIds: [...written] });
+      return await client.recoverClaims({ carrierId, writtenMessageIds: [...written], epoch });
     },
   };
 }

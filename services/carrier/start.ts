@@ -33,7 +33,7 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("carrier journal", () => journal.close());
 
   const store = createCarrierStore(mongo.db);
-  const messaging = createMessagingPort(context.client(MessagingService), journal.carrierId);
+  const messaging = createMessagingPort(context.client(MessagingService), journal);
   const routing = context.client(RoutingService);
   const recent = createRecentSubmissions(RECENT_MAX);
   let supervisor: Supervisor | undefined;

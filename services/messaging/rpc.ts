@@ -139,8 +139,8 @@ function carrierMethods({ claimer, carriers }: UseCases): Pick<Methods, CarrierM
       await carriers.renew(carrierId, held, readClaimCall(endedClaimCalls));
       return {};
     },
-    recoverClaims: ({ carrierId, writtenMessageIds }) =>
-      carriers.recover(carrierId, new Set(writtenMessageIds)),
+    recoverClaims: ({ carrierId, writtenMessageIds, epoch }) =>
+      carriers.recover(carrierId, new Set(writtenMessageIds), readClaimCall(`${epoch}.0`)),
   };
 }
 

@@ -32,6 +32,7 @@ describe("the journal of a carrier process", () => {
     expect([...second.inherited.keys()]).to.deep.equal(["msg_a", "msg_c"]);
     expect(second.inherited.get("msg_a")).to.deep.equal(entry("msg_a"));
     expect(second.carrierId).to.equal(first.carrierId);
+    expect([first.start, second.start]).to.deep.equal([1, 2]);
     second.noteSettled(["msg_a", "msg_c"]);
     second.close();
     const third = await open();
@@ -83,6 +84,7 @@ describe("the journal of a carrier process", () => {
     first.close();
     const rebooted = await open("boot-2");
     expect(rebooted.carrierId).not.to.equal(first.carrierId);
+    expect(rebooted.start).to.equal(1);
     // Its earlier messages are still known by their parties, so that receipts can find them.
     expect([...rebooted.orphaned.keys()]).to.deep.equal(["msg_a"]);
     expect(rebooted.inherited.size).to.equal(0);

@@ -169,6 +169,29 @@ describe("what carriers tell", () => {
     for (const message of again) await report(harness, message, OutcomeKind.ACCEPTED);
   });
 
+  it("word of a restarted carrier that is heard late, or twice, takes nothing from the process after it", async () => {
+    await send();
+    const named = async (claimCall: string) => {
+      const wanted = { connectorId: "alpha", carrierId: "lazarus", max: 1, claimCall };
+      return await eventually(
+        async () => (await harness.messaging.claimMessages(wanted)).messages[0],
+      );
+    };
+    await named("r00000001aa.3");
+    const recovery = { carrierId: "lazarus", epoch: "r00000002bb" };
+    expect(await harness.messaging.recoverClaims(recovery)).to.include({ givenBack: 1 });
+    const second = await named("r00000002bb.1");
+    const nothing = { givenBack: 0, inDoubt: 0 };
+    expect(await harness.messaging.recoverClaims(recovery)).to.include(nothing);
+    expect(await harness.messaging.recoverClaims({ ...recovery, epoch: "r00000001aa" })).to.include(
+      nothing,
+    );
+    const renewal = { carrierId: "lazarus", listsHeld: true, endedClaimCalls: "r00000001aa.9" };
+    await harness.messaging.renewClaims(renewal);
+    expect(await claim(harness, "alpha"), "nothing went back").to.deep.equal([]);
+    expect(await report(harness, second, OutcomeKind.ACCEPTED)).to.deep.equal([]);
+  });
+
   it("a living carrier's claims whose answer was lost go back to the queue", async () => {
     await send();
     await send();

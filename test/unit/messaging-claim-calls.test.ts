@@ -30,6 +30,12 @@ describe("claim calls", () => {
     ["ab.4.x", ended, true, "an earlier call has ended"],
     ["ab.6.x", ended, false, "the call may still be answered"],
     ["cd.9.x", ended, true, "another process made it, and is dead"],
+    ["r00000001ff.9.x", { epoch: "r00000002aa", round: 0 }, true, "an earlier process made it"],
+    ["r00000002aa.1.x", { epoch: "r00000002aa", round: 0 }, false, "the process has just begun"],
+    ["r00000003aa.1.x", { epoch: "r00000002aa", round: 9 }, false, "a later process made it"],
+    ["r0000000zaa.1.x", { epoch: "r00000010aa", round: 9 }, true, "starts are counted in base 36"],
+    ["cd.9.x", { epoch: "r00000002aa", round: 0 }, true, "a process of the version before made it"],
+    ["r00000002aa.1.x", ended, false, "the word is of the version before, and late"],
     ["x", ended, undefined, "the claim is unnamed"],
     ["ab.5.x", undefined, undefined, "the carrier did not say"],
   ] as const) {

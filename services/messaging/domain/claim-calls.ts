@@ -21,12 +21,17 @@ export function claimIdOf(call: ClaimCall | undefined, unique: string): string {
   return call === undefined ? unique : `${call.epoch}.${call.round}.${unique}`;
 }
 
+/** Epochs that sort as they began; those of older carriers are random. */
+const ORDERED = /^r[0-9a-z]{8}/;
+
 /**
  * Tells whether the call of a claim had ended when its carrier spoke of `ended`: one of an earlier
- * process had, because only one process has the carrier's identity. Undefined when either is unnamed.
+ * process had, because only one process has the carrier's identity; one of a later process had not
+ * begun, for the word was held up on its way. Undefined when either is unnamed.
  */
 export function hasCallEnded(claimId: string, ended: ClaimCall | undefined): boolean | undefined {
   const call = readClaimCall(claimId);
   if (call === undefined || ended === undefined) return undefined;
-  return call.epoch !== ended.epoch || call.round <= ended.round;
+  if (call.epoch === ended.epoch) return call.round <= ended.round;
+  return !ORDERED.test(call.epoch) || call.epoch < ended.epoch;
 }

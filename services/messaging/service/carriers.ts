@@ -25,10 +25,14 @@ export type Carriers = {
    * that had `ended` when it made the list, or old ones when the calls have no names.
    */
   renew(carrierId: string, held: ReadonlySet<string> | undefined, ended?: ClaimCall): Promise<void>;
-  /** Takes back what a restarted carrier held: written ones are in doubt, the others wait again. */
+  /**
+   * Takes back what a restarted carrier held: written ones are in doubt, the others wait again.
+   * `begun` names the process that asks, before its first call.
+   */
   recover(
     carrierId: string,
     written: ReadonlySet<string>,
+    begun?: ClaimCall,
   ): Promise<{ givenBack: number; inDoubt: number }>;
   /**
    * Puts in doubt what carriers that fell silent were sending, and what a living one has held for
@@ -122,15 +126,18 @@ export function createCarriers(options: {
         });
       });
     },
-    async recover(carrierId, written) {
+    async recover(carrierId, written, begun) {
       // The carrier claims nothing before this is answered, so whatever there is, is the dead one's;
-      // its age says nothing, since another replica's clock may have set it.
+      // its age says nothing, since another replica's clock may have set it. But the call may be heard
+      // here long after another replica has answered it: what was claimed since is left alone.
       const holder = { carrierId, beforeMs: WHENEVER };
       let givenBack = 0;
       let inDoubt = 0;
       await eachHeld(holder, async ({ id }) => {
         const decision = await changes.change(id, (message, nowMs) =>
-          recoverClaim(message, holder, written.has(id), nowMs, waits),
+          hasCallEnded(message.claim?.id ?? "", begun) === false
+            ? unchanged(message)
+            : recoverClaim(message, holder, written.has(id), nowMs, waits),
         );
         if (decision?.message.phase === "waiting") givenBack += 1;
         if (decision?.message.phase === "unknown") inDoubt += 1;

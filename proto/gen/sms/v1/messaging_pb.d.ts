@@ -1303,6 +1303,14 @@ export declare type RecoverClaimsRequest = Message$1<"sms.v1.RecoverClaimsReques
    * @generated from field: repeated string written_message_ids = 2;
    */
   writtenMessageIds: string[];
+
+  /**
+   * The epoch of the asking process, which has claimed nothing yet: claims of this and of later epochs
+   * stay as they are, so that a call which is heard late, or twice, harms none of them.
+   *
+   * @generated from field: string epoch = 3;
+   */
+  epoch: string;
 };
 
 /**
