@@ -218,7 +218,8 @@ function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedRec
     messageId: submission.messageId,
     segment: submission.segment,
     isSegmentGuessed: submission.isSegmentGuessed === true,
-    partKey: namesOf(receipt)[0] ?? "",
+    // A message that is spoken of as a whole has no other part to be told apart from.
+    partKey: submission.segment === 0 ? "" : (namesOf(receipt)[0] ?? ""),
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,
     carrierCode: receipt.carrierCode,

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pollUntil } from "../../deploy/dev/poll.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
+import { within } from "../support/within.ts";
 import type { BookReader, Open } from "./books.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
@@ -74,14 +75,4 @@ export function stillOpen(before: Open, after: Open): string | undefined {
   const isOver = Object.values(others).every((count) => count === 0);
   if (isOver && (hanging === 0 || hanging < before.hanging)) return undefined;
   return `not over ${REST_MS_MAX / 1000} s after the storm: ${JSON.stringify(after)}`;
-}
-
-async function within(work: Promise<void>, limitMs: number): Promise<"done" | "late"> {
-  const halt = new AbortController();
-  const limit = sleep(limitMs, "late" as const, { signal: halt.signal }).catch(
-    () => "late" as const,
-  );
-  const first = await Promise.race([work.then(() => "done" as const), limit]);
-  halt.abort();
-  return first;
 }

@@ -1,19 +1,24 @@
+import type { Socket } from "node:net";
 import { expect } from "chai";
 import type { MongoClient } from "mongodb";
+import { pollUntil } from "../../deploy/dev/poll.ts";
 import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
 import { isMongoOutage } from "../../services/shared/io/mongo-errors.ts";
 import { freshDatabase } from "../support/fresh-names.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 import { openTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { silentLog } from "../support/wallet-harness.ts";
+import { within } from "../support/within.ts";
 
 const LIMIT_MS = 4000;
 /** More than the sockets between here and a server that does not read take at once. */
 const LARGE = "x".repeat(14 * 1024 * 1024);
 
+type Connection = { readonly socket: Socket; destroy(): void };
+
 /** The driver's connections that are in use, which no part of it shows. */
-function inUse(client: MongoClient): { destroy(): void }[] {
-  type Pool = { readonly checkedOut: ReadonlySet<{ destroy(): void }> };
+function inUse(client: MongoClient): Connection[] {
+  type Pool = { readonly checkedOut: ReadonlySet<Connection> };
   type Topology = {
     readonly s: { readonly servers: ReadonlyMap<string, { readonly pool: Pool }> };
   };
@@ -21,20 +26,15 @@ function inUse(client: MongoClient): { destroy(): void }[] {
   return [...topology.s.servers.values()].flatMap(({ pool }) => [...pool.checkedOut]);
 }
 
-/** How work ended: its error, "done", or "hangs" when it did not. */
-async function endOf(work: Promise<unknown>): Promise<unknown> {
-  const limit = new AbortController();
-  const hangs = new Promise<"hangs">((resolve) => {
-    const timer = setTimeout(resolve, LIMIT_MS, "hangs");
-    limit.signal.addEventListener("abort", () => clearTimeout(timer));
-  });
-  const end = await Promise.race([
-    work.then(() => "done" as const).catch((e: unknown) => e),
-    hangs,
-  ]);
-  limit.abort();
-  return end;
-}
+/** How work ended: its error, "done", or "late" when it did not. */
+const endOf = (work: Promise<unknown>) =>
+  within(
+    work.then(
+      () => "done",
+      (error: unknown) => error,
+    ),
+    LIMIT_MS,
+  );
 
 describe("the database's outages", () => {
   let servers: TestServers;
@@ -61,10 +61,12 @@ describe("the database's outages", () => {
     await things().insertOne({ _id: "first" });
     link.setMode({ kind: "black_hole" });
     const work = endOf(things().insertOne({ _id: "large", text: LARGE }));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    const connections = inUse(mongo.client);
-    expect(connections).to.have.lengthOf(1);
-    connections[0]?.destroy();
+    const connection = await pollUntil(
+      () => inUse(mongo.client).find(({ socket }) => socket.writableNeedDrain),
+      LIMIT_MS,
+    );
+    if (connection === undefined) expect.fail("no connection waits for its socket");
+    connection.destroy();
     // Tried once more over a new connection, which the black hole does not let through either.
     expect(isMongoOutage(await work)).to.equal(true);
   });

@@ -62,7 +62,7 @@ export type MatchedReceipt = {
   readonly segment: number;
   /** It was found by its parties, which fit several segments in doubt. */
   readonly isSegmentGuessed: boolean;
-  /** The same for all receipts of one submit; empty when the carrier gave it no id. */
+  /** The same for all receipts of one part; empty for the whole message, and without a carrier's id. */
   readonly partKey: string;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;

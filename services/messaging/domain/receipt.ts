@@ -82,15 +82,19 @@ function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decis
 const PARTS_MAX = 32;
 
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
+  if (receipt.segment === 0) return count(known, receipt.state, all);
   const part = partOf(known, receipt, all);
-  const named = receipt.segment === 0 ? all : bitOf(part.segment, all);
-  const delivered = receipt.state === "delivered" ? known.delivered | named : known.delivered;
-  const failed = receipt.state === "undelivered" ? known.failed | named : known.failed;
-  const counted = { delivered, failed: failed & ~delivered };
+  const counted = count(known, receipt.state, bitOf(part.segment, all));
   const { parts = [] } = known;
   const isNew = part.key !== "" && !parts.includes(part) && parts.length < PARTS_MAX;
-  const heard = receipt.segment !== 0 && isNew ? [...parts, part] : parts;
-  return heard.length === 0 ? counted : { ...counted, parts: heard };
+  return isNew ? { ...counted, parts: [...parts, part] } : counted;
+}
+
+/** Counts for some segments, one bit each. */
+function count(known: SegmentReceipts, state: Receipt["state"], named: number): SegmentReceipts {
+  const delivered = state === "delivered" ? known.delivered | named : known.delivered;
+  const failed = state === "undelivered" ? known.failed | named : known.failed;
+  return { ...known, delivered, failed: failed & ~delivered };
 }
 
 /**

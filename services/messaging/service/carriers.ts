@@ -27,12 +27,12 @@ export type Carriers = {
   renew(carrierId: string, held: ReadonlySet<string> | undefined, ended?: ClaimCall): Promise<void>;
   /**
    * Takes back what a restarted carrier held: written ones are in doubt, the others wait again.
-   * `begun` names the process that asks, before its first call.
+   * Claims of calls that had not `ended` when it asked are left alone.
    */
   recover(
     carrierId: string,
     written: ReadonlySet<string>,
-    begun?: ClaimCall,
+    ended?: ClaimCall,
   ): Promise<{ givenBack: number; inDoubt: number }>;
   /**
    * Puts in doubt what carriers that fell silent were sending, and what a living one has held for
@@ -126,7 +126,7 @@ export function createCarriers(options: {
         });
       });
     },
-    async recover(carrierId, written, begun) {
+    async recover(carrierId, written, ended) {
       // The carrier claims nothing before this is answered, so whatever there is, is the dead one's;
       // its age says nothing, since another replica's clock may have set it. But the call may be heard
       // here long after another replica has answered it: what was claimed since is left alone.
@@ -135,7 +135,7 @@ export function createCarriers(options: {
       let inDoubt = 0;
       await eachHeld(holder, async ({ id }) => {
         const decision = await changes.change(id, (message, nowMs) =>
-          hasCallEnded(message.claim?.id ?? "", begun) === false
+          hasCallEnded(message.claim?.id ?? "", ended) === false
             ? unchanged(message)
             : recoverClaim(message, holder, written.has(id), nowMs, waits),
         );
