@@ -1,21 +1,26 @@
 import { expect } from "chai";
+import { pollUntil } from "../../deploy/dev/poll.ts";
 import type { Claimed } from "../../services/webhook/domain/delivery.ts";
 import { createEarlyAttempts } from "../../services/webhook/service/early-attempts.ts";
 import type { Settlement } from "../../services/webhook/service/ports.ts";
 
 const LEASE = "lease-1";
 
-function settlement(id: string, leaseId = LEASE): Settlement {
-  const claimed = { id, leaseId } as Claimed;
+const LONG = { quietMs: 5000, limitMs: 5000 };
+
+const delivery = (id: string, endpointId = "e") => ({ id, endpointId });
+
+function settlement(id: string, leaseId = LEASE, endpointId = "e"): Settlement {
+  const claimed = { id, leaseId, endpointId } as Claimed;
   return { claimed, attempt: undefined, outcome: { status: "succeeded" }, atMs: 1 };
 }
 
 describe("attempts before their delivery is stored", () => {
   it("answers as soon as all results are there", async () => {
     const early = createEarlyAttempts();
-    for (const id of ["a", "b"]) early.expect(id, LEASE);
+    for (const id of ["a", "b"]) early.expect(delivery(id), LEASE);
     const startedMs = performance.now();
-    const results = early.results(["a", "b"], 5000);
+    const results = early.results(["a", "b"], LONG);
     expect(await early.keep(settlement("a"))).to.equal(true);
     expect(await early.keep(settlement("b"))).to.equal(true);
     expect([...(await results).keys()]).to.deep.equal(["a", "b"]);
@@ -24,16 +29,41 @@ describe("attempts before their delivery is stored", () => {
 
   it("takes results that came before anybody asked", async () => {
     const early = createEarlyAttempts();
-    early.expect("a", LEASE);
+    early.expect(delivery("a"), LEASE);
     await early.keep(settlement("a"));
-    expect((await early.results(["a"], 5000)).get("a")?.outcome.status).to.equal("succeeded");
+    expect((await early.results(["a"], LONG)).get("a")?.outcome.status).to.equal("succeeded");
+  });
+
+  it("waits while endpoints that owe an answer give any, and no longer", async () => {
+    const early = createEarlyAttempts();
+    early.expect(delivery("slow", "busy"), LEASE);
+    early.expect(delivery("never", "hangs"), LEASE);
+    const busy = setInterval(() => early.keep(settlement("another", LEASE, "busy")), 5);
+    const startedMs = performance.now();
+    const results = early.results(["slow", "never"], { quietMs: 150, limitMs: 60_000 });
+    await pollUntil(() => performance.now() - startedMs > 400, 5000);
+    await early.keep(settlement("slow", LEASE, "busy"));
+    const answered = performance.now();
+    expect([...(await results).keys()]).to.deep.equal(["slow"]);
+    clearInterval(busy);
+    expect(performance.now() - answered, "nothing is owed that is worth waiting for").to.be.below(
+      150,
+    );
+  });
+
+  it("waits for no busy endpoint beyond the limit", async () => {
+    const early = createEarlyAttempts();
+    early.expect(delivery("late"), LEASE);
+    const busy = setInterval(() => early.keep(settlement("another")), 5);
+    expect((await early.results(["late"], { quietMs: 5000, limitMs: 200 })).size).to.equal(0);
+    clearInterval(busy);
   });
 
   it("hands a late result on only when the delivery is stored", async () => {
     const early = createEarlyAttempts();
-    for (const id of ["a", "b"]) early.expect(id, LEASE);
+    for (const id of ["a", "b"]) early.expect(delivery(id), LEASE);
     await early.keep(settlement("a"));
-    const results = await early.results(["a", "b"], 10);
+    const results = await early.results(["a", "b"], { quietMs: 10, limitMs: 10 });
     expect([...results.keys()]).to.deep.equal(["a"]);
     let isKept: boolean | undefined;
     const late = early.keep(settlement("b")).then((kept) => {
@@ -48,7 +78,7 @@ describe("attempts before their delivery is stored", () => {
 
   it("tells what is under way, when that has ended, and what is known since", async () => {
     const early = createEarlyAttempts();
-    early.expect("a", LEASE);
+    early.expect(delivery("a"), LEASE);
     early.noteKnown(["b"]);
     expect(["a", "b", "c"].map(early.isUnderWay)).to.deep.equal([true, false, false]);
     expect(["a", "b", "c"].map(early.isKnown)).to.deep.equal([false, true, false]);
@@ -67,7 +97,7 @@ describe("attempts before their delivery is stored", () => {
 
   it("keeps nothing that it does not expect: another delivery's, another lease's, one that is stored", async () => {
     const early = createEarlyAttempts();
-    early.expect("a", LEASE);
+    early.expect(delivery("a"), LEASE);
     expect(await early.keep(settlement("b"))).to.equal(false);
     expect(await early.keep(settlement("a", "lease-2"))).to.equal(false);
     early.end(["a"]);

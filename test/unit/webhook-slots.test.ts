@@ -128,6 +128,18 @@ describe("slots", () => {
     expect(slots.inUse).to.deep.equal({ all: 0, slow: 0, fast: 0 });
   });
 
+  it("a quick endpoint stays quick until an answer takes much longer", () => {
+    const slots = createSlots(LIMITS);
+    const after = (ms: number) => {
+      slots.take("t", "e");
+      slots.release("t", "e", ms);
+      return slots.isQuick("e");
+    };
+    const answers = [200, 100, 200, 250, 251, 200, 5, 2000, 0, 5, 0];
+    const quick = [false, true, true, true, false, false, true, false, false, true, false];
+    expect(answers.map(after)).to.deep.equal(quick);
+  });
+
   it("an endpoint known to have hung before a restart is slow from the start", () => {
     const slots = createSlots(LIMITS);
     slots.recall("hung", 5000);

@@ -55,7 +55,7 @@ export type Slots = {
   /** Tells how long a fresh endpoint took to answer before this process began. */
   recall(endpointId: string, durationMs: number): void;
   isSlow(endpointId: string): boolean;
-  /** Tells whether its last answer came within `QUICK_ANSWER_MS`. */
+  /** Tells whether it answers within `QUICK_ANSWER_MS`, or little later. */
   isQuick(endpointId: string): boolean;
   readonly inUse: SlotsInUse;
 };
@@ -69,8 +69,12 @@ export const SLOW_ANSWER_MS = 1000;
 /** Answers quicker than this do not widen a window: what is there already is enough. */
 export const WINDOW_ANSWER_MS = 25;
 
-/** An answer within this, in milliseconds, is there before a database has noted much. */
-export const QUICK_ANSWER_MS = 50;
+/**
+ * An answer within the first, in milliseconds, is there before a database has noted much: its
+ * endpoint is quick, until an answer takes longer than the second.
+ */
+export const QUICK_ANSWER_MS = 100;
+const QUICK_NO_MORE_MS = 250;
 
 /** Endpoints remembered as fast or slow; the least recently marked are forgotten first. */
 const MARKS_MAX = 20_000;
@@ -154,7 +158,7 @@ export function createSlots(limits: SlotLimits): Slots {
       setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
       noteHanging(endpointId, durationMs);
       if (durationMs > 0 && durationMs <= QUICK_ANSWER_MS) quick.add(endpointId);
-      else quick.delete(endpointId);
+      else if (durationMs === 0 || durationMs > QUICK_NO_MORE_MS) quick.delete(endpointId);
       if (wasFull && durationMs > WINDOW_ANSWER_MS && durationMs <= SLOW_ANSWER_MS) {
         windows.set(endpointId, Math.min(limits.perEndpoint, capOf(endpointId) + 1));
       }

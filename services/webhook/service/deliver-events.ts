@@ -49,8 +49,12 @@ export type Item = { readonly notices: readonly Notice[]; readonly isRepeated: b
 
 type Planned = { readonly position: number; readonly delivery: NewDelivery };
 
-/** How long a batch waits for early results before it is stored without them, in milliseconds. */
-const EARLY_WAIT_MS = 100;
+/**
+ * How long a batch waits for early results before it is stored without them. Where an endpoint has
+ * much to take, the batch goes at its speed, and so do the events behind it: they wait in the
+ * stream, which costs less than storing them first. What hangs holds up nobody.
+ */
+const EARLY_WAIT = { quietMs: 100, limitMs: 500 } as const;
 
 /**
  * Stores the deliveries of each item's notices. Answers, for each item, the error that kept one
@@ -84,7 +88,7 @@ export async function deliverNotices(
         if (parts.early.isUnderWay(id)) {
           underWay.push({ position, delivery });
         } else if (!isRepeated && mayBeEarly(parts, delivery)) {
-          parts.early.expect(id, lease.id);
+          parts.early.expect(delivery, lease.id);
           own.add(id);
           early.push({ position, delivery });
         } else {
@@ -122,7 +126,7 @@ async function attemptThenStore(
   const ids = planned.map(({ delivery }) => delivery.id);
   try {
     start(parts, planned, new Set(planned.map(({ delivery }) => delivery)), endpoints);
-    const results = await parts.early.results(ids, EARLY_WAIT_MS);
+    const results = await parts.early.results(ids, EARLY_WAIT);
     const deliveries = planned.map(({ delivery }) => {
       return { ...delivery, result: results.get(delivery.id) };
     });

@@ -211,6 +211,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
+  /**
+   * What is new lines up behind a backlog. A quick endpoint's gets half of its lane at once: stored
+   * and fetched again, it would cost so much more that under load the backlog would never end.
+   */
+  function roomWanted({ endpointId, hasBacklog }: Lane): number {
+    if (!hasBacklog) return 1;
+    return slots.isQuick(endpointId) ? options.laneLimits.perLane / 2 : Number.POSITIVE_INFINITY;
+  }
+
   const { promise: looked, resolve: onLooked } = Promise.withResolvers<void>();
   const loop: Loop = startLoop({
     name: "webhook due deliveries",
@@ -230,15 +239,14 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     reserve(tenantId, endpointId) {
       if (isClosing || options.isStuck()) return false;
       const lane = lanes.get(tenantId, endpointId);
-      if (lane.hasBacklog || lanes.room(tenantId, endpointId) === 0) {
+      if (lanes.room(tenantId, endpointId) < roomWanted(lane)) {
         lane.hasBacklog = true;
         return false;
       }
       lane.reserved += 1;
       return true;
     },
-    isQuick: (endpointId) =>
-      slots.isQuick(endpointId) && lanes.find(endpointId)?.queue.length === 0,
+    isQuick: (endpointId) => slots.isQuick(endpointId),
     unreserve(endpointId) {
       const lane = lanes.find(endpointId);
       if (lane === undefined) return;

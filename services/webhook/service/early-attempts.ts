@@ -22,15 +22,12 @@ export type EarlyAttempts = {
   /** To be told what was stored without having been expected. */
   noteKnown(deliveryIds: readonly string[]): void;
   /** From now on the result of this delivery's attempt under this lease is kept for `results`. */
-  expect(deliveryId: string, leaseId: string): void;
+  expect(delivery: Expected, leaseId: string): void;
   /**
-   * Answers the results when all are there or the time is up, and keeps no later one: what comes
-   * after this waits until the delivery is stored.
+   * Answers the results when all are there or waiting has lost its worth, and keeps no later one:
+   * what comes after this waits until the delivery is stored.
    */
-  results(
-    deliveryIds: readonly string[],
-    limitMs: number,
-  ): Promise<ReadonlyMap<string, Settlement>>;
+  results(deliveryIds: readonly string[], wait: Wait): Promise<ReadonlyMap<string, Settlement>>;
   /** To be told when what was expected is stored, or could not be. */
   end(deliveryIds: readonly string[]): void;
   /**
@@ -40,13 +37,26 @@ export type EarlyAttempts = {
   keep(settlement: Settlement): Promise<boolean>;
 };
 
+/** A delivery that is about to be attempted. */
+export type Expected = { readonly id: string; readonly endpointId: string };
+
+/**
+ * How long results are waited for, in milliseconds: as long as endpoints that owe one answer
+ * anything at least every `quietMs`, and no longer than `limitMs`.
+ */
+export type Wait = { readonly quietMs: number; readonly limitMs: number };
+
 /**
  * Deliveries remembered: what the stream is told twice, it is told within seconds. Beyond its two
  * minutes of recognising repeats, one may be attempted once more: receivers know it by its ids.
  */
 const KNOWN_MAX = 20_000;
 
+/** Endpoints whose last answer is remembered. */
+const ANSWERS_MAX = 20_000;
+
 type Early = {
+  readonly endpointId: string;
   readonly leaseId: string;
   result?: Settlement;
   isBeingStored: boolean;
@@ -58,6 +68,16 @@ type Early = {
 export function createEarlyAttempts(): EarlyAttempts {
   const early = new Map<string, Early>();
   const known = new Map<string, true>();
+  /** When endpoints last answered anything, by the monotonic clock. */
+  const answers = new Map<string, number>();
+
+  function isWorthWaiting(expected: readonly Early[], sinceMs: number, wait: Wait): boolean {
+    const nowMs = performance.now();
+    if (nowMs - sinceMs >= wait.limitMs) return false;
+    const isAnswering = (endpointId: string) =>
+      nowMs - Math.max(sinceMs, answers.get(endpointId) ?? 0) < wait.quietMs;
+    return expected.some(({ result, endpointId }) => !result && isAnswering(endpointId));
+  }
 
   function noteKnown(deliveryIds: readonly string[]): void {
     for (const id of deliveryIds) setRecent(known, id, true, KNOWN_MAX);
@@ -67,16 +87,19 @@ export function createEarlyAttempts(): EarlyAttempts {
     isUnderWay: (deliveryId) => early.has(deliveryId),
     ended: async (deliveryId) => early.get(deliveryId)?.stored.promise,
     isKnown: (deliveryId) => known.has(deliveryId),
-    expect(deliveryId, leaseId) {
+    expect({ id, endpointId }, leaseId) {
       const [answered, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      early.set(deliveryId, { leaseId, isBeingStored: false, answered, stored });
+      early.set(id, { endpointId, leaseId, isBeingStored: false, answered, stored });
     },
-    async results(deliveryIds, limitMs) {
+    async results(deliveryIds, wait) {
       const expected = deliveryIds.flatMap((id) => early.get(id) ?? []);
-      const limit = new AbortController();
-      const answers = Promise.all(expected.map(({ answered }) => answered.promise));
-      await Promise.race([answers, pause(limitMs, limit.signal)]);
-      limit.abort();
+      const all = Promise.all(expected.map(({ answered }) => answered.promise));
+      const sinceMs = performance.now();
+      while (isWorthWaiting(expected, sinceMs, wait)) {
+        const over = new AbortController();
+        await Promise.race([all, pause(wait.quietMs / 4, over.signal)]);
+        over.abort();
+      }
       for (const one of expected) one.isBeingStored = true;
       const results = expected.flatMap(({ result }) => result ?? []);
       return new Map(results.map((result) => [result.claimed.id, result]));
@@ -90,7 +113,8 @@ export function createEarlyAttempts(): EarlyAttempts {
     },
     noteKnown,
     async keep(settlement) {
-      const { id, leaseId } = settlement.claimed;
+      const { id, endpointId, leaseId } = settlement.claimed;
+      setRecent(answers, endpointId, performance.now(), ANSWERS_MAX);
       const one = early.get(id);
       if (one === undefined || one.leaseId !== leaseId) return false;
       if (one.isBeingStored) {

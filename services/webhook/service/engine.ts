@@ -58,7 +58,7 @@ const WINDOW = 2;
 const SLOW_WINDOW = 16;
 
 /** Leased deliveries in memory: of one endpoint, and of all. */
-const LANE_LIMITS = { perLane: 256, total: 8192 } as const;
+const LANE_LIMITS = { perLane: 1024, total: 8192 } as const;
 
 /**
  * Opens an engine; attempts start at once. What an earlier run of this instance left leased is
