@@ -52,7 +52,7 @@ type Planned = { readonly position: number; readonly delivery: NewDelivery };
 /**
  * How long a batch waits for early results before it is stored without them. Where an endpoint has
  * much to take, the batch goes at its speed, and so do the events behind it: they wait in the
- * stream, which costs less than storing them first. What hangs holds up nobody.
+ * stream, which costs less than storing them first. What hangs holds them up for `quietMs`.
  */
 const EARLY_WAIT = { quietMs: 100, limitMs: 500 } as const;
 

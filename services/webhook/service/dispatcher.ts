@@ -18,7 +18,7 @@ import { createStartLine, type Starter } from "./start-line.ts";
 export type Dispatcher = {
   /** Promises a place in memory for a delivery about to be stored; false: let it wait at rest. */
   reserve(tenantId: string, endpointId: string): boolean;
-  /** Tells whether an attempt would start at once and, as the last one was, be answered at once. */
+  /** Tells whether the endpoint answers so quickly that it may be asked before anything is stored. */
   isQuick(endpointId: string): boolean;
   /** Gives a promised place back, whether or not its delivery comes. */
   unreserve(endpointId: string): void;
@@ -246,7 +246,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       lane.reserved += 1;
       return true;
     },
-    isQuick: (endpointId) => slots.isQuick(endpointId),
+    isQuick: slots.isQuick,
     unreserve(endpointId) {
       const lane = lanes.find(endpointId);
       if (lane === undefined) return;
