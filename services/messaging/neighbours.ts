@@ -8,7 +8,7 @@ import type { GetRouteTableResponse, RoutingService } from "../../proto/gen/sms/
 import { ConnectorState, ConnectorType } from "../../proto/gen/sms/v1/routing_pb.js";
 import type { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import type { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
-import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import type { HoldOutcome, WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createBatcher } from "../shared/core/batcher.ts";
 import type { Clock } from "../shared/core/clock.ts";
 import { AppError, isErrorCode } from "../shared/core/errors.ts";
@@ -17,6 +17,7 @@ import { compileRouteTable, type RouteTable } from "../shared/core/route-table.t
 import type { Logger } from "../shared/io/log.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
 import {
   answered,
   CALL,
@@ -56,8 +57,6 @@ export function openNeighbours(options: {
     batchMax: 256,
     queueMax: 8192,
     lanes: 4,
-    // A repeat is harmless, but whoever waits should hear of an outage at once.
-    isTransient: () => true,
     flush: (items) => runDetached(() => placeHolds(clients.wallet, items)),
   });
   const subscriptions = [
@@ -80,6 +79,7 @@ export function openNeighbours(options: {
     usableSender: (tenantId, name) => senders.get(senderKey(tenantId, name)),
     routeTable: () => table.current(),
     placeHold: (hold) => holds.add(hold),
+    placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all)),
     async releaseReservation(tenantId, reservationId) {
       await answered(clients.wallet.releaseReservation({ tenantId, reservationId }, CALL));
     },
@@ -127,25 +127,32 @@ function compileAnswer(answer: GetRouteTableResponse): RouteTable {
   });
 }
 
+/** Never rejects: a call that fails is the failure of each hold in it. */
 async function placeHolds(
   client: NeighbourClients["wallet"],
   holds: readonly Hold[],
 ): Promise<(undefined | Error)[]> {
-  const { outcomes } = await answered(client.placeHolds({ holds: [...holds] }, CALL));
-  return holds.map((hold, at) => {
-    const outcome = outcomes[at];
-    if (outcome === undefined) return new AppError("internal_error", "A hold had no outcome.");
-    if (outcome.errorCode === "") return undefined;
-    if (outcome.errorCode === "insufficient_balance") {
-      return new AppError("insufficient_balance", "The available balance does not cover this.", {
-        extra: {
-          required_amount: formatAmount(hold.amount),
-          available_amount: formatAmount(outcome.available),
-          currency: outcome.currency,
-        },
-      });
-    }
-    const code = isErrorCode(outcome.errorCode) ? outcome.errorCode : "internal_error";
-    return new AppError(code, "The funds could not be held.", { cause: outcome.errorCode });
-  });
+  try {
+    const { outcomes } = await client.placeHolds({ holds: [...holds] }, CALL);
+    return holds.map((hold, at) => toRefusal(hold, outcomes[at]));
+  } catch (error) {
+    const failure = toAppError(error);
+    return holds.map(() => failure);
+  }
+}
+
+function toRefusal(hold: Hold, outcome: HoldOutcome | undefined): Error | undefined {
+  if (outcome === undefined) return new AppError("internal_error", "A hold had no outcome.");
+  if (outcome.errorCode === "") return undefined;
+  if (outcome.errorCode === "insufficient_balance") {
+    return new AppError("insufficient_balance", "The available balance does not cover this.", {
+      extra: {
+        required_amount: formatAmount(hold.amount),
+        available_amount: formatAmount(outcome.available),
+        currency: outcome.currency,
+      },
+    });
+  }
+  const code = isErrorCode(outcome.errorCode) ? outcome.errorCode : "internal_error";
+  return new AppError(code, "The funds could not be held.", { cause: outcome.errorCode });
 }

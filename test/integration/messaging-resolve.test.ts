@@ -16,6 +16,9 @@ import {
 } from "../support/messaging-harness.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 
+/** The verdict on sends that nothing stands against. */
+const ADMITTED = Promise.resolve([undefined, undefined]);
+
 describe("reservations that the wallet asks about", () => {
   let servers: TestServers;
   let harness: MessagingHarness;
@@ -65,7 +68,7 @@ describe("reservations that the wallet asks about", () => {
     expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
     expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
     const sends = createSendStore(harness.mongo, harness.db);
-    const [outcome] = await sends.commit([lateSend(reservationId, message)], Date.now());
+    const [outcome] = await sends.commit([lateSend(reservationId, message)], ADMITTED, Date.now());
     expect(outcome).to.be.instanceOf(Error);
     expect(await harness.db.collection("messages").findOne({ _id: message.id as never })).to.equal(
       null,
@@ -81,7 +84,7 @@ describe("reservations that the wallet asks about", () => {
       });
       if (contested === undefined || neighbour === undefined) throw new Error("two were made");
       const [outcomes, stands] = await Promise.all([
-        sends.commit([contested, neighbour], Date.now()),
+        sends.commit([contested, neighbour], ADMITTED, Date.now()),
         sends.fence(contested.record.id, Date.now()),
       ]);
       expect(outcomes[0] instanceof Error ? "fenced" : "sent").to.equal(stands);

@@ -1,28 +1,17 @@
 /**
- * Accepting a send: checks in the order of `decisions.md`, then one hold, then one transaction
- * with everything the send is. What a crash in between leaves is a hold without a send, which the
- * wallet finds and messaging fences off (`resolve.ts`).
+ * Accepting a send: checks in the order of `decisions.md`, then its hold and one transaction with
+ * everything the send is (`commit-sends.ts`), then the doorbell.
  */
-import { createBatcher } from "../../shared/core/batcher.ts";
-import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import type { Logger } from "../../shared/io/log.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { recordedTrace } from "../../shared/io/tracing.ts";
-import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
+import { activeCall } from "../../shared/rpc/call-context.ts";
 import { type Draft, draftSend } from "../domain/draft.ts";
 import { currentRoute } from "../domain/message.ts";
 import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
+import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
 import type { Doorbells } from "./doorbells.ts";
-import { type Idempotency, KeyLost, sendScope } from "./idempotency.ts";
-import {
-  type AcceptedSend,
-  DuplicateDocument,
-  type Neighbours,
-  type SendRecord,
-  type SendStore,
-  type TenantFacts,
-} from "./ports.ts";
+import { type Idempotency, sendScope } from "./idempotency.ts";
+import type { Hold, Neighbours, SendRecord, TenantFacts } from "./ports.ts";
 import type { QueueLimits } from "./queue-limits.ts";
 
 /** A send's answer: its draft, or the stored answer of the key's first request. */
@@ -31,18 +20,14 @@ export type SendAnswer =
   | { readonly kind: "replay"; readonly response: Uint8Array };
 
 /** What accepting needs. */
-export type AcceptParts = {
+export type AcceptParts = CommitParts & {
   readonly neighbours: Neighbours;
-  readonly sends: SendStore;
   readonly idempotency: Idempotency;
   readonly doorbells: Doorbells;
   readonly limits: QueueLimits;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly queueMs: number;
   readonly idempotencyMs: number;
   readonly sendAtMinMs: number;
-  readonly acceptQueueMax: number;
   /** Encodes the answer that replays will repeat. */
   readonly encodeResponse: (request: SendRequest, draft: Draft) => Uint8Array;
 };
@@ -61,10 +46,8 @@ const NO_BYTES = new Uint8Array();
 
 /** Makes the way in. */
 export function createAccepter(parts: AcceptParts): Accepter {
-  const { neighbours, sends, clock, log } = parts;
-  const commits = createCommitter(parts, { name: "single sends", batchMax: 512, lanes: 3 });
-  // A bulk send is up to a thousand messages: a few of them fill a transaction well.
-  const bulkCommits = createCommitter(parts, { name: "bulk sends", batchMax: 4, lanes: 2 });
+  const { neighbours, clock } = parts;
+  const committer = createSendCommitter(parts);
 
   async function accept(
     request: SendRequest,
@@ -92,55 +75,14 @@ export function createAccepter(parts: AcceptParts): Accepter {
     });
     const connectorIds = connectorsOf(draft);
     for (const connectorId of connectorIds) parts.limits.checkRoom(connectorId);
-    await hold(request, draft);
-    if (isGivenUp()) {
-      await undoHold(request.tenantId, draft.reservationId);
-      throw tooLate();
-    }
-    await commit(request, draft, replacesExpired);
+    await committer.commit({
+      record: toRecord(request, draft, replacesExpired, parts),
+      messages: draft.messages,
+      hold: toHold(request, draft),
+      isGivenUp,
+    });
     parts.doorbells.ring(draft.messages);
     return draft;
-  }
-
-  async function hold({ tenantId }: SendRequest, draft: Draft): Promise<void> {
-    const { reservationId, messages } = draft;
-    if (reservationId === undefined) return;
-    await neighbours.placeHold({
-      tenantId,
-      reservationId,
-      amount: draft.heldAmount,
-      messageCount: draft.accepted,
-      firstMessageId: messages[0]?.id ?? "",
-      lastMessageId: messages.at(-1)?.id ?? "",
-    });
-  }
-
-  async function commit(
-    request: SendRequest,
-    draft: Draft,
-    replacesExpired: boolean,
-  ): Promise<void> {
-    const record = toRecord(request, draft, replacesExpired, parts);
-    const committer = draft.messages.length > 32 ? bulkCommits : commits;
-    try {
-      await committer.add({ record, messages: draft.messages });
-    } catch (error) {
-      if (!(error instanceof DuplicateDocument)) throw error;
-      await undoHold(request.tenantId, draft.reservationId);
-      throw request.key === undefined ? tooLate(error) : new KeyLost();
-    }
-  }
-
-  /** Frees the hold of a send that will never be; should this fail, the wallet's sweep does it. */
-  async function undoHold(tenantId: string, reservationId: string | undefined): Promise<void> {
-    if (reservationId === undefined) return;
-    try {
-      if ((await sends.fence(reservationId, clock.now())) === "fenced") {
-        await neighbours.releaseReservation(tenantId, reservationId);
-      }
-    } catch (error) {
-      log.warn({ error, reservationId }, "a hold is left to the wallet's sweep");
-    }
   }
 
   return {
@@ -154,22 +96,8 @@ export function createAccepter(parts: AcceptParts): Accepter {
         accept(request, replacesExpired, isGivenUp),
       );
     },
-    async close() {
-      await Promise.all([commits.close(), bulkCommits.close()]);
-    },
+    close: () => committer.close(),
   };
-}
-
-function createCommitter(
-  parts: AcceptParts,
-  shape: { readonly name: string; readonly batchMax: number; readonly lanes: number },
-) {
-  return createBatcher<AcceptedSend, undefined>({
-    ...shape,
-    queueMax: parts.acceptQueueMax,
-    isTransient: isMongoOutage,
-    flush: (items) => runDetached(() => parts.sends.commit(items, parts.clock.now())),
-  });
 }
 
 function checkTenant(tenant: TenantFacts | undefined): asserts tenant is TenantFacts {
@@ -191,6 +119,19 @@ function connectorsOf(draft: Draft): ReadonlySet<string> {
   return ids;
 }
 
+function toHold({ tenantId }: SendRequest, draft: Draft): Hold | undefined {
+  const { reservationId, messages } = draft;
+  if (reservationId === undefined) return undefined;
+  return {
+    tenantId,
+    reservationId,
+    amount: draft.heldAmount,
+    messageCount: draft.accepted,
+    firstMessageId: messages[0]?.id ?? "",
+    lastMessageId: messages.at(-1)?.id ?? "",
+  };
+}
+
 function toRecord(
   request: SendRequest,
   draft: Draft,
@@ -209,9 +150,4 @@ function toRecord(
     keepMs: parts.idempotencyMs,
     replacesExpired,
   };
-}
-
-function tooLate(cause?: unknown): AppError {
-  const options = cause === undefined ? {} : { cause };
-  return new AppError("service_unavailable", "The send took too long; try again shortly.", options);
 }

@@ -82,8 +82,13 @@ export type Neighbours = {
   routeTable(): RouteTable;
   /** Throws `insufficient_balance`. An unknown outcome is `service_unavailable`. */
   placeHold(hold: Hold): Promise<void>;
+  /** Places several in one call; answers each one's error. Never rejects. */
+  placeHolds(holds: readonly Hold[]): Verdicts;
   releaseReservation(tenantId: string, reservationId: string): Promise<void>;
 };
+
+/** What becomes of each item of a batch: undefined lets it go on, an error ends it. Never rejects. */
+export type Verdicts = Promise<readonly (Error | undefined)[]>;
 
 /** An insert that met a unique index; `at` is the position of the document at fault. */
 export class DuplicateDocument extends Error {
@@ -99,10 +104,16 @@ export class DuplicateDocument extends Error {
 /** The store of sends and of their idempotency keys. */
 export type SendStore = {
   /**
-   * Commits sends with their messages in one transaction. An item whose reservation was fenced
-   * off, or whose key another send holds, fails alone with `DuplicateDocument`.
+   * Commits sends with their messages in one transaction, which is written while the verdicts on
+   * them are awaited, and stays open until they come. An item whose verdict is an error fails with
+   * that; one whose reservation was fenced off, or whose key another send holds, fails alone with
+   * `DuplicateDocument`. Nothing is answered before the verdicts are known.
    */
-  commit(items: readonly AcceptedSend[], nowMs: number): Promise<(undefined | Error)[]>;
+  commit(
+    items: readonly AcceptedSend[],
+    verdicts: Verdicts,
+    nowMs: number,
+  ): Promise<(undefined | Error)[]>;
   /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */
   findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>>;
   /** Which of these reservations have a send or a tombstone. */

@@ -36,6 +36,9 @@ const BATCH_MAX = 1000;
 /** How long a tombstone stands: far longer than any commit can be late. */
 const TOMBSTONE_MS = 604_800_000;
 
+/** Undoes a transaction with an item in it that may not be committed. */
+class NotAll extends Error {}
+
 type FenceDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
 
 /** Makes the store over one database. */
@@ -43,35 +46,47 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
   const fences: Collection<FenceDocument> = db.collection("fences");
 
-  async function commitAll(items: readonly AcceptedSend[], nowMs: number): Promise<void> {
+  async function commitAll(
+    items: readonly AcceptedSend[],
+    nowMs: number,
+    beforeCommit: () => Promise<void>,
+  ): Promise<void> {
     const records = items.map((item) => item.record);
     const messages = items.flatMap((item) => item.messages.map(toDocument));
     await runTransaction(client, async (session) => {
       await insertRecords(db, records, nowMs, session);
       await insertAll(db, "messages", messages, session);
+      await beforeCommit();
     });
   }
 
   return {
-    async commit(items, nowMs) {
-      const results: (undefined | Error)[] = new Array(items.length).fill(undefined);
+    async commit(items, verdicts, nowMs) {
+      const duplicates = new Map<number, DuplicateDocument>();
       let open = items.map((item, at) => ({ item, at }));
+      const admitAll = async () => {
+        const known = await verdicts;
+        if (open.some(({ at }) => known[at] !== undefined)) throw new NotAll();
+      };
       while (open.length > 0) {
         try {
-          await commitAll(
-            open.map(({ item }) => item),
-            nowMs,
-          );
+          const sent = open.map(({ item }) => item);
+          await commitAll(sent, nowMs, admitAll);
           break;
         } catch (error) {
-          if (!(error instanceof DuplicateDocument)) throw error;
-          const faulty = open[error.at];
+          if (error instanceof NotAll) {
+            const known = await verdicts;
+            open = open.filter(({ at }) => known[at] === undefined);
+            continue;
+          }
+          const faulty = error instanceof DuplicateDocument ? open[error.at] : undefined;
           if (faulty === undefined) throw error;
-          results[faulty.at] = error;
+          duplicates.set(faulty.at, error as DuplicateDocument);
           open = open.filter((entry) => entry !== faulty);
         }
       }
-      return results;
+      const known = await verdicts;
+      return items.map((_, at) => known[at] ?? duplicates.get(at));
     },
     async findByKeys(keys) {
       const found = await guardMongo(

@@ -17,3 +17,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener("abort", done, { once: true });
   });
 }
+
+/** What work gives, or undefined when it takes longer than a time; it then goes on unheard. */
+export async function answerWithin<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([work, pause(ms, over.signal).then(() => undefined)]);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * A send's hold and its commit. Nothing is committed before its hold stands; what a crash in between
+ * leaves is a hold without a send, which the wallet finds and messaging fences off (`resolve.ts`).
+ *
+ * Sends that arrive together go together, and their documents are written while the wallet places
+ * their holds: a send takes as long as the longer of the two, not as both. A refused hold costs that
+ * transaction, which is undone and written again without its send; a slow one keeps its whole batch.
+ * So an account whose hold was refused or slow a moment ago asks for its holds first, and so does
+ * what is much to write (a bulk send). A send without a hold does not wait for those of others: it
+ * goes on while the wallet is away.
+ */
+import { createBatcher } from "../../shared/core/batcher.ts";
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { setRecent } from "../../shared/core/recent.ts";
+import { answerWithin } from "../../shared/io/backoff.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
+import { runDetached } from "../../shared/rpc/call-context.ts";
+import { KeyLost } from "./idempotency.ts";
+import {
+  type AcceptedSend,
+  DuplicateDocument,
+  type Hold,
+  type Neighbours,
+  type SendStore,
+  type Verdicts,
+} from "./ports.ts";
+
+/** A send that has passed its checks. */
+export type CheckedSend = AcceptedSend & {
+  /** Undefined when it costs nothing. */
+  readonly hold: Hold | undefined;
+  /** Whether nobody waits for the answer any more; asked between the hold and the commit. */
+  readonly isGivenUp: () => boolean;
+};
+
+type HeldSend = CheckedSend & { readonly hold: Hold };
+
+/** Makes sends durable. */
+export type SendCommitter = {
+  /** Throws the hold's refusal, `KeyLost`, or `service_unavailable` when it came too late. */
+  commit(send: CheckedSend): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** What committing needs. */
+export type CommitParts = {
+  readonly neighbours: Pick<Neighbours, "placeHold" | "placeHolds" | "releaseReservation">;
+  readonly sends: Pick<SendStore, "commit" | "fence">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly acceptQueueMax: number;
+};
+
+/** More messages than this are a bulk send: a few of them fill a transaction well. */
+const SINGLE_MESSAGES_MAX = 32;
+
+/**
+ * A batch waits no longer for its holds. An open transaction keeps others with the same idempotency
+ * keys waiting, and the batch other accounts' sends.
+ */
+const HOLDS_WAIT_MS = 500;
+
+/** The wallet takes long: the send leaves its batch and waits for its hold by itself. */
+class HoldLate extends Error {}
+
+/** Nobody waits for the answer; the send must not happen behind its caller's back. */
+class GivenUp extends Error {}
+
+/** Starts the committer. */
+export function createSendCommitter(parts: CommitParts): SendCommitter {
+  const { neighbours, sends, clock, log } = parts;
+  const doubts = createDoubts(clock);
+  const together = batch<HeldSend>({ name: "single sends", batchMax: 256, lanes: 2 }, placeAll);
+  const singles = batch<CheckedSend>({ name: "held sends", batchMax: 512, lanes: 3 }, admitAll);
+  const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, admitAll);
+
+  function batch<S extends CheckedSend>(
+    shape: { readonly name: string; readonly batchMax: number; readonly lanes: number },
+    judge: (items: readonly S[]) => Verdicts,
+  ) {
+    return createBatcher<S, undefined>({
+      ...shape,
+      queueMax: parts.acceptQueueMax,
+      isTransient: isMongoOutage,
+      flush: (items) => runDetached(() => sends.commit(items, judge(items), clock.now())),
+    });
+  }
+
+  async function placeAll(items: readonly HeldSend[]): Promise<readonly (Error | undefined)[]> {
+    const placing = neighbours.placeHolds(items.map(({ hold }) => hold));
+    const refusals = await answerWithin(placing, HOLDS_WAIT_MS);
+    return items.map(({ hold, isGivenUp }, at) => {
+      const refusal = refusals === undefined ? new HoldLate() : refusals[at];
+      if (refusal !== undefined) doubts.note(hold.tenantId);
+      return refusal ?? (isGivenUp() ? new GivenUp() : undefined);
+    });
+  }
+
+  async function commitTogether(send: HeldSend): Promise<void> {
+    try {
+      await together.add(send);
+    } catch (error) {
+      if (!(error instanceof HoldLate)) throw error;
+      // Asked again under the same id, the wallet answers what became of the hold.
+      await commitAfterHold(send);
+    }
+  }
+
+  async function commitAfterHold(send: CheckedSend): Promise<void> {
+    const { hold, isGivenUp, messages } = send;
+    if (hold !== undefined) {
+      await neighbours.placeHold(hold).catch((refusal: unknown) => {
+        doubts.note(hold.tenantId);
+        throw refusal;
+      });
+    }
+    if (isGivenUp()) throw new GivenUp();
+    await (messages.length > SINGLE_MESSAGES_MAX ? bulks : singles).add(send);
+  }
+
+  /** Frees the hold of a send that will never be; should this fail, the wallet's sweep does it. */
+  async function undoHold(hold: Hold | undefined): Promise<void> {
+    if (hold === undefined) return;
+    const { tenantId, reservationId } = hold;
+    try {
+      if ((await sends.fence(reservationId, clock.now())) === "fenced") {
+        await neighbours.releaseReservation(tenantId, reservationId);
+      }
+    } catch (error) {
+      log.warn({ error, reservationId }, "a hold is left to the wallet's sweep");
+    }
+  }
+
+  return {
+    async commit(send) {
+      try {
+        await (mayGoTogether(send, doubts) ? commitTogether(send) : commitAfterHold(send));
+      } catch (error) {
+        const isDuplicate = error instanceof DuplicateDocument;
+        if (!(isDuplicate || error instanceof GivenUp)) throw error;
+        await undoHold(send.hold);
+        throw isDuplicate && send.record.key !== undefined ? new KeyLost() : tooLate(error);
+      }
+    },
+    async close() {
+      await together.close();
+      await Promise.all([singles.close(), bulks.close()]);
+    },
+  };
+}
+
+function mayGoTogether(send: CheckedSend, doubts: Doubts): send is HeldSend {
+  const { hold, messages } = send;
+  if (hold === undefined || messages.length > SINGLE_MESSAGES_MAX) return false;
+  return !doubts.has(hold.tenantId);
+}
+
+function admitAll(items: readonly CheckedSend[]): Verdicts {
+  return Promise.resolve(items.map(() => undefined));
+}
+
+function tooLate(cause: Error): AppError {
+  return new AppError("service_unavailable", "The send took too long; try again shortly.", {
+    cause,
+  });
+}
+
+/** The accounts whose hold was refused, or slow, a moment ago. */
+type Doubts = { note(tenantId: string): void; has(tenantId: string): boolean };
+
+const DOUBT_MS = 5000;
+const DOUBTS_MAX = 10_000;
+
+function createDoubts(clock: Clock): Doubts {
+  const endsMs = new Map<string, number>();
+  return {
+    note: (tenantId) => setRecent(endsMs, tenantId, clock.now() + DOUBT_MS, DOUBTS_MAX),
+    has: (tenantId) => (endsMs.get(tenantId) ?? 0) > clock.now(),
+  };
+}

@@ -1,0 +1,208 @@
+import { expect } from "chai";
+import {
+  type CheckedSend,
+  createSendCommitter,
+} from "../../services/messaging/service/commit-sends.ts";
+import type { Hold, Neighbours } from "../../services/messaging/service/ports.ts";
+import { createSendStore } from "../../services/messaging/store/sends.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { messageIn } from "../support/messages.ts";
+import {
+  codeOf,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  sendWhenReady,
+  singleSend,
+  type TestTenant,
+} from "../support/messaging-harness.ts";
+import { eventually } from "../support/poll.ts";
+import { startServers, type TestServers } from "../support/servers.ts";
+
+const PRICE = 40_000n;
+
+describe("holds and commits at the same time", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let rich: TestTenant;
+  let poor: TestTenant;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers);
+    rich = await makeTenant(harness);
+    poor = await makeTenant(harness, { funds: PRICE });
+    await makeRoute(harness, "alpha", { price: PRICE });
+    await sendWhenReady(harness, singleSend(rich));
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  const isStored = async (send: CheckedSend) => {
+    const [sends, messages] = await Promise.all([
+      harness.db.collection("sends").countDocuments({ _id: send.record.id as never }),
+      harness.db.collection("messages").countDocuments({ _id: send.messages[0]?.id as never }),
+    ]);
+    expect(sends, "a send and its message").to.equal(messages);
+    return sends === 1;
+  };
+  const heldBy = async (tenant: TestTenant) => {
+    const { wallet } = await harness.wallets.getWallet({ tenantId: tenant.id });
+    return wallet?.held ?? 0n;
+  };
+  const settled = async (committed: Promise<void>): Promise<string> => codeOf(committed);
+
+  /** The committer on the real wallet and store, with a door before the wallet's answers. */
+  function openCommitter(door: Promise<void> = Promise.resolve()) {
+    const calls = { together: 0, alone: 0 };
+    const place = async (holds: readonly Hold[]) => {
+      const { outcomes } = await harness.wallets.placeHolds({ holds: [...holds] });
+      await door;
+      return outcomes.map(({ errorCode }) =>
+        errorCode === "" ? undefined : new AppError(errorCode as "insufficient_balance", "refused"),
+      );
+    };
+    const neighbours: Pick<Neighbours, "placeHold" | "placeHolds" | "releaseReservation"> = {
+      async placeHold(hold) {
+        calls.alone += 1;
+        const [refusal] = await place([hold]);
+        if (refusal !== undefined) throw refusal;
+      },
+      placeHolds(holds) {
+        calls.together += 1;
+        return place(holds);
+      },
+      async releaseReservation(tenantId, reservationId) {
+        await harness.wallets.releaseReservation({ tenantId, reservationId });
+      },
+    };
+    const committer = createSendCommitter({
+      neighbours,
+      sends: createSendStore(harness.mongo, harness.db),
+      clock: harness.clock,
+      log: createLogger("test", "silent"),
+      acceptQueueMax: 1000,
+    });
+    return { committer, calls };
+  }
+
+  it("one account's refused holds leave nothing of their sends, and its neighbours' in the batch stand", async () => {
+    const { committer } = openCommitter();
+    const before = await heldBy(rich);
+    const sends = Array.from({ length: 30 }, (_, at) => checkedSend(at % 3 === 0 ? poor : rich));
+    const codes = await Promise.all(sends.map((send) => settled(committer.commit(send))));
+    const accepted = sends.filter((_, at) => codes[at] === "no error");
+    expect(accepted.filter(({ record }) => record.tenantId === rich.id)).to.have.length(20);
+    expect(accepted.filter(({ record }) => record.tenantId === poor.id)).to.have.length(1);
+    for (const [at, send] of sends.entries()) {
+      expect(await isStored(send)).to.equal(codes[at] === "no error");
+      if (codes[at] !== "no error") expect(codes[at]).to.equal("insufficient_balance");
+    }
+    expect((await heldBy(rich)) - before).to.equal(20n * PRICE);
+    expect(await heldBy(poor)).to.equal(PRICE);
+    await committer.close();
+  });
+
+  it("an account whose hold was refused asks for its holds first, for a while", async () => {
+    const { committer, calls } = openCommitter();
+    expect(await settled(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
+    expect(calls).to.deep.equal({ together: 1, alone: 0 });
+    expect(await settled(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
+    expect(calls).to.deep.equal({ together: 1, alone: 1 });
+    await committer.commit(checkedSend(rich));
+    expect(calls).to.deep.equal({ together: 2, alone: 1 });
+    harness.clock.advance(5001);
+    expect(await settled(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
+    expect(calls).to.deep.equal({ together: 3, alone: 1 });
+    await committer.close();
+  });
+
+  it("nothing can be seen of a send before its hold stands, however long the wallet takes", async () => {
+    const door = Promise.withResolvers<void>();
+    const { committer, calls } = openCommitter(door.promise);
+    const before = await heldBy(rich);
+    const send = checkedSend(rich);
+    const free = { ...checkedSend(rich), hold: undefined };
+    const committed = committer.commit(send);
+    await committer.commit(free);
+    expect(await isStored(free), "a send without a hold waits for nobody").to.equal(true);
+    await eventually(() => calls.alone === 1, { what: "a send that leaves its batch" });
+    const { transactions } = await harness.mongo.db("admin").command({ serverStatus: 1 });
+    expect(transactions.currentOpen, "transactions that wait for the wallet").to.equal(0);
+    expect(await isStored(send)).to.equal(false);
+    door.resolve();
+    await committed;
+    expect(await isStored(send)).to.equal(true);
+    expect((await heldBy(rich)) - before, "one hold, though asked for twice").to.equal(PRICE);
+    await committer.close();
+  });
+
+  it("a send that its caller gave up meanwhile does not happen, and its hold is freed", async () => {
+    const door = Promise.withResolvers<void>();
+    const { committer } = openCommitter(door.promise);
+    const before = await heldBy(rich);
+    let isGivenUp = false;
+    const given = { ...checkedSend(rich), isGivenUp: () => isGivenUp };
+    const neighbour = checkedSend(rich);
+    const outcomes = Promise.all([given, neighbour].map((send) => settled(committer.commit(send))));
+    isGivenUp = true;
+    door.resolve();
+    expect(await outcomes).to.deep.equal(["service_unavailable", "no error"]);
+    expect(await harness.db.collection("messages").countDocuments(ofSend(given))).to.equal(0);
+    expect(await isStored(neighbour)).to.equal(true);
+    expect((await heldBy(rich)) - before).to.equal(PRICE);
+    await committer.close();
+  });
+
+  it("a key that another send holds loses its hold, and its neighbours go on", async () => {
+    const { committer } = openCommitter();
+    const before = await heldBy(rich);
+    const key = `${rich.id}|single|${newId("request")}`;
+    await committer.commit(checkedSend(rich, key));
+    const twin = checkedSend(rich, key);
+    const neighbour = checkedSend(rich);
+    const [lost] = await Promise.allSettled([committer.commit(twin), committer.commit(neighbour)]);
+    expect(lost).to.include({ status: "rejected" });
+    expect(await harness.db.collection("messages").countDocuments(ofSend(twin))).to.equal(0);
+    expect(await isStored(neighbour)).to.equal(true);
+    expect((await heldBy(rich)) - before, "of the first and the neighbour").to.equal(2n * PRICE);
+    await committer.close();
+  });
+});
+
+function ofSend({ messages }: CheckedSend) {
+  return { _id: messages[0]?.id as never };
+}
+
+function checkedSend(tenant: TestTenant, key?: string): CheckedSend {
+  const reservationId = newId("reservation");
+  const message = messageIn("waiting", { reservationId, tenantId: tenant.id });
+  return {
+    record: {
+      id: reservationId,
+      tenantId: tenant.id,
+      firstMessageId: message.id,
+      lastMessageId: message.id,
+      key,
+      fingerprint: new Uint8Array(32),
+      response: new Uint8Array(),
+      keepMs: 60_000,
+      replacesExpired: false,
+    },
+    messages: [message],
+    hold: {
+      tenantId: tenant.id,
+      reservationId,
+      amount: PRICE,
+      messageCount: 1,
+      firstMessageId: message.id,
+      lastMessageId: message.id,
+    },
+    isGivenUp: () => false,
+  };
+}
