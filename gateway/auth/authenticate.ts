@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { AppError } from "../../services/shared/core/errors.ts";
+import { setRecent } from "../../services/shared/core/recent.ts";
 import type { Caller } from "../request-state.ts";
 import type { AskKey } from "./key-questions.ts";
 
@@ -37,9 +38,7 @@ export function createAuthenticator(ask: AskKey, cacheMs: number): Authenticator
     const isGood = known.caller !== undefined;
     const [into, outOf, max] = isGood ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
     outOf.delete(hashHex);
-    into.delete(hashHex);
-    if (into.size >= max) into.delete(into.keys().next().value as string);
-    into.set(hashHex, known);
+    setRecent(into, hashHex, known, max);
   }
 
   function look(hashHex: string): Promise<Caller | undefined> {

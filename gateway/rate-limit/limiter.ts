@@ -1,3 +1,4 @@
+import { setRecent } from "../../services/shared/core/recent.ts";
 import type { Redis } from "../../services/shared/io/redis.ts";
 import {
   type Bucket,
@@ -96,10 +97,7 @@ function createLocalBuckets(replicas: number) {
   const buckets = new Map<string, Bucket>();
 
   function keep(tenantId: string, bucket: Bucket): void {
-    if (!buckets.has(tenantId) && buckets.size >= LOCAL_BUCKETS_MAX) {
-      buckets.delete(buckets.keys().next().value as string);
-    }
-    buckets.set(tenantId, bucket);
+    setRecent(buckets, tenantId, bucket, LOCAL_BUCKETS_MAX);
   }
 
   return {

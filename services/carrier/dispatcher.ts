@@ -7,6 +7,7 @@
  * settlement, at the latest when the dispatcher closes.
  */
 import type { Clock } from "../shared/core/clock.ts";
+import { setRecent } from "../shared/core/recent.ts";
 import { pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { Bind } from "./bind.ts";
@@ -229,9 +230,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function remember(messageId: string, flight: InFlight): void {
-    doubtful.set(messageId, flight);
-    const oldest = doubtful.keys().next().value;
-    if (doubtful.size > DOUBTFUL_MAX && oldest !== undefined) doubtful.delete(oldest);
+    setRecent(doubtful, messageId, flight, DOUBTFUL_MAX);
   }
 
   return {

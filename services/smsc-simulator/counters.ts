@@ -1,3 +1,4 @@
+import { keepRecent } from "../shared/core/recent.ts";
 import type { TestReceipt } from "../shared/core/test-numbers.ts";
 import { SlidingRate } from "./sliding-rate.ts";
 
@@ -83,7 +84,7 @@ export class Counters {
     }
     const seen = { count: 1, firstAtMs: nowMs, isTaken: false };
     this.#seen.set(identity, seen);
-    evictOldest(this.#seen, this.#identitiesMax);
+    keepRecent(this.#seen, this.#identitiesMax);
     return seen;
   }
 
@@ -91,7 +92,7 @@ export class Counters {
   settle(destination: string, seen: SeenSubmit, isRefused: boolean): void {
     const counts = this.#destinations.get(destination) ?? { total: 0, refused: 0, duplicates: 0 };
     this.#destinations.set(destination, counts);
-    evictOldest(this.#destinations, this.#destinationsMax);
+    keepRecent(this.#destinations, this.#destinationsMax);
     const isDuplicate = seen.isTaken;
     for (const sum of [counts, this.#sums]) {
       sum.total++;
@@ -106,7 +107,7 @@ export class Counters {
     if (states.length === 0) return;
     const counts = this.#reported.get(destination) ?? { delivered: 0, failed: 0 };
     this.#reported.set(destination, counts);
-    evictOldest(this.#reported, this.#destinationsMax);
+    keepRecent(this.#reported, this.#destinationsMax);
     if (states.includes("delivered")) counts.delivered++;
     if (states.some((state) => state !== "delivered")) counts.failed++;
   }
@@ -137,10 +138,4 @@ export class Counters {
     this.#sums = { total: 0, refused: 0, duplicates: 0 };
     this.receipts = { sent: 0, acknowledged: 0, resent: 0, dropped: 0 };
   }
-}
-
-function evictOldest<V>(map: Map<string, V>, entriesMax: number): void {
-  if (map.size <= entriesMax) return;
-  const oldest = map.keys().next().value;
-  if (oldest !== undefined) map.delete(oldest);
 }

@@ -1,3 +1,5 @@
+import { keepRecent } from "../shared/core/recent.ts";
+
 /** message_state of query_sm_resp, SMPP 3.4 section 5.2.28. */
 const STATES = { enroute: 1, delivered: 2, expired: 3, undelivered: 5 } as const;
 
@@ -29,9 +31,7 @@ export class MessageStore {
 
   add(messageId: string): void {
     this.#messages.set(messageId, { ends: [] });
-    if (this.#messages.size <= this.#messagesMax) return;
-    const oldest = this.#messages.keys().next().value;
-    if (oldest !== undefined) this.#messages.delete(oldest);
+    keepRecent(this.#messages, this.#messagesMax);
   }
 
   /** Notes what will become of a message. */

@@ -103,7 +103,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
       await together.add(send);
     } catch (error) {
       if (!(error instanceof HoldLate)) throw error;
-      // Asked again under the same id, the wallet answers what became of the hold.
+      // Under the same id: the hold that is being placed and this one cannot both stand.
       await commitAfterHold(send);
     }
   }
