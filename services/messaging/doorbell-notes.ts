@@ -1,7 +1,7 @@
 /**
  * Doorbells on NATS core: `doorbell.<connector>` after each commit that put something in its queues.
- * Carriers claim when it rings; what it says, the other replicas of messaging take note of. A bell that
- * is lost costs time: a carrier's poll, a replica's look at the whole queue.
+ * Carriers claim when it rings; the other replicas of messaging note what it names. A bell that is
+ * lost costs time: a carrier's poll, a replica's look at the whole queue.
  */
 import type { NatsConnection } from "nats";
 import { isId } from "../shared/core/ids.ts";
@@ -16,8 +16,14 @@ export type Bells = {
   onRing(take: (connectorId: string, arrival: Arrival) => void): void;
 };
 
-/** Lane, tenant, first message, due. */
-type Wire = readonly [lane: Arrival["lane"], tenantId: string, messageId: string, dueAtMs: number];
+/** Lane, tenant, first message, due; then each message and when it is due, unless they are too many. */
+type Wire = readonly [
+  lane: Arrival["lane"],
+  tenantId: string,
+  messageId: string,
+  dueAtMs: number,
+  named?: readonly (readonly [messageId: string, dueAtMs: number])[],
+];
 
 const PREFIX = "doorbell.";
 
@@ -30,7 +36,9 @@ export function openBells(connection: NatsConnection, replica: string, log: Logg
   return {
     ring(connectorId, arrivals) {
       const told = arrivals.slice(0, TOLD_MAX).map((one): Wire => {
-        return [one.lane, one.tenantId, one.messageId, one.dueAtMs];
+        const first = [one.lane, one.tenantId, one.messageId, one.dueAtMs] as const;
+        if (one.named === undefined) return first;
+        return [...first, one.named.map(({ messageId, dueAtMs }) => [messageId, dueAtMs])];
       });
       tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
     },
@@ -58,22 +66,29 @@ export function readArrivals(text: string): Arrival[] | undefined {
     return undefined;
   }
   if (!Array.isArray(told) || !told.every(isWire)) return undefined;
-  return told.map(([lane, tenantId, messageId, dueAtMs]) => ({
+  return told.map(([lane, tenantId, messageId, dueAtMs, named]) => ({
     lane,
     tenantId,
     messageId,
     dueAtMs,
+    named: named?.map(([messageId, dueAtMs]) => ({ messageId, dueAtMs })),
   }));
 }
 
 function isWire(told: unknown): told is Wire {
   if (!Array.isArray(told)) return false;
-  const [lane, tenantId, messageId, dueAtMs] = told as unknown[];
+  const [lane, tenantId, messageId, dueAtMs, named = []] = told as unknown[];
   return (
     (lane === "single" || lane === "bulk") &&
     typeof tenantId === "string" &&
-    typeof messageId === "string" &&
-    isId("message", messageId) &&
-    Number.isFinite(dueAtMs)
+    isNamed([messageId, dueAtMs]) &&
+    Array.isArray(named) &&
+    named.every(isNamed)
   );
+}
+
+function isNamed(told: unknown): boolean {
+  if (!Array.isArray(told)) return false;
+  const [messageId, dueAtMs] = told as unknown[];
+  return typeof messageId === "string" && isId("message", messageId) && Number.isFinite(dueAtMs);
 }

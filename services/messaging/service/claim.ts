@@ -10,7 +10,7 @@ import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
 import type { QueueStore } from "./ports.ts";
-import type { WaitingTenants } from "./waiting-tenants.ts";
+import type { NamedArrival, Place, WaitingTenants } from "./waiting-tenants.ts";
 
 /** What a claim brought. */
 export type Claimed = {
@@ -31,6 +31,8 @@ const CLAIM_MAX = 1000;
 /** Tenants looked at in one claim, with one look or one by one; the others have their turn later. */
 const TENANTS_AT_A_LOOK = 256;
 const TENANTS_ONE_BY_ONE = 32;
+/** Times that a claim asks again because names were of messages that other replicas have claimed. */
+const ROUNDS_MAX = 4;
 /** After a look that could not see all queues to their end, they are looked at one by one this long. */
 const CROWDED_MS = 1000;
 /** A beat no older than this proves that a claiming carrier is alive. */
@@ -65,72 +67,142 @@ export function createClaimer(options: {
         more ||= (await tenants.list(connectorId, lane)).length > 0;
         continue;
       }
-      const found = await findByTurn(connectorId, lane, room);
-      more ||= found.more;
-      if (found.messages.length === 0) continue;
-      messages.push(...(await store.claim(connectorId, lane, found.messages, claim)));
+      const turn = await findByTurn(connectorId, lane, room);
+      more ||= turn.more;
+      if (turn.found.length === 0) continue;
+      messages.push(...(await store.claim(connectorId, lane, turn.found, claim)));
+      // Only now: had the claim failed, they would still wait.
+      forget(turn.picks);
     }
     return { messages, more };
   }
 
   /** Messages of a lane, so many of each tenant that all get their share; first come, first. */
-  async function findByTurn(connectorId: string, lane: Lane, room: number): Promise<Claimed> {
+  async function findByTurn(connectorId: string, lane: Lane, room: number): Promise<Turn> {
     const all = await tenants.list(connectorId, lane);
-    if (all.length === 0) return { messages: [], more: false };
     const name = queueName(connectorId, lane);
-    const rotated = rotate(all, lastServed.get(name));
-    const { order, queues } =
-      (await lookAtAll(connectorId, lane, rotated, room)) ??
-      (await lookAtEach(connectorId, lane, rotated, room));
-    queues.forEach((queue, at) => {
-      tenants.seen(connectorId, lane, order[at] as string, queue[0]?.id);
-    });
-    const { messages, last } = takeByTurn(queues, room);
-    if (last !== undefined) lastServed.set(name, order[last] as string);
-    const found = queues.reduce((sum, queue) => sum + queue.length, 0);
-    return { messages, more: found > messages.length || all.length > order.length };
+    const order = rotate(all, lastServed.get(name)).slice(0, Math.min(TENANTS_AT_A_LOOK, room));
+    const places = order.map((tenantId): Place => ({ connectorId, lane, tenantId }));
+    const nowMs = clock.now();
+    const loaded = await lookForUnnamed(places, room, nowMs);
+    // Twice the even share, so that short queues leave their room to long ones.
+    const share = 2 * Math.ceil((2 * room) / Math.max(1, places.length));
+    let queues = places.map((place) =>
+      tenants.named(place, nowMs, share).map((arrival): Pick => ({ place, arrival })),
+    );
+    const turn: Turn = { found: [], picks: [], more: false };
+    for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
+      const { messages: picks, last } = takeByTurn(queues, room - turn.found.length);
+      if (last === undefined) break;
+      lastServed.set(name, order[last] as string);
+      const picked = new Set(picks);
+      queues = queues.map((queue) => queue.filter((pick) => !picked.has(pick)));
+      await read(turn, picks, loaded, nowMs);
+    }
+    turn.more = all.length > order.length || queues.some((queue) => queue.length > 0);
+    return turn;
+  }
+
+  /** Reads what was picked; a name whose message is not there any more is forgotten. */
+  async function read(
+    turn: Turn,
+    picks: readonly Pick[],
+    loaded: ReadonlyMap<string, Message>,
+    nowMs: number,
+  ): Promise<void> {
+    const [first] = picks;
+    if (first === undefined) return;
+    const { connectorId, lane } = first.place;
+    const missing = picks.flatMap(({ arrival: { messageId } }) =>
+      loaded.has(messageId) ? [] : [messageId],
+    );
+    const found =
+      missing.length === 0 ? [] : await store.findNamed(connectorId, lane, missing, nowMs);
+    const byId = new Map([...loaded, ...found.map((message) => [message.id, message] as const)]);
+    const gone: Pick[] = [];
+    for (const pick of picks) {
+      const message = byId.get(pick.arrival.messageId);
+      if (message === undefined) gone.push(pick);
+      else {
+        turn.found.push(message);
+        turn.picks.push(pick);
+      }
+    }
+    forget(gone);
+  }
+
+  function forget(picks: readonly Pick[]): void {
+    for (const { place, arrival } of picks) tenants.forget(place, [arrival]);
+  }
+
+  /** Names what has no name yet, where that is called for; answers the messages that were read. */
+  async function lookForUnnamed(
+    places: readonly Place[],
+    room: number,
+    nowMs: number,
+  ): Promise<ReadonlyMap<string, Message>> {
+    const share = places.length === 1 ? room : Math.ceil((2 * room) / places.length);
+    const blind = places.filter((place) =>
+      tenants.needsLook(place, tenants.named(place, nowMs, share).length, share),
+    );
+    const found =
+      blind.length === 0
+        ? []
+        : ((await lookAtAll(blind, room, nowMs)) ?? (await lookAtEach(blind, share, nowMs)));
+    return new Map(found.map((message) => [message.id, message]));
   }
 
   /** The queues of many tenants at one look; undefined when they are too long for it, or were. */
   async function lookAtAll(
-    connectorId: string,
-    lane: Lane,
-    tenantIds: readonly string[],
+    places: readonly Place[],
     room: number,
-  ): Promise<Queues | undefined> {
-    const order = tenantIds.slice(0, Math.min(TENANTS_AT_A_LOOK, room));
+    nowMs: number,
+  ): Promise<readonly Message[] | undefined> {
+    const [first] = places;
+    if (first === undefined || places.length < 2) return undefined;
+    const { connectorId, lane } = first;
     const name = queueName(connectorId, lane);
-    const nowMs = clock.now();
-    if (order.length < 2 || nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
+    if (nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
     const limit = 2 * room;
-    const fromId = tenants.lookFrom(connectorId, lane, order, nowMs);
-    const look = { tenantIds: order, fromId, nowMs, limit: limit + 1 };
+    const fromId = tenants.lookFrom(places, nowMs);
+    const tenantIds = places.map(({ tenantId }) => tenantId);
+    const look = { tenantIds, fromId, nowMs, limit: limit + 1 };
     const found = await store.findWaiting(connectorId, lane, look);
     if (found.length > limit) {
       crowdedUntilMs.set(name, nowMs + CROWDED_MS);
       return undefined;
     }
     const byTenant = Map.groupBy(found, ({ tenantId }) => tenantId);
-    return { order, queues: order.map((tenantId) => byTenant.get(tenantId) ?? []) };
+    for (const place of places) {
+      const own = byTenant.get(place.tenantId) ?? [];
+      tenants.seen(
+        place,
+        own.map(({ id }) => id),
+        true,
+      );
+    }
+    return found;
   }
 
   /** The heads of some tenants' queues, each by a look of its own. */
   async function lookAtEach(
-    connectorId: string,
-    lane: Lane,
-    tenantIds: readonly string[],
-    room: number,
-  ): Promise<Queues> {
-    const order = tenantIds.slice(0, Math.min(TENANTS_ONE_BY_ONE, room));
-    // Twice the even share, so that short queues leave their room to long ones.
-    const share = order.length === 1 ? room : Math.ceil((2 * room) / order.length);
-    const nowMs = clock.now();
-    const looks = order.map((tenantId) => {
-      const tenantIds = [tenantId];
-      const fromId = tenants.lookFrom(connectorId, lane, tenantIds, nowMs);
-      return store.findWaiting(connectorId, lane, { tenantIds, fromId, nowMs, limit: share + 1 });
+    places: readonly Place[],
+    share: number,
+    nowMs: number,
+  ): Promise<readonly Message[]> {
+    const looks = places.slice(0, TENANTS_ONE_BY_ONE).map(async (place) => {
+      const { connectorId, lane, tenantId } = place;
+      const fromId = tenants.lookFrom([place], nowMs);
+      const look = { tenantIds: [tenantId], fromId, nowMs, limit: share + 1 };
+      const found = await store.findWaiting(connectorId, lane, look);
+      tenants.seen(
+        place,
+        found.map(({ id }) => id),
+        found.length <= share,
+      );
+      return found;
     });
-    return { order, queues: await Promise.all(looks) };
+    return (await Promise.all(looks)).flat();
   }
 
   /** A carrier that claims is alive, and must be known before anything is in its hands. */
@@ -158,11 +230,11 @@ export function createClaimer(options: {
   };
 }
 
-/** Tenants in the order of their turns, and what of each one's queue was seen. */
-type Queues = {
-  readonly order: readonly string[];
-  readonly queues: readonly (readonly Message[])[];
-};
+/** A message by name, and whose it is. */
+type Pick = { readonly place: Place; readonly arrival: NamedArrival };
+
+/** What a lane's turn brought: the messages to be claimed, and the names they go by. */
+type Turn = { readonly found: Message[]; readonly picks: Pick[]; more: boolean };
 
 const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
 const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;

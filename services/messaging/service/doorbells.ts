@@ -38,7 +38,8 @@ export function createDoorbells(options: {
         const route = currentRoute(message);
         if (message.phase !== "waiting" || route === undefined) continue;
         const { lane, tenantId, id: messageId, notBeforeMs: dueAtMs } = message;
-        const arrival = { lane, tenantId, messageId, dueAtMs };
+        const named = [{ messageId, dueAtMs }];
+        const arrival = { lane, tenantId, messageId, dueAtMs, named };
         tenants.note(route.connectorId, arrival);
         limits.note(route.connectorId);
         tell(route.connectorId, arrival);
@@ -47,9 +48,18 @@ export function createDoorbells(options: {
   };
 }
 
+/** Messages of one tenant and queue that one bell names at most. */
+const NAMED_MAX = 256;
+
 /** Arrivals of one tenant in one queue as one. */
 function joined(one: Arrival | undefined, other: Arrival): Arrival {
   if (one === undefined) return other;
   const messageId = lower(one.messageId, other.messageId);
-  return { ...other, messageId, dueAtMs: Math.max(one.dueAtMs, other.dueAtMs) };
+  const dueAtMs = Math.max(one.dueAtMs, other.dueAtMs);
+  return { ...other, messageId, dueAtMs, named: joinedNames(one.named, other.named) };
+}
+
+function joinedNames(one: Arrival["named"], other: Arrival["named"]): Arrival["named"] {
+  if (one === undefined || other === undefined) return undefined;
+  return one.length + other.length > NAMED_MAX ? undefined : [...one, ...other];
 }

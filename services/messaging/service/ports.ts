@@ -207,6 +207,13 @@ export type QueueStore = {
   waitingTenants(connectorId: string, lane: Lane): Promise<string[]>;
   /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
   findWaiting(connectorId: string, lane: Lane, look: Look): Promise<Message[]>;
+  /** Those of some messages that wait in a queue and may be claimed. */
+  findNamed(
+    connectorId: string,
+    lane: Lane,
+    ids: readonly string[],
+    nowMs: number,
+  ): Promise<Message[]>;
   /** Moves those that still wait to sending; answers the ones that moved. */
   claim(
     connectorId: string,

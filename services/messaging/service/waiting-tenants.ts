@@ -1,17 +1,24 @@
 /**
- * Which tenants have something in each queue, and from which message on.
+ * What waits in each queue: the tenants that have something there, and their messages by name.
  *
- * MongoDB keeps the keys that left an index for minutes (its snapshot history): a look at a queue
- * from its start walks over everything that was claimed lately. So what comes in is learnt from who
- * puts it there, this process and, by their doorbells, the others; and each look at a tenant begins
- * where the one before found the first message waiting. A bell may be lost: every few seconds a look
- * at the whole index makes up for it.
+ * MongoDB keeps the keys that left an index for minutes (its snapshot history), and a scan walks over
+ * all of them: those before the first message that waits, and those behind the last one, up to the
+ * next key that still stands. So what comes in is learnt by name from who puts it there, this process
+ * and, by their doorbells, the others; and it is read by name. A scan looks only for what has no name
+ * here: more than can be told, and every few seconds everything, because a bell may be lost.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Lane } from "../domain/message.ts";
 import { queueName, waitingAt } from "../domain/queueing.ts";
 import { createFactCache } from "./fact-cache.ts";
 import type { QueueStore } from "./ports.ts";
+
+/** A message that came into a queue. */
+export type NamedArrival = {
+  readonly messageId: string;
+  /** When it may be claimed. */
+  readonly dueAtMs: number;
+};
 
 /** Messages of one tenant that came into a queue. */
 export type Arrival = {
@@ -21,6 +28,8 @@ export type Arrival = {
   readonly messageId: string;
   /** When the last of them may be claimed. */
   readonly dueAtMs: number;
+  /** Each of them; undefined when they are too many to name. */
+  readonly named: readonly NamedArrival[] | undefined;
 };
 
 /** What this process knows of the waiting messages of each queue. */
@@ -30,13 +39,31 @@ export type WaitingTenants = {
   list(connectorId: string, lane: Lane): Promise<readonly string[]>;
   /** Connectors at which anything waits. */
   connectors(): Promise<string[]>;
+  /** A tenant's messages that may be claimed at an instant, as far as they have names; oldest first. */
+  named(place: Place, nowMs: number, max: number): readonly NamedArrival[];
+  /** Forgets names: claimed, or not found any more. One that came in again meanwhile stays. */
+  forget(place: Place, gone: readonly NamedArrival[]): void;
+  /** Whether a tenant may have more waiting than what has a name. */
+  hasUnnamed(place: Place): boolean;
   /**
-   * Begins a look at what tenants may have claimed at an instant: answers the id before which nothing of
-   * them waits.
+   * Whether to look for that now: fewer than `wanted` have a name, or the last look at everything is
+   * no longer than five seconds ago and this tenant's is older. So nothing starves behind what has a name.
    */
-  lookFrom(connectorId: string, lane: Lane, tenantIds: readonly string[], nowMs: number): string;
-  /** Tells what the look found first of a tenant that may be claimed; undefined when nothing. */
-  seen(connectorId: string, lane: Lane, tenantId: string, firstId: string | undefined): void;
+  needsLook(place: Place, named: number, wanted: number): boolean;
+  /**
+   * Begins a look for what has no name and may be claimed at an instant: answers the id before which
+   * there is none of these tenants.
+   */
+  lookFrom(places: readonly Place[], nowMs: number): string;
+  /** Names what a look found of a tenant; `isAll` unless it ended before the last one. */
+  seen(place: Place, messageIds: readonly string[], isAll: boolean): void;
+};
+
+/** One tenant's part of one queue. */
+export type Place = {
+  readonly connectorId: string;
+  readonly lane: Lane;
+  readonly tenantId: string;
 };
 
 /** How long something is overlooked whose bell was lost. */
@@ -45,25 +72,37 @@ const WHOLE_LOOK_MS = 5000;
 /** What may be claimed only later than this is left to a look at the whole index. */
 const LATER_MAX_MS = 600_000;
 
+/** Names kept of one tenant in one queue, and in all; what comes beyond is looked for. */
+const NAMES_MAX = 1000;
+const NAMES_TOTAL_MAX = 200_000;
+
 type Known = {
-  /** Nothing waits before this one; empty when that is not known. */
+  names: Map<string, NamedArrival>;
+  /** The names are in order of id. */
+  isSorted: boolean;
+  lastId: string;
+  hasUnnamed: boolean;
+  /** Not looked at since the last look at the whole index. */
+  isOverdue: boolean;
+  /** Nothing without a name waits before this one; empty when that is not known. */
   fromId: string;
-  /** The first that came in since the look that is going on began. */
+  /** The first without a name that came in since the look that is going on began. */
   arrivedId: string | undefined;
   /** The instant of that look. */
   lookedAtMs: number;
-  /** Something may be claimed only then: no look at an instant before that moves `fromId`. */
+  /** Something without a name may be claimed only then. */
   dueAtMs: number;
 };
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** Makes the knowledge of waiting tenants. Looks at one queue must not overlap. */
+/** Makes the knowledge of what waits. Looks at one queue must not overlap. */
 export function createWaitingTenants(
   store: Pick<QueueStore, "queueNames" | "waitingTenants">,
   clock: Clock,
 ): WaitingTenants {
   const queues = new Map<string, { tenants: Map<string, Known>; readAtMs: number }>();
+  let namesTotal = 0;
   /** Queues that hold anything: one question for all, because most connectors are idle. */
   const inUse = createFactCache<ReadonlySet<string>>({
     maxAgeMs: WHOLE_LOOK_MS,
@@ -82,19 +121,70 @@ export function createWaitingTenants(
     return { name, known };
   }
 
+  function find({ connectorId, lane, tenantId }: Place): Known | undefined {
+    return queue(connectorId, lane).known.tenants.get(tenantId);
+  }
+
+  function open(connectorId: string, lane: Lane, tenantId: string): Known {
+    const { tenants } = queue(connectorId, lane).known;
+    let known = tenants.get(tenantId);
+    if (known === undefined) {
+      known = unheardOf();
+      tenants.set(tenantId, known);
+    }
+    return known;
+  }
+
+  function dropIfEmpty({ connectorId, lane, tenantId }: Place, known: Known): void {
+    if (known.names.size > 0 || known.hasUnnamed) return;
+    queue(connectorId, lane).known.tenants.delete(tenantId);
+  }
+
+  /** Names may be of messages that other replicas have claimed: what still waits is named again. */
+  function beginAnew(known: Known, nowMs: number): void {
+    for (const [messageId, { dueAtMs }] of known.names) {
+      if (dueAtMs > nowMs) continue;
+      known.names.delete(messageId);
+      namesTotal -= 1;
+    }
+    known.hasUnnamed = true;
+    known.isOverdue = true;
+    known.fromId = "";
+  }
+
+  /** Whether there was room for the name. */
+  function addName(known: Known, arrival: NamedArrival): boolean {
+    const { names } = known;
+    if (!names.has(arrival.messageId)) {
+      if (names.size >= NAMES_MAX || namesTotal >= NAMES_TOTAL_MAX) return false;
+      namesTotal += 1;
+      if (arrival.messageId < known.lastId) known.isSorted = false;
+      else known.lastId = arrival.messageId;
+    }
+    names.set(arrival.messageId, arrival);
+    return true;
+  }
+
+  function noteUnnamed(known: Known, messageId: string, dueAtMs: number): void {
+    known.fromId = known.hasUnnamed ? lower(known.fromId, messageId) : messageId;
+    known.dueAtMs = known.hasUnnamed ? Math.max(known.dueAtMs, dueAtMs) : dueAtMs;
+    known.arrivedId = lower(known.arrivedId, messageId);
+    known.hasUnnamed = true;
+  }
+
   return {
-    note(connectorId, { lane, tenantId, messageId, ...arrival }) {
-      const dueAtMs = Math.min(arrival.dueAtMs, clock.now() + LATER_MAX_MS);
-      const { tenants } = queue(connectorId, lane).known;
-      const known = tenants.get(tenantId);
-      if (known === undefined) {
-        const arrived = { fromId: messageId, arrivedId: messageId };
-        tenants.set(tenantId, { ...arrived, lookedAtMs: NEVER, dueAtMs });
+    note(connectorId, { lane, tenantId, messageId, dueAtMs, named }) {
+      const latestMs = clock.now() + LATER_MAX_MS;
+      const known = open(connectorId, lane, tenantId);
+      if (named === undefined) {
+        noteUnnamed(known, messageId, Math.min(dueAtMs, latestMs));
         return;
       }
-      known.fromId = lower(known.fromId, messageId);
-      known.arrivedId = lower(known.arrivedId, messageId);
-      known.dueAtMs = Math.max(known.dueAtMs, dueAtMs);
+      for (const one of named) {
+        if (one.dueAtMs > latestMs || addName(known, one)) continue;
+        noteUnnamed(known, one.messageId, one.dueAtMs);
+      }
+      dropIfEmpty({ connectorId, lane, tenantId }, known);
     },
     async list(connectorId, lane) {
       const { name, known } = queue(connectorId, lane);
@@ -105,10 +195,8 @@ export function createWaitingTenants(
         const atMs = clock.now();
         const tenantIds = await store.waitingTenants(connectorId, lane);
         known.readAtMs = atMs;
-        for (const tenantId of tenantIds) {
-          const tenant = known.tenants.get(tenantId);
-          if (tenant !== undefined) tenant.fromId = "";
-          else known.tenants.set(tenantId, unheardOf());
+        for (const tenantId of new Set([...known.tenants.keys(), ...tenantIds])) {
+          beginAnew(open(connectorId, lane, tenantId), atMs);
         }
       }
       return [...known.tenants.keys()];
@@ -118,33 +206,78 @@ export function createWaitingTenants(
       const names = new Set([...own, ...(await inUse.get(""))]);
       return [...new Set([...names].flatMap((name) => waitingAt(name) ?? []))];
     },
-    lookFrom(connectorId, lane, tenantIds, nowMs) {
-      const { tenants } = queue(connectorId, lane).known;
+    named(place, nowMs, max) {
+      const known = find(place);
+      if (known === undefined) return [];
+      if (!known.isSorted) {
+        known.names = new Map([...known.names].sort(([one], [other]) => (one < other ? -1 : 1)));
+        known.isSorted = true;
+      }
+      const due: NamedArrival[] = [];
+      for (const one of known.names.values()) {
+        if (due.length === max) break;
+        if (one.dueAtMs <= nowMs) due.push(one);
+      }
+      return due;
+    },
+    forget(place, gone) {
+      const known = find(place);
+      if (known === undefined) return;
+      for (const one of gone) {
+        if (known.names.get(one.messageId) !== one) continue;
+        known.names.delete(one.messageId);
+        namesTotal -= 1;
+      }
+      dropIfEmpty(place, known);
+    },
+    hasUnnamed: (place) => find(place)?.hasUnnamed === true,
+    needsLook(place, named, wanted) {
+      const known = find(place);
+      return known?.hasUnnamed === true && (known.isOverdue || named < wanted);
+    },
+    lookFrom(places, nowMs) {
       let first: string | undefined;
-      for (const tenantId of tenantIds) {
-        const known = tenants.get(tenantId);
-        if (known !== undefined) {
-          known.arrivedId = undefined;
-          known.lookedAtMs = nowMs;
-        }
-        first = lower(first, known?.fromId ?? "");
+      for (const place of places) {
+        const known = find(place);
+        if (known === undefined) continue;
+        known.arrivedId = undefined;
+        known.lookedAtMs = nowMs;
+        first = lower(first, known.fromId);
       }
       return first ?? "";
     },
-    seen(connectorId, lane, tenantId, firstId) {
-      const { tenants } = queue(connectorId, lane).known;
-      const known = tenants.get(tenantId);
-      if (known === undefined || known.lookedAtMs < known.dueAtMs) return;
-      const { arrivedId } = known;
-      const next = firstId === undefined ? arrivedId : lower(arrivedId, firstId);
-      if (next === undefined) tenants.delete(tenantId);
-      else known.fromId = next;
+    seen(place, messageIds, isAll) {
+      const known = find(place);
+      if (known === undefined) return;
+      const { arrivedId, lookedAtMs } = known;
+      known.isOverdue = false;
+      const nameless = messageIds.find((messageId) => {
+        const before = known.names.get(messageId);
+        if (before !== undefined && before.dueAtMs <= lookedAtMs) return false;
+        return !addName(known, { messageId, dueAtMs: lookedAtMs });
+      });
+      if (lookedAtMs >= known.dueAtMs) {
+        const next = nameless ?? (isAll ? undefined : messageIds.at(-1));
+        known.hasUnnamed = next !== undefined || arrivedId !== undefined;
+        known.fromId = next === undefined ? (arrivedId ?? "") : lower(arrivedId, next);
+      }
+      dropIfEmpty(place, known);
     },
   };
 }
 
 function unheardOf(): Known {
-  return { fromId: "", arrivedId: undefined, lookedAtMs: NEVER, dueAtMs: NEVER };
+  return {
+    names: new Map(),
+    isSorted: true,
+    lastId: "",
+    hasUnnamed: false,
+    isOverdue: false,
+    fromId: "",
+    arrivedId: undefined,
+    lookedAtMs: NEVER,
+    dueAtMs: NEVER,
+  };
 }
 
 /** The lower of two ids. */

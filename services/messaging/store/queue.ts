@@ -51,6 +51,21 @@ export function createQueueStore(db: Db): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
+    async findNamed(connectorId, lane, ids, nowMs) {
+      const documents = await messages
+        .find(
+          {
+            _id: { $in: [...ids] },
+            queue: queueName(connectorId, lane),
+            not_before: { $lte: new Date(nowMs) },
+          },
+          LOCAL,
+        )
+        .batchSize(ids.length + 1)
+        .hint({ _id: 1 })
+        .toArray();
+      return documents.map(fromDocument);
+    },
     async claim(connectorId, lane, found, claim) {
       const ids = found.map(({ id }) => id);
       // What leaves the queue by another hand, a cancel above all, fails this guard; whichever
