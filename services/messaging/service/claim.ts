@@ -88,7 +88,7 @@ export function createClaimer(options: {
     // Twice the even share, so that short queues leave their room to long ones.
     const share = 2 * Math.ceil((2 * room) / Math.max(1, places.length));
     let queues = places.map((place) =>
-      tenants.named(place, nowMs, share).map((arrival): Pick => ({ place, arrival })),
+      tenants.named(place, nowMs, share).map((arrival): Choice => ({ place, arrival })),
     );
     const turn: Turn = { found: [], picks: [], more: false };
     for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
@@ -106,7 +106,7 @@ export function createClaimer(options: {
   /** Reads what was picked; a name whose message is not there any more is forgotten. */
   async function read(
     turn: Turn,
-    picks: readonly Pick[],
+    picks: readonly Choice[],
     loaded: ReadonlyMap<string, Message>,
     nowMs: number,
   ): Promise<void> {
@@ -119,7 +119,7 @@ export function createClaimer(options: {
     const found =
       missing.length === 0 ? [] : await store.findNamed(connectorId, lane, missing, nowMs);
     const byId = new Map([...loaded, ...found.map((message) => [message.id, message] as const)]);
-    const gone: Pick[] = [];
+    const gone: Choice[] = [];
     for (const pick of picks) {
       const message = byId.get(pick.arrival.messageId);
       if (message === undefined) gone.push(pick);
@@ -131,7 +131,7 @@ export function createClaimer(options: {
     forget(gone);
   }
 
-  function forget(picks: readonly Pick[]): void {
+  function forget(picks: readonly Choice[]): void {
     for (const { place, arrival } of picks) tenants.forget(place, [arrival]);
   }
 
@@ -231,10 +231,10 @@ export function createClaimer(options: {
 }
 
 /** A message by name, and whose it is. */
-type Pick = { readonly place: Place; readonly arrival: NamedArrival };
+type Choice = { readonly place: Place; readonly arrival: NamedArrival };
 
 /** What a lane's turn brought: the messages to be claimed, and the names they go by. */
-type Turn = { readonly found: Message[]; readonly picks: Pick[]; more: boolean };
+type Turn = { readonly found: Message[]; readonly picks: Choice[]; more: boolean };
 
 const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
 const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;
