@@ -11,7 +11,7 @@
  */
 import { type Batcher, createBatcher } from "../shared/core/batcher.ts";
 import type { Clock } from "../shared/core/clock.ts";
-import { pause } from "../shared/io/backoff.ts";
+import { answerWithin } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { IncomingReceipt, MatchedReceipt } from "./domain/message.ts";
 import { matchByParties, type Submission, submissionName } from "./domain/submission.ts";
@@ -171,7 +171,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     async take(receipt) {
       const name = namesOf(receipt)[0];
       const reported = name === undefined ? undefined : recent.find(name)?.reported;
-      if (reported !== undefined) await Promise.race([reported, pause(OUTCOME_WAIT_MS)]);
+      if (reported !== undefined) await answerWithin(reported, OUTCOME_WAIT_MS);
       await batcher.add(receipt);
     },
     onStored(submissions) {

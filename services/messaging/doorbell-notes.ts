@@ -30,14 +30,19 @@ const PREFIX = "doorbell.";
 /** Arrivals told in one bell at most; what is not told is found by looking. */
 const TOLD_MAX = 1000;
 
+/** Messages named in one bell at most: 50 bytes each, far below what NATS takes (1 MiB unless set). */
+const NAMED_MAX = 4000;
+
 /** Opens one replica's bells over the event connection. */
 export function openBells(connection: NatsConnection, replica: string, log: Logger): Bells {
   const tell = openHints(connection);
   return {
     ring(connectorId, arrivals) {
+      let room = NAMED_MAX;
       const told = arrivals.slice(0, TOLD_MAX).map((one): Wire => {
         const first = [one.lane, one.tenantId, one.messageId, one.dueAtMs] as const;
-        if (one.named === undefined) return first;
+        if (one.named === undefined || one.named.length > room) return first;
+        room -= one.named.length;
         return [...first, one.named.map(({ messageId, dueAtMs }) => [messageId, dueAtMs])];
       });
       tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);

@@ -55,7 +55,6 @@ describe("holds and commits at the same time", () => {
     const { wallet } = await harness.wallets.getWallet({ tenantId: tenant.id });
     return wallet?.held ?? 0n;
   };
-  const settled = async (committed: Promise<void>): Promise<string> => codeOf(committed);
 
   /** The committer on the real wallet and store, with a door before the wallet's answers. */
   function openCommitter(door: Promise<void> = Promise.resolve()) {
@@ -95,7 +94,7 @@ describe("holds and commits at the same time", () => {
     const { committer } = openCommitter();
     const before = await heldBy(rich);
     const sends = Array.from({ length: 30 }, (_, at) => checkedSend(at % 3 === 0 ? poor : rich));
-    const codes = await Promise.all(sends.map((send) => settled(committer.commit(send))));
+    const codes = await Promise.all(sends.map((send) => codeOf(committer.commit(send))));
     const accepted = sends.filter((_, at) => codes[at] === "no error");
     expect(accepted.filter(({ record }) => record.tenantId === rich.id)).to.have.length(20);
     expect(accepted.filter(({ record }) => record.tenantId === poor.id)).to.have.length(1);
@@ -110,14 +109,14 @@ describe("holds and commits at the same time", () => {
 
   it("an account whose hold was refused asks for its holds first, for a while", async () => {
     const { committer, calls } = openCommitter();
-    expect(await settled(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
+    expect(await codeOf(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
     expect(calls).to.deep.equal({ together: 1, alone: 0 });
-    expect(await settled(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
+    expect(await codeOf(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
     expect(calls).to.deep.equal({ together: 1, alone: 1 });
     await committer.commit(checkedSend(rich));
     expect(calls).to.deep.equal({ together: 2, alone: 1 });
     harness.clock.advance(5001);
-    expect(await settled(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
+    expect(await codeOf(committer.commit(checkedSend(poor)))).to.equal("insufficient_balance");
     expect(calls).to.deep.equal({ together: 3, alone: 1 });
     await committer.close();
   });
@@ -149,7 +148,7 @@ describe("holds and commits at the same time", () => {
     let isGivenUp = false;
     const given = { ...checkedSend(rich), isGivenUp: () => isGivenUp };
     const neighbour = checkedSend(rich);
-    const outcomes = Promise.all([given, neighbour].map((send) => settled(committer.commit(send))));
+    const outcomes = Promise.all([given, neighbour].map((send) => codeOf(committer.commit(send))));
     isGivenUp = true;
     door.resolve();
     expect(await outcomes).to.deep.equal(["service_unavailable", "no error"]);

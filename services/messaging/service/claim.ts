@@ -85,10 +85,9 @@ export function createClaimer(options: {
     const places = order.map((tenantId): Place => ({ connectorId, lane, tenantId }));
     const nowMs = clock.now();
     const loaded = await lookForUnnamed(places, room, nowMs);
-    // Twice the even share, so that short queues leave their room to long ones.
-    const share = 2 * Math.ceil((2 * room) / Math.max(1, places.length));
+    // The whole room of each, so that short queues leave theirs to long ones; one beyond tells of more.
     let queues = places.map((place) =>
-      tenants.named(place, nowMs, share).map((arrival): Choice => ({ place, arrival })),
+      tenants.named(place, nowMs, room + 1).map((arrival): Choice => ({ place, arrival })),
     );
     const turn: Turn = { found: [], picks: [], more: false };
     for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
@@ -141,14 +140,14 @@ export function createClaimer(options: {
     room: number,
     nowMs: number,
   ): Promise<ReadonlyMap<string, Message>> {
-    const share = places.length === 1 ? room : Math.ceil((2 * room) / places.length);
+    const share = shareOf(room, places.length);
     const blind = places.filter((place) =>
       tenants.needsLook(place, tenants.named(place, nowMs, share).length, share),
     );
     const found =
       blind.length === 0
         ? []
-        : ((await lookAtAll(blind, room, nowMs)) ?? (await lookAtEach(blind, share, nowMs)));
+        : ((await lookAtAll(blind, room, nowMs)) ?? (await lookAtEach(blind, room, nowMs)));
     return new Map(found.map((message) => [message.id, message]));
   }
 
@@ -187,10 +186,12 @@ export function createClaimer(options: {
   /** The heads of some tenants' queues, each by a look of its own. */
   async function lookAtEach(
     places: readonly Place[],
-    share: number,
+    room: number,
     nowMs: number,
   ): Promise<readonly Message[]> {
-    const looks = places.slice(0, TENANTS_ONE_BY_ONE).map(async (place) => {
+    const some = places.slice(0, TENANTS_ONE_BY_ONE);
+    const share = shareOf(room, some.length);
+    const looks = some.map(async (place) => {
       const { connectorId, lane, tenantId } = place;
       const fromId = tenants.lookFrom([place], nowMs);
       const look = { tenantIds: [tenantId], fromId, nowMs, limit: share + 1 };
@@ -235,6 +236,11 @@ type Choice = { readonly place: Place; readonly arrival: NamedArrival };
 
 /** What a lane's turn brought: the messages to be claimed, and the names they go by. */
 type Turn = { readonly found: Message[]; readonly picks: Choice[]; more: boolean };
+
+/** Twice the even share, so that short queues leave their room to long ones. */
+function shareOf(room: number, tenants: number): number {
+  return tenants === 1 ? room : Math.ceil((2 * room) / tenants);
+}
 
 const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
 const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;

@@ -43,11 +43,9 @@ export type WaitingTenants = {
   named(place: Place, nowMs: number, max: number): readonly NamedArrival[];
   /** Forgets names: claimed, or not found any more. One that came in again meanwhile stays. */
   forget(place: Place, gone: readonly NamedArrival[]): void;
-  /** Whether a tenant may have more waiting than what has a name. */
-  hasUnnamed(place: Place): boolean;
   /**
-   * Whether to look for that now: fewer than `wanted` have a name, or the last look at everything is
-   * no longer than five seconds ago and this tenant's is older. So nothing starves behind what has a name.
+   * Whether to look for what has no name: there may be such, and fewer than `wanted` have one, or the
+   * tenant was not looked at since the last look at everything. So nothing starves behind what is named.
    */
   needsLook(place: Place, named: number, wanted: number): boolean;
   /**
@@ -230,7 +228,6 @@ export function createWaitingTenants(
       }
       dropIfEmpty(place, known);
     },
-    hasUnnamed: (place) => find(place)?.hasUnnamed === true,
     needsLook(place, named, wanted) {
       const known = find(place);
       return known?.hasUnnamed === true && (known.isOverdue || named < wanted);

@@ -8,7 +8,7 @@
  * its answer; what comes again is stored first (`deliver-events.ts`).
  */
 import { setRecent } from "../../shared/core/recent.ts";
-import { pause } from "../../shared/io/backoff.ts";
+import { answerWithin } from "../../shared/io/backoff.ts";
 import type { Settlement } from "./ports.ts";
 
 /** Deliveries that are attempted before they are stored. */
@@ -103,9 +103,7 @@ export function createEarlyAttempts(): EarlyAttempts {
       const all = Promise.all(expected.map(({ answered }) => answered.promise));
       const sinceMs = performance.now();
       while (isWorthWaiting(expected, sinceMs, wait)) {
-        const over = new AbortController();
-        await Promise.race([all, pause(wait.quietMs / 4, over.signal)]);
-        over.abort();
+        await answerWithin(all, wait.quietMs / 4);
       }
       for (const one of expected) one.isBeingStored = true;
       const results = expected.flatMap(({ result }) => result ?? []);
