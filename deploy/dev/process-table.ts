@@ -26,13 +26,22 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "gateway", services: ["gateway"] },
 ];
 
+/** Tells customers, while the others move messages: two cores have work for two event loops. */
+const WEBHOOK = "webhook";
+
 /**
- * How services are spread over processes: each apart, as in production, or all together, which on a
- * small machine saves the way from process to process (ADR 63).
+ * How services are spread over processes: each apart, as in production, or all but one together,
+ * which on a small machine saves the way from process to process (ADR 63).
  */
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
-  together: [{ name: "services", services: SERVICE_PROCESSES.flatMap(({ services }) => services) }],
+  together: [
+    {
+      name: "services",
+      services: SERVICE_PROCESSES.flatMap(({ services }) => services).filter((n) => n !== WEBHOOK),
+    },
+    { name: WEBHOOK, services: [WEBHOOK] },
+  ],
 } as const satisfies Record<string, readonly ServiceProcess[]>;
 
 /** The layout that `PROCESSES` in the environment asks for. */

@@ -24,6 +24,8 @@ export type ServerPlan = {
 
 const REPLICA_SET = "sms";
 const HOUR_MS = 3_600_000;
+/** How long MongoDB keeps the past, which looks at the queues walk over (ADR 73). */
+const HISTORY_S = 120;
 const READY_TIMEOUT_MS = 60_000;
 
 /** The address of an embedded server, as the services take it. */
@@ -80,6 +82,7 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
         ...["--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet"],
         // Its log shows slow operations with their documents: bodies and numbers, which no log may hold.
         ...["--slowms", String(HOUR_MS)],
+        ...["--setParameter", `minSnapshotHistoryWindowInSeconds=${HISTORY_S}`],
         // A one-node set has nobody to hand over to, so a shutdown need not wait for the handover.
         ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
       ];

@@ -1,8 +1,8 @@
 /** After the storm: every request is answered, every message ends, every webhook is delivered. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { pollUntil } from "../../deploy/dev/poll.ts";
+import { answerWithin } from "../../services/shared/io/backoff.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import { within } from "../support/within.ts";
 import type { BookReader, Open } from "./books.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
@@ -37,7 +37,8 @@ export async function drain(parts: {
   });
   const beganMs = performance.now();
   const finished = customers.finish();
-  if ((await within(finished, ANSWERS_MS_MAX)) === "late") {
+  const answered = finished.then(() => true);
+  if ((await answerWithin(answered, ANSWERS_MS_MAX)) === undefined) {
     client.giveUp();
     breaches.push({ invariant: 3, what: "requests are not answered after the storm", ids: [] });
     await finished;

@@ -2,13 +2,13 @@ import type { Socket } from "node:net";
 import { expect } from "chai";
 import type { MongoClient } from "mongodb";
 import { pollUntil } from "../../deploy/dev/poll.ts";
+import { answerWithin } from "../../services/shared/io/backoff.ts";
 import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
 import { isMongoOutage } from "../../services/shared/io/mongo-errors.ts";
 import { freshDatabase } from "../support/fresh-names.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 import { openTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { silentLog } from "../support/wallet-harness.ts";
-import { within } from "../support/within.ts";
 
 const LIMIT_MS = 4000;
 /** More than the sockets between here and a server that does not read take at once. */
@@ -27,14 +27,13 @@ function inUse(client: MongoClient): Connection[] {
 }
 
 /** How work ended: its error, "done", or "late" when it did not. */
-const endOf = (work: Promise<unknown>) =>
-  within(
-    work.then(
-      () => "done",
-      (error: unknown) => error,
-    ),
-    LIMIT_MS,
+const endOf = async (work: Promise<unknown>) => {
+  const end = work.then(
+    () => "done",
+    (error: unknown) => error,
   );
+  return (await answerWithin(end, LIMIT_MS)) ?? "late";
+};
 
 describe("the database's outages", () => {
   let servers: TestServers;

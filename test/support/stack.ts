@@ -5,7 +5,7 @@ import { readJson } from "../../deploy/dev/json-file.ts";
 import { layoutOf } from "../../deploy/dev/layout.ts";
 import { PORTS_OF_A_STACK } from "../../deploy/dev/port-layout.ts";
 import { freePortRange } from "../../deploy/dev/ports.ts";
-import { PROCESS_LAYOUTS, type ServiceProcess } from "../../deploy/dev/process-table.ts";
+import { SERVICE_PROCESSES, type ServiceProcess } from "../../deploy/dev/process-table.ts";
 import { killProcess } from "../../deploy/dev/processes.ts";
 import { restartProcess } from "../../deploy/dev/restart-stack.ts";
 import { runningProcesses } from "../../deploy/dev/run-records.ts";
@@ -33,7 +33,9 @@ export type TestStack = StackFile & {
 };
 
 /** All services in one process: the fastest start, for tests that kill nothing. */
-export const ONE_PROCESS: readonly ServiceProcess[] = PROCESS_LAYOUTS.together;
+export const ONE_PROCESS: readonly ServiceProcess[] = [
+  { name: "services", services: SERVICE_PROCESSES.flatMap(({ services }) => services) },
+];
 
 /** Starts a stack on free ports in a folder of its own; `settings` reach every process of it. */
 export async function startTestStack(

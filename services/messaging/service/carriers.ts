@@ -67,14 +67,15 @@ export function createCarriers(options: {
     holder: { readonly carrierId: string; readonly beforeMs: number },
     act: (message: Message) => Promise<void>,
   ): Promise<void> {
+    const names = await queue.sendingNames(holder.carrierId);
     let afterId = "";
-    for (;;) {
-      const page = await queue.findSending(holder.carrierId, afterId, PAGE);
-      const last = page.at(-1);
-      if (last === undefined) return;
+    let isMore = names.length > 0;
+    while (isMore) {
+      const page = await queue.findSending(names, afterId, PAGE);
       const held = page.filter((message) => isHeldBy(message, holder.carrierId, holder.beforeMs));
       await Promise.all(held.map(act));
-      afterId = last.id;
+      afterId = page.at(-1)?.id ?? afterId;
+      isMore = page.length === PAGE;
     }
   }
 
@@ -155,7 +156,7 @@ export function createCarriers(options: {
         }
         await putInDoubt({ carrierId, beforeMs: nowMs });
         // Claims made under a faster clock are older only later; till then it must not be forgotten.
-        const left = await queue.findSending(carrierId, "", 1);
+        const left = await queue.sendingNames(carrierId);
         if (left.length === 0) await queue.forgetCarrier(carrierId, silentMs);
       }
     },

@@ -221,8 +221,10 @@ export type QueueStore = {
     found: readonly Message[],
     claim: Claim,
   ): Promise<Message[]>;
-  /** Messages a carrier is sending, in order of id, after one. */
-  findSending(carrierId: string, afterId: string, limit: number): Promise<Message[]>;
+  /** Names under which a carrier is sending anything (`sendingName`). */
+  sendingNames(carrierId: string): Promise<string[]>;
+  /** Messages that are being sent under these names, in order of id, after one. */
+  findSending(names: readonly string[], afterId: string, limit: number): Promise<Message[]>;
   /** How many messages wait for a connector, counted no further than `max`. */
   countWaiting(connectorId: string, max: number): Promise<number>;
   /** Every queue's figures. */

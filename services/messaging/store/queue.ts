@@ -91,12 +91,13 @@ export function createQueueStore(db: Db): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
-    async findSending(carrierId, afterId, limit) {
+    async sendingNames(carrierId) {
       const suffix = `|sending|${carrierId}`;
-      const names = (await queueNames()).filter((name) => name.endsWith(suffix));
-      if (names.length === 0) return [];
+      return (await queueNames()).filter((name) => name.endsWith(suffix));
+    },
+    async findSending(names, afterId, limit) {
       const documents = await messages
-        .find({ queue: { $in: names }, _id: { $gt: afterId } }, { readConcern: SNAPSHOT })
+        .find({ queue: { $in: [...names] }, _id: { $gt: afterId } }, { readConcern: SNAPSHOT })
         .hint(INDEXES.queue)
         .sort({ _id: 1 })
         .limit(limit)
