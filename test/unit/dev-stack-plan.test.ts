@@ -67,8 +67,9 @@ describe("the plan of a stack", () => {
 
   it("puts services together or apart as PROCESSES says", () => {
     const together = nextState({ env: { PROCESSES: "together" } }, layout, false);
-    expect(together.processes.map(({ name }) => name)).to.deep.equal(["services"]);
+    expect(together.processes.map(({ name }) => name)).to.deep.equal(["services", "webhook"]);
     expect(processCalled(together.processes, "wallet")).to.equal("services");
+    expect(processCalled(together.processes, "webhook")).to.equal("webhook");
     expect(processCalled(together.processes, "mongo")).to.equal("mongod");
     writeJson(layout.stateFile, together);
     expect(nextState({ env: {} }, layout, true).processes).to.deep.equal(together.processes);
