@@ -38,7 +38,9 @@ export const PROCESS_LAYOUTS = {
   together: [
     {
       name: "services",
-      services: SERVICE_PROCESSES.flatMap(({ services }) => services).filter((n) => n !== WEBHOOK),
+      services: SERVICE_PROCESSES.filter(({ name }) => name !== WEBHOOK).flatMap(
+        ({ services }) => services,
+      ),
     },
     { name: WEBHOOK, services: [WEBHOOK] },
   ],

@@ -49,7 +49,7 @@ describe("what is known of waiting messages", () => {
       tenants.seen(place, found.map(id), isAll);
       return from;
     };
-    const needsLook = (wanted = 10) => tenants.needsLook(place, named(2000).length, wanted);
+    const needsLook = (wanted = 10) => tenants.needsLook(place, clock.now(), wanted);
     const list = () => tenants.list("smsc", "single");
     return { clock, tenants, place, looks, note, noteCrowd, named, forget, look, needsLook, list };
   }

@@ -117,10 +117,11 @@ export function createClaimer(options: {
     );
     const found =
       missing.length === 0 ? [] : await store.findNamed(connectorId, lane, missing, nowMs);
-    const byId = new Map([...loaded, ...found.map((message) => [message.id, message] as const)]);
+    const byId = new Map(found.map((message) => [message.id, message]));
     const gone: Choice[] = [];
     for (const pick of picks) {
-      const message = byId.get(pick.arrival.messageId);
+      const { messageId } = pick.arrival;
+      const message = loaded.get(messageId) ?? byId.get(messageId);
       if (message === undefined) gone.push(pick);
       else {
         turn.found.push(message);
@@ -131,7 +132,12 @@ export function createClaimer(options: {
   }
 
   function forget(picks: readonly Choice[]): void {
-    for (const { place, arrival } of picks) tenants.forget(place, [arrival]);
+    for (const [place, own] of Map.groupBy(picks, (pick) => pick.place)) {
+      tenants.forget(
+        place,
+        own.map(({ arrival }) => arrival),
+      );
+    }
   }
 
   /** Names what has no name yet, where that is called for; answers the messages that were read. */
@@ -141,9 +147,7 @@ export function createClaimer(options: {
     nowMs: number,
   ): Promise<ReadonlyMap<string, Message>> {
     const share = shareOf(room, places.length);
-    const blind = places.filter((place) =>
-      tenants.needsLook(place, tenants.named(place, nowMs, share).length, share),
-    );
+    const blind = places.filter((place) => tenants.needsLook(place, nowMs, share));
     const found =
       blind.length === 0
         ? []

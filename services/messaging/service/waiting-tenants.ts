@@ -44,10 +44,11 @@ export type WaitingTenants = {
   /** Forgets names: claimed, or not found any more. One that came in again meanwhile stays. */
   forget(place: Place, gone: readonly NamedArrival[]): void;
   /**
-   * Whether to look for what has no name: there may be such, and fewer than `wanted` have one, or the
-   * tenant was not looked at since the last look at everything. So nothing starves behind what is named.
+   * Whether to look for what has no name: there may be such, and fewer than `wanted` that may be claimed
+   * have one, or the tenant was not looked at since the last look at everything. So nothing starves
+   * behind what is named.
    */
-  needsLook(place: Place, named: number, wanted: number): boolean;
+  needsLook(place: Place, nowMs: number, wanted: number): boolean;
   /**
    * Begins a look for what has no name and may be claimed at an instant: answers the id before which
    * there is none of these tenants.
@@ -123,7 +124,7 @@ export function createWaitingTenants(
     return queue(connectorId, lane).known.tenants.get(tenantId);
   }
 
-  function open(connectorId: string, lane: Lane, tenantId: string): Known {
+  function open({ connectorId, lane, tenantId }: Place): Known {
     const { tenants } = queue(connectorId, lane).known;
     let known = tenants.get(tenantId);
     if (known === undefined) {
@@ -173,7 +174,8 @@ export function createWaitingTenants(
   return {
     note(connectorId, { lane, tenantId, messageId, dueAtMs, named }) {
       const latestMs = clock.now() + LATER_MAX_MS;
-      const known = open(connectorId, lane, tenantId);
+      const place = { connectorId, lane, tenantId };
+      const known = open(place);
       if (named === undefined) {
         noteUnnamed(known, messageId, Math.min(dueAtMs, latestMs));
         return;
@@ -182,7 +184,7 @@ export function createWaitingTenants(
         if (one.dueAtMs > latestMs || addName(known, one)) continue;
         noteUnnamed(known, one.messageId, one.dueAtMs);
       }
-      dropIfEmpty({ connectorId, lane, tenantId }, known);
+      dropIfEmpty(place, known);
     },
     async list(connectorId, lane) {
       const { name, known } = queue(connectorId, lane);
@@ -194,7 +196,7 @@ export function createWaitingTenants(
         const tenantIds = await store.waitingTenants(connectorId, lane);
         known.readAtMs = atMs;
         for (const tenantId of new Set([...known.tenants.keys(), ...tenantIds])) {
-          beginAnew(open(connectorId, lane, tenantId), atMs);
+          beginAnew(open({ connectorId, lane, tenantId }), atMs);
         }
       }
       return [...known.tenants.keys()];
@@ -206,17 +208,7 @@ export function createWaitingTenants(
     },
     named(place, nowMs, max) {
       const known = find(place);
-      if (known === undefined) return [];
-      if (!known.isSorted) {
-        known.names = new Map([...known.names].sort(([one], [other]) => (one < other ? -1 : 1)));
-        known.isSorted = true;
-      }
-      const due: NamedArrival[] = [];
-      for (const one of known.names.values()) {
-        if (due.length === max) break;
-        if (one.dueAtMs <= nowMs) due.push(one);
-      }
-      return due;
+      return known === undefined ? [] : dueNames(known, nowMs, max);
     },
     forget(place, gone) {
       const known = find(place);
@@ -228,9 +220,10 @@ export function createWaitingTenants(
       }
       dropIfEmpty(place, known);
     },
-    needsLook(place, named, wanted) {
+    needsLook(place, nowMs, wanted) {
       const known = find(place);
-      return known?.hasUnnamed === true && (known.isOverdue || named < wanted);
+      if (known?.hasUnnamed !== true) return false;
+      return known.isOverdue || dueNames(known, nowMs, wanted).length < wanted;
     },
     lookFrom(places, nowMs) {
       let first: string | undefined;
@@ -261,6 +254,20 @@ export function createWaitingTenants(
       dropIfEmpty(place, known);
     },
   };
+}
+
+/** The names of what may be claimed at an instant, oldest first, so many at most. */
+function dueNames(known: Known, nowMs: number, max: number): NamedArrival[] {
+  if (!known.isSorted) {
+    known.names = new Map([...known.names].sort(([one], [other]) => (one < other ? -1 : 1)));
+    known.isSorted = true;
+  }
+  const due: NamedArrival[] = [];
+  for (const one of known.names.values()) {
+    if (due.length === max) break;
+    if (one.dueAtMs <= nowMs) due.push(one);
+  }
+  return due;
 }
 
 function unheardOf(): Known {

@@ -37,6 +37,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import { answerWithin } from "./backoff.ts";
 import type { Logger } from "./log.ts";
 import type { OpenSpan, SpanAttributes, Tracer } from "./tracing.ts";
 import type { TracingConfig } from "./tracing-settings.ts";
@@ -103,12 +104,10 @@ export function openTracer(options: {
       return openSpan(span);
     },
     async close() {
-      let timer: NodeJS.Timeout | undefined;
-      const limit = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, CLOSE_MAX_MS);
-      });
-      await Promise.race([processor.shutdown().catch(() => undefined), limit]);
-      clearTimeout(timer);
+      await answerWithin(
+        processor.shutdown().catch(() => undefined),
+        CLOSE_MAX_MS,
+      );
     },
   };
 }
