@@ -6,7 +6,6 @@
  * and is given back when it cannot go.
  */
 import type { Clock } from "../shared/core/clock.ts";
-import { createPace } from "../shared/core/pace.ts";
 import { backoffMs } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { type Bind, createBind } from "./bind.ts";
@@ -62,8 +61,6 @@ const CLAIM_MAX = 1000;
 /** Messages claimed ahead: what goes out in so many seconds. */
 const AHEAD_S = 0.1;
 const TICK_MS = 200;
-/** Claims keep this distance: what is claimed ahead lasts five times as long. */
-const CLAIM_PACE_MS = 20;
 /** Answers are waited for so long when a bind must go; leases end later than that. */
 const FENCE_DRAIN_MS = 1500;
 
@@ -81,8 +78,6 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   let againAtMs = Number.POSITIVE_INFINITY;
   let perSecond = 0;
   let ratePerSecond = 0;
-  const pace = createPace(CLAIM_PACE_MS);
-  let paced: NodeJS.Timeout | undefined;
   const tick = setInterval(onTick, TICK_MS);
 
   function onTick(): void {
@@ -113,23 +108,17 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   function claimSoon(): void {
     if (isClaiming || isClosed || !isActive || outcomes.isStuck || !isUp()) return;
     if (!isRung && clock.now() < againAtMs) return;
-    if (wanted() <= 0 || paced !== undefined) return;
-    const waitMs = pace.leftMs();
-    if (waitMs === 0) return void claim();
-    paced = setTimeout(() => {
-      paced = undefined;
-      claimSoon();
-    }, waitMs);
+    if (wanted() > 0) void claim();
   }
 
   async function claim(): Promise<void> {
-    pace.beat();
     isClaiming = true;
     isRung = false;
     try {
-      const { messages, more } = await messaging.claim(connectorId, wanted());
+      const { messages, more } = await messaging.claim(connectorId, wanted);
       failures = 0;
-      isRung ||= more || messages.length > 0;
+      // What came in since rang for itself, or is found by the poll for what no bell rang for.
+      isRung ||= more;
       againAtMs = Number.POSITIVE_INFINITY;
       isClaiming = false;
       if (messages.length > 0) dispatcher.add(messages);
@@ -200,7 +189,6 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
     async close(drainMs) {
       isClosed = true;
       clearInterval(tick);
-      clearTimeout(paced);
       dispatcher.giveBackWaiting("closing");
       const deadlineMs = performance.now() + drainMs;
       while (dispatcher.inFlight > 0 && performance.now() < deadlineMs) {

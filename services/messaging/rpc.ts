@@ -1,7 +1,12 @@
 /** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { MessagingService, SendMessagesRequest } from "../../proto/gen/sms/v1/messaging_pb.js";
+import type {
+  ClaimMessagesRequest,
+  MessagingService,
+  SendMessagesRequest,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
 import type { Logger } from "../shared/io/log.ts";
+import { createClaimMany } from "./claim-many.ts";
 import { readClaimCall } from "./domain/claim-calls.ts";
 import {
   cancelResponse,
@@ -44,7 +49,7 @@ export function createMessagingRpc(
 ): ServiceImpl<typeof MessagingService> {
   return {
     ...customerMethods(useCases, log),
-    ...carrierMethods(useCases),
+    ...carrierMethods(useCases, log),
     ...auditMethods(useCases),
   };
 }
@@ -60,6 +65,7 @@ type CustomerMethod =
   | "cancelCampaign";
 type CarrierMethod =
   | "claimMessages"
+  | "claimMany"
   | "listWaitingConnectors"
   | "reportOutcomes"
   | "recordReceipts"
@@ -118,13 +124,18 @@ function customerMethods(
   };
 }
 
-function carrierMethods({ claimer, carriers }: UseCases): Pick<Methods, CarrierMethod> {
+function carrierMethods(
+  { claimer, carriers }: UseCases,
+  log: Logger,
+): Pick<Methods, CarrierMethod> {
+  async function claimMessages({ connectorId, carrierId, max, claimCall }: ClaimMessagesRequest) {
+    const call = readClaimCall(claimCall);
+    const { messages, more } = await claimer.claim(connectorId, carrierId, max, call);
+    return { messages: messages.map(toClaimed), more };
+  }
   return {
-    async claimMessages({ connectorId, carrierId, max, claimCall }) {
-      const call = readClaimCall(claimCall);
-      const { messages, more } = await claimer.claim(connectorId, carrierId, max, call);
-      return { messages: messages.map(toClaimed), more };
-    },
+    claimMessages,
+    claimMany: createClaimMany(claimMessages, log),
     async listWaitingConnectors() {
       return { connectorIds: await claimer.waitingConnectors() };
     },

@@ -13,7 +13,7 @@ import { startSimulator } from "../../services/smsc-simulator/simulator.ts";
 
 const ACCOUNT = { systemId: "growth", password: "growth" };
 
-/** The window of the stack's own connector is shared out among all of them. */
+/** As many submits may wait for their answer as at the stack's own connector. */
 const WINDOW = 100;
 
 /** A price that no connector is dearer or cheaper at than the stack's own. */

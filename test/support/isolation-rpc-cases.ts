@@ -68,6 +68,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     campaignId: own.campaign,
   })),
   "MessagingService/ClaimMessages": internal(CARRIERS),
+  "MessagingService/ClaimMany": internal(CARRIERS),
   "MessagingService/ListWaitingConnectors": internal(CARRIERS),
   "MessagingService/ReportOutcomes": internal(CARRIERS),
   "MessagingService/RecordReceipts": internal(CARRIERS),

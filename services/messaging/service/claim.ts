@@ -1,15 +1,18 @@
 /**
  * Claiming: the single lane before the bulk lane, and tenants by turn within each. Claims of one
  * connector run one after another in this process; between processes the guard of the write
- * decides, so a message is never claimed twice.
+ * decides, so a message is never claimed twice. Claims of several connectors that read or write at
+ * the same moment share the command.
  */
 import { randomUUID } from "node:crypto";
+import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
-import type { QueueStore } from "./ports.ts";
+import { CLAIM_MAX } from "../domain/share-room.ts";
+import type { NamedLook, QueueStore, Taking } from "./ports.ts";
 import type { NamedArrival, Place, WaitingTenants } from "./waiting-tenants.ts";
 
 /** What a claim brought. */
@@ -27,7 +30,6 @@ export type Claimer = {
   waitingConnectors(): Promise<string[]>;
 };
 
-const CLAIM_MAX = 1000;
 /** Tenants looked at in one claim, with one look or one by one; the others have their turn later. */
 const TENANTS_AT_A_LOOK = 256;
 const TENANTS_ONE_BY_ONE = 32;
@@ -38,6 +40,8 @@ const CROWDED_MS = 1000;
 /** A beat no older than this proves that a claiming carrier is alive. */
 const BEAT_EVERY_MS = 5000;
 const LANES: readonly Lane[] = ["single", "bulk"];
+/** Connectors' claims that share a command, commands at once, and claims that may wait for one. */
+const TOGETHER = { batchMax: 32, lanes: 4, queueMax: 4096 } as const;
 
 /** Makes the claimer. */
 export function createClaimer(options: {
@@ -50,6 +54,18 @@ export function createClaimer(options: {
   const lastServed = new Map<string, string>();
   const beats = new Map<string, number>();
   const crowdedUntilMs = new Map<string, number>();
+  // A write that failed in part may be tried again: what a claim has moved, it finds by its id.
+  const together = { ...TOGETHER, isTransient: isUnavailable };
+  const reads = createBatcher<NamedLook, Message[]>({
+    name: "messages by name",
+    flush: (looks) => store.findNamed(looks),
+    ...together,
+  });
+  const writes = createBatcher<Taking, Message[]>({
+    name: "claims",
+    flush: (takings) => store.claim(takings),
+    ...together,
+  });
 
   async function claimAll(
     connectorId: string,
@@ -70,7 +86,8 @@ export function createClaimer(options: {
       const turn = await findByTurn(connectorId, lane, room);
       more ||= turn.more;
       if (turn.found.length === 0) continue;
-      messages.push(...(await store.claim(connectorId, lane, turn.found, claim)));
+      const taking = { connectorId, lane, found: turn.found, claim };
+      messages.push(...(await writes.add(taking)));
       // Only now: had the claim failed, they would still wait.
       forget(turn.picks);
     }
@@ -116,7 +133,7 @@ export function createClaimer(options: {
       loaded.has(messageId) ? [] : [messageId],
     );
     const found =
-      missing.length === 0 ? [] : await store.findNamed(connectorId, lane, missing, nowMs);
+      missing.length === 0 ? [] : await reads.add({ connectorId, lane, ids: missing, nowMs });
     const byId = new Map(found.map((message) => [message.id, message]));
     const gone: Choice[] = [];
     for (const pick of picks) {
@@ -244,6 +261,10 @@ type Turn = { readonly found: Message[]; readonly picks: Choice[]; more: boolean
 /** Twice the even share, so that short queues leave their room to long ones. */
 function shareOf(room: number, tenants: number): number {
   return tenants === 1 ? room : Math.ceil((2 * room) / tenants);
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AppError && error.code === "service_unavailable";
 }
 
 const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;

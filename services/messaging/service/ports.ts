@@ -199,6 +199,22 @@ export type Look = {
   readonly limit: number;
 };
 
+/** Messages that are known by name to wait in a queue. */
+export type NamedLook = {
+  readonly connectorId: string;
+  readonly lane: Lane;
+  readonly ids: readonly string[];
+  readonly nowMs: number;
+};
+
+/** Messages of a queue that a claim is to move to sending. */
+export type Taking = {
+  readonly connectorId: string;
+  readonly lane: Lane;
+  readonly found: readonly Message[];
+  readonly claim: Claim;
+};
+
 /** The connectors' queues, and who is sending what. */
 export type QueueStore = {
   /** Names of the queues that hold anything (`queueName`, `sendingName`); one index seek each. */
@@ -207,20 +223,13 @@ export type QueueStore = {
   waitingTenants(connectorId: string, lane: Lane): Promise<string[]>;
   /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
   findWaiting(connectorId: string, lane: Lane, look: Look): Promise<Message[]>;
-  /** Those of some messages that wait in a queue and may be claimed. */
-  findNamed(
-    connectorId: string,
-    lane: Lane,
-    ids: readonly string[],
-    nowMs: number,
-  ): Promise<Message[]>;
-  /** Moves those that still wait to sending; answers the ones that moved. */
-  claim(
-    connectorId: string,
-    lane: Lane,
-    found: readonly Message[],
-    claim: Claim,
-  ): Promise<Message[]>;
+  /** Of each look, the messages that wait there and may be claimed; one query for all of them. */
+  findNamed(looks: readonly NamedLook[]): Promise<Message[][]>;
+  /**
+   * Moves those that still wait to sending, in one statement a taking; answers of each the ones that
+   * moved. Repeated it answers the same.
+   */
+  claim(takings: readonly Taking[]): Promise<Message[][]>;
   /** Names under which a carrier is sending anything (`sendingName`). */
   sendingNames(carrierId: string): Promise<string[]>;
   /** Messages that are being sent under these names, in order of id, after one. */

@@ -2,7 +2,7 @@ import type { Collection, Db } from "mongodb";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import { queueName, sendingName } from "../domain/queueing.ts";
-import type { QueueFigures, QueueStore } from "../service/ports.ts";
+import type { QueueFigures, QueueStore, Taking } from "../service/ports.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
 import { INDEXES } from "./shape.ts";
 
@@ -51,45 +51,43 @@ export function createQueueStore(db: Db): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
-    async findNamed(connectorId, lane, ids, nowMs) {
+    async findNamed(looks) {
+      const ids = looks.flatMap((look) => look.ids);
+      const names = looks.map(({ connectorId, lane }) => queueName(connectorId, lane));
+      const latest = new Date(Math.max(...looks.map(({ nowMs }) => nowMs)));
       const documents = await messages
-        .find(
-          {
-            _id: { $in: [...ids] },
-            queue: queueName(connectorId, lane),
-            not_before: { $lte: new Date(nowMs) },
-          },
-          LOCAL,
-        )
+        .find({ _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } }, LOCAL)
         .batchSize(ids.length + 1)
         .hint({ _id: 1 })
         .toArray();
-      return documents.map(fromDocument);
-    },
-    async claim(connectorId, lane, found, claim) {
-      const ids = found.map(({ id }) => id);
-      // What leaves the queue by another hand, a cancel above all, fails this guard; whichever
-      // of the two writes first wins, and the other finds nothing to write.
-      const result = await messages.updateMany(
-        { _id: { $in: ids }, queue: queueName(connectorId, lane) },
-        {
-          $set: {
-            phase: "sending",
-            queue: sendingName(connectorId, claim.carrierId),
-            claim: { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
-          },
-          $inc: { revision: 1 },
-        },
-        { writeConcern: MAJORITY },
+      const found = new Map(documents.map((document) => [document._id, document]));
+      return looks.map((look, at) =>
+        look.ids.flatMap((id) => {
+          const document = found.get(id);
+          if (document === undefined || document.queue !== names[at]) return [];
+          return startOf(document) <= look.nowMs ? [fromDocument(document)] : [];
+        }),
       );
-      if (result.modifiedCount === found.length) {
-        return found.map((message) => ({ ...message, phase: "sending" as const, claim }));
+    },
+    async claim(takings) {
+      const { modifiedCount } = await messages.bulkWrite(takings.map(takeOver), {
+        ordered: false,
+        writeConcern: MAJORITY,
+      });
+      const wanted = takings.reduce((sum, { found }) => sum + found.length, 0);
+      if (modifiedCount === wanted) {
+        return takings.map(({ found, claim }) =>
+          found.map((message) => ({ ...message, phase: "sending" as const, claim })),
+        );
       }
+      const ids = takings.flatMap(({ found }) => found.map(({ id }) => id));
+      const claimIds = takings.map(({ claim }) => claim.id);
       const documents = await messages
-        .find({ _id: { $in: ids }, "claim.id": claim.id })
+        .find({ _id: { $in: ids }, "claim.id": { $in: claimIds } })
         .sort({ _id: 1 })
         .toArray();
-      return documents.map(fromDocument);
+      const byClaim = Map.groupBy(documents.map(fromDocument), (message) => message.claim?.id);
+      return takings.map(({ claim }) => byClaim.get(claim.id) ?? []);
     },
     async sendingNames(carrierId) {
       const suffix = `|sending|${carrierId}`;
@@ -145,6 +143,25 @@ export function createQueueStore(db: Db): QueueStore {
       await carriers.deleteOne({ _id: carrierId, heard_at: { $lt: new Date(beforeMs) } });
     },
   });
+}
+
+/**
+ * What leaves the queue by another hand, a cancel above all, fails this guard; whichever of the two
+ * writes first wins, and the other finds nothing to write.
+ */
+function takeOver({ connectorId, lane, found, claim }: Taking) {
+  const ids = found.map(({ id }) => id);
+  const filter = { _id: { $in: ids }, queue: queueName(connectorId, lane) };
+  const $set = {
+    phase: "sending" as const,
+    queue: sendingName(connectorId, claim.carrierId),
+    claim: { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
+  };
+  return { updateMany: { filter, update: { $set, $inc: { revision: 1 } } } };
+}
+
+function startOf({ not_before }: MessageDocument): number {
+  return not_before?.getTime() ?? 0;
 }
 
 /** Figures count no further: a longer queue reads as this long. */

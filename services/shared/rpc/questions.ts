@@ -7,7 +7,7 @@ import type { AppError } from "../core/errors.ts";
 import { askTogether } from "./ask-together.ts";
 import { toAppError } from "./error-status.ts";
 
-/** A batch that is not full leaves this long after the one before it; alone it leaves at once. */
+/** A batch that is not full leaves this long after the one before it, unless told otherwise. */
 const PACE_MS = 5;
 const LANES = 4;
 const QUEUE_MAX = 8192;
@@ -20,7 +20,9 @@ export function createQuestions<Question, Answer, Fact>(options: {
   readonly name: string;
   /** In one call. */
   readonly atOnceMax: number;
-  readonly together: (questions: readonly Question[]) => Promise<readonly Answer[]>;
+  /** Distance of calls that are not full, in milliseconds; a lone question leaves at once. */
+  readonly paceMs?: number;
+  readonly together: (questions: readonly Question[]) => Promise<readonly (Answer | Error)[]>;
   /** Where that call is not known yet (`ask-together.ts`). */
   readonly each: (question: Question) => Promise<Answer>;
   readonly read: (answer: Answer | AppError, question: Question) => Fact | AppError;
@@ -31,12 +33,14 @@ export function createQuestions<Question, Answer, Fact>(options: {
     batchMax: atOnceMax,
     queueMax: QUEUE_MAX,
     lanes: LANES,
-    paceMs: PACE_MS,
+    paceMs: options.paceMs ?? PACE_MS,
     isTransient: () => true,
     async flush(questions) {
-      const answers = await askTogether(questions, together, each).catch((error: unknown) => {
-        throw toAppError(error);
-      });
+      const answers = await askTogether<Question, Answer | Error>(questions, together, each).catch(
+        (error: unknown) => {
+          throw toAppError(error);
+        },
+      );
       return questions.map((question, at) => {
         const answer = answers[at] as Answer | Error;
         return read(answer instanceof Error ? toAppError(answer) : answer, question);

@@ -1035,6 +1035,72 @@ export declare type ClaimMessagesResponse = Message$1<"sms.v1.ClaimMessagesRespo
 export declare const ClaimMessagesResponseSchema: GenMessage<ClaimMessagesResponse>;
 
 /**
+ * @generated from message sms.v1.ClaimManyRequest
+ */
+export declare type ClaimManyRequest = Message$1<"sms.v1.ClaimManyRequest"> & {
+  /**
+   * At most 256. Together they bring no more than one claim may: 1,000 messages, shared out.
+   *
+   * @generated from field: repeated sms.v1.ClaimMessagesRequest claims = 1;
+   */
+  claims: ClaimMessagesRequest[];
+};
+
+/**
+ * Describes the message sms.v1.ClaimManyRequest.
+ * Use `create(ClaimManyRequestSchema)` to create a new message.
+ */
+export declare const ClaimManyRequestSchema: GenMessage<ClaimManyRequest>;
+
+/**
+ * @generated from message sms.v1.ClaimResult
+ */
+export declare type ClaimResult = Message$1<"sms.v1.ClaimResult"> & {
+  /**
+   * @generated from oneof sms.v1.ClaimResult.result
+   */
+  result: {
+    /**
+     * @generated from field: sms.v1.ClaimMessagesResponse response = 1;
+     */
+    value: ClaimMessagesResponse;
+    case: "response";
+  } | {
+    /**
+     * Our code, as in ErrorInfo.
+     *
+     * @generated from field: string failure = 2;
+     */
+    value: string;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sms.v1.ClaimResult.
+ * Use `create(ClaimResultSchema)` to create a new message.
+ */
+export declare const ClaimResultSchema: GenMessage<ClaimResult>;
+
+/**
+ * @generated from message sms.v1.ClaimManyResponse
+ */
+export declare type ClaimManyResponse = Message$1<"sms.v1.ClaimManyResponse"> & {
+  /**
+   * One of each claim, in their order.
+   *
+   * @generated from field: repeated sms.v1.ClaimResult results = 1;
+   */
+  results: ClaimResult[];
+};
+
+/**
+ * Describes the message sms.v1.ClaimManyResponse.
+ * Use `create(ClaimManyResponseSchema)` to create a new message.
+ */
+export declare const ClaimManyResponseSchema: GenMessage<ClaimManyResponse>;
+
+/**
  * @generated from message sms.v1.ListWaitingConnectorsRequest
  */
 export declare type ListWaitingConnectorsRequest = Message$1<"sms.v1.ListWaitingConnectorsRequest"> & {
@@ -1979,6 +2045,16 @@ export declare const MessagingService: GenService<{
     methodKind: "unary";
     input: typeof ClaimMessagesRequestSchema;
     output: typeof ClaimMessagesResponseSchema;
+  },
+  /**
+   * For carriers: the claims of one moment, each for a connector of its own. Each fails alone.
+   *
+   * @generated from rpc sms.v1.MessagingService.ClaimMany
+   */
+  claimMany: {
+    methodKind: "unary";
+    input: typeof ClaimManyRequestSchema;
+    output: typeof ClaimManyResponseSchema;
   },
   /**
    * For carriers: the connectors at which messages wait, due or not. One question for all

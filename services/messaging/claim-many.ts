@@ -1,0 +1,48 @@
+/** Several claims in one call: each runs as its own call would, and fails alone. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  ClaimManyRequest,
+  ClaimManyResponseSchema,
+  ClaimMessagesRequest,
+  ClaimMessagesResponseSchema,
+  ClaimResultSchema,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import type { Logger } from "../shared/io/log.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+import { shareRoom } from "./domain/share-room.ts";
+
+type Claim = (
+  request: ClaimMessagesRequest,
+) => Promise<MessageInitShape<typeof ClaimMessagesResponseSchema>>;
+
+const CLAIMS_MAX = 256;
+
+/** Makes `ClaimMany` of `ClaimMessages`. */
+export function createClaimMany(claim: Claim, log: Logger) {
+  return async ({
+    claims,
+  }: ClaimManyRequest): Promise<MessageInitShape<typeof ClaimManyResponseSchema>> => {
+    if (claims.length > CLAIMS_MAX) {
+      throw new AppError("validation_error", `At most ${CLAIMS_MAX} claims in one call.`);
+    }
+    const shares = shareRoom(claims.map(({ max }) => max));
+    const runs = claims.map((one, at) => settle(claim({ ...one, max: shares[at] ?? 0 }), log));
+    return { results: await Promise.all(runs) };
+  };
+}
+
+async function settle(
+  claiming: ReturnType<Claim>,
+  log: Logger,
+): Promise<MessageInitShape<typeof ClaimResultSchema>> {
+  try {
+    return { result: { case: "response", value: await claiming } };
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (error.code === "internal_error") {
+      log.error({ method: "sms.v1.MessagingService/ClaimMany", error: thrown }, "failed");
+    }
+    return { result: { case: "failure", value: error.code } };
+  }
+}
