@@ -32,7 +32,7 @@ describe("claims of several connectors in one call", () => {
     await makeRoute(harness, "beta", { prefix: "44" });
     await makeRoute(harness, "gamma", { prefix: "49" });
     for (const name of NAMES) await sendWhenReady(harness, bulk(name, 1));
-    await claimMany([...NAMES.map((name) => ask(name))]);
+    await claimMany(NAMES.map((name) => ask(name)));
   });
   after(async () => {
     await harness?.close();

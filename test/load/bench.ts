@@ -1,11 +1,10 @@
 /**
  * `make bench [ROWS=lone,e2e,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
  * design's budgets on this machine, beside the peer of the row where it has one and the peer is
- * installed. Rows on the accept path share a stack of their own, its services in one process; rows
+ * installed. Rows on the accept path share a stack of their own, its services in two processes; rows
  * that are a benchmark of their own run here in a short form, and each names its command.
  * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what is offered end to end.
  */
-import { processLayout } from "../../deploy/dev/process-table.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing } from "../support/kannel.ts";
@@ -16,18 +15,12 @@ import { ACCEPT_CONNECTIONS, measureLone, measureOurAccept, measureOurBulk } fro
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { OWN_COMMANDS, type OwnCommand, runOwnCommand } from "./own-commands.ts";
 import { type Row, report } from "./report.ts";
-import { loadStack } from "./stack.ts";
+import { loadStack, SMALL_MACHINE } from "./stack.ts";
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 const RATE = Number(process.env.BENCH_RATE ?? 2500);
 const BULK = 1000;
 const WANTED = new Set(process.env.ROWS?.split(",") ?? []);
-
-/**
- * How the services of the shared stack are spread over processes: together, because this is about a
- * small machine (ADR 63); `PROCESSES=apart` measures them as in production.
- */
-const PROCESSES = processLayout({ PROCESSES: process.env.PROCESSES ?? "together" });
 
 /** Rows measured on the shared stack, in this order: the later ones leave a queue behind. */
 const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Row>])[] = [
@@ -56,7 +49,7 @@ async function onTheStack(): Promise<Row[]> {
   if (wanted.length === 0) return [];
   const missing = kannelMissing();
   if (missing !== undefined) process.stdout.write(`no peer: ${missing}\n`);
-  const { stack, stop } = await loadStack({}, PROCESSES);
+  const { stack, stop } = await loadStack({}, SMALL_MACHINE);
   const found: Row[] = [];
   try {
     let isPaused = false;

@@ -3,6 +3,12 @@ import { processLayout } from "../../deploy/dev/process-table.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { startTestStack } from "../support/stack.ts";
 
+/**
+ * How services are spread over processes where a row is about a small machine (ADR 63);
+ * `PROCESSES=apart` measures them as in production.
+ */
+export const SMALL_MACHINE = processLayout({ PROCESSES: process.env.PROCESSES ?? "together" });
+
 /** A stack to measure, and how to leave it. */
 export type LoadStack = { readonly stack: StackFile; readonly stop: () => Promise<void> };
 
