@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { createClaimer } from "../../services/messaging/service/claim.ts";
+import { createWaitingTenants } from "../../services/messaging/service/waiting-tenants.ts";
+import { createQueueStore } from "../../services/messaging/store/queue.ts";
 import {
   claim,
   codeOf,
@@ -82,6 +85,25 @@ describe("the queue", () => {
     expect(all.messages.length).to.be.greaterThan(100);
   });
 
+  it("a process that has just begun says that more may wait until it has looked at all", async function () {
+    this.timeout(30_000);
+    const small = await Promise.all(Array.from({ length: 40 }, () => makeTenant(harness)));
+    for (const tenant of small) await bulk(tenant, 1);
+    // Made last, so that its turn comes last.
+    const long = await makeTenant(harness);
+    await bulk(long, 500);
+    const store = createQueueStore(harness.db);
+    const tenants = createWaitingTenants(store, harness.clock);
+    const claimer = createClaimer({ store, tenants, clock: harness.clock });
+    let claimed = 0;
+    for (let isMore = true; isMore; ) {
+      const { messages, more } = await claimer.claim("alpha", "carrier-2", 100);
+      claimed += messages.length;
+      isMore = more;
+    }
+    expect(claimed).to.equal(540);
+  });
+
   it("names the connectors at which messages wait, and not those that only send", async () => {
     const waiting = async () => (await harness.messaging.listWaitingConnectors({})).connectorIds;
     // What was known to wait is known to be gone when a claim has looked; what the index said, in time.
@@ -112,7 +134,7 @@ describe("the queue", () => {
     const { queues } = await harness.messaging.getQueueStats({});
     const alpha = queues.find(({ connectorId }) => connectorId === "alpha");
     expect(alpha?.waiting).to.equal(1n);
-    expect(alpha?.sending).to.equal(923n);
+    expect(alpha?.sending).to.equal(1463n);
   });
 
   it("refuses a claim that does not name a connector and a carrier properly", async () => {

@@ -18,7 +18,7 @@ import type { NamedArrival, Place, WaitingTenants } from "./waiting-tenants.ts";
 /** What a claim brought. */
 export type Claimed = {
   readonly messages: readonly Message[];
-  /** More were waiting than were claimed. */
+  /** More are waiting than were claimed, or may be: it is worth asking again at once. */
   readonly more: boolean;
 };
 
@@ -90,6 +90,8 @@ export function createClaimer(options: {
       messages.push(...(await writes.add(taking)));
       // Only now: had the claim failed, they would still wait.
       forget(turn.picks);
+      // One look does not find everything; while it finds something, there may be more behind it.
+      more ||= turn.places.some(tenants.hasUnnamed);
     }
     return { messages, more };
   }
@@ -106,7 +108,7 @@ export function createClaimer(options: {
     let queues = places.map((place) =>
       tenants.named(place, nowMs, room + 1).map((arrival): Choice => ({ place, arrival })),
     );
-    const turn: Turn = { found: [], picks: [], more: false };
+    const turn: Turn = { places, found: [], picks: [], more: false };
     for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
       const { messages: picks, last } = takeByTurn(queues, room - turn.found.length);
       if (last === undefined) break;
@@ -256,7 +258,12 @@ export function createClaimer(options: {
 type Choice = { readonly place: Place; readonly arrival: NamedArrival };
 
 /** What a lane's turn brought: the messages to be claimed, and the names they go by. */
-type Turn = { readonly found: Message[]; readonly picks: Choice[]; more: boolean };
+type Turn = {
+  readonly places: readonly Place[];
+  readonly found: Message[];
+  readonly picks: Choice[];
+  more: boolean;
+};
 
 /** Twice the even share, so that short queues leave their room to long ones. */
 function shareOf(room: number, tenants: number): number {

@@ -49,6 +49,8 @@ export type WaitingTenants = {
    * behind what is named.
    */
   needsLook(place: Place, nowMs: number, wanted: number): boolean;
+  /** Whether there may be what has no name. */
+  hasUnnamed(place: Place): boolean;
   /**
    * Begins a look for what has no name and may be claimed at an instant: answers the id before which
    * there is none of these tenants.
@@ -225,6 +227,7 @@ export function createWaitingTenants(
       if (known?.hasUnnamed !== true) return false;
       return known.isOverdue || dueNames(known, nowMs, wanted).length < wanted;
     },
+    hasUnnamed: (place) => find(place)?.hasUnnamed === true,
     lookFrom(places, nowMs) {
       let first: string | undefined;
       for (const place of places) {

@@ -1021,7 +1021,7 @@ export declare type ClaimMessagesResponse = Message$1<"sms.v1.ClaimMessagesRespo
   messages: ClaimedMessage[];
 
   /**
-   * More were waiting than were claimed.
+   * More are waiting than were claimed, or may be: it is worth asking again at once.
    *
    * @generated from field: bool more = 2;
    */
