@@ -9,13 +9,15 @@ import type {
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import type { Logger } from "../shared/io/log.ts";
-import { toAppError } from "../shared/rpc/error-status.ts";
+import { currentCall } from "../shared/rpc/call-context.ts";
 import { shareRoom } from "./domain/share-room.ts";
+import { readPartError } from "./part-error.ts";
 
 type Claim = (
   request: ClaimMessagesRequest,
 ) => Promise<MessageInitShape<typeof ClaimMessagesResponseSchema>>;
 
+const METHOD = "sms.v1.MessagingService/ClaimMany";
 const CLAIMS_MAX = 256;
 
 /** Makes `ClaimMany` of `ClaimMessages`. */
@@ -27,22 +29,23 @@ export function createClaimMany(claim: Claim, log: Logger) {
       throw new AppError("validation_error", `At most ${CLAIMS_MAX} claims in one call.`);
     }
     const shares = shareRoom(claims.map(({ max }) => max));
-    const runs = claims.map((one, at) => settle(claim({ ...one, max: shares[at] ?? 0 }), log));
+    const { requestId } = currentCall();
+    const runs = claims.map((one, at) =>
+      settle(claim({ ...one, max: shares[at] ?? 0 }), requestId, log),
+    );
     return { results: await Promise.all(runs) };
   };
 }
 
 async function settle(
   claiming: ReturnType<Claim>,
+  requestId: string,
   log: Logger,
 ): Promise<MessageInitShape<typeof ClaimResultSchema>> {
   try {
     return { result: { case: "response", value: await claiming } };
   } catch (thrown) {
-    const error = toAppError(thrown);
-    if (error.code === "internal_error") {
-      log.error({ method: "sms.v1.MessagingService/ClaimMany", error: thrown }, "failed");
-    }
-    return { result: { case: "failure", value: error.code } };
+    const { code } = readPartError(thrown, { method: METHOD, requestId }, log);
+    return { result: { case: "failure", value: code } };
   }
 }

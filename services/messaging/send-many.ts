@@ -12,7 +12,7 @@ import { AppError } from "../shared/core/errors.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { OpenSpan } from "../shared/io/tracing.ts";
 import { currentCall, runInCall } from "../shared/rpc/call-context.ts";
-import { toAppError } from "../shared/rpc/error-status.ts";
+import { readPartError } from "./part-error.ts";
 import { openAcceptSpan } from "./spans.ts";
 
 type Send = (
@@ -20,6 +20,7 @@ type Send = (
   context: HandlerContext,
 ) => Promise<MessageInitShape<typeof SendMessagesResponseSchema>>;
 
+const METHOD = "sms.v1.MessagingService/SendMany";
 const REQUESTS_MAX = 256;
 
 /** Makes `SendMany` of `SendMessages`. */
@@ -54,11 +55,8 @@ async function settle(
     span?.end();
     return { result: { case: "response", value } };
   } catch (thrown) {
-    const error = toAppError(thrown);
+    const error = readPartError(thrown, { method: METHOD, requestId }, log);
     span?.end(error.code);
-    if (error.code === "internal_error") {
-      log.error({ method: "sms.v1.MessagingService/SendMany", requestId, error: thrown }, "failed");
-    }
     const { code, message, fields, extra, retryAfterMs = 0 } = error;
     const value = { code, message, fields: [...fields], extra, retryAfterMs: BigInt(retryAfterMs) };
     return { result: { case: "failure", value } };

@@ -1,21 +1,21 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
-import { type ClaimMessagesResponse, SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import type { ClaimMessagesResponse } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { createMessagingPort } from "../../services/carrier/messaging.ts";
 import {
+  bulkSend,
   codeOf,
   type MessagingHarness,
   makeRoute,
   makeTenant,
   openMessagingHarness,
   sendWhenReady,
-  singleSend,
   type TestTenant,
 } from "../support/messaging-harness.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 
-/** Connectors, each with numbers of its own: a prefix, and how many digits follow it. */
-const CONNECTORS = { alpha: ["+234803", 7], beta: ["+44740", 7], gamma: ["+4915", 9] } as const;
+/** Connectors, and how the numbers begin that only they carry. */
+const CONNECTORS = { alpha: "+234803", beta: "+44740", gamma: "+4915" } as const;
 type Name = keyof typeof CONNECTORS;
 const NAMES = Object.keys(CONNECTORS) as Name[];
 
@@ -39,15 +39,7 @@ describe("claims of several connectors in one call", () => {
     await servers?.stop();
   });
 
-  function bulk(name: Name, count: number) {
-    const [prefix, digits] = CONNECTORS[name];
-    const to = (at: number) => prefix + String(at).padStart(digits, "0");
-    return singleSend(tenant, {
-      endpoint: SendEndpoint.BULK,
-      recipients: Array.from({ length: count }, (_, at) => ({ to: to(at) })),
-    });
-  }
-
+  const bulk = (name: Name, count: number) => bulkSend(tenant, CONNECTORS[name], count);
   const send = async (name: Name, count: number) =>
     (await harness.messaging.sendMessages(bulk(name, count))).entries.map(({ id }) => id);
   const ask = (connectorId: string, max = 1000) => ({ connectorId, carrierId: "carrier-1", max });

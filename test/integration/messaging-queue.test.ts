@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { createClaimer } from "../../services/messaging/service/claim.ts";
 import { createWaitingTenants } from "../../services/messaging/service/waiting-tenants.ts";
 import { createQueueStore } from "../../services/messaging/store/queue.ts";
 import {
+  bulkSend,
   claim,
   codeOf,
   type MessagingHarness,
@@ -44,17 +44,7 @@ describe("the queue", () => {
   });
 
   const bulk = (tenant: TestTenant, count: number, opening = "+2348030") =>
-    harness.messaging.sendMessages(
-      singleSend(tenant, {
-        endpoint: SendEndpoint.BULK,
-        recipients: Array.from({ length: count }, (_, at) => ({
-          // A Nigerian number has thirteen digits, a British one twelve.
-          to:
-            opening +
-            String(at).padStart((opening.startsWith("+234") ? 14 : 13) - opening.length, "0"),
-        })),
-      }),
-    );
+    harness.messaging.sendMessages(bulkSend(tenant, opening, count));
 
   it("hands out single sends before any bulk message, whoever came first", async () => {
     await bulk(giant, 900);

@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { MessageStatus, OutcomeKind, SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { MessageStatus, OutcomeKind } from "../../proto/gen/sms/v1/messaging_pb.js";
 import {
   breachesOf,
+  bulkSend,
   codeOf,
   type MessagingHarness,
   makeRoute,
@@ -74,7 +75,7 @@ describe("races between replicas", () => {
   it(`of a cancel and a claim exactly one wins, ${TRIES} times`, async function () {
     this.timeout(120_000);
     for (let round = 0; round < TRIES / AT_ONCE; round += 1) {
-      const { entries } = await harness.messaging.sendMessages(bulk(tenant, "0803", AT_ONCE));
+      const { entries } = await harness.messaging.sendMessages(bulkSend(tenant, "0803", AT_ONCE));
       const ids = entries.map(({ id }) => id);
       const claiming = Promise.all(
         harness.replicas.map((replica, at) =>
@@ -108,7 +109,7 @@ describe("races between replicas", () => {
   });
 
   it("no message is claimed twice by carriers that claim from both replicas at once", async () => {
-    await harness.messaging.sendMessages(bulk(tenant, "4474001", 600));
+    await harness.messaging.sendMessages(bulkSend(tenant, "+4474001", 600));
     const claims = await Promise.all(
       Array.from({ length: 12 }, (_, at) =>
         harness.replicas[at % 2]?.claimMessages({
@@ -140,15 +141,3 @@ describe("races between replicas", () => {
     ]);
   });
 });
-
-/** A bulk send to so many numbers that begin alike. */
-function bulk(tenant: TestTenant, opening: string, count: number) {
-  const digits = opening.startsWith("0") ? 11 : 12;
-  const recipients = Array.from({ length: count }, (_, at) => ({
-    to:
-      (opening.startsWith("0") ? "" : "+") +
-      opening +
-      String(at).padStart(digits - opening.length, "0"),
-  }));
-  return singleSend(tenant, { endpoint: SendEndpoint.BULK, recipients });
-}

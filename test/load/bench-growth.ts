@@ -37,34 +37,46 @@ if (unknown.length > 0) throw new Error(`no such axis: ${unknown.join(", ")}`);
 
 const settings = { LOG_LEVEL: "warn" };
 const points: Point[] = [];
-for (const name of names) points.push(...(await measureAxis(name, AXES[name] as Axis)));
+for (const name of names) {
+  const axis = AXES[name] as Axis;
+  const measured = withWarmStack((small) =>
+    withWarmStack((stack) => measureAxis(name, axis, stack, small)),
+  );
+  points.push(...(await measured));
+}
 print(points);
 keepResult("growth", { rounds: ROUNDS, messages: MESSAGES, points });
 if (points.some(({ ratio }) => ratio > RATIO_MAX)) process.exitCode = 1;
 
-async function measureAxis(name: string, axis: Axis): Promise<Point[]> {
-  const stack = await startTestStack({ settings });
-  const small = await startTestStack({ settings });
+async function measureAxis(
+  name: string,
+  axis: Axis,
+  stack: TestStack,
+  small: TestStack,
+): Promise<Point[]> {
   const found: Point[] = [];
+  let size = 0;
+  for (const next of axis.points) {
+    await axis.grow(stack, size, next);
+    size = next;
+    const send = axis.sender?.(stack) ?? ((at: number) => singleSend(stack, at));
+    const point = await measurePoint(stack, send, small);
+    found.push({ axis: name, what: axis.what, size, ...point });
+    process.stdout.write(
+      `${axis.what}: ${size}: ${point.costUs.toFixed(0)} µs beside ${point.besideUs.toFixed(0)} µs\n`,
+    );
+  }
+  return found;
+}
+
+/** Lends a new stack that has compiled its code. */
+async function withWarmStack<T>(work: (stack: TestStack) => Promise<T>): Promise<T> {
+  const stack = await startTestStack({ settings });
   try {
-    for (const each of [small, stack]) {
-      await measureCost(each, WARM_UP, (at) => singleSend(each, at));
-    }
-    let size = 0;
-    for (const next of axis.points) {
-      await axis.grow(stack, size, next);
-      size = next;
-      const send = axis.sender?.(stack) ?? ((at: number) => singleSend(stack, at));
-      const point = await measurePoint(stack, send, small);
-      found.push({ axis: name, what: axis.what, size, ...point });
-      process.stdout.write(
-        `${axis.what}: ${size}: ${point.costUs.toFixed(0)} µs beside ${point.besideUs.toFixed(0)} µs\n`,
-      );
-    }
-    return found;
+    await measureCost(stack, WARM_UP, (at) => singleSend(stack, at));
+    return await work(stack);
   } finally {
     await stack.stop();
-    await small.stop();
   }
 }
 

@@ -10,6 +10,9 @@ export type EndToEndTarget = {
   finished(): Promise<number>;
 };
 
+/** How much is sent, and for how long. */
+export type Load = { readonly perSecond: number; readonly seconds: number };
+
 /** What an end-to-end run measured. */
 export type EndToEnd = {
   readonly perSecond: number;
@@ -34,18 +37,15 @@ const RECEIPT_DELAY_S = 1;
  * the same that does not count. The figure is messages over the whole time, so a queue that grows
  * shows as a lower rate, not as a long tail that nobody counts.
  */
-export async function measureEndToEnd(
-  target: EndToEndTarget,
-  pace: { readonly perSecond: number; readonly seconds: number },
-): Promise<EndToEnd> {
+export async function measureEndToEnd(target: EndToEndTarget, load: Load): Promise<EndToEnd> {
   const connections: LoadConnection[] = await Promise.all(
     Array.from({ length: CONNECTIONS }, () => openConnection(target.url)),
   );
   const run = createRun(target, connections);
   try {
-    const warmUp = await run({ ...pace, seconds: WARM_UP_S });
+    const warmUp = await run({ ...load, seconds: WARM_UP_S });
     // What did not end would be counted for the run after it.
-    return warmUp.done < warmUp.wanted ? warmUp : await run(pace);
+    return warmUp.done < warmUp.wanted ? warmUp : await run(load);
   } finally {
     for (const connection of connections) connection.close();
   }
@@ -55,13 +55,13 @@ export async function measureEndToEnd(
 function createRun(target: EndToEndTarget, connections: readonly LoadConnection[]) {
   let count = 0;
   let doneBefore = 0;
-  return async (pace: { readonly perSecond: number; readonly seconds: number }) => {
+  return async ({ perSecond, seconds: forSeconds }: Load): Promise<EndToEnd> => {
     const startedMs = performance.now();
     const measured = await driveOpen({
       callers: connections.length,
-      perSecond: pace.perSecond,
+      perSecond,
       warmupMs: 0,
-      measureMs: pace.seconds * 1000,
+      measureMs: forSeconds * 1000,
       work: async (caller) => {
         count += 1;
         return (await connections[caller]?.send(target.request(count)))?.status === 202;

@@ -10,7 +10,7 @@ import {
   startKannel,
 } from "../support/kannel.ts";
 import { driveClosed, type Measured } from "./drive.ts";
-import { type EndToEnd, measureEndToEnd } from "./end-to-end.ts";
+import { type EndToEnd, type Load, measureEndToEnd } from "./end-to-end.ts";
 import { getRequest, openConnection } from "./http-client.ts";
 import { ordinaryRecipient, sendText } from "./sends.ts";
 
@@ -26,7 +26,7 @@ const NO_SMSC_PORT = 1;
  */
 export async function measureKannelEndToEnd(
   smsc: KannelOptions["smsc"],
-  pace: { readonly perSecond: number; readonly seconds: number },
+  load: Load,
 ): Promise<EndToEnd> {
   let delivered = 0;
   const reports = createServer((request, response) => {
@@ -48,7 +48,7 @@ export async function measureKannelEndToEnd(
         request: (count) => sendRequest(kannel, count, report),
         finished: async () => delivered,
       },
-      pace,
+      load,
     );
   } finally {
     await kannel.stop();

@@ -1,20 +1,21 @@
 import { tmpdir } from "node:os";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
+import type { Load } from "./end-to-end.ts";
 import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
 import { startSimulatorProcess } from "./simulator-process.ts";
 
 /** Kannel beside a row of ours; undefined where it is not installed. */
 export type KannelPeer = { readonly name: string; readonly text: string; readonly ratio: number };
 
-/** Kannel end to end at the same pace, beside our figure. */
+/** Kannel end to end at the same load, beside our figure. */
 export async function kannelEndToEndPeer(
   ours: number,
-  pace: { readonly perSecond: number; readonly seconds: number },
+  load: Load,
 ): Promise<KannelPeer | undefined> {
   if (kannelMissing() !== undefined) return undefined;
   const smsc = await startSimulatorProcess(tmpdir());
   try {
-    return toPeer(ours, (await measureKannelEndToEnd(smsc, pace)).perSecond);
+    return toPeer(ours, (await measureKannelEndToEnd(smsc, load)).perSecond);
   } finally {
     await smsc.stop();
   }

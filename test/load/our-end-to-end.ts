@@ -1,14 +1,11 @@
 import { MongoClient } from "mongodb";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { newId } from "../../services/shared/core/ids.ts";
-import { type EndToEnd, measureEndToEnd } from "./end-to-end.ts";
+import { type EndToEnd, type Load, measureEndToEnd } from "./end-to-end.ts";
 import { singleSend } from "./sends.ts";
 
 /** Our stack end to end: a message has come to its end when it is delivered and settled. */
-export async function measureOurEndToEnd(
-  stack: StackFile,
-  pace: { readonly perSecond: number; readonly seconds: number },
-): Promise<EndToEnd> {
+export async function measureOurEndToEnd(stack: StackFile, load: Load): Promise<EndToEnd> {
   const client = await new MongoClient(stack.mongodb_uri).connect();
   const messages = client
     .db("sms_messaging")
@@ -28,7 +25,7 @@ export async function measureOurEndToEnd(
           return Math.min(delivered, settled);
         },
       },
-      pace,
+      load,
     );
   } finally {
     await client.close();

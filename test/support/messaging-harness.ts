@@ -241,6 +241,21 @@ export function singleSend(tenant: TestTenant, overrides: SendRequest = {}): Sen
   };
 }
 
+/** Characters of a number that begins so: national, Nigerian, British, German. */
+const NUMBER_LENGTHS = { "0": 11, "+234": 14, "+44": 13, "+49": 14 } as const;
+
+/** A bulk send to so many numbers that begin alike. */
+export function bulkSend(tenant: TestTenant, opening: string, count: number): SendRequest {
+  const found = Object.entries(NUMBER_LENGTHS).find(([prefix]) => opening.startsWith(prefix));
+  if (found === undefined) throw new Error(`how long is a number that begins with ${opening}?`);
+  const digits = found[1] - opening.length;
+  const to = (at: number) => opening + String(at).padStart(digits, "0");
+  return singleSend(tenant, {
+    endpoint: SendEndpoint.BULK,
+    recipients: Array.from({ length: count }, (_, at) => ({ to: to(at) })),
+  });
+}
+
 /** The same send under an idempotency key. */
 export function keyed(request: SendRequest, key: string): SendRequest {
   const plain = { from: request.from, body: request.body, to: request.recipients?.[0]?.to };

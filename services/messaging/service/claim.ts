@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
@@ -55,7 +56,7 @@ export function createClaimer(options: {
   const beats = new Map<string, number>();
   const crowdedUntilMs = new Map<string, number>();
   // A write that failed in part may be tried again: what a claim has moved, it finds by its id.
-  const together = { ...TOGETHER, isTransient: isUnavailable };
+  const together = { ...TOGETHER, isTransient: isMongoOutage };
   const reads = createBatcher<NamedLook, Message[]>({
     name: "messages by name",
     flush: (looks) => store.findNamed(looks),
@@ -90,8 +91,6 @@ export function createClaimer(options: {
       messages.push(...(await writes.add(taking)));
       // Only now: had the claim failed, they would still wait.
       forget(turn.picks);
-      // One look does not find everything; while it finds something, there may be more behind it.
-      more ||= turn.places.some(tenants.hasUnnamed);
     }
     return { messages, more };
   }
@@ -108,7 +107,7 @@ export function createClaimer(options: {
     let queues = places.map((place) =>
       tenants.named(place, nowMs, room + 1).map((arrival): Choice => ({ place, arrival })),
     );
-    const turn: Turn = { places, found: [], picks: [], more: false };
+    const turn: Turn = { found: [], picks: [], more: false };
     for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
       const { messages: picks, last } = takeByTurn(queues, room - turn.found.length);
       if (last === undefined) break;
@@ -117,7 +116,11 @@ export function createClaimer(options: {
       queues = queues.map((queue) => queue.filter((pick) => !picked.has(pick)));
       await read(turn, picks, loaded, nowMs);
     }
-    turn.more = all.length > order.length || queues.some((queue) => queue.length > 0);
+    turn.more =
+      all.length > order.length ||
+      queues.some((queue) => queue.length > 0) ||
+      // One look does not find everything; while it finds something, there may be more behind it.
+      (turn.found.length > 0 && places.some(tenants.hasUnnamed));
     return turn;
   }
 
@@ -258,20 +261,11 @@ export function createClaimer(options: {
 type Choice = { readonly place: Place; readonly arrival: NamedArrival };
 
 /** What a lane's turn brought: the messages to be claimed, and the names they go by. */
-type Turn = {
-  readonly places: readonly Place[];
-  readonly found: Message[];
-  readonly picks: Choice[];
-  more: boolean;
-};
+type Turn = { readonly found: Message[]; readonly picks: Choice[]; more: boolean };
 
 /** Twice the even share, so that short queues leave their room to long ones. */
 function shareOf(room: number, tenants: number): number {
   return tenants === 1 ? room : Math.ceil((2 * room) / tenants);
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof AppError && error.code === "service_unavailable";
 }
 
 const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
