@@ -1,15 +1,17 @@
 /**
  * `make bench-peers [ROUNDS=3 SECONDS=8 BENCH_RATE=1500]`: our stack and its peers at the same work
  * in the same run, in turn (ours, theirs, ours, theirs …), so that what else the machine does meets
- * both. Kannel for sends (accepted, and end to end with receipts at window 100 over our simulator),
- * the npm package smpp for the SMPP client. A peer that is not installed is left out, with its
- * reason.
+ * both. Kannel for sends (end to end with receipts at window 100 over our simulator: the steady
+ * rate that each holds, and a flood until its end; and accepted), the npm package smpp for the SMPP
+ * client. A peer that is not installed is left out, with its reason.
  */
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
 import { setConnector } from "./connector-state.ts";
+import type { Load } from "./end-to-end.ts";
+import { type Climb, climb } from "./held-rate.ts";
 import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
 import { ACCEPT_CONNECTIONS, measureOurAccept } from "./our-accept.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
@@ -60,12 +62,15 @@ async function compareWithKannel(): Promise<Comparison[]> {
   const smsc = await startSimulatorProcess(tmpdir());
   const shape = { warmupMs: 2000, measureMs: SECONDS * 1000 };
   const pace = { perSecond: RATE, seconds: SECONDS };
+  const ours = (load: Load) => measureOurEndToEnd(stack, load);
+  const kannel = (load: Load) => measureKannelEndToEnd(smsc, load);
   try {
+    const held = await climb({ ours, kannel });
     const endToEnd = await compare(
-      `single sends end to end, ${RATE}/s offered`,
+      `single sends end to end, ${RATE}/s offered until the last has ended`,
       "Kannel",
-      async () => (await measureOurEndToEnd(stack, pace)).perSecond,
-      async () => (await measureKannelEndToEnd(smsc, pace)).perSecond,
+      async () => (await ours(pace)).perSecond,
+      async () => (await kannel(pace)).perSecond,
     );
     await setConnector(stack, ConnectorState.PAUSED);
     const accept = await compare(
@@ -75,11 +80,27 @@ async function compareWithKannel(): Promise<Comparison[]> {
       async () =>
         (await measureKannelAccept({ connections: ACCEPT_CONNECTIONS, ...shape })).perSecond,
     );
-    return [endToEnd, accept];
+    return [heldRates(held), endToEnd, accept];
   } finally {
     await smsc.stop();
     await stop();
   }
+}
+
+/** The climb is its own repetition: each rate is tried in turn, and one that is not held again. */
+function heldRates({ ours, kannel }: Readonly<Record<"ours" | "kannel", Climb>>): Comparison {
+  const ofOne = ({ perSecond }: Climb) => ({ median: perSecond, min: perSecond, max: perSecond });
+  return {
+    work: "single sends end to end, steady rate held",
+    peer: "Kannel",
+    ours: ofOne(ours),
+    theirs: ofOne(kannel),
+    rounds: { ours: offeredOf(ours), theirs: offeredOf(kannel) },
+  };
+}
+
+function offeredOf({ runs }: Climb): number[] {
+  return runs.map(({ offered }) => offered);
 }
 
 /** Both clients at the peer's own server, which no one can say we tuned for ourselves. */

@@ -1,18 +1,18 @@
 /**
- * `make bench [ROWS=lone,e2e,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
+ * `make bench [ROWS=lone,e2e,flood,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
  * design's budgets on this machine, beside the peer of the row where it has one and the peer is
  * installed. Rows on the accept path share a stack of their own, its services in two processes; rows
  * that are a benchmark of their own run here in a short form, and each names its command.
- * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what is offered end to end.
+ * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what the flood offers.
  */
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing } from "../support/kannel.ts";
 import { setConnector } from "./connector-state.ts";
+import { flood, heldRate } from "./end-to-end-rows.ts";
 import { measureHotWallet } from "./hot-wallet.ts";
-import { kannelAcceptPeer, kannelEndToEndPeer } from "./kannel-rows.ts";
+import { kannelAcceptPeer } from "./kannel-rows.ts";
 import { ACCEPT_CONNECTIONS, measureLone, measureOurAccept, measureOurBulk } from "./our-accept.ts";
-import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { OWN_COMMANDS, type OwnCommand, runOwnCommand } from "./own-commands.ts";
 import { type Row, report } from "./report.ts";
 import { loadStack, SMALL_MACHINE } from "./stack.ts";
@@ -25,7 +25,8 @@ const WANTED = new Set(process.env.ROWS?.split(",") ?? []);
 /** Rows measured on the shared stack, in this order: the later ones leave a queue behind. */
 const ON_THE_STACK: readonly (readonly [string, (stack: StackFile) => Promise<Row>])[] = [
   ["lone", lone],
-  ["e2e", endToEnd],
+  ["e2e", heldRate],
+  ["flood", (stack) => flood(stack, { perSecond: RATE, seconds: SECONDS })],
   ["accept", acceptSingle],
   ["bulk", acceptBulk],
   ["holds", hotWallet],
@@ -87,24 +88,6 @@ async function lone(stack: StackFile): Promise<Row> {
     measured: `${p50Ms.toFixed(1)} / ${p99Ms.toFixed(1)} ms`,
     met: p50Ms <= 15 && p99Ms <= 40 && failed === 0,
     figures: { p50Ms, p99Ms, failed },
-  };
-}
-
-async function endToEnd(stack: StackFile): Promise<Row> {
-  const pace = { perSecond: RATE, seconds: SECONDS };
-  const ours = await measureOurEndToEnd(stack, pace);
-  const { perSecond, done, wanted, refused, seconds, acceptP99Ms } = ours;
-  const peer = await kannelEndToEndPeer(perSecond, pace);
-  return {
-    path: "single sends end to end (accepted → delivered, settled)",
-    budget: "Kannel's in this run",
-    aim: "2,000/s",
-    measured:
-      `${Math.round(perSecond)}/s (${done} of ${wanted} in ${seconds.toFixed(1)} s, ` +
-      `${RATE}/s offered, accept p99 ${acceptP99Ms.toFixed(0)} ms)`,
-    met: (peer === undefined ? perSecond >= 1000 : peer.ratio >= 1) && done === wanted,
-    ...(peer === undefined ? {} : { peer }),
-    figures: { perSecond, done, wanted, refused, seconds, acceptP99Ms },
   };
 }
 

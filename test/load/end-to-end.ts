@@ -20,6 +20,8 @@ export type EndToEnd = {
   readonly done: number;
   readonly refused: number;
   readonly seconds: number;
+  /** How long after the last send and its receipt's second the last message came to its end. */
+  readonly tailS: number;
   readonly acceptP99Ms: number;
 };
 
@@ -82,6 +84,7 @@ function createRun(target: EndToEndTarget, connections: readonly LoadConnection[
       done,
       refused: measured.failed,
       seconds,
+      tailS: Math.max(0, seconds - forSeconds - RECEIPT_DELAY_S),
       acceptP99Ms: measured.p99Ms,
     };
   };

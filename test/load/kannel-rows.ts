@@ -1,21 +1,20 @@
 import { tmpdir } from "node:os";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
-import type { Load } from "./end-to-end.ts";
+import type { Driven } from "./held-rate.ts";
 import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
 import { startSimulatorProcess } from "./simulator-process.ts";
 
 /** Kannel beside a row of ours; undefined where it is not installed. */
 export type KannelPeer = { readonly name: string; readonly text: string; readonly ratio: number };
 
-/** Kannel end to end at the same load, beside our figure. */
-export async function kannelEndToEndPeer(
-  ours: number,
-  load: Load,
-): Promise<KannelPeer | undefined> {
+/** Runs something with Kannel's own SMSC, which stands for the carrier; undefined without Kannel. */
+export async function besideKannel<T>(
+  work: (kannel: Driven) => Promise<T>,
+): Promise<T | undefined> {
   if (kannelMissing() !== undefined) return undefined;
   const smsc = await startSimulatorProcess(tmpdir());
   try {
-    return toPeer(ours, (await measureKannelEndToEnd(smsc, load)).perSecond);
+    return await work((load) => measureKannelEndToEnd(smsc, load));
   } finally {
     await smsc.stop();
   }
@@ -30,7 +29,8 @@ export async function kannelAcceptPeer(
   return toPeer(ours, (await measureKannelAccept(shape)).perSecond);
 }
 
-function toPeer(ours: number, theirs: number): KannelPeer {
+/** A figure of Kannel beside ours. */
+export function toPeer(ours: number, theirs: number): KannelPeer {
   return {
     name: `Kannel ${kannelVersion()}`,
     text: `${Math.round(theirs)}/s`,

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { judge, type Sample } from "../load/flatness.ts";
+import { nextRate } from "../load/held-rate.ts";
 import { spreadOf } from "../load/spread.ts";
 import { drawPanels } from "../load/svg-chart.ts";
 
@@ -83,4 +84,24 @@ describe("a chart", () => {
     ]);
     expect(empty).to.contain("</svg>").and.to.not.contain("NaN").and.to.not.contain("Infinity");
   });
+});
+
+describe("the next rate of a climb", () => {
+  const held = (offered: number) => ({ offered, isHeld: true });
+  const failed = (offered: number) => ({ offered, isHeld: false });
+
+  for (const [what, runs, expected] of [
+    ["the first one", [], 600],
+    ["a tenth above what was held", [held(600)], 660],
+    ["the same again after one failure", [held(600), failed(660)], 660],
+    ["a tenth more when the second try held", [held(600), failed(660), held(660)], 726],
+    ["none after two failures", [held(600), failed(660), failed(660)], undefined],
+    ["half where nothing was held", [failed(600), failed(600)], 300],
+    ["none at or above what failed", [failed(600), failed(600), held(550)], undefined],
+    ["none below the least", [failed(80), failed(80)], undefined],
+  ] as const) {
+    it(`is ${what}`, () => {
+      expect(nextRate(runs)).to.equal(expected);
+    });
+  }
 });
