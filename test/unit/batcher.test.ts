@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { type Batcher, createBatcher } from "../../services/shared/core/batcher.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createKeyedBatcher } from "../../services/shared/core/keyed-batcher.ts";
+import { eventually } from "../support/poll.ts";
 
 /** A flush that the test completes by hand. */
 function manualFlush() {
@@ -63,6 +64,37 @@ describe("group commit", () => {
     const [first = 0, second = 0, third = 0] = begun.map(({ atMs }) => atMs);
     expect(second - first).to.be.at.least(58);
     expect(third - second).to.be.below(50);
+  });
+
+  it("keeps a pace beside a running flush, and none when that ends before", async () => {
+    const begun: { items: readonly number[]; atMs: number }[] = [];
+    const ends: (() => void)[] = [];
+    const batcher = createBatcher<number, number>({
+      name: "t",
+      batchMax: 10,
+      queueMax: 10,
+      lanes: 2,
+      besideMs: 150,
+      flush: async (items) => {
+        begun.push({ items, atMs: performance.now() });
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return items;
+      },
+    });
+    const added = [batcher.add(1)];
+    await eventually(() => begun.length === 1);
+    added.push(batcher.add(2), batcher.add(3));
+    await eventually(() => begun.length === 2);
+    const [first = 0, second = 0] = begun.map(({ atMs }) => atMs);
+    expect(second - first).to.be.at.least(148);
+
+    added.push(batcher.add(4));
+    for (const end of ends) end();
+    await eventually(() => begun.length === 3);
+    expect((begun[2]?.atMs ?? 0) - second).to.be.below(100);
+    ends[2]?.();
+    expect(await Promise.all(added)).to.deep.equal([1, 2, 3, 4]);
+    expect(begun.map(({ items }) => items)).to.deep.equal([[1], [2, 3], [4]]);
   });
 
   it("never puts more than batchMax into one flush", async () => {

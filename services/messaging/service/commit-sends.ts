@@ -9,7 +9,7 @@
  * what is much to write (a bulk send). A send without a hold does not wait for those of others: it
  * goes on while the wallet is away.
  */
-import { createBatcher } from "../../shared/core/batcher.ts";
+import { type BatcherOptions, createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { setRecent } from "../../shared/core/recent.ts";
@@ -62,6 +62,9 @@ const SINGLE_MESSAGES_MAX = 32;
  */
 const HOLDS_WAIT_MS = 500;
 
+/** Two batches that begin at nearly the same time are one batch that costs twice (ADR 75). */
+const BESIDE_MS = 20;
+
 /** The wallet takes long: the send leaves its batch and waits for its hold by itself. */
 class HoldLate extends Error {}
 
@@ -72,12 +75,15 @@ class GivenUp extends Error {}
 export function createSendCommitter(parts: CommitParts): SendCommitter {
   const { neighbours, sends, clock, log } = parts;
   const doubts = createDoubts(clock);
-  const together = batch<HeldSend>({ name: "single sends", batchMax: 256, lanes: 2 }, placeAll);
+  const together = batch<HeldSend>(
+    { name: "single sends", batchMax: 256, lanes: 2, besideMs: BESIDE_MS },
+    placeAll,
+  );
   const singles = batch<CheckedSend>({ name: "held sends", batchMax: 512, lanes: 3 }, admitAll);
   const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, admitAll);
 
   function batch<S extends CheckedSend>(
-    shape: { readonly name: string; readonly batchMax: number; readonly lanes: number },
+    shape: Pick<BatcherOptions<S, undefined>, "name" | "batchMax" | "lanes" | "besideMs">,
     judge: (items: readonly S[]) => Verdicts,
   ) {
     return createBatcher<S, undefined>({

@@ -1,7 +1,8 @@
 /**
  * Group commit: callers await their own result; what arrives while a flush is running goes out
  * together in the next one. Nothing waits on a timer when idle, so a lone item costs one write.
- * A batcher that nobody waits for may be given a pace: then batches keep their distance.
+ * A batcher that nobody waits for may be given a pace: then batches keep their distance. One that
+ * somebody waits for may keep it while a flush is under way: what is alone still goes at once.
  *
  * - Bounded: at most `batchMax` items a flush, `queueMax` items waiting; beyond that `add` fails
  *   at once with `service_unavailable`, before anything was written.
@@ -32,6 +33,8 @@ export type BatcherOptions<Item, Result> = {
   readonly lanes?: number;
   /** A flush that is not full begins this long after the one before it, in milliseconds. */
   readonly paceMs?: number;
+  /** The same, for a flush that would run beside another one; needs `lanes` above 1. */
+  readonly besideMs?: number;
   /** Failures of a whole flush that splitting cannot cure. */
   readonly isTransient?: (error: unknown) => boolean;
   /** Called after each flush, for metrics. */
@@ -60,6 +63,7 @@ export function createBatcher<Item, Result>(
 ): Batcher<Item, Result> {
   const { name, batchMax, queueMax, lanes = 1 } = options;
   const pace = createPace(options.paceMs ?? 0);
+  const paceBeside = createPace(options.besideMs ?? 0);
   let queue: Entry<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
@@ -67,9 +71,14 @@ export function createBatcher<Item, Result>(
   let closed = false;
   let onIdle: (() => void) | undefined;
 
+  function leftMs(): number {
+    if (closed || queue.length >= batchMax) return 0;
+    return running === 0 ? pace.leftMs() : Math.max(pace.leftMs(), paceBeside.leftMs());
+  }
+
   function schedule(): void {
     if (scheduled || running >= lanes || queue.length === 0) return;
-    const waitMs = closed || queue.length >= batchMax ? 0 : pace.leftMs();
+    const waitMs = leftMs();
     if (waitMs > 0) {
       timer ??= setTimeout(runOutsideCalls, waitMs, start);
       return;
@@ -84,6 +93,7 @@ export function createBatcher<Item, Result>(
     clearTimeout(timer);
     timer = undefined;
     pace.beat();
+    paceBeside.beat();
     while (running < lanes && queue.length > 0) {
       const entries = queue.length <= batchMax ? queue : queue.slice(0, batchMax);
       queue = queue.length <= batchMax ? [] : queue.slice(batchMax);
