@@ -6,17 +6,15 @@
  * client. A peer that is not installed is left out, with its reason.
  */
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { kannelMissing, kannelVersion } from "../support/kannel.ts";
 import { setConnector } from "./connector-state.ts";
-import type { Load } from "./end-to-end.ts";
-import { type Climb, climb } from "./held-rate.ts";
-import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
+import { type Climb, climb, type Driven } from "./held-rate.ts";
+import { measureKannelAccept } from "./kannel-load.ts";
+import { besideKannel } from "./kannel-rows.ts";
 import { ACCEPT_CONNECTIONS, measureOurAccept } from "./our-accept.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { keepResult, printTable } from "./report.ts";
-import { startSimulatorProcess } from "./simulator-process.ts";
 import { npmSubmits, ourSubmits, withServer } from "./smpp-rates.ts";
 import { type Spread, spreadOf } from "./spread.ts";
 import { loadStack, SMALL_MACHINE } from "./stack.ts";
@@ -52,25 +50,24 @@ async function compare(
   return { work, peer, ours: spreadOf(ours), theirs: spreadOf(theirs), rounds: { ours, theirs } };
 }
 
-async function compareWithKannel(): Promise<Comparison[]> {
+async function compareWithKannel(): Promise<readonly Comparison[]> {
   const missing = kannelMissing();
-  if (missing !== undefined) {
-    process.stdout.write(`left out: ${missing}\n`);
-    return [];
-  }
+  if (missing !== undefined) process.stdout.write(`left out: ${missing}\n`);
+  return (await besideKannel(compareWith)) ?? [];
+}
+
+async function compareWith(kannel: Driven): Promise<readonly Comparison[]> {
   const { stack, stop } = await loadStack({}, SMALL_MACHINE);
-  const smsc = await startSimulatorProcess(tmpdir());
   const shape = { warmupMs: 2000, measureMs: SECONDS * 1000 };
-  const pace = { perSecond: RATE, seconds: SECONDS };
-  const ours = (load: Load) => measureOurEndToEnd(stack, load);
-  const kannel = (load: Load) => measureKannelEndToEnd(smsc, load);
+  const load = { perSecond: RATE, seconds: SECONDS };
+  const ours: Driven = (offered) => measureOurEndToEnd(stack, offered);
   try {
     const held = await climb({ ours, kannel });
     const endToEnd = await compare(
       `single sends end to end, ${RATE}/s offered until the last has ended`,
       "Kannel",
-      async () => (await ours(pace)).perSecond,
-      async () => (await kannel(pace)).perSecond,
+      async () => (await ours(load)).perSecond,
+      async () => (await kannel(load)).perSecond,
     );
     await setConnector(stack, ConnectorState.PAUSED);
     const accept = await compare(
@@ -82,7 +79,6 @@ async function compareWithKannel(): Promise<Comparison[]> {
     );
     return [heldRates(held), endToEnd, accept];
   } finally {
-    await smsc.stop();
     await stop();
   }
 }

@@ -1,6 +1,6 @@
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
-import type { EndToEnd, Load } from "./end-to-end.ts";
-import { climb } from "./held-rate.ts";
+import type { Load } from "./end-to-end.ts";
+import { climb, type Driven } from "./held-rate.ts";
 import { besideKannel, type KannelPeer, toPeer } from "./kannel-rows.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import type { Row } from "./report.ts";
@@ -10,7 +10,7 @@ const LEAST_PEER_RATE = 1000;
 
 /** The steady rate that we hold from the request to the settlement, beside the one Kannel holds. */
 export async function heldRate(stack: StackFile): Promise<Row> {
-  const ours = (load: Load) => measureOurEndToEnd(stack, load);
+  const ours: Driven = (load) => measureOurEndToEnd(stack, load);
   const both = await besideKannel((kannel) => climb({ ours, kannel }));
   const held = both?.ours ?? (await climb({ ours })).ours;
   const peer = both === undefined ? undefined : toPeer(held.perSecond, both.kannel.perSecond);
@@ -27,7 +27,7 @@ export async function heldRate(stack: StackFile): Promise<Row> {
 
 /** More than anyone holds for some seconds, until the last message has ended; no row of the budgets. */
 export async function flood(stack: StackFile, load: Load): Promise<Row> {
-  const ours: EndToEnd = await measureOurEndToEnd(stack, load);
+  const ours = await measureOurEndToEnd(stack, load);
   const theirs = await besideKannel((kannel) => kannel(load));
   const { perSecond, done, wanted, refused, seconds, acceptP99Ms } = ours;
   return {

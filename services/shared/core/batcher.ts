@@ -61,9 +61,9 @@ type Entry<Item, Result> = {
 export function createBatcher<Item, Result>(
   options: BatcherOptions<Item, Result>,
 ): Batcher<Item, Result> {
-  const { name, batchMax, queueMax, lanes = 1 } = options;
-  const pace = createPace(options.paceMs ?? 0);
-  const paceBeside = createPace(options.besideMs ?? 0);
+  const { name, batchMax, queueMax, lanes = 1, paceMs = 0, besideMs = 0 } = options;
+  const pace = createPace(paceMs);
+  const paceBeside = createPace(Math.max(paceMs, besideMs));
   let queue: Entry<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
@@ -71,14 +71,10 @@ export function createBatcher<Item, Result>(
   let closed = false;
   let onIdle: (() => void) | undefined;
 
-  function leftMs(): number {
-    if (closed || queue.length >= batchMax) return 0;
-    return running === 0 ? pace.leftMs() : Math.max(pace.leftMs(), paceBeside.leftMs());
-  }
-
   function schedule(): void {
     if (scheduled || running >= lanes || queue.length === 0) return;
-    const waitMs = leftMs();
+    const kept = running === 0 ? pace : paceBeside;
+    const waitMs = closed || queue.length >= batchMax ? 0 : kept.leftMs();
     if (waitMs > 0) {
       timer ??= setTimeout(runOutsideCalls, waitMs, start);
       return;
