@@ -4,20 +4,16 @@ import type {
   SendMessagesResponse,
   SendResult,
 } from "../proto/gen/sms/v1/messaging_pb.js";
+import { createBatcher } from "../services/shared/core/batcher.ts";
 import { AppError, isErrorCode } from "../services/shared/core/errors.ts";
-import { createKeyedBatcher } from "../services/shared/core/keyed-batcher.ts";
 import { recordedTrace, tracer } from "../services/shared/io/tracing.ts";
-import { askTogether } from "../services/shared/rpc/ask-together.ts";
+import { isNotKnownYet } from "../services/shared/rpc/ask-together.ts";
 import { activeCall, runDetached, runInCall } from "../services/shared/rpc/call-context.ts";
 import { toAppError } from "../services/shared/rpc/error-status.ts";
 import type { SendRequest } from "./routes/send-kinds.ts";
 
 /** Carries a single send to messaging; fails as its own call would. */
-export type SendOne = (
-  tenantId: string,
-  request: SendRequest,
-  requestId: string,
-) => Promise<SendMessagesResponse>;
+export type SendOne = (request: SendRequest, requestId: string) => Promise<SendMessagesResponse>;
 
 type Item = {
   readonly request: SendRequest;
@@ -26,34 +22,37 @@ type Item = {
   readonly traceparent?: string | undefined;
 };
 
+type Outcome = SendMessagesResponse | Error;
+
 /** Sends in one call; messaging takes up to 256. */
 const BATCH_MAX = 64;
 
-/** Calls of one account under way at once; what comes beyond goes together in the next. */
-const LANES = 6;
+/** A call that is not full leaves this long after the one before it; a lone send leaves at once. */
+const PACE_MS = 5;
 
-/** Sends waiting for a lane, of one account and in all; far above `REQUESTS_MAX`. */
+/** Far above `REQUESTS_MAX`, which bounds the sends that wait and those that are on their way. */
 const QUEUE_MAX = 100_000;
 
+/** As long as a unary call may take. */
+const TIMEOUT_MS = 10_000;
+
 /**
- * A call costs more than the single send it carries. While an account has several calls under way
- * its further sends wait for the next one and go together; a lone send goes at once. Accounts do
- * not share calls, so that a slow one delays only itself.
+ * A call costs more than the single send it carries: the sends of one moment go together, those of
+ * all accounts. Each is answered as soon as it has ended, so a slow account delays only itself; and
+ * a call leaves whether or not others have ended, so there is always room for the next.
  */
 export function createSendOne(messaging: Client<typeof MessagingService>): SendOne {
-  const batcher = createKeyedBatcher<Item, SendMessagesResponse>({
+  const departures = createBatcher<Item, { readonly outcome: Promise<Outcome> }>({
     name: "single sends",
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
-    totalMax: QUEUE_MAX,
-    lanes: LANES,
-    // A call whose outcome is unknown is not made again: that is the customer's to decide.
-    isTransient: () => true,
-    flush: (_tenantId, items) => inTraceOf(items, () => carry(messaging, items)),
+    paceMs: PACE_MS,
+    flush: async (items) => inTraceOf(items, () => depart(messaging, items)),
   });
-  return (tenantId, request, requestId) => {
+  return async (request, requestId) => {
     const traceparent = recordedTrace(activeCall()?.traceparent);
-    return batcher.add(tenantId, { request, requestId, traceparent });
+    const { outcome } = await departures.add({ request, requestId, traceparent });
+    return unwrap(await outcome);
   };
 }
 
@@ -62,6 +61,35 @@ function inTraceOf<T>(items: readonly Item[], run: () => T): T {
   const first = items.find(({ traceparent }) => traceparent !== undefined);
   if (first === undefined) return runDetached(run);
   return runInCall({ requestId: first.requestId, traceparent: first.traceparent }, run);
+}
+
+/** Begins a call, and answers before it ends; no outcome rejects. */
+function depart(messaging: Client<typeof MessagingService>, items: readonly Item[]) {
+  const waiting = items.map(() => Promise.withResolvers<Outcome>());
+  void carryEach(messaging, items, (at, outcome) => waiting[at]?.resolve(outcome));
+  return waiting.map(({ promise }) => ({ outcome: promise }));
+}
+
+/** Never rejects. What was settled before the call failed stays as it is. */
+async function carryEach(
+  messaging: Client<typeof MessagingService>,
+  items: readonly Item[],
+  settle: (at: number, outcome: Outcome) => void,
+): Promise<void> {
+  const settleRest = (outcome: Outcome) => {
+    for (const at of items.keys()) settle(at, outcome);
+  };
+  try {
+    const answers = messaging.sendEach(toRequest(items), { timeoutMs: TIMEOUT_MS });
+    for await (const { positions, results } of answers) {
+      for (const [index, at] of positions.entries()) settle(at, toOutcome(results[index]));
+    }
+    settleRest(incomplete());
+  } catch (error) {
+    // A call whose outcome is unknown is not made again: that is the customer's to decide.
+    if (!isNotKnownYet(error)) return settleRest(toAppError(error));
+    for (const [at, outcome] of (await carryMany(messaging, items)).entries()) settle(at, outcome);
+  }
 }
 
 /**
@@ -74,35 +102,35 @@ export async function sendList(
   request: SendRequest,
   requestId: string,
 ): Promise<SendMessagesResponse> {
-  const [outcome] = await carry(messaging, [{ request, requestId }]);
-  if (outcome === undefined || outcome instanceof Error) throw outcome ?? incomplete();
-  return outcome;
+  const [outcome] = await carryMany(messaging, [{ request, requestId }]);
+  return unwrap(outcome ?? incomplete());
 }
 
-async function carry(
+/** Carries sends in a call that ends when all of them have; never rejects. */
+async function carryMany(
   messaging: Client<typeof MessagingService>,
   items: readonly Item[],
-): Promise<(SendMessagesResponse | Error)[]> {
-  const together = async (): Promise<(SendMessagesResponse | Error)[]> => {
-    const { results } = await messaging.sendMany({
-      requests: items.map(({ request }) => request),
-      requestIds: items.map(({ requestId }) => requestId),
-      ...(tracer === undefined
-        ? {}
-        : { traceparents: items.map(({ traceparent }) => traceparent ?? "") }),
-    });
-    return items.map((_, at) => toOutcome(results[at]));
-  };
+): Promise<Outcome[]> {
   try {
-    const single = ({ request }: Item) => messaging.sendMessages(request);
-    const outcomes = await askTogether(items, together, single);
-    return outcomes.map((one) => (one instanceof Error ? toAppError(one) : one));
+    const { results } = await messaging.sendMany(toRequest(items));
+    return items.map((_, at) => toOutcome(results[at]));
   } catch (error) {
-    throw toAppError(error);
+    const failure = toAppError(error);
+    return items.map(() => failure);
   }
 }
 
-function toOutcome(result: SendResult | undefined): SendMessagesResponse | Error {
+function toRequest(items: readonly Item[]) {
+  return {
+    requests: items.map(({ request }) => request),
+    requestIds: items.map(({ requestId }) => requestId),
+    ...(tracer === undefined
+      ? {}
+      : { traceparents: items.map(({ traceparent }) => traceparent ?? "") }),
+  };
+}
+
+function toOutcome(result: SendResult | undefined): Outcome {
   const outcome = result?.result;
   if (outcome?.case === "response") return outcome.value;
   if (outcome?.case !== "failure" || !isErrorCode(outcome.value.code)) {
@@ -114,6 +142,11 @@ function toOutcome(result: SendResult | undefined): SendMessagesResponse | Error
     extra,
     ...(retryAfterMs === 0n ? {} : { retryAfterMs: Number(retryAfterMs) }),
   });
+}
+
+function unwrap(outcome: Outcome): SendMessagesResponse {
+  if (outcome instanceof Error) throw outcome;
+  return outcome;
 }
 
 function incomplete(): AppError {

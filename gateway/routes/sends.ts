@@ -117,10 +117,10 @@ async function send(
 function carry(
   { messaging, sendOne }: SendPorts,
   kind: SendKind,
-  { caller, requestId }: EndpointRequest,
+  { requestId }: EndpointRequest,
   wanted: SendRequest,
 ): Promise<SendMessagesResponse> {
-  if (kind === SINGLE) return sendOne(caller.tenantId, wanted, requestId);
+  if (kind === SINGLE) return sendOne(wanted, requestId);
   return sendList(messaging, wanted, requestId);
 }
 

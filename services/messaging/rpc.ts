@@ -21,7 +21,7 @@ import {
   sendResponse,
   toClaimed,
 } from "./rpc-mapping.ts";
-import { createSendMany } from "./send-many.ts";
+import { createSendsTogether } from "./send-many.ts";
 import type { Accepter } from "./service/accept.ts";
 import type { Cancels } from "./service/cancel.ts";
 import type { Carriers } from "./service/carriers.ts";
@@ -58,6 +58,7 @@ type Methods = ServiceImpl<typeof MessagingService>;
 type CustomerMethod =
   | "sendMessages"
   | "sendMany"
+  | "sendEach"
   | "lookupSend"
   | "getMessage"
   | "listMessages"
@@ -84,7 +85,7 @@ function customerMethods(
   }
   return {
     sendMessages,
-    sendMany: createSendMany(sendMessages, log),
+    ...createSendsTogether(sendMessages, log),
     async lookupSend({ tenantId, endpoint, idempotencyKey, fingerprint, cancelMessageId }) {
       if (cancelMessageId !== "") {
         const scope = cancelScope(tenantId, cancelMessageId, idempotencyKey);

@@ -2,12 +2,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type {
+  SendEachResponseSchema,
   SendManyRequest,
   SendManyResponseSchema,
   SendMessagesRequest,
   SendMessagesResponseSchema,
   SendResultSchema,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { asTheyEnd } from "../shared/core/as-they-end.ts";
 import { AppError } from "../shared/core/errors.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { OpenSpan } from "../shared/io/tracing.ts";
@@ -19,43 +21,65 @@ type Send = (
   request: SendMessagesRequest,
   context: HandlerContext,
 ) => Promise<MessageInitShape<typeof SendMessagesResponseSchema>>;
+type Result = MessageInitShape<typeof SendResultSchema>;
 
-const METHOD = "sms.v1.MessagingService/SendMany";
 const REQUESTS_MAX = 256;
 
-/** Makes `SendMany` of `SendMessages`. */
-export function createSendMany(send: Send, log: Logger) {
-  return async (
+/** Makes `SendMany` and `SendEach` of `SendMessages`. */
+export function createSendsTogether(send: Send, log: Logger) {
+  function begin(
     { requests, requestIds, traceparents }: SendManyRequest,
     context: HandlerContext,
-  ): Promise<MessageInitShape<typeof SendManyResponseSchema>> => {
+  ): Promise<Result>[] {
     if (requests.length > REQUESTS_MAX) {
       throw new AppError("validation_error", `At most ${REQUESTS_MAX} requests in one call.`);
     }
     const outer = currentCall();
-    const runs = requests.map((request, at) => {
+    const method = `${context.service.typeName}/${context.method.name}`;
+    return requests.map((request, at) => {
       const requestId = requestIds[at] || outer.requestId;
       const span = openAcceptSpan(traceparents[at], outer.traceparent);
       const traceparent = span?.traceparent ?? outer.traceparent;
       const call = { ...outer, requestId, tenantId: request.tenantId, traceparent };
-      return runInCall(call, () => settle(send(request, context), requestId, log, span));
+      return runInCall(call, () =>
+        settle(send(request, context), { method, requestId }, log, span),
+      );
     });
-    return { results: await Promise.all(runs) };
+  }
+
+  return {
+    async sendMany(
+      request: SendManyRequest,
+      context: HandlerContext,
+    ): Promise<MessageInitShape<typeof SendManyResponseSchema>> {
+      return { results: await Promise.all(begin(request, context)) };
+    },
+    async *sendEach(
+      request: SendManyRequest,
+      context: HandlerContext,
+    ): AsyncGenerator<MessageInitShape<typeof SendEachResponseSchema>> {
+      for await (const ended of asTheyEnd(begin(request, context))) {
+        yield {
+          positions: ended.map(({ at }) => at),
+          results: ended.map(({ value }) => value),
+        };
+      }
+    },
   };
 }
 
 async function settle(
   sending: ReturnType<Send>,
-  requestId: string,
+  call: { readonly method: string; readonly requestId: string },
   log: Logger,
   span: OpenSpan | undefined,
-): Promise<MessageInitShape<typeof SendResultSchema>> {
+): Promise<Result> {
   try {
     const value = await sending;
     span?.end();
     return { result: { case: "response", value } };
   } catch (thrown) {
-    const error = readPartError(thrown, { method: METHOD, requestId }, log);
+    const error = readPartError(thrown, call, log);
     span?.end(error.code);
     const { code, message, fields, extra, retryAfterMs = 0 } = error;
     const value = { code, message, fields: [...fields], extra, retryAfterMs: BigInt(retryAfterMs) };

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
+import { decide } from "../../services/wallet/domain/decide.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 import { openWallet, type WalletHarness } from "../support/wallet-harness.ts";
 
@@ -115,5 +116,46 @@ describe("three replicas on one wallet", () => {
     expect(outcomes.filter(({ replayed }) => !replayed)).to.have.length(1);
     expect(new Set(outcomes.map(({ entry }) => entry.id)).size).to.equal(1);
     expect((await at(0).wallets.get(tenantId)).balance).to.equal(8n);
+  });
+
+  it("hold of many quiet wallets at once what there is in each, and no more", async () => {
+    const tenants = await Promise.all(Array.from({ length: 40 }, () => newTenant(4n)));
+    const answers = await Promise.all(
+      tenants.flatMap((tenantId, wallet) =>
+        [0, 1, 2, 3, 4, 5].map((turn) => hold(wallet + turn, tenantId, newId("reservation"), 1n)),
+      ),
+    );
+    expect(answers.filter((answer) => answer === "ok")).to.have.length(160);
+    expect(answers.filter((answer) => answer === "insufficient_balance")).to.have.length(80);
+    for (const tenantId of tenants) expect(await at(1).breaches(tenantId)).to.deep.equal([]);
+  });
+
+  it("decide anew when another has written a wallet that was only read", async () => {
+    const [one, other] = [await newTenant(10n), await newTenant(10n)];
+    const seen: bigint[] = [];
+    await at(0).store.transact([one, other].sort(), async (tx) => {
+      const none = { reservationIds: [], messageIds: [], references: [] };
+      const views = await tx.load(new Map([one, other].map((tenantId) => [tenantId, none])));
+      seen.push(views.get(other)?.wallet.held ?? -1n);
+      if (seen.length === 1) expect(await hold(1, other, newId("reservation"), 3n)).to.equal("ok");
+      const changes = [...views.values()].flatMap((view) => {
+        const command = {
+          kind: "hold",
+          reservationId: newId("reservation"),
+          amount: 7n,
+          messageCount: 1,
+          firstMessageId: "msg_1",
+          lastMessageId: "msg_1",
+        } as const;
+        return decide(view, [command], { nowMs: Date.now(), newId }).changes ?? [];
+      });
+      await tx.save(changes);
+    });
+    expect(seen).to.deep.equal([0n, 3n]);
+    expect((await at(2).wallets.get(one)).held).to.equal(7n);
+    expect((await at(2).wallets.get(other)).held).to.equal(10n);
+    for (const tenantId of [one, other]) {
+      expect(await at(2).breaches(tenantId)).to.deep.equal([]);
+    }
   });
 });

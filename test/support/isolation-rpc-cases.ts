@@ -46,6 +46,7 @@ const MAKES = "it makes something new for the tenant it names, and reads nothing
 export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "MessagingService/SendMessages": internal(MAKES),
   "MessagingService/SendMany": internal(MAKES),
+  "MessagingService/SendEach": internal(MAKES),
   "MessagingService/LookupSend": thing((tenantId, own) => ({
     tenantId,
     endpoint: 1,

@@ -2,7 +2,6 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { type Batcher, createBatcher } from "../../services/shared/core/batcher.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { createKeyedBatcher } from "../../services/shared/core/keyed-batcher.ts";
 import { eventually } from "../support/poll.ts";
 
 /** A flush that the test completes by hand. */
@@ -208,56 +207,5 @@ describe("group commit", () => {
     flushes[1]?.done([2]);
     await closing;
     expect(await Promise.all(taken)).to.deep.equal([1, 2]);
-  });
-});
-
-describe("keyed group commit", () => {
-  it("has one flush in flight per key, and different keys side by side", async () => {
-    const running = new Map<string, number>();
-    let most = 0;
-    let mostPerKey = 0;
-    const batcher = createKeyedBatcher<number, number>({
-      name: "t",
-      batchMax: 2,
-      queueMax: 100,
-      totalMax: 1000,
-      flush: async (key, items) => {
-        running.set(key, (running.get(key) ?? 0) + 1);
-        most = Math.max(
-          most,
-          [...running.values()].reduce((sum, count) => sum + count, 0),
-        );
-        mostPerKey = Math.max(mostPerKey, running.get(key) ?? 0);
-        await turns(3);
-        running.set(key, (running.get(key) ?? 1) - 1);
-        return items;
-      },
-    });
-    await Promise.all(
-      Array.from({ length: 60 }, (_, item) => batcher.add(`key ${item % 3}`, item)),
-    );
-    expect(mostPerKey).to.equal(1);
-    expect(most).to.equal(3);
-    expect(batcher.pending).to.equal(0);
-  });
-
-  it("bounds all keys together", async () => {
-    const batcher = createKeyedBatcher<number, number>({
-      name: "t",
-      batchMax: 1,
-      queueMax: 100,
-      totalMax: 2,
-      flush: async (_key, items) => items,
-    });
-    const outcomes = await Promise.allSettled([
-      batcher.add("a", 1),
-      batcher.add("b", 2),
-      batcher.add("c", 3),
-    ]);
-    expect(outcomes.map(({ status }) => status)).to.deep.equal([
-      "fulfilled",
-      "fulfilled",
-      "rejected",
-    ]);
   });
 });

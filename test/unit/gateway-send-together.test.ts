@@ -1,85 +1,107 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
-import { createSendOne } from "../../gateway/send-together.ts";
+import { createSendOne, sendList } from "../../gateway/send-together.ts";
 import type { AppError } from "../../services/shared/core/errors.ts";
 
 type Client = Parameters<typeof createSendOne>[0];
 type Request = { tenantId: string; body: string };
+type Item = { positions: number[]; results: unknown[] };
 type Call = {
   requests: Request[];
   requestIds: string[];
-  answer(results?: unknown[]): void;
-  fail(error: unknown): void;
+  timeoutMs?: number;
+  /** Answers the requests at these positions, by their own bodies unless told otherwise. */
+  answer(positions?: number[], results?: unknown[]): void;
+  end(error?: unknown): void;
 };
-
-/** A messaging that holds every call until the test lets it go. */
-function heldMessaging(sendMessages?: (request: Request) => Promise<unknown>) {
-  const calls: Call[] = [];
-  const client = {
-    sendMany: (call: { requests: Request[]; requestIds: string[] }) =>
-      new Promise((resolve, reject) => {
-        calls.push({
-          ...call,
-          fail: reject,
-          answer: (results = call.requests.map(accepted)) => resolve({ results }),
-        });
-      }),
-    sendMessages,
-  };
-  return { client: client as unknown as Client, calls };
-}
 
 const accepted = ({ body }: Request) => ({ result: { case: "response", value: { sendId: body } } });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
+/** A messaging that holds every call until the test lets it go. */
+function heldMessaging(sendMany?: (call: { requests: Request[] }) => Promise<unknown>) {
+  const calls: Call[] = [];
+  async function* sendEach(
+    call: Pick<Call, "requests" | "requestIds">,
+    options: { timeoutMs: number },
+  ): AsyncGenerator<Item> {
+    const items: (Item | { error: unknown } | undefined)[] = [];
+    let wake = (): void => {};
+    const push = (item: (typeof items)[number]): void => {
+      items.push(item);
+      wake();
+    };
+    calls.push({
+      ...call,
+      ...options,
+      answer(positions = call.requests.map((_, at) => at), results = undefined) {
+        const own = positions.map((at) => accepted(call.requests[at] as Request));
+        push({ positions, results: results ?? own });
+      },
+      end: (error) => push(error === undefined ? undefined : { error }),
+    });
+    for (;;) {
+      if (items.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      const item = items.shift();
+      if (item === undefined) return;
+      if ("error" in item) throw item.error;
+      yield item;
+    }
+  }
+  return { client: { sendEach, sendMany } as unknown as Client, calls };
+}
+
+/** Waits until so many calls have left. */
+async function departed(calls: readonly Call[], count: number): Promise<void> {
+  while (calls.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
 describe("single sends", () => {
   const send = (sendOne: ReturnType<typeof createSendOne>, body: string, tenantId = "ten_1") =>
-    sendOne(tenantId, { tenantId, body }, `req_${body}`);
+    sendOne({ tenantId, body }, `req_${body}`);
 
-  it("go at once when nothing is under way, each under its own request id", async () => {
+  it("go at once when none went a moment ago, each under its own request id, for ten seconds", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendOne(client), "a");
     await tick();
     expect(calls.map(({ requestIds }) => requestIds)).to.deep.equal([["req_a"]]);
+    expect(calls[0]?.timeoutMs).to.equal(10_000);
     calls[0]?.answer();
     expect((await one).sendId).to.equal("a");
   });
 
-  it("that come while six calls are under way go together in the next, each with its own answer", async () => {
+  it("that come soon after a call go together in the next, whatever their account, in order", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendOne(client);
-    const sends: Promise<{ sendId: string }>[] = [];
-    for (let at = 0; at < 6; at += 1) {
-      sends.push(send(sendOne, `first ${at}`));
-      await tick();
-    }
-    for (let at = 0; at < 100; at += 1) sends.push(send(sendOne, `later ${at}`));
+    const first = send(sendOne, "first");
     await tick();
-    expect(calls.map(({ requests }) => requests.length)).to.deep.equal([1, 1, 1, 1, 1, 1]);
-    while (calls.length < 8) {
-      for (const call of calls) call.answer();
-      await tick();
-    }
-    expect(calls.slice(6).map(({ requests }) => requests.length)).to.deep.equal([64, 36]);
+    const sends = Array.from({ length: 100 }, (_, at) => send(sendOne, `${at}`, `ten_${at % 3}`));
+    await departed(calls, 3);
+    expect(calls.map(({ requests }) => requests.length)).to.deep.equal([1, 64, 36]);
     for (const call of calls) call.answer();
-    const answers = await Promise.all(sends);
-    expect(answers.map(({ sendId }) => sendId)).to.deep.equal([
-      ...Array.from({ length: 6 }, (_, at) => `first ${at}`),
-      ...Array.from({ length: 100 }, (_, at) => `later ${at}`),
-    ]);
+    expect((await first).sendId).to.equal("first");
+    expect((await Promise.all(sends)).map(({ sendId }) => sendId)).to.deep.equal(
+      Array.from({ length: 100 }, (_, at) => `${at}`),
+    );
   });
 
-  it("of different accounts never share a call", async () => {
+  it("are each answered when they have ended: a slow one delays nobody, nor do a hundred", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendOne(client);
-    const sends = ["ten_1", "ten_2", "ten_1"].map((tenantId, at) =>
-      send(sendOne, `${at}`, tenantId),
-    );
-    await tick();
-    const tenants = calls.map(({ requests }) => requests.map(({ tenantId }) => tenantId));
-    expect(tenants).to.deep.equal([["ten_1", "ten_1"], ["ten_2"]]);
-    for (const call of calls) call.answer();
-    await Promise.all(sends);
+    const slow: Promise<unknown>[] = [];
+    for (let at = 0; at < 20; at += 1) {
+      slow.push(send(sendOne, `slow ${at}`, "ten_slow"));
+      const quick = send(sendOne, `quick ${at}`);
+      await departed(calls, at + 1);
+      calls[at]?.answer([1]);
+      expect((await quick).sendId).to.equal(`quick ${at}`);
+    }
+    for (const call of calls) call.answer([0]);
+    await Promise.all(slow);
   });
 
   it("fail alone, with the code, fields and facts that their own call would have had", async () => {
@@ -88,23 +110,14 @@ describe("single sends", () => {
     const good = send(sendOne, "good");
     const bad = send(sendOne, "bad").catch((error: AppError) => error);
     await tick();
-    const [call] = calls;
-    call?.answer([
-      accepted(call.requests[0] as Request),
-      {
-        result: {
-          case: "failure",
-          value: {
-            code: "insufficient_balance",
-            message: "Too little.",
-            fields: [{ field: "to", code: "x", message: "y" }],
-            extra: { required_amount: "4.0000" },
-            retryAfterMs: 1500n,
-          },
-        },
-      },
-    ]);
-    expect((await good).sendId).to.equal("good");
+    const failure = {
+      code: "insufficient_balance",
+      message: "Too little.",
+      fields: [{ field: "to", code: "x", message: "y" }],
+      extra: { required_amount: "4.0000" },
+      retryAfterMs: 1500n,
+    };
+    calls[0]?.answer([1], [{ result: { case: "failure", value: failure } }]);
     const error = (await bad) as AppError;
     expect(error).to.include({
       code: "insufficient_balance",
@@ -113,34 +126,69 @@ describe("single sends", () => {
     });
     expect(error.fields).to.deep.equal([{ field: "to", code: "x", message: "y" }]);
     expect(error.extra).to.deep.equal({ required_amount: "4.0000" });
+    calls[0]?.answer([0]);
+    expect((await good).sendId).to.equal("good");
   });
 
-  it("are not made again when their call fails as a whole: its outcome is unknown", async () => {
+  it("are not made again when their call fails: what was answered stays, the rest is unknown", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendOne(client);
     const codes = Promise.all(
-      ["a", "b"].map((body) => send(sendOne, body).catch((error: AppError) => error.code)),
+      ["a", "b", "c"].map((body) =>
+        send(sendOne, body).then(
+          ({ sendId }) => sendId,
+          (error: AppError) => error.code,
+        ),
+      ),
     );
     await tick();
-    calls[0]?.fail(new ConnectError("late", Code.DeadlineExceeded));
-    expect(await codes).to.deep.equal(["service_unavailable", "service_unavailable"]);
+    calls[0]?.answer([1]);
+    calls[0]?.end(new ConnectError("late", Code.DeadlineExceeded));
+    expect(await codes).to.deep.equal(["service_unavailable", "b", "service_unavailable"]);
     await tick();
     expect(calls).to.have.length(1);
   });
 
-  it("without an answer of theirs in a short reply are a fault, not an acceptance", async () => {
+  it("without an answer of theirs at the end are a fault, not an acceptance", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendOne(client), "a").catch((error: AppError) => error.code);
     await tick();
-    calls[0]?.answer([]);
+    calls[0]?.end();
     expect(await one).to.equal("internal_error");
   });
 
-  it("are sent one by one to a messaging that does not know the call yet", async () => {
-    const { client, calls } = heldMessaging(async ({ body }) => ({ sendId: `single ${body}` }));
-    const one = send(createSendOne(client), "a");
+  it("are sent in a call that ends as a whole to a messaging that does not know this one yet", async () => {
+    const { client, calls } = heldMessaging(async ({ requests }) => ({
+      results: requests.map(accepted),
+    }));
+    const sendOne = createSendOne(client);
+    const sends = ["a", "b"].map((body) => send(sendOne, body));
     await tick();
-    calls[0]?.fail(new ConnectError("unknown method", Code.Unimplemented));
-    expect((await one).sendId).to.equal("single a");
+    calls[0]?.end(new ConnectError("unknown method", Code.Unimplemented));
+    expect((await Promise.all(sends)).map(({ sendId }) => sendId)).to.deep.equal(["a", "b"]);
+  });
+});
+
+describe("a list of recipients", () => {
+  const request = { tenantId: "ten_1", body: "a" } as unknown as Parameters<typeof sendList>[1];
+
+  it("goes in a call of its own, under its request id", async () => {
+    const asked: unknown[] = [];
+    const { client } = heldMessaging(async (call) => {
+      asked.push(call);
+      return { results: call.requests.map(accepted) };
+    });
+    expect((await sendList(client, request, "req_a")).sendId).to.equal("a");
+    expect(asked).to.deep.equal([{ requests: [request], requestIds: ["req_a"] }]);
+  });
+
+  it("without a result is a fault, and one whose call fails is not made again", async () => {
+    const codes = [async () => ({ results: [] }), () => Promise.reject(new Error("gone"))].map(
+      (sendMany) =>
+        sendList(heldMessaging(sendMany).client, request, "req_a").catch(
+          (error: AppError) => error.code,
+        ),
+    );
+    expect(await Promise.all(codes)).to.deep.equal(["internal_error", "internal_error"]);
   });
 });

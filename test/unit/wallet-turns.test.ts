@@ -58,6 +58,22 @@ describe("turns on a wallet that several replicas write", () => {
     expect(isHot("a")).to.equal(false);
   });
 
+  it("expect others after a conflict, and where one was heard of a moment ago", async () => {
+    const { enter, hear, advance } = open(["a"]);
+    const turn = enter("a");
+    await turn.begin();
+    expect(turn.expectsOthers()).to.equal(false);
+    void turn.again();
+    expect(turn.expectsOthers()).to.equal(true);
+    turn.leave();
+    expect(enter("a").expectsOthers()).to.equal(false);
+    hear("a", { kind: "waits", from: "b", tenantIds: ["ten_b"], alone: false });
+    expect(enter("a").expectsOthers()).to.equal(false);
+    expect(enter("a", ["ten_a", "ten_b"]).expectsOthers()).to.equal(true);
+    advance(1000);
+    expect(enter("a", ["ten_a", "ten_b"]).expectsOthers()).to.equal(false);
+  });
+
   it("wake the one that waits as soon as the wallet is left, and let the other wait", async () => {
     const { enter, isHot } = open(["a", "b"]);
     const first = enter("a");

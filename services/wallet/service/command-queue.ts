@@ -4,9 +4,9 @@
  * wallet in the order it came. So a command costs a share of a transaction, and a process never
  * conflicts with itself on a wallet.
  *
- * - A batch is taken only once its transaction has the wallets to itself. While another replica
- *   keeps it waiting, the batch grows: several replicas on one wallet take turns with large
- *   batches instead of collapsing into conflicts.
+ * - Where other replicas want the wallet too, a batch is taken only once its transaction has it to
+ *   itself. While another replica keeps it waiting, the batch grows: several replicas on one wallet
+ *   take turns with large batches instead of collapsing into conflicts.
  * - Fair over wallets: at most `flushesMax` transactions run at once, wallets in order of their
  *   oldest wait, a wallet in one at a time. A wallet with much to do goes alone, so that others
  *   do not wait for its batch, and queues again behind all of them.

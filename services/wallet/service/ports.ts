@@ -12,7 +12,7 @@ export type Needs = {
   readonly references: readonly string[];
 };
 
-/** The inside of one transaction, which has its wallets to itself. */
+/** The inside of one transaction, which nobody else's can come between. */
 export type WalletTransaction = {
   /** Reads one consistent view per wallet, by tenant. A wallet that does not exist has none. */
   load(needs: ReadonlyMap<string, Needs>): Promise<ReadonlyMap<string, View>>;
@@ -48,8 +48,9 @@ export type DueReservation = Reservation & {
 /** The wallet's storage. */
 export type WalletStore = {
   /**
-   * Runs `work` in one transaction over these wallets, once no other transaction has any of them;
-   * until then it is not called. It may run again on a conflict, and commits at most once.
+   * Runs `work` in one transaction over these wallets. Where another replica is known to want one,
+   * it is not called before this transaction has them all; elsewhere a conflict shows when it
+   * saves. It may run again on a conflict, and commits at most once.
    */
   transact<T>(
     tenantIds: readonly string[],

@@ -21,7 +21,7 @@ import {
 
 /**
  * Takes wallets for this transaction by writing to them first: any other transaction on them is
- * met here, by a conflict, before it has done anything in vain. Answers the states they were in.
+ * met here, by a conflict, before it has done anything in vain. Answers the states they are in.
  */
 export async function takeWallets(
   { wallets }: Collections,
@@ -31,14 +31,26 @@ export async function takeWallets(
   const take = { $inc: { version: 1 } };
   const [only] = tenantIds;
   if (only !== undefined && tenantIds.length === 1) {
-    const options = { session, returnDocument: "before" } as const;
-    const before = await wallets.findOneAndUpdate({ _id: only }, take, options);
-    return before === null ? [] : [toWallet(before)];
+    const options = { session, returnDocument: "after" } as const;
+    const taken = await wallets.findOneAndUpdate({ _id: only }, take, options);
+    return taken === null ? [] : [toWallet(taken)];
   }
-  const filter = { _id: { $in: [...tenantIds] } };
-  await wallets.updateMany(filter, take, { session });
-  const taken = await wallets.find(filter, { session }).toArray();
-  return taken.map((document) => toWallet({ ...document, version: document.version - 1 }));
+  await wallets.updateMany({ _id: { $in: [...tenantIds] } }, take, { session });
+  return readWallets({ wallets }, tenantIds, session);
+}
+
+/**
+ * Reads wallets that nobody else is expected to want. Another transaction on one of them is met
+ * when the wallet is written, by the same conflict; one that is only read, because its commands were
+ * refused, was judged by a state that was there between the question and the answer.
+ */
+export async function readWallets(
+  { wallets }: Pick<Collections, "wallets">,
+  tenantIds: readonly string[],
+  session: ClientSession,
+): Promise<Wallet[]> {
+  const found = await wallets.find({ _id: { $in: [...tenantIds] } }, { session }).toArray();
+  return found.map(toWallet);
 }
 
 /** Reads what batches of commands need, in the transaction's snapshot. */
@@ -128,9 +140,10 @@ async function updateWallets(
   session: ClientSession,
 ): Promise<void> {
   const updates = changes.map(({ wallet }) => ({
-    filter: { _id: wallet.tenantId, version: wallet.version },
+    filter: { _id: wallet.tenantId, version: wallet.version - 1 },
     update: {
       $set: {
+        version: wallet.version,
         balance: wallet.balance,
         held: wallet.held,
         low_balance_threshold: wallet.lowBalanceThreshold,

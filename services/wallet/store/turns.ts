@@ -37,6 +37,8 @@ export type Turns = {
 export type Turn = {
   /** Waits while it is another replica's turn. */
   begin(): Promise<void>;
+  /** Whether another replica wants one of the wallets too, as far as is known here. */
+  expectsOthers(): boolean;
   /** Waits after a conflict. */
   again(): Promise<void>;
   leave(): void;
@@ -164,6 +166,7 @@ export function createTurns(options: {
         const busy = tenantIds.filter(isOthersTurn);
         if (busy.length > 0) await wait(busy);
       },
+      expectsOthers: () => conflicts > 0 || tenantIds.some((id) => lineOf(id) !== undefined),
       again() {
         conflicts += 1;
         return wait(tenantIds);

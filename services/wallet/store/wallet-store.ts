@@ -18,7 +18,7 @@ import {
   toWallet,
 } from "./documents.ts";
 import { listStatement } from "./statement.ts";
-import { loadViews, saveChanges, takeWallets } from "./transaction.ts";
+import { loadViews, readWallets, saveChanges, takeWallets } from "./transaction.ts";
 import type { Turns } from "./turns.ts";
 
 /** How long a transaction is tried before its callers hear "unavailable". */
@@ -49,7 +49,8 @@ export function createWalletStore(parts: {
           client,
           async (session) => {
             ticket = undefined;
-            const wallets = await takeWallets(collections, tenantIds, session);
+            const open = turn.expectsOthers() ? takeWallets : readWallets;
+            const wallets = await open(collections, tenantIds, session);
             return work({
               load: (needs) => loadViews(collections, wallets, needs, session),
               async save(changes) {

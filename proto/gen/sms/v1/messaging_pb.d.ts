@@ -591,6 +591,29 @@ export declare type SendManyResponse = Message$1<"sms.v1.SendManyResponse"> & {
 export declare const SendManyResponseSchema: GenMessage<SendManyResponse>;
 
 /**
+ * @generated from message sms.v1.SendEachResponse
+ */
+export declare type SendEachResponse = Message$1<"sms.v1.SendEachResponse"> & {
+  /**
+   * Which of the requests these are the results of, counted from 0.
+   *
+   * @generated from field: repeated uint32 positions = 1;
+   */
+  positions: number[];
+
+  /**
+   * @generated from field: repeated sms.v1.SendResult results = 2;
+   */
+  results: SendResult[];
+};
+
+/**
+ * Describes the message sms.v1.SendEachResponse.
+ * Use `create(SendEachResponseSchema)` to create a new message.
+ */
+export declare const SendEachResponseSchema: GenMessage<SendEachResponse>;
+
+/**
  * @generated from message sms.v1.LookupSendRequest
  */
 export declare type LookupSendRequest = Message$1<"sms.v1.LookupSendRequest"> & {
@@ -1988,6 +2011,17 @@ export declare const MessagingService: GenService<{
     methodKind: "unary";
     input: typeof SendManyRequestSchema;
     output: typeof SendManyResponseSchema;
+  },
+  /**
+   * The same as a stream: results come as sends end, those that end together in one item. Sends of
+   * many accounts share a call, and a slow one delays nobody else.
+   *
+   * @generated from rpc sms.v1.MessagingService.SendEach
+   */
+  sendEach: {
+    methodKind: "server_streaming";
+    input: typeof SendManyRequestSchema;
+    output: typeof SendEachResponseSchema;
   },
   /**
    * What an idempotency key stands for, without sending anything: the stored first response, or
