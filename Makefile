@@ -61,7 +61,7 @@ bench-peers: install ## the same work on the peers, in the same run|test/load/be
 bench-overload: install ## three times the capacity, then a carrier that stops: what is refused, and how|test/load/bench-overload.ts
 	@$(NODE) test/load/bench-overload.ts
 
-bench-growth: install ## [AXES=messages,…] [COUNT=1000000]: cost per message as data and parties grow|test/load/bench-growth.ts
+bench-growth: install ## [AXES=messages,…] [COUNT=1000000] [WRITE=1]: cost per message as data and parties grow|test/load/bench-growth.ts
 	@$(NODE) test/load/bench-growth.ts
 
 soak: install ## [MINUTES=60]: half capacity for an hour; memory, handles and latency must stay flat|test/load/soak.ts

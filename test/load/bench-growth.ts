@@ -1,11 +1,13 @@
 /**
  * `make bench-growth [AXES=messages,tenants,tenants-spread,endpoints,connectors,retries]
- * [COUNT=1000000] [ROUNDS=3] [MESSAGES=1500]`: what a single send costs as an installation grows. A
+ * [COUNT=1000000] [ROUNDS=3] [MESSAGES=1500] [WRITE=1]`: what a single send costs as an installation
+ * grows; WRITE=1 puts the points of all axes into `services/ARCHITECTURE.md`. A
  * stack that grows is measured beside one that stays small, in turn, so that what else the machine
  * does meets both; their ratio may rise by 15 %. COUNT bounds stored messages and waiting retries
  * (10,000,000 for the whole of it).
  */
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { writeTables } from "./doc-tables.ts";
 import { AXES, type Axis } from "./growth-axes.ts";
 import { type MessageCost, measureCost, measureIdle } from "./message-cost.ts";
 import { keepResult, printTable } from "./report.ts";
@@ -18,6 +20,16 @@ const MESSAGES = Number(process.env.MESSAGES ?? 1500);
 const WARM_UP = 4 * MESSAGES;
 const RATIO_MAX = 1.15;
 const IDLE_MS = 3000;
+const HEAD = [
+  "what grows",
+  "to",
+  "µs CPU a message",
+  "beside",
+  "ratio",
+  "verdict",
+  "idle",
+  "risen most",
+];
 
 type Point = {
   readonly axis: string;
@@ -34,6 +46,9 @@ type Point = {
 const names = (process.env.AXES ?? Object.keys(AXES).join(",")).split(",");
 const unknown = names.filter((name) => AXES[name] === undefined);
 if (unknown.length > 0) throw new Error(`no such axis: ${unknown.join(", ")}`);
+if (process.env.WRITE === "1" && names.length < Object.keys(AXES).length) {
+  throw new Error("WRITE=1 is for all axes: the table in the documentation is whole");
+}
 
 const settings = { LOG_LEVEL: "warn" };
 const points: Point[] = [];
@@ -44,7 +59,11 @@ for (const name of names) {
   );
   points.push(...(await measured));
 }
-print(points);
+const table = [HEAD, ...points.map(toLine)];
+printTable(table);
+if (process.env.WRITE === "1") {
+  writeTables("services/ARCHITECTURE.md", "make bench-growth WRITE=1", table);
+}
 keepResult("growth", { rounds: ROUNDS, messages: MESSAGES, points });
 if (points.some(({ ratio }) => ratio > RATIO_MAX)) process.exitCode = 1;
 
@@ -101,18 +120,15 @@ async function measurePoint(stack: TestStack, send: (at: number) => Buffer, smal
   return { costUs, besideUs, ratio: costUs / besideUs, idleMillicores, risen };
 }
 
-function print(all: readonly Point[]): void {
-  printTable([
-    ["what grows", "to", "µs CPU a message", "beside", "ratio", "", "idle", "risen most"],
-    ...all.map((point) => [
-      point.what,
-      point.size.toLocaleString("en"),
-      point.costUs.toFixed(0),
-      point.besideUs.toFixed(0),
-      point.ratio.toFixed(2),
-      point.ratio <= RATIO_MAX ? "flat" : "GROWS",
-      `${(point.idleMillicores / 10).toFixed(1)} %`,
-      point.risen.map(([name, us]) => `${name} ${us > 0 ? "+" : ""}${us}`).join(", "),
-    ]),
-  ]);
+function toLine(point: Point): string[] {
+  return [
+    point.what,
+    point.size.toLocaleString("en"),
+    point.costUs.toFixed(0),
+    point.besideUs.toFixed(0),
+    point.ratio.toFixed(2),
+    point.ratio <= RATIO_MAX ? "flat" : "GROWS",
+    `${(point.idleMillicores / 10).toFixed(1)} %`,
+    point.risen.map(([name, us]) => `${name} ${us > 0 ? "+" : ""}${us}`).join(", "),
+  ];
 }

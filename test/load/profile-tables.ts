@@ -1,5 +1,5 @@
-/** The tables of `make profile`, on the terminal and in the documentation. */
-import { readFileSync, writeFileSync } from "node:fs";
+/** The tables of `make profile`. */
+import type { Table } from "./doc-tables.ts";
 
 /** What one step of one process costs per message: until it is accepted, and from there to its end. */
 export type StepRow = {
@@ -8,12 +8,6 @@ export type StepRow = {
   readonly accept: number;
   readonly dispatch: number;
 };
-
-/** Lines of cells; the first is the head. */
-export type Table = readonly (readonly string[])[];
-
-const BEGIN = "<!-- make profile WRITE=1: begin -->";
-const END = "<!-- make profile WRITE=1: end -->";
 
 /** By process, the dearest first, and the sum. */
 export function processRows(
@@ -72,18 +66,4 @@ function costOf({ accept, dispatch }: StepRow): number {
 
 function add(sum: StepRow, row: StepRow): StepRow {
   return { ...sum, accept: sum.accept + row.accept, dispatch: sum.dispatch + row.dispatch };
-}
-
-/** Puts the tables between the two marks of a document. */
-export function writeTables(file: string, ...tables: readonly Table[]): void {
-  const text = readFileSync(file, "utf8");
-  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`${file} has no place for the tables`);
-  const between = tables.map(markdown).join("\n");
-  writeFileSync(file, `${text.slice(0, from)}${BEGIN}\n\n${between}\n${text.slice(to)}`);
-}
-
-function markdown([head = [], ...rows]: Table): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
-  return line(head) + line(head.map(() => "---")) + rows.map(line).join("");
 }

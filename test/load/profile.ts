@@ -10,10 +10,11 @@ import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { setConnector } from "./connector-state.ts";
 import { cpuSeconds, processesIn, residentMb } from "./cpu.ts";
+import { writeTables } from "./doc-tables.ts";
 import { OUTSIDE, sendAll, settled } from "./message-cost.ts";
 import { mongodTime, sharesByCollection } from "./mongod-time.ts";
 import { sharesByStep } from "./profile-steps.ts";
-import { processRows, type StepRow, stepRows, writeTables } from "./profile-tables.ts";
+import { processRows, type StepRow, stepRows } from "./profile-tables.ts";
 import { printTable } from "./report.ts";
 import { singleSend } from "./sends.ts";
 import { loadStack } from "./stack.ts";
@@ -45,7 +46,9 @@ try {
   const steps = stepRows(costsByStep(costs, shares), LEAST_US);
   process.stdout.write("\n");
   printTable(steps);
-  if (process.env.WRITE === "1") writeTables("services/ARCHITECTURE.md", processes, steps);
+  if (process.env.WRITE === "1") {
+    writeTables("services/ARCHITECTURE.md", "make profile WRITE=1", processes, steps);
+  }
 } finally {
   await client.close();
   await stop();
