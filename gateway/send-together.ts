@@ -11,9 +11,14 @@ import { isNotKnownYet } from "../services/shared/rpc/ask-together.ts";
 import { activeCall, runDetached, runInCall } from "../services/shared/rpc/call-context.ts";
 import { toAppError } from "../services/shared/rpc/error-status.ts";
 import type { SendRequest } from "./routes/send-kinds.ts";
+import { createTurnstile } from "./turnstile.ts";
 
 /** Carries a single send to messaging; fails as its own call would. */
-export type SendOne = (request: SendRequest, requestId: string) => Promise<SendMessagesResponse>;
+export type SendOne = (
+  tenantId: string,
+  request: SendRequest,
+  requestId: string,
+) => Promise<SendMessagesResponse>;
 
 type Item = {
   readonly request: SendRequest;
@@ -29,6 +34,9 @@ const BATCH_MAX = 64;
 
 /** A call that is not full leaves this long after the one before it; a lone send leaves at once. */
 const PACE_MS = 5;
+
+/** Sends of one account on their way at once: a flood of one leaves room for the others. */
+const ACCOUNT_MAX = 384;
 
 /** Far above `REQUESTS_MAX`, which bounds the sends that wait and those that are on their way. */
 const QUEUE_MAX = 100_000;
@@ -49,10 +57,13 @@ export function createSendOne(messaging: Client<typeof MessagingService>): SendO
     paceMs: PACE_MS,
     flush: async (items) => inTraceOf(items, () => depart(messaging, items)),
   });
-  return async (request, requestId) => {
+  const accounts = createTurnstile(ACCOUNT_MAX);
+  return (tenantId, request, requestId) => {
     const traceparent = recordedTrace(activeCall()?.traceparent);
-    const { outcome } = await departures.add({ request, requestId, traceparent });
-    return unwrap(await outcome);
+    return accounts.pass(tenantId, async () => {
+      const { outcome } = await departures.add({ request, requestId, traceparent });
+      return unwrap(await outcome);
+    });
   };
 }
 

@@ -117,10 +117,10 @@ async function send(
 function carry(
   { messaging, sendOne }: SendPorts,
   kind: SendKind,
-  { requestId }: EndpointRequest,
+  { caller, requestId }: EndpointRequest,
   wanted: SendRequest,
 ): Promise<SendMessagesResponse> {
-  if (kind === SINGLE) return sendOne(wanted, requestId);
+  if (kind === SINGLE) return sendOne(caller.tenantId, wanted, requestId);
   return sendList(messaging, wanted, requestId);
 }
 

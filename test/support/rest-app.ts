@@ -175,7 +175,7 @@ export function memoryPorts(changes: Partial<EndpointPorts> = {}): EndpointPorts
   const chosen = changes.messaging ?? (messaging as unknown as EndpointPorts["messaging"]);
   return {
     messaging: chosen,
-    sendOne: (request) => chosen.sendMessages(request),
+    sendOne: (_tenantId, request) => chosen.sendMessages(request),
     wallets: nothing,
     senderIds: nothing,
     webhooks: nothing,

@@ -62,7 +62,7 @@ async function departed(calls: readonly Call[], count: number): Promise<void> {
 
 describe("single sends", () => {
   const send = (sendOne: ReturnType<typeof createSendOne>, body: string, tenantId = "ten_1") =>
-    sendOne({ tenantId, body }, `req_${body}`);
+    sendOne(tenantId, { tenantId, body }, `req_${body}`);
 
   it("go at once when none went a moment ago, each under its own request id, for ten seconds", async () => {
     const { client, calls } = heldMessaging();
@@ -102,6 +102,23 @@ describe("single sends", () => {
     }
     for (const call of calls) call.answer([0]);
     await Promise.all(slow);
+  });
+
+  it("of one account in a flood leave room for those of others", async () => {
+    const { client, calls } = heldMessaging();
+    const sendOne = createSendOne(client);
+    const flood = Array.from({ length: 600 }, (_, at) => send(sendOne, `flood ${at}`, "ten_flood"));
+    const other = send(sendOne, "other");
+    await departed(calls, 7);
+    expect(calls.flatMap(({ requests }) => requests)).to.have.length(385);
+    calls[6]?.answer();
+    expect((await other).sendId).to.equal("other");
+    while (calls.flatMap(({ requests }) => requests).length < 601) {
+      for (const call of calls) call.answer();
+      await tick();
+    }
+    for (const call of calls) call.answer();
+    await Promise.all(flood);
   });
 
   it("fail alone, with the code, fields and facts that their own call would have had", async () => {
