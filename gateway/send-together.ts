@@ -90,15 +90,17 @@ async function carryEach(
   const settleRest = (outcome: Outcome) => {
     for (const at of items.keys()) settle(at, outcome);
   };
+  let isKnown = false;
   try {
     const answers = messaging.sendEach(toRequest(items), { timeoutMs: TIMEOUT_MS });
     for await (const { positions, results } of answers) {
+      isKnown = true;
       for (const [index, at] of positions.entries()) settle(at, toOutcome(results[index]));
     }
     settleRest(incomplete());
   } catch (error) {
     // A call whose outcome is unknown is not made again: that is the customer's to decide.
-    if (!isNotKnownYet(error)) return settleRest(toAppError(error));
+    if (isKnown || !isNotKnownYet(error)) return settleRest(toAppError(error));
     for (const [at, outcome] of (await carryMany(messaging, items)).entries()) settle(at, outcome);
   }
 }

@@ -166,6 +166,18 @@ describe("single sends", () => {
     expect(calls).to.have.length(1);
   });
 
+  it("are not made again by another call once one of them was answered", async () => {
+    const { client, calls } = heldMessaging(async ({ requests }) => ({
+      results: requests.map(accepted),
+    }));
+    const sendOne = createSendOne(client);
+    const outcomes = Promise.allSettled(["a", "b"].map((body) => send(sendOne, body)));
+    await tick();
+    calls[0]?.answer([0]);
+    calls[0]?.end(new ConnectError("of a proxy", Code.Unimplemented));
+    expect((await outcomes).map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected"]);
+  });
+
   it("without an answer of theirs at the end are a fault, not an acceptance", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendOne(client), "a").catch((error: AppError) => error.code);
