@@ -1,5 +1,9 @@
 /** The databases, read directly: what the judges hold against the customers' records. */
 import { type Db, MongoClient } from "mongodb";
+import { connect } from "nats";
+import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
+import { SETTLE_DURABLE } from "../../services/wallet/events.ts";
+import { DURABLE } from "../../services/webhook/events.ts";
 
 /** A message at rest. */
 export type MessageRow = {
@@ -60,14 +64,12 @@ export type MovementRow = {
   readonly reference: string;
 };
 
-/** A webhook delivery. */
-export type DeliveryRow = {
-  readonly _id: string;
-  readonly tenant_id: string;
+/** A webhook delivery whose schedule is over. */
+export type FailedDelivery = {
   readonly endpoint_id: string;
-  readonly event_id: string;
-  readonly status: string;
   readonly attempts: readonly { readonly error: string }[];
+  /** What was to be sent. */
+  readonly body: string;
 };
 
 /** Everything at rest. */
@@ -78,7 +80,10 @@ export type Books = {
   readonly settlements: readonly SettlementRow[];
   readonly wallets: readonly WalletRow[];
   readonly movements: readonly MovementRow[];
-  readonly deliveries: readonly DeliveryRow[];
+  /** How many webhook deliveries there are. */
+  readonly deliveries: number;
+  /** Those to healthy endpoints that failed. */
+  readonly failedDeliveries: readonly FailedDelivery[];
   /** Receipts that have not found their message yet, as text: they are looked at ever more seldom. */
   readonly parked: readonly string[];
   /** Documents that should be gone by now, by collection: outboxes and dead letters. */
@@ -93,7 +98,12 @@ export type Open = {
   /** Deliveries to endpoints that let every attempt run into its timeout. */
   readonly hanging: number;
   readonly outbox: number;
+  /** Events that were published and not handled yet. */
+  readonly events: number;
 };
+
+/** Who handles events. */
+const CONSUMERS = [DURABLE, SETTLE_DURABLE];
 
 const OUTBOXES = ["sms_messaging", "sms_wallet", "sms_tenant", "sms_sender_id", "sms_webhook"];
 
@@ -101,13 +111,20 @@ const OUTBOXES = ["sms_messaging", "sms_wallet", "sms_tenant", "sms_sender_id", 
 export type BookReader = {
   /** What is still on its way for these tenants, whose hanging endpoints are these. */
   open(tenantIds: readonly string[], hangingIds: readonly string[]): Promise<Open>;
-  read(): Promise<Books>;
+  /** Everything; of these endpoints, which are healthy, also the deliveries that failed. */
+  read(healthyIds: readonly string[]): Promise<Books>;
   close(): Promise<void>;
 };
 
-/** Opens the databases at their own address, past every proxy. */
-export async function openBooks(uri: string): Promise<BookReader> {
-  const client = await new MongoClient(uri, { useBigInt64: true }).connect();
+/** Opens the databases and the stream of events at their own addresses, past every proxy. */
+export async function openBooks(mongodbUri: string, natsUrl: string): Promise<BookReader> {
+  const client = await new MongoClient(mongodbUri, { useBigInt64: true }).connect();
+  const nats = await connect({
+    servers: natsUrl,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+  });
+  const stream = await nats.jetstreamManager();
   const messaging = client.db("sms_messaging");
   const wallet = client.db("sms_wallet");
   const webhook = client.db("sms_webhook");
@@ -127,25 +144,35 @@ export async function openBooks(uri: string): Promise<BookReader> {
     return left;
   }
 
+  async function countUnhandled(): Promise<number> {
+    const infos = CONSUMERS.map((name) => stream.consumers.info(EVENT_STREAM, name));
+    return (await Promise.all(infos)).reduce(
+      (sum, info) => sum + info.num_pending + info.num_ack_pending,
+      0,
+    );
+  }
+
   return {
     async open(tenantIds, hangingIds) {
       const tenant_id = { $in: [...tenantIds] };
       const status = { $in: ["scheduled", "queued", "sent"] };
       const pendingAt = (endpoint_id: object) =>
         webhook.collection("deliveries").countDocuments({ status: "pending", endpoint_id });
-      const [messages, reservations, deliveries, hanging, left] = await Promise.all([
-        messaging.collection("messages").countDocuments({ tenant_id, status }),
-        wallet.collection("reservations").countDocuments({ tenant_id, open_amount: { $gt: 0n } }),
-        pendingAt({ $nin: [...hangingIds] }),
-        pendingAt({ $in: [...hangingIds] }),
-        countLeft(),
-      ]);
-      const outbox = Object.entries(left)
+      // One after the other, the way an event goes: what moves on meanwhile is seen further on.
+      const messages = await messaging.collection("messages").countDocuments({ tenant_id, status });
+      const outbox = Object.entries(await countLeft())
         .filter(([name]) => name.endsWith(".outbox"))
         .reduce((sum, [, count]) => sum + count, 0);
-      return { messages, reservations, deliveries, hanging, outbox };
+      const events = await countUnhandled();
+      const isOpen = { tenant_id, open_amount: { $gt: 0n } };
+      const reservations = await wallet.collection("reservations").countDocuments(isOpen);
+      const deliveries = await pendingAt({ $nin: [...hangingIds] });
+      const hanging = await pendingAt({ $in: [...hangingIds] });
+      return { messages, reservations, deliveries, hanging, outbox, events };
     },
-    async read() {
+    async read(healthyIds) {
+      const isFailed = { status: "failed", endpoint_id: { $in: [...healthyIds] } };
+      const projection = { _id: 0, endpoint_id: 1, attempts: 1, body: 1 };
       const [
         messages,
         sends,
@@ -154,6 +181,7 @@ export async function openBooks(uri: string): Promise<BookReader> {
         wallets,
         batches,
         deliveries,
+        failedDeliveries,
         left,
         parked,
       ] = await Promise.all([
@@ -163,15 +191,20 @@ export async function openBooks(uri: string): Promise<BookReader> {
         all<SettlementRow>(wallet, "settlements", {}),
         all<WalletRow>(wallet, "wallets", { balance: 1, held: 1 }),
         all<BatchRow>(wallet, "entries", { tenant_id: 1, sequence: 1, movements: 1 }),
-        all<DeliveryRow>(webhook, "deliveries", { body: 0 }),
+        webhook.collection("deliveries").countDocuments(),
+        webhook.collection("deliveries").find<FailedDelivery>(isFailed, { projection }).toArray(),
         countLeft(),
         all<unknown>(client.db("sms_carrier"), "parked_receipts", {}),
       ]);
       const movements = batches.flatMap(toMovements);
       const books = { messages, sends, reservations, settlements, wallets };
-      return { ...books, movements, deliveries, left, parked: parked.map(asText) };
+      const webhooks = { deliveries, failedDeliveries };
+      return { ...books, ...webhooks, movements, left, parked: parked.map(asText) };
     },
-    close: () => client.close(),
+    async close() {
+      await nats.close();
+      await client.close();
+    },
   };
 }
 

@@ -16,9 +16,9 @@ export type Drained = {
   readonly breaches: readonly FoundBreach[];
 };
 
-/** The promise of retries and settlements is minutes; this is a little more than all waits set here. */
+/** The promise of retries and settlements is minutes; these are more than all waits set here. */
 const ANSWERS_MS_MAX = 120_000;
-const REST_MS_MAX = 300_000;
+const REST_MS_MAX = 600_000;
 
 /** Waits for the end of everything; what has not ended in time is a breach by itself. */
 export async function drain(parts: {
@@ -50,17 +50,18 @@ export async function drain(parts: {
     .flatMap(({ endpoints }) => endpoints)
     .filter(({ kind }) => HANGING_KINDS.has(kind))
     .map(({ id }) => id);
-  const before = await books.open(ids, hanging);
-  let open = before;
+  let open = await books.open(ids, hanging);
+  let hangingMost = open.hanging;
   await pollUntil(
     async () => {
       open = await books.open(ids, hanging);
-      return Object.values(open).every((count) => count === 0);
+      hangingMost = Math.max(hangingMost, open.hanging);
+      return stillOpen(hangingMost, open) === undefined;
     },
     REST_MS_MAX,
     1000,
   );
-  const what = stillOpen(before, open);
+  const what = stillOpen(hangingMost, open);
   if (what !== undefined) breaches.push({ invariant: 3, what, ids: [] });
   // Webhooks under way when their delivery was noted as done may still be on the wire.
   await sleep(500);
@@ -69,11 +70,12 @@ export async function drain(parts: {
 
 /**
  * What should be over and is not. Only what waits for endpoints that hang may: each attempt holds
- * its slot until the timeout, so half an hour's backlog outlasts any drain; but it must shrink.
+ * its slot until the timeout, so half an hour's backlog outlasts any drain; but it must become less
+ * than the most it was, `hangingMost`: events that were still on their way add to it at first.
  */
-export function stillOpen(before: Open, after: Open): string | undefined {
-  const { hanging, ...others } = after;
+export function stillOpen(hangingMost: number, open: Open): string | undefined {
+  const { hanging, ...others } = open;
   const isOver = Object.values(others).every((count) => count === 0);
-  if (isOver && (hanging === 0 || hanging < before.hanging)) return undefined;
-  return `not over ${REST_MS_MAX / 1000} s after the storm: ${JSON.stringify(after)}`;
+  if (isOver && (hanging === 0 || hanging < hangingMost)) return undefined;
+  return `not over ${REST_MS_MAX / 1000} s after the storm: ${JSON.stringify(open)}`;
 }

@@ -1,7 +1,7 @@
 /** What the customers' webhook servers got against the messages' histories (invariants 6 and 9). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { DeliveryRow, MessageRow } from "./books.ts";
-import { type Endpoint, HANGING_KINDS, HEALTHY_KINDS, type Hook } from "./receivers.ts";
+import type { FailedDelivery, MessageRow } from "./books.ts";
+import { type Endpoint, HANGING_KINDS, HEALTHY_KINDS, type Hook, readEvent } from "./receivers.ts";
 
 const ANNOUNCED = new Set([
   "sent",
@@ -21,19 +21,17 @@ const UNREACHED = new Set(["timeout", "connection", "tls"]);
  * <status> <endpoint>`: the machine was too busy for their server to answer. The service did its part.
  */
 export function givenUp(
-  deliveries: readonly DeliveryRow[],
-  endpoints: readonly Endpoint[],
-  hooks: readonly Hook[],
+  failed: readonly FailedDelivery[],
   attemptsMax: number,
 ): ReadonlySet<string> {
-  const healthy = new Set(healthyOf(endpoints).map(({ id }) => id));
-  const changes = new Map(hooks.map((h) => [h.eventId, `${h.messageId} ${h.status}`]));
   return new Set(
-    deliveries
-      .filter(({ endpoint_id }) => healthy.has(endpoint_id))
-      .filter(({ status, attempts }) => status === "failed" && attempts.length >= attemptsMax)
+    failed
+      .filter(({ attempts }) => attempts.length >= attemptsMax)
       .filter(({ attempts }) => attempts.every(({ error }) => UNREACHED.has(error)))
-      .map(({ event_id, endpoint_id }) => `${changes.get(event_id) ?? event_id} ${endpoint_id}`),
+      .map(({ body, endpoint_id }) => {
+        const { messageId, status } = readEvent(body);
+        return `${messageId} ${status} ${endpoint_id}`;
+      }),
   );
 }
 
@@ -128,7 +126,8 @@ export function judgeLateness(
   return { breaches, latestMs };
 }
 
-function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {
+/** Those that take every event in the end. */
+export function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind));
 }
 

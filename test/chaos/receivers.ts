@@ -139,6 +139,25 @@ type EventBody = {
   };
 };
 
+/** What an event says; the judges miss the ids of a body that is not JSON. */
+export function readEvent(
+  body: string,
+): Pick<Hook, "eventId" | "tenantId" | "messageId" | "status" | "previous"> {
+  let event: EventBody = {};
+  try {
+    event = JSON.parse(body) as EventBody;
+  } catch {
+    // Every id stays empty.
+  }
+  return {
+    eventId: event.id ?? "",
+    tenantId: event.tenant_id ?? "",
+    messageId: event.data?.object?.id ?? "",
+    status: event.data?.object?.status ?? "",
+    previous: event.data?.previous_status ?? "",
+  };
+}
+
 function readHook(
   { headers, url = "" }: IncomingMessage,
   body: Buffer,
@@ -146,12 +165,6 @@ function readHook(
 ): Hook {
   const signature = headers["x-service-signature"];
   const nowMs = Date.now();
-  let event: EventBody = {};
-  try {
-    event = JSON.parse(body.toString("utf8")) as EventBody;
-  } catch {
-    // A body that is not JSON has no ids, and the judges will miss them.
-  }
   return {
     path: url,
     atMs: nowMs,
@@ -161,10 +174,6 @@ function readHook(
       isSigned(signature, body, [endpoint.secret], nowMs),
     deliveryId: String(headers["x-service-delivery-id"]),
     attempt: Number(headers["x-service-delivery-attempt"]),
-    eventId: event.id ?? "",
-    tenantId: event.tenant_id ?? "",
-    messageId: event.data?.object?.id ?? "",
-    status: event.data?.object?.status ?? "",
-    previous: event.data?.previous_status ?? "",
+    ...readEvent(body.toString("utf8")),
   };
 }

@@ -16,7 +16,7 @@ const PRINTED_MAX = 40;
 
 /** Prints counts and breaches. */
 export function printReport(report: Report, file: string, say: (line: string) => void): void {
-  const { breaches, counts, answers, statuses, crashes, seed, faults } = report;
+  const { breaches, excused, counts, answers, statuses, crashes, seed, faults } = report;
   say(`counts    ${inWords(counts)}`);
   say(`statuses  ${inWords(statuses)}`);
   say(`answers   ${inWords(answers)}`);
@@ -26,6 +26,7 @@ export function printReport(report: Report, file: string, say: (line: string) =>
     say(`BREACH of ${invariant}: ${what}: ${ids.join(" ")}`);
   }
   if (breaches.length > PRINTED_MAX) say(`… and ${breaches.length - PRINTED_MAX} more`);
+  for (const { what } of excused) say(`not judged, the machine is overloaded: ${what}`);
   say(`report: ${file}`);
   process.stdout.write(
     breaches.length === 0

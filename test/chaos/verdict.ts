@@ -13,7 +13,7 @@ import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier
 import { judgeLogs } from "./judge-logs.ts";
 import { judgeMessages } from "./judge-messages.ts";
 import { judgeMoney } from "./judge-money.ts";
-import { givenUp, judgeLateness, judgeWebhooks } from "./judge-webhooks.ts";
+import { givenUp, healthyOf, judgeLateness, judgeWebhooks } from "./judge-webhooks.ts";
 import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Tenant } from "./tenants.ts";
@@ -21,12 +21,20 @@ import type { Tenant } from "./tenants.ts";
 /** What the run showed. */
 export type Verdict = {
   readonly breaches: readonly FoundBreach[];
+  /** Found, but not held against the service: the machine had more to do than it can. */
+  readonly excused: readonly FoundBreach[];
   readonly counts: Readonly<Record<string, number>>;
   readonly answers: Readonly<Record<string, number>>;
   readonly statuses: Readonly<Record<string, number>>;
   /** The messages that breaches speak of, as they lie in the database. */
   readonly suspects: readonly unknown[];
 };
+
+/**
+ * A storm alone on two cores makes about 3. Where twice as many tasks wait for each core, the machine
+ * is busy with something else, and how late a retry came says nothing about the service.
+ */
+const LOAD_PER_CORE_MAX = 6;
 
 /** Reads everything that was written down, and judges it. */
 export async function passVerdict(parts: {
@@ -37,17 +45,20 @@ export async function passVerdict(parts: {
   readonly tenants: readonly Tenant[];
   readonly books: BookReader;
   readonly drained: Drained;
+  /** Tasks that ran or wanted to, for each core, on average over the storm. */
+  readonly loadPerCore: number;
 }): Promise<Verdict> {
   const { stack, client, customers, receivers, tenants, drained } = parts;
-  const books = await parts.books.read();
+  const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
+  const books = await parts.books.read(healthyOf(endpoints).map(({ id }) => id));
   const tenantIds = tenants.map(({ id }) => id);
   const own = books.messages.filter(({ tenant_id }) => tenantIds.includes(tenant_id));
-  const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
   const controls = [stack.file.smsc.control, stack.secondControl];
   const counters = await Promise.all(controls.map(readCounters));
   const carrier = judgeCarrier(own, addCounters(counters), books.parked);
-  const excused = givenUp(books.deliveries, endpoints, receivers.hooks, ATTEMPTS);
+  const excused = givenUp(books.failedDeliveries, ATTEMPTS);
   const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS);
+  const isOverloaded = parts.loadPerCore > LOAD_PER_CORE_MAX;
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
   const logs = await judgeLogs(layoutOf(stack.dir).logDir, forbiddenIn(stack, tenants));
@@ -60,7 +71,7 @@ export async function passVerdict(parts: {
     ...judgeMoney(books, tenants),
     ...carrier.breaches,
     ...judgeWebhooks(own, endpoints, receivers.hooks, excused),
-    ...lateness.breaches,
+    ...(isOverloaded ? [] : lateness.breaches),
     ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
     ...logs.breaches,
     ...(await ownCheck(stack)),
@@ -72,6 +83,7 @@ export async function passVerdict(parts: {
   const suspects = new Set(breaches.flatMap(({ ids }) => ids));
   return {
     breaches,
+    excused: isOverloaded ? lateness.breaches : [],
     counts: {
       orders: customers.sent.length,
       accepted: customers.sent.filter(({ answer }) => answer?.status === 202).length,
@@ -86,7 +98,7 @@ export async function passVerdict(parts: {
       settlements: books.settlements.length,
       holds_fenced: books.reservations.filter(({ fenced_amount }) => fenced_amount > 0n).length,
       webhooks: receivers.hooks.length,
-      deliveries: books.deliveries.length,
+      deliveries: books.deliveries,
       deliveries_unreached: excused.size,
       deliveries_to_hanging_open: drained.open.hanging,
       latest_retry_ms: lateness.latestMs,
@@ -94,6 +106,7 @@ export async function passVerdict(parts: {
       log_lines: logs.lines,
       drain_ms: Math.round(drained.tookMs),
       crashes: stack.crashes.length,
+      load_per_core: Math.round(parts.loadPerCore * 10) / 10,
     },
     answers: Object.fromEntries([...client.tally].sort(([a], [b]) => (a < b ? -1 : 1))),
     statuses,

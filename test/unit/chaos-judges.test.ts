@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import type { Books, MessageRow, Open } from "../chaos/books.ts";
+import type { Books, FailedDelivery, MessageRow, Open } from "../chaos/books.ts";
 import type { Sent } from "../chaos/customers.ts";
 import { stillOpen } from "../chaos/drain.ts";
 import { judgeCarrier } from "../chaos/judge-carrier.ts";
 import { judgeMessages } from "../chaos/judge-messages.ts";
 import { judgeMoney } from "../chaos/judge-money.ts";
-import { judgeLateness, judgeWebhooks } from "../chaos/judge-webhooks.ts";
+import { givenUp, judgeLateness, judgeWebhooks } from "../chaos/judge-webhooks.ts";
 import type { Endpoint, Hook } from "../chaos/receivers.ts";
 
 const TENANT = "ten_1";
@@ -71,7 +71,8 @@ const BOOKS: Books = {
     { ...MOVEMENT, sequence: 3, kind: "capture", amount: 40n, messageId: "msg_1" },
     { ...MOVEMENT, sequence: 3, kind: "release", amount: 20n, messageId: "msg_1" },
   ],
-  deliveries: [],
+  deliveries: 2,
+  failedDeliveries: [],
   parked: [],
   left: {},
 };
@@ -96,6 +97,8 @@ describe("the judges of a chaos run", () => {
       latestMs: 200,
     });
     expect(open({ hanging: 8 })).to.deep.equal([]);
+    const unreached = givenUp([UNREACHED, failed("delivered", "timeout", "tls")], 2);
+    expect(judgeWebhooks([MESSAGE], [ENDPOINT], [], unreached)).to.deep.equal([]);
   });
 
   for (const [what, status, taken, said] of [
@@ -232,6 +235,12 @@ describe("the judges of a chaos run", () => {
       "65 s late",
     ],
     ["deliveries that do not end", () => open({ deliveries: 1 }), "not over"],
+    ["an event that nobody handles", () => open({ events: 1 }), "not over"],
+    [
+      "a change that reached nobody while its endpoint answered",
+      () => judgeWebhooks([MESSAGE], [ENDPOINT], [], givenUp([UNREACHED, REFUSED], 2)),
+      "delivered never reached",
+    ],
     [
       "deliveries to a hanging endpoint that do not get fewer",
       () => open({ hanging: 9 }),
@@ -268,8 +277,8 @@ function wallet(balance: bigint): Books {
 const retry = (afterMs: number): Hook => ({ ...HOOK, attempt: 2, atMs: HOOK.atMs + afterMs });
 
 function open(change: Partial<Open>) {
-  const nothing = { messages: 0, reservations: 0, deliveries: 0, hanging: 0, outbox: 0 };
-  const what = stillOpen({ ...nothing, hanging: 9 }, { ...nothing, ...change });
+  const nothing = { messages: 0, reservations: 0, deliveries: 0, hanging: 0, outbox: 0, events: 0 };
+  const what = stillOpen(9, { ...nothing, ...change });
   return what === undefined ? [] : [{ what }];
 }
 
@@ -311,3 +320,12 @@ const HOOKS: readonly Hook[] = [
   HOOK,
   { ...HOOK, deliveryId: "whd_2", eventId: "evt_2", status: "delivered", previous: "sent" },
 ];
+
+const failed = (status: string, ...errors: readonly string[]): FailedDelivery => ({
+  endpoint_id: "whe_1",
+  attempts: errors.map((error) => ({ error })),
+  body: JSON.stringify({ id: `evt_${status}`, data: { object: { id: "msg_1", status } } }),
+});
+
+const UNREACHED = failed("sent", "timeout", "connection");
+const REFUSED = failed("delivered", "timeout", "status");

@@ -5,6 +5,7 @@ import { createSlots, type SlotLimits } from "../../services/webhook/domain/slot
 const LIMITS: SlotLimits = {
   perEndpoint: 8,
   perTenant: 12,
+  slowPerTenant: 10,
   total: 40,
   slowTotal: 20,
   unprovenTotal: 30,
@@ -72,7 +73,13 @@ describe("slots", () => {
   });
 
   it("a slow endpoint gets two more for each answer that is kept waiting, up to the cap", () => {
-    const slots = createSlots({ ...LIMITS, perEndpoint: 20, perTenant: 40, slowWindow: 3 });
+    const slots = createSlots({
+      ...LIMITS,
+      perEndpoint: 20,
+      perTenant: 40,
+      slowPerTenant: 40,
+      slowWindow: 3,
+    });
     slots.recall("hung", 5000);
     expect(takeAll(slots, "t", "hung")).to.equal(3);
     for (let count = 0; count < 3; count += 1) slots.markSlow("hung");
@@ -84,7 +91,7 @@ describe("slots", () => {
   });
 
   it("an endpoint that let an attempt run into its timeout has all it may hold, also after a restart", () => {
-    const limits = { ...LIMITS, perEndpoint: 20, perTenant: 40, slowWindow: 3 };
+    const limits = { ...LIMITS, perEndpoint: 20, perTenant: 40, slowPerTenant: 40, slowWindow: 3 };
     const before = createSlots(limits);
     before.take("t", "hung");
     before.release("t", "hung", 10_000);
@@ -103,6 +110,18 @@ describe("slots", () => {
       8, 4, 0,
     ]);
     expect(takeAll(slots, "u", "d")).to.equal(1);
+  });
+
+  it("a tenant's endpoints that hang leave a part of its slots to those that answer", () => {
+    const slots = createSlots(LIMITS);
+    widen(slots, "t", "quick");
+    for (const endpoint of ["hung1", "hung2"]) {
+      slots.markSlow(endpoint);
+      takeAll(slots, "t", endpoint);
+    }
+    expect(slots.inUse).to.deep.equal({ all: 10, slow: 10, fast: 0 });
+    expect(takeAll(slots, "t", "quick")).to.equal(2);
+    expect(takeAll(slots, "t", "hung2")).to.equal(0);
   });
 
   it("however many endpoints hang, those that answer keep their part", () => {

@@ -16,13 +16,16 @@
  *
  * Slow endpoints hold their slots long, so they share a part of all slots, and fresh ones, which
  * may turn out slow, a larger part with them. However many endpoints hang, old or new, the rest
- * is there for those that answer.
+ * is there for those that answer. The same holds within a tenant: two of its endpoints that hang
+ * leave a part of its slots to the others.
  */
 
 /** The caps. */
 export type SlotLimits = {
   readonly perEndpoint: number;
   readonly perTenant: number;
+  /** How many of `perTenant` the tenant's slow endpoints may take together. */
+  readonly slowPerTenant: number;
   readonly total: number;
   /** How many of `total` slow endpoints may take together. */
   readonly slowTotal: number;
@@ -82,7 +85,8 @@ const MARKS_MAX = 20_000;
 /** Makes the slots of a process. */
 export function createSlots(limits: SlotLimits): Slots {
   const endpoints = new Map<string, number>();
-  const tenants = new Map<string, number>();
+  /** Tenants' endpoints that hold any. */
+  const tenants = new Map<string, Set<string>>();
   const marks = new Map<string, "fast" | "slow">();
   const quick = new Set<string>();
   /** How many answers are awaited for longer than `SLOW_ANSWER_MS`. */
@@ -104,15 +108,29 @@ export function createSlots(limits: SlotLimits): Slots {
     return Math.min(limits.perEndpoint, windows.get(endpointId) ?? limits.window);
   }
 
+  /** What a tenant holds: in all, and of it by slow endpoints. It has a handful of them. */
+  function heldOf(tenantId: string): { readonly all: number; readonly slow: number } {
+    const held = { all: 0, slow: 0 };
+    for (const endpointId of tenants.get(tenantId) ?? []) {
+      const count = endpoints.get(endpointId) ?? 0;
+      held.all += count;
+      if (kindOf(endpointId) === "slow") held.slow += count;
+    }
+    return held;
+  }
+
   function free(tenantId: string, endpointId: string): number {
     const kind = kindOf(endpointId);
+    const ofTenant = heldOf(tenantId);
     const room = [
       capOf(endpointId) - (endpoints.get(endpointId) ?? 0),
-      limits.perTenant - (tenants.get(tenantId) ?? 0),
+      limits.perTenant - ofTenant.all,
       limits.total - all(),
     ];
     if (kind !== "fast") room.push(limits.unprovenTotal - heldBy.fresh - heldBy.slow);
-    if (kind === "slow") room.push(limits.slowTotal - heldBy.slow);
+    if (kind === "slow") {
+      room.push(limits.slowTotal - heldBy.slow, limits.slowPerTenant - ofTenant.slow);
+    }
     if (kind === "fresh") room.push(limits.freshTotal - heldBy.fresh);
     return Math.max(0, Math.min(...room));
   }
@@ -144,7 +162,9 @@ export function createSlots(limits: SlotLimits): Slots {
     take(tenantId, endpointId) {
       if (free(tenantId, endpointId) === 0) return false;
       endpoints.set(endpointId, (endpoints.get(endpointId) ?? 0) + 1);
-      tenants.set(tenantId, (tenants.get(tenantId) ?? 0) + 1);
+      const holders = tenants.get(tenantId);
+      if (holders === undefined) tenants.set(tenantId, new Set([endpointId]));
+      else holders.add(endpointId);
       heldBy[kindOf(endpointId)] += 1;
       return true;
     },
@@ -153,7 +173,7 @@ export function createSlots(limits: SlotLimits): Slots {
       const wasFull =
         kindOf(endpointId) === "fast" && (endpoints.get(endpointId) ?? 0) >= capOf(endpointId);
       lower(endpoints, endpointId);
-      lower(tenants, tenantId);
+      if (!endpoints.has(endpointId)) leave(tenants, tenantId, endpointId);
       heldBy[kindOf(endpointId)] -= 1;
       setMark(endpointId, durationMs > SLOW_ANSWER_MS ? "slow" : "fast");
       noteHanging(endpointId, durationMs);
@@ -178,6 +198,12 @@ export function createSlots(limits: SlotLimits): Slots {
       return { all: all(), slow: heldBy.slow, fast: heldBy.fast };
     },
   };
+}
+
+function leave(groups: Map<string, Set<string>>, group: string, member: string): void {
+  const members = groups.get(group);
+  members?.delete(member);
+  if (members?.size === 0) groups.delete(group);
 }
 
 function lower(counts: Map<string, number>, key: string): void {

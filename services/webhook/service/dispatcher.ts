@@ -90,6 +90,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   function pump(lane: Lane): void {
     while (lane.queue.length > 0 && !isClosing) {
+      if (letGoOfEnded(lane)) continue;
       if (!slots.take(lane.tenantId, lane.endpointId)) {
         blocked.delete(lane);
         blocked.add(lane);
@@ -102,6 +103,20 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       line.add({ lane, claimed, dueAtMs: claimed.dueAtMs, isSlow });
     }
     blocked.delete(lane);
+  }
+
+  /**
+   * The first in the lane is due again in the database when its lease has ended while it waited, as
+   * after the process stood still: it is claimed anew there, with everything else that is due. To ask
+   * for each whether it is still ours would take a slot and two queries, one after the other.
+   */
+  function letGoOfEnded(lane: Lane): boolean {
+    if ((lane.queue[0]?.leaseUntilMs ?? Number.POSITIVE_INFINITY) > clock.now()) return false;
+    lane.queue.shift();
+    lanes.count(-1);
+    lane.hasBacklog = true;
+    loop.nudge();
+    return true;
   }
 
   function start({ lane, claimed }: Slotted): void {

@@ -157,6 +157,7 @@ function slotLimits(config: WebhookConfig): SlotLimits {
   return {
     perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
     perTenant: config.WEBHOOK_TENANT_CONCURRENCY,
+    slowPerTenant: Math.ceil((config.WEBHOOK_TENANT_CONCURRENCY * 3) / 4),
     total,
     slowTotal: Math.ceil(total / 2),
     unprovenTotal: Math.ceil((total * 3) / 4),
