@@ -85,16 +85,16 @@ async function send(
   const print =
     caller.mode === Mode.TEST ? fingerprint("test", body.value) : fingerprint(body.value);
   const keyed = { idempotencyKey: key, fingerprint: print };
-  const lookup = async (timeoutMs?: number) => {
-    const target = { tenantId: caller.tenantId, endpoint: kind.endpoint };
+  const target = { tenantId: caller.tenantId, endpoint: kind.endpoint, ...keyed };
+  const find = async (beforeRefusal: boolean, timeoutMs?: number) => {
     const options = timeoutMs === undefined ? {} : { timeoutMs };
-    const call = ports.messaging.lookupSend({ ...target, ...keyed }, options);
+    const call = ports.messaging.lookupSend({ ...target, beforeRefusal }, options);
     return asReplay((await rpcAnswer(call)).response);
   };
   const response = await runOnce<SendMessagesResponse>(ports.fences, {
     scope: `${caller.tenantId}|${kind.endpoint}|${key}`,
     fingerprint: print,
-    lookup,
+    lookup: (timeoutMs) => find(false, timeoutMs),
     async run(isFenced) {
       let wanted: SendRequest;
       try {
@@ -103,7 +103,7 @@ async function send(
         // Idempotency comes before validation: a body that is no longer valid (its send_at has
         // come near) still answers what its key has stored, and another body is a reused key
         // before it is an invalid one.
-        const stored = await lookup();
+        const stored = await find(true);
         if (stored === undefined) throw error;
         return stored;
       }

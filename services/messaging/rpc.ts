@@ -37,7 +37,7 @@ export type UseCases = {
   readonly cancels: Cancels;
   readonly carriers: Carriers;
   readonly claimer: Claimer;
-  readonly idempotency: Pick<Idempotency, "find">;
+  readonly idempotency: Pick<Idempotency, "find" | "findBeforeRefusal">;
   readonly reads: Reads;
   readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
 };
@@ -86,16 +86,24 @@ function customerMethods(
   return {
     sendMessages,
     ...createSendsTogether(sendMessages, log),
-    async lookupSend({ tenantId, endpoint, idempotencyKey, fingerprint, cancelMessageId }) {
+    async lookupSend({
+      tenantId,
+      endpoint,
+      idempotencyKey,
+      fingerprint,
+      cancelMessageId,
+      beforeRefusal,
+    }) {
+      const find = beforeRefusal ? idempotency.findBeforeRefusal : idempotency.find;
       if (cancelMessageId !== "") {
         const scope = cancelScope(tenantId, cancelMessageId, idempotencyKey);
-        const bytes = await idempotency.find({ scope, fingerprint });
+        const bytes = await find({ scope, fingerprint });
         if (bytes === undefined) return {};
         const { message } = replayedCancel(bytes);
         return { response: { replayed: true, ...(message && { message }) } };
       }
       const scope = sendScope(tenantId, readEndpoint(endpoint), idempotencyKey);
-      const bytes = await idempotency.find({ scope, fingerprint });
+      const bytes = await find({ scope, fingerprint });
       return bytes === undefined ? {} : { response: replayedSend(bytes) };
     },
     async getMessage({ tenantId, messageId, mode }) {

@@ -11,6 +11,7 @@ import { newId } from "../shared/core/ids.ts";
 import { checkItems } from "../shared/core/limits.ts";
 import { parseAmount } from "../shared/core/money.ts";
 import type { DeadLetters } from "../shared/io/dead-letters.ts";
+import type { Logger } from "../shared/io/log.ts";
 import type { HoldCommand } from "./domain/command.ts";
 import type { CheckWallets } from "./service/check.ts";
 import type { WalletStore } from "./service/ports.ts";
@@ -38,6 +39,7 @@ export type RpcParts = {
   readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations">;
   readonly deadLetters: DeadLetters;
   readonly clock: Clock;
+  readonly log: Logger;
 };
 
 /** The implementation to register with `router.service(WalletService, …)`. */
@@ -45,7 +47,7 @@ export function createWalletRpc(parts: RpcParts): ServiceImpl<typeof WalletServi
   return { ...moneyRpc(parts), ...operatorRpc(parts), ...streamRpc(parts) };
 }
 
-function moneyRpc({ wallets, settleMessages, clock }: RpcParts) {
+function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
   return {
     async getWallet({ tenantId }) {
       return { wallet: walletToProto(await wallets.get(tenantId), clock.now()) };
@@ -53,7 +55,7 @@ function moneyRpc({ wallets, settleMessages, clock }: RpcParts) {
     placeHold: (request) => wallets.hold(request.tenantId, toHold(request)),
     async placeHolds({ holds }) {
       checkItems("holds", holds.length, 1, ITEMS_MAX);
-      return { outcomes: await Promise.all(holds.map((hold) => holdOutcome(wallets, hold))) };
+      return { outcomes: await Promise.all(holds.map((hold) => holdOutcome(wallets, hold, log))) };
     },
     async settleMessages({ settlements }) {
       checkItems("settlements", settlements.length, 1, ITEMS_MAX);
@@ -161,13 +163,15 @@ function toHold(request: PlaceHoldRequest): HoldCommand {
   return { kind: "hold", reservationId, amount, messageCount, firstMessageId, lastMessageId };
 }
 
-async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest) {
+/** A hold's outcome; of a fault that has no code of its own, only the log can tell. */
+async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest, log: Logger) {
   const { reservationId } = request;
   try {
     const { currency, available } = await wallets.hold(request.tenantId, toHold(request));
     return { reservationId, errorCode: "", currency, available };
   } catch (error) {
     const { code, extra } = asAppError(error);
+    if (code === "internal_error") log.error({ error, reservationId }, "a hold failed");
     const currency = extra.currency ?? "";
     const available = parseAmount(extra.available_amount ?? "") ?? 0n;
     return { reservationId, errorCode: code, currency, available };

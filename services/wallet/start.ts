@@ -63,7 +63,7 @@ export const start: StartService = async (context) => {
   const wallets = createWallets({ store, queue, clock });
   const handle = createSettleHandler({ settleMessages, log });
   const deadLetters = createDeadLetters(mongo.db, handle);
-  const parts = { wallets, settleMessages, checkWallets, store, clock, deadLetters };
+  const parts = { wallets, settleMessages, checkWallets, store, clock, log, deadLetters };
   const rpc = createWalletRpc(parts);
   context.serve((router) => void router.service(WalletService, rpc));
 

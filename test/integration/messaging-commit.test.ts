@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { MongoServerError } from "mongodb";
 import {
   type CheckedSend,
   createSendCommitter,
@@ -23,6 +24,7 @@ import { eventually } from "../support/poll.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 
 const PRICE = 40_000n;
+const WRITE_CONFLICT = 112;
 
 describe("holds and commits at the same time", () => {
   let servers: TestServers;
@@ -176,6 +178,47 @@ describe("holds and commits at the same time", () => {
     expect((await heldBy(rich)) - before, "of the first and the neighbour").to.equal(2n * PRICE);
     await committer.close();
   });
+
+  it("a refusal waits for a commit under way with its key, and what comes later finds the key closed", async () => {
+    const sends = createSendStore(harness.mongo, harness.db);
+    const key = `${rich.id}|single|${newId("request")}`;
+    const door = Promise.withResolvers<void>();
+    const { committer } = openCommitter(door.promise);
+    const first = committer.commit(checkedSend(rich, key));
+    const isWritten = async () => {
+      const session = harness.mongo.startSession();
+      try {
+        session.startTransaction();
+        const probe = { _id: newId("send") as never, idem: key, created_at: new Date() };
+        await harness.db.collection("sends").insertOne(probe, { session });
+        return false;
+      } catch (error) {
+        return error instanceof MongoServerError && error.code === WRITE_CONFLICT;
+      } finally {
+        await session.abortTransaction();
+        await session.endSession();
+      }
+    };
+    await eventually(isWritten, { what: "a transaction that waits for its hold" });
+    const closing = sends.closeKeys([key], harness.clock.now());
+    door.resolve();
+    expect([...(await closing).keys()], "what the commit stored").to.deep.equal([key]);
+    await first;
+
+    const free = `${rich.id}|single|${newId("request")}`;
+    for (const _ of [1, 2]) {
+      expect((await sends.closeKeys([free], harness.clock.now())).size).to.equal(0);
+    }
+    const late = checkedSend(rich, free);
+    const [lost] = await Promise.allSettled([committer.commit(late)]);
+    expect(lost).to.include({ status: "rejected" });
+    expect(await harness.db.collection("messages").countDocuments(ofSend(late))).to.equal(0);
+    const tombstone = (await sends.findByKeys([free])).get(free);
+    const next = checkedSend(rich, free);
+    await committer.commit({ ...next, record: { ...next.record, replaces: tombstone?.id } });
+    expect(await isStored(next)).to.equal(true);
+    await committer.close();
+  });
 });
 
 function ofSend({ messages }: CheckedSend) {
@@ -195,7 +238,7 @@ function checkedSend(tenant: TestTenant, key?: string): CheckedSend {
       fingerprint: new Uint8Array(32),
       response: new Uint8Array(),
       keepMs: 60_000,
-      replacesExpired: false,
+      replaces: undefined,
     },
     messages: [message],
     hold: {

@@ -144,6 +144,26 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.lookupSend(other))).to.equal("idempotency_key_reused");
   });
 
+  it("a look-up before a refusal answers the same, and leaves the key to the next request", async () => {
+    const request = keyed(singleSend(tenant), "refused");
+    const key = {
+      tenantId: tenant.id,
+      endpoint: SendEndpoint.SINGLE,
+      idempotencyKey: "refused",
+      fingerprint: request.fingerprint ?? new Uint8Array(),
+      beforeRefusal: true,
+    };
+    expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
+    const other = keyed(singleSend(tenant, { body: "Corrected" }), "refused");
+    const first = await harness.messaging.sendMessages(other);
+    expect(first.replayed).to.equal(false);
+    const found = { ...key, fingerprint: other.fingerprint ?? new Uint8Array() };
+    expect((await harness.messaging.lookupSend(found)).response?.message).to.deep.equal(
+      first.message,
+    );
+    expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("idempotency_key_reused");
+  });
+
   it("a cancel's key belongs to that message's cancel", async () => {
     const sent = [
       await harness.messaging.sendMessages(singleSend(tenant)),

@@ -104,7 +104,7 @@ function lateSend(id: string, message: ReturnType<typeof messageIn>) {
       fingerprint: new Uint8Array(),
       response: new Uint8Array(),
       keepMs: 1000,
-      replacesExpired: false,
+      replaces: undefined,
     },
     messages: [message],
   };

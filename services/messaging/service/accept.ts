@@ -51,7 +51,7 @@ export function createAccepter(parts: AcceptParts): Accepter {
 
   async function accept(
     request: SendRequest,
-    replacesExpired: boolean,
+    replaces: string | undefined,
     isGivenUp: () => boolean,
   ): Promise<Draft> {
     checkRequest(request, clock.now(), parts.sendAtMinMs);
@@ -76,7 +76,7 @@ export function createAccepter(parts: AcceptParts): Accepter {
     const connectorIds = connectorsOf(draft);
     for (const connectorId of connectorIds) parts.limits.checkRoom(connectorId);
     await committer.commit({
-      record: toRecord(request, draft, replacesExpired, parts),
+      record: toRecord(request, draft, replaces, parts),
       messages: draft.messages,
       hold: toHold(request, draft),
       isGivenUp,
@@ -89,11 +89,11 @@ export function createAccepter(parts: AcceptParts): Accepter {
     async send(request, isGivenUp = () => false) {
       const { key, fingerprint, fenced } = request;
       if (key === undefined) {
-        return { kind: "done", result: await accept(request, false, isGivenUp) };
+        return { kind: "done", result: await accept(request, undefined, isGivenUp) };
       }
       const scope = sendScope(request.tenantId, request.endpoint, key);
-      return parts.idempotency.run({ scope, fingerprint, fenced }, (replacesExpired) =>
-        accept(request, replacesExpired, isGivenUp),
+      return parts.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
+        accept(request, replaces, isGivenUp),
       );
     },
     close: () => committer.close(),
@@ -135,7 +135,7 @@ function toHold({ tenantId }: SendRequest, draft: Draft): Hold | undefined {
 function toRecord(
   request: SendRequest,
   draft: Draft,
-  replacesExpired: boolean,
+  replaces: string | undefined,
   parts: AcceptParts,
 ): SendRecord {
   const { key } = request;
@@ -148,6 +148,6 @@ function toRecord(
     fingerprint: request.fingerprint,
     response: key === undefined ? NO_BYTES : parts.encodeResponse(request, draft),
     keepMs: parts.idempotencyMs,
-    replacesExpired,
+    replaces,
   };
 }

@@ -64,7 +64,7 @@ export function createCancels(options: {
       const { tenantId, messageId, key, fingerprint, fenced } = request;
       if (key === undefined) return { kind: "done", result: await cancelOnce(request) };
       const scope = cancelScope(tenantId, messageId, key);
-      return options.idempotency.run({ scope, fingerprint, fenced }, (replacesExpired) =>
+      return options.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
         cancelOnce(request, (message) => ({
           id: newId("send", clock.now()),
           tenantId,
@@ -74,7 +74,7 @@ export function createCancels(options: {
           fingerprint,
           response: options.encodeResponse(message),
           keepMs: options.idempotencyMs,
-          replacesExpired,
+          replaces,
         })),
       );
     },

@@ -7,10 +7,12 @@
  * 3. A short lease in MongoDB keeps other processes away, when the caller could not fence the key.
  * 4. Two that slip through all this meet at the index: the loser undoes its hold and answers what
  *    the winner stored.
+ * 5. A refusal closes its key at the same index first. Else the commit of a request before it, whose
+ *    answer was lost, could still come: its caller would be told that nothing was done, and it was.
  */
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
+import { AppError, isRetryable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
@@ -43,16 +45,24 @@ export function cancelScope(tenantId: string, messageId: string, key: string): s
   return `${tenantId}|cancel|${messageId}|${key}`;
 }
 
-/** What is kept under a key now; an expired answer counts as none. */
-type StoredAnswer = { readonly response: Uint8Array | undefined; readonly hasExpired: boolean };
+/** What is kept under a key now; of an expired answer, only the id of its record. */
+type StoredAnswer = {
+  readonly response: Uint8Array | undefined;
+  readonly expiredId: string | undefined;
+};
+
+type Asked = Pick<KeyedRequest, "scope" | "fingerprint">;
 
 /** Runs work at most once per key. */
 export type Idempotency = {
   /** The stored answer of a key, if there is one; throws when it belongs to another request. */
-  find(request: Pick<KeyedRequest, "scope" | "fingerprint">): Promise<Uint8Array | undefined>;
+  find(request: Asked): Promise<Uint8Array | undefined>;
+  /** The same before a refusal: when nothing is stored now, no earlier request stores anything. */
+  findBeforeRefusal(request: Asked): Promise<Uint8Array | undefined>;
+  /** `work` gets the id of the expired record that its own replaces. */
   run<T>(
     request: KeyedRequest,
-    work: (replacesExpired: boolean) => Promise<T>,
+    work: (replaces: string | undefined) => Promise<T>,
   ): Promise<KeyedAnswer<T>>;
   close(): Promise<void>;
 };
@@ -82,16 +92,32 @@ export function createIdempotency(options: {
     },
   });
 
+  const closings = createBatcher<string, StoredSend | undefined>({
+    name: "idempotency keys to close",
+    batchMax: 100,
+    queueMax: 8192,
+    lanes: 4,
+    isTransient: isMongoOutage,
+    async flush(scopes) {
+      const found = await runDetached(() => sends.closeKeys(scopes, clock.now()));
+      return scopes.map((scope) => found.get(scope));
+    },
+  });
+
   /** The stored answer of a key, if it is this request's; throws when it is another's. */
-  async function findReplay({
-    scope,
-    fingerprint,
-  }: Pick<KeyedRequest, "scope" | "fingerprint">): Promise<StoredAnswer> {
+  async function findReplay({ scope, fingerprint }: Asked): Promise<StoredAnswer> {
     const stored = await lookups.add(scope);
-    if (stored === undefined) return { response: undefined, hasExpired: false };
-    if (stored.expiresAtMs <= clock.now()) return { response: undefined, hasExpired: true };
+    if (stored === undefined) return { response: undefined, expiredId: undefined };
+    if (stored.expiresAtMs <= clock.now()) return { response: undefined, expiredId: stored.id };
     if (!isSameBytes(stored.fingerprint, fingerprint)) throw reused();
-    return { response: stored.response, hasExpired: false };
+    return { response: stored.response, expiredId: undefined };
+  }
+
+  async function findBeforeRefusal({ scope, fingerprint }: Asked): Promise<Uint8Array | undefined> {
+    const stored = await closings.add(scope);
+    if (stored === undefined) return undefined;
+    if (!isSameBytes(stored.fingerprint, fingerprint)) throw reused();
+    return stored.response;
   }
 
   async function takeFence({ scope, fingerprint }: KeyedRequest): Promise<KeyFence> {
@@ -103,19 +129,25 @@ export function createIdempotency(options: {
     return fence;
   }
 
+  /** What another request under the key has done, where this one could do nothing. */
+  async function findWinner(request: Asked, error: unknown): Promise<Uint8Array | undefined> {
+    if (error instanceof KeyLost) return (await findReplay(request)).response;
+    const isRefusal = error instanceof AppError && !isRetryable(error.code);
+    return isRefusal ? findBeforeRefusal(request) : undefined;
+  }
+
   async function runOnce<T>(
     request: KeyedRequest,
-    work: (replacesExpired: boolean) => Promise<T>,
+    work: (replaces: string | undefined) => Promise<T>,
   ): Promise<KeyedAnswer<T>> {
-    const { response, hasExpired } = await findReplay(request);
+    const { response, expiredId } = await findReplay(request);
     if (response !== undefined) return { kind: "replay", response };
     const fence = request.fenced ? undefined : await takeFence(request);
     try {
-      return { kind: "done", result: await work(hasExpired) };
+      return { kind: "done", result: await work(expiredId) };
     } catch (error) {
-      if (!mayHaveLost(error)) throw error;
-      const winner = await findReplay(request);
-      if (winner.response !== undefined) return { kind: "replay", response: winner.response };
+      const winner = await findWinner(request, error);
+      if (winner !== undefined) return { kind: "replay", response: winner };
       throw error instanceof KeyLost ? inProgress() : error;
     } finally {
       if (fence !== undefined) {
@@ -129,6 +161,7 @@ export function createIdempotency(options: {
 
   return {
     find: async (request) => (await findReplay(request)).response,
+    findBeforeRefusal,
     async run(request, work) {
       if (request.fingerprint.length !== FINGERPRINT_BYTES) {
         throw new AppError("validation_error", "A key needs the request's fingerprint.", {
@@ -146,14 +179,11 @@ export function createIdempotency(options: {
         running.delete(request.scope);
       }
     },
-    close: () => lookups.close(),
+    async close() {
+      await lookups.close();
+      await closings.close();
+    },
   };
-}
-
-/** A request that lacks the funds, or the key, may be the shadow of a twin that just won. */
-function mayHaveLost(error: unknown): boolean {
-  if (error instanceof KeyLost) return true;
-  return error instanceof AppError && error.code === "insufficient_balance";
 }
 
 function inProgress(): AppError {

@@ -17,8 +17,8 @@ export type SendRecord = {
   /** The first answer, encoded, for replays; empty without a key. */
   readonly response: Uint8Array;
   readonly keepMs: number;
-  /** An expired record of the same key stands in the way and is to be deleted. */
-  readonly replacesExpired: boolean;
+  /** The id of an expired record of the same key, which stands in the way and is to be deleted. */
+  readonly replaces: string | undefined;
 };
 
 /** A send ready to be committed: its record and all its messages. */
@@ -29,6 +29,7 @@ export type AcceptedSend = {
 
 /** What is kept under an idempotency key. */
 export type StoredSend = {
+  readonly id: string;
   readonly fingerprint: Uint8Array;
   readonly response: Uint8Array;
   readonly expiresAtMs: number;
@@ -116,6 +117,11 @@ export type SendStore = {
   ): Promise<(undefined | Error)[]>;
   /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */
   findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>>;
+  /**
+   * Closes keys whose requests are refused: after this, no request from before stores anything under
+   * them, not even one whose commit is under way. Answers what is stored already, and stays open.
+   */
+  closeKeys(keys: readonly string[], nowMs: number): Promise<Map<string, StoredSend>>;
   /** Which of these reservations have a send or a tombstone. */
   findByIds(ids: readonly string[]): Promise<Map<string, "sent" | "fenced">>;
   /** Writes a tombstone unless the send exists; answers which of the two stands now. */

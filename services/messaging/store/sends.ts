@@ -1,5 +1,6 @@
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
-import { lowestIdAt } from "../../shared/core/ids.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { lowestIdAt, newId } from "../../shared/core/ids.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import { isSameBytes } from "../service/idempotency.ts";
@@ -16,7 +17,8 @@ import { toDocument } from "./documents.ts";
 /**
  * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
  * that may never be written. `_id` is the reservation's id, so that send and tombstone exclude
- * each other whatever the clocks say.
+ * each other whatever the clocks say. The tombstone of a refused request has its key instead, and
+ * has expired from the start: it is in the way of requests from before it, and of none after it.
  */
 type SendDocument = {
   _id: string;
@@ -35,6 +37,9 @@ type SendDocument = {
 const BATCH_MAX = 1000;
 /** How long a tombstone stands: far longer than any commit can be late. */
 const TOMBSTONE_MS = 604_800_000;
+
+/** Each try loses only to a commit under one of the keys; so often in a row is no accident. */
+const CLOSINGS_MAX = 5;
 
 /** Undoes a transaction with an item in it that may not be committed. */
 class NotAll extends Error {}
@@ -58,6 +63,39 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       await insertAll(db, "messages", messages, session);
       await beforeCommit();
     });
+  }
+
+  async function findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>> {
+    const found = await guardMongo(
+      sends.find({ idem: { $in: [...keys] } }, { batchSize: BATCH_MAX }).toArray(),
+    );
+    return new Map(found.map((document) => [document.idem as string, toStoredSend(document)]));
+  }
+
+  /**
+   * Puts a new tombstone under each of these keys, also where one was: a request that means to replace
+   * that one finds it gone. Waits for commits under way; false when one of them was first.
+   */
+  async function putTombstones(
+    keys: readonly string[],
+    stored: ReadonlyMap<string, StoredSend>,
+    nowMs: number,
+  ): Promise<boolean> {
+    const at = new Date(nowMs);
+    const tombstones = keys.map((idem) => {
+      return { _id: newId("send", nowMs), idem, fenced: true, created_at: at, expires_at: at };
+    });
+    const replaced = keys.flatMap((key) => stored.get(key)?.id ?? []);
+    try {
+      await runTransaction(client, async (session) => {
+        await deleteReplaced(db, replaced, session);
+        await insertAll(db, "sends", tombstones, session);
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof DuplicateDocument) return false;
+      throw error;
+    }
   }
 
   return {
@@ -88,11 +126,15 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       const known = await verdicts;
       return items.map((_, at) => known[at] ?? duplicates.get(at));
     },
-    async findByKeys(keys) {
-      const found = await guardMongo(
-        sends.find({ idem: { $in: [...keys] } }, { batchSize: BATCH_MAX }).toArray(),
-      );
-      return new Map(found.map((document) => [document.idem as string, toStoredSend(document)]));
+    findByKeys,
+    async closeKeys(keys, nowMs) {
+      for (let attempt = 0; attempt < CLOSINGS_MAX; attempt += 1) {
+        const stored = await findByKeys(keys);
+        const live = new Map([...stored].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs));
+        const open = [...new Set(keys)].filter((key) => !live.has(key));
+        if (open.length === 0 || (await putTombstones(open, stored, nowMs))) return live;
+      }
+      throw new AppError("service_unavailable", "The key is in use; try again shortly.");
     },
     async findByIds(ids) {
       const found = await guardMongo(
@@ -174,15 +216,20 @@ export async function insertRecords(
   nowMs: number,
   session: ClientSession,
 ): Promise<void> {
-  const replaced = records.flatMap(({ key, replacesExpired }) =>
-    replacesExpired && key !== undefined ? [key] : [],
-  );
-  if (replaced.length > 0) {
-    const expired = { idem: { $in: replaced }, expires_at: { $lte: new Date(nowMs) } };
-    await db.collection("sends").deleteMany(expired, { session });
-  }
+  const replaced = records.flatMap(({ replaces }) => replaces ?? []);
+  await deleteReplaced(db, replaced, session);
   const documents = records.map((record) => toSendDocument(record, nowMs));
   await insertAll(db, "sends", documents, session);
+}
+
+/** Deletes by id: a record that has taken the key since stays, and is met at the index. */
+async function deleteReplaced(
+  db: Db,
+  ids: readonly string[],
+  session: ClientSession,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await db.collection<SendDocument>("sends").deleteMany({ _id: { $in: [...ids] } }, { session });
 }
 
 function toSendDocument(record: SendRecord, nowMs: number): SendDocument {
@@ -204,6 +251,7 @@ function toSendDocument(record: SendRecord, nowMs: number): SendDocument {
 
 function toStoredSend(document: SendDocument): StoredSend {
   return {
+    id: document._id,
     fingerprint: document.fingerprint?.buffer ?? new Uint8Array(),
     response: document.response?.buffer ?? new Uint8Array(),
     expiresAtMs: document.expires_at.getTime(),

@@ -108,6 +108,11 @@ export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(ERRORS, text);
 }
 
+/** Tells whether the same request may succeed when it is made again. */
+export function isRetryable(code: ErrorCode): boolean {
+  return ERRORS[code].retryable;
+}
+
 /** Passes an `AppError` through; wraps anything else as `internal_error` with the cause kept. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

@@ -643,6 +643,14 @@ export declare type LookupSendRequest = Message$1<"sms.v1.LookupSendRequest"> & 
    * @generated from field: string cancel_message_id = 5;
    */
   cancelMessageId: string;
+
+  /**
+   * The caller is about to refuse this request. When the key is free, it is closed to requests from
+   * before: none of them stores anything under it any more, though its commit be under way.
+   *
+   * @generated from field: bool before_refusal = 6;
+   */
+  beforeRefusal: boolean;
 };
 
 /**
