@@ -14,6 +14,8 @@ import {
 import { eventually } from "../support/poll.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 
+type Keyed = Pick<ReturnType<typeof keyed>, "idempotencyKey" | "fingerprint">;
+
 describe("idempotency keys", () => {
   let servers: TestServers;
   let harness: MessagingHarness;
@@ -128,14 +130,16 @@ describe("idempotency keys", () => {
     expect(await countOf("old")).to.equal(2);
   });
 
+  const lookupOf = ({ idempotencyKey = "", fingerprint = new Uint8Array() }: Keyed) => ({
+    tenantId: tenant.id,
+    endpoint: SendEndpoint.SINGLE,
+    idempotencyKey,
+    fingerprint,
+  });
+
   it("a look-up answers what is stored and changes nothing", async () => {
     const request = keyed(singleSend(tenant), "looked-up");
-    const key = {
-      tenantId: tenant.id,
-      endpoint: SendEndpoint.SINGLE,
-      idempotencyKey: "looked-up",
-      fingerprint: request.fingerprint ?? new Uint8Array(),
-    };
+    const key = lookupOf(request);
     expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
     const first = await harness.messaging.sendMessages(request);
     const found = await harness.messaging.lookupSend(key);
@@ -146,21 +150,13 @@ describe("idempotency keys", () => {
 
   it("a look-up before a refusal answers the same, and leaves the key to the next request", async () => {
     const request = keyed(singleSend(tenant), "refused");
-    const key = {
-      tenantId: tenant.id,
-      endpoint: SendEndpoint.SINGLE,
-      idempotencyKey: "refused",
-      fingerprint: request.fingerprint ?? new Uint8Array(),
-      beforeRefusal: true,
-    };
+    const key = { ...lookupOf(request), beforeRefusal: true };
     expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
     const other = keyed(singleSend(tenant, { body: "Corrected" }), "refused");
     const first = await harness.messaging.sendMessages(other);
     expect(first.replayed).to.equal(false);
-    const found = { ...key, fingerprint: other.fingerprint ?? new Uint8Array() };
-    expect((await harness.messaging.lookupSend(found)).response?.message).to.deep.equal(
-      first.message,
-    );
+    const found = await harness.messaging.lookupSend({ ...lookupOf(other), beforeRefusal: true });
+    expect(found.response?.message).to.deep.equal(first.message);
     expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("idempotency_key_reused");
   });
 
