@@ -191,6 +191,8 @@ describe("what a webhook endpoint gets, and what it does not", () => {
       },
       { everyMs: 200 },
     );
+    // The notice goes out after what it speaks of is stored.
+    await eventually(() => heard.includes("endpoint_disabled"), { what: "the last notice" });
     subscription.unsubscribe();
     expect(endpoint.disabledReason).to.include("has failed since");
     expect(heard).to.deep.equal(["endpoint_failing", "endpoint_disabled"]);
