@@ -1,5 +1,11 @@
 import { expect } from "chai";
-import { MongoNetworkError, MongoServerError, MongoWriteConcernError } from "mongodb";
+import {
+  MongoNetworkError,
+  MongoServerClosedError,
+  MongoServerError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
+} from "mongodb";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { isMongoOutage, wrapMongoError } from "../../services/shared/io/mongo-errors.ts";
 
@@ -15,6 +21,8 @@ describe("errors of the database", () => {
     ["a server that shuts down", ofServer(11600)],
     ["a write that a server did and cannot confirm as it shuts down", unconfirmed(91)],
     ["a full disk", ofServer(14031)],
+    ["a server that has left the set", new MongoServerClosedError()],
+    ["a client that is closing", new MongoTopologyClosedError()],
     ["a primary that is none any more", ofServer(10107)],
     ["an outage told on", new AppError("service_unavailable", "busy")],
   ] as const) {

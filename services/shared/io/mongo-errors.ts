@@ -42,6 +42,10 @@ const OUTAGE_NAMES: ReadonlySet<string> = new Set([
   "MongoPoolClearedError",
   "MongoWaitQueueTimeoutError",
   "MongoOperationTimeoutError",
+  // A server left the replica set, or the client is closing, while something was on its way to it.
+  "MongoPoolClosedError",
+  "MongoServerClosedError",
+  "MongoTopologyClosedError",
 ]);
 
 /** What a socket says of itself; the driver hands some of these on as they are. */
