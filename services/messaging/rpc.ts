@@ -114,15 +114,16 @@ function customerMethods(
       const { messages, hasMore } = await reads.list(readListFilter(wire), wire.limit);
       return { messages: messages.map((message) => toWireMessage(message, false)), hasMore };
     },
-    async cancelMessage(wire) {
-      const answer = await cancels.cancel({
+    async cancelMessage(wire, context) {
+      const request = {
         tenantId: wire.tenantId,
         messageId: wire.messageId,
         mode: readMode(wire.mode),
         key: wire.idempotencyKey || undefined,
         fingerprint: wire.fingerprint,
         fenced: wire.fenced,
-      });
+      };
+      const answer = await cancels.cancel(request, () => context.signal.aborted);
       if (answer.kind === "replay") return replayedCancel(answer.response);
       return cancelResponse(answer.result);
     },

@@ -267,17 +267,49 @@ describe("REST errors: the table of service.md", () => {
     expect(answer?.status, "the key stays with the first request").to.equal(202);
   });
 
-  it("503 service_unavailable when a part is away; Retry-After is given", async function () {
+  it("503 service_unavailable when a part is away; Retry-After is given, and nothing is done later", async function () {
     this.timeout(60_000);
-    const messaging = rest.stack.pids.messaging as number;
-    process.kill(messaging, "SIGSTOP");
+    const { messaging, webhook } = rest.stack.pids as Record<string, number>;
+    const send_at = new Date(Date.now() + 3_600_000);
+    const [message, other] = await Promise.all(
+      ["one", "other"].map(async () => {
+        const sent = await customer.call("POST", SEND, { body: { ...body(), send_at } });
+        return `/v1/messages/${sent.body.data.id}`;
+      }),
+    );
+    const hook = { url: rest.stack.receiver.url, description: "before" };
+    const made = await customer.call("POST", "/v1/webhook-endpoints", { body: hook });
+    expect(made.status, made.text).to.equal(201);
+    const endpoint = `/v1/webhook-endpoints/${made.body.data.id}`;
+
+    for (const pid of [messaging, webhook]) process.kill(pid as number, "SIGSTOP");
+    const late = { ...body(), client_reference: "errors-late" };
+    let answers: RestAnswer[];
     try {
-      const answer = await customer.call("POST", SEND, { body: body() });
+      answers = await Promise.all([
+        customer.call("POST", SEND, { body: late }),
+        customer.call("POST", `${message}/cancel`),
+        customer.call("PATCH", endpoint, { body: { description: "after" } }),
+      ]);
+    } finally {
+      for (const pid of [messaging, webhook]) process.kill(pid as number, "SIGCONT");
+    }
+    for (const answer of answers) {
       expectProblem(rest, answer, 503, "service_unavailable");
       expect(Number(answer.headers.get("retry-after"))).to.be.at.least(1);
-    } finally {
-      process.kill(messaging, "SIGCONT");
     }
+
+    // The services now read what waited for them; these come behind it.
+    const resumed = [
+      await customer.call("POST", SEND, { body: body() }),
+      await customer.call("POST", `${other}/cancel`),
+      await customer.call("PATCH", endpoint, { body: { sources: ["api"] } }),
+    ];
+    expect(resumed.map(({ status }) => status)).to.deep.equal([202, 200, 200]);
+    const found = await customer.call("GET", "/v1/messages?client_reference=errors-late");
+    expect(found.body.data, found.text).to.deep.equal([]);
+    expect((await customer.call("GET", `${message}`)).body.data.status).to.equal("scheduled");
+    expect((await customer.call("GET", endpoint)).body.data.description).to.equal("before");
   });
 
   it("a test key's problems are the same as a live key's", async () => {

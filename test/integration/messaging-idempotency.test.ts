@@ -177,4 +177,40 @@ describe("idempotency keys", () => {
     const again = await Promise.all(cancels.map((c) => harness.messaging.cancelMessage(c)));
     expect(again).to.deep.equal(first.map((answer) => ({ ...answer, replayed: true })));
   });
+
+  it("a cancel that its caller gave up meanwhile does not happen", async () => {
+    const sent = await Promise.all(
+      ["one", "two"].map(() => harness.messaging.sendMessages(singleSend(tenant))),
+    );
+    const [_id = "", next = ""] = sent.map(({ message }) => message?.id ?? "");
+    const given = { tenantId: tenant.id, messageId: _id };
+    const messages = harness.db.collection<{ _id: string; status: string; revision: number }>(
+      "messages",
+    );
+    const aborted = async () => {
+      const { transactions } = await harness.db.admin().serverStatus();
+      return Number(transactions.totalAborted);
+    };
+    const before = await aborted();
+    await harness.mongo.withSession(async (session) => {
+      session.startTransaction();
+      // While this is open, whoever wants to change the message tries again and again.
+      await messages.updateOne({ _id }, { $inc: { revision: 1 } }, { session });
+      const leave = new AbortController();
+      const cancelled = codeOf(harness.messaging.cancelMessage(given, { signal: leave.signal }));
+      await eventually(async () => (await aborted()) > before, {
+        what: "a cancel that is stuck",
+      });
+      leave.abort();
+      expect(await cancelled).to.not.equal("no error");
+      // On the same connection, so that the service has read the reset before.
+      await harness.messaging.getMessage(given);
+      await session.abortTransaction();
+    });
+    // Whatever was left of the first comes before this one.
+    await harness.messaging.cancelMessage({ ...given, messageId: next });
+    expect((await messages.findOne({ _id }))?.status).to.equal("queued");
+    await harness.messaging.cancelMessage(given);
+    expect((await messages.findOne({ _id }))?.status).to.equal("cancelled");
+  });
 });

@@ -20,8 +20,11 @@ export type CancelRequest = {
 
 /** Cancels messages. */
 export type Cancels = {
-  /** Throws `not_found` for a message that is not the tenant's, `invalid_state_transition`. */
-  cancel(request: CancelRequest): Promise<KeyedAnswer<Message>>;
+  /**
+   * Throws `not_found` for a message that is not the tenant's, `invalid_state_transition`.
+   * `isGivenUp` is asked just before the write, as for a send (`accept.ts`).
+   */
+  cancel(request: CancelRequest, isGivenUp?: () => boolean): Promise<KeyedAnswer<Message>>;
   /** Answers how many were cancelled, and how many could not be any more. */
   cancelCampaign(
     tenantId: string,
@@ -45,11 +48,13 @@ export function createCancels(options: {
 
   async function cancelOnce(
     request: CancelRequest,
+    isGivenUp: () => boolean,
     toRecord?: (message: Message) => SendRecord,
   ): Promise<Message> {
     const decision = await changes.change(
       request.messageId,
       (message, nowMs) => {
+        if (isGivenUp()) throw tooLate();
         if (!isVisible(message, request.tenantId, request.mode)) throw notFound();
         return cancelMessage(message, nowMs);
       },
@@ -60,12 +65,12 @@ export function createCancels(options: {
   }
 
   return {
-    async cancel(request) {
+    async cancel(request, isGivenUp = () => false) {
       const { tenantId, messageId, key, fingerprint, fenced } = request;
-      if (key === undefined) return { kind: "done", result: await cancelOnce(request) };
+      if (key === undefined) return { kind: "done", result: await cancelOnce(request, isGivenUp) };
       const scope = cancelScope(tenantId, messageId, key);
       return options.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
-        cancelOnce(request, (message) => ({
+        cancelOnce(request, isGivenUp, (message) => ({
           id: newId("send", clock.now()),
           tenantId,
           firstMessageId: undefined,
@@ -111,4 +116,8 @@ export function isVisible(
 /** The error for what does not exist, is another tenant's, or is of another mode. */
 export function notFound(): AppError {
   return new AppError("not_found", "There is no such message.");
+}
+
+function tooLate(): AppError {
+  return new AppError("service_unavailable", "The cancel took too long; try again shortly.");
 }

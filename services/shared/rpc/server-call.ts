@@ -8,6 +8,7 @@
  * - done: the status was sent, or the caller went away; the handler's result no longer matters,
  *   but the call counts as in flight until the handler has settled.
  */
+import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Metadata, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
@@ -175,8 +176,15 @@ export class ServerCall {
     });
   }
 
+  /**
+   * A process that stood still finds requests whose callers have left: each reset lies behind its
+   * request in the same socket, and is read before the event loop's turn is over. Such a call is
+   * not begun: its caller may have asked again elsewhere meanwhile, and have had an answer.
+   */
   async #unary(scope: CallScope, message: Message): Promise<void> {
     try {
+      await endOfTurn();
+      if (this.#isDone) return;
       const answer = this.#encode(await invokeUnary(this.#route, scope, message));
       if (this.#isDone) return;
       this.#sendHeader(scope);
