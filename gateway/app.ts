@@ -139,6 +139,8 @@ function dispatch(parts: AppParts): Middleware {
     if (!caller.scopes.has(endpoint.scope)) {
       throw new AppError("insufficient_scope", `The API key lacks the scope ${endpoint.scope}.`);
     }
+    // A gateway that stood still finds requests that their clients have sent again elsewhere (ADR 81).
+    if (context.res.destroyed) throw new AppError("request_timeout", "The client has left.");
     if (endpoint.isDeprecated === true) context.set(deprecation);
     const { requestId } = state;
     const { headers } = context.req;

@@ -312,6 +312,33 @@ describe("REST errors: the table of service.md", () => {
     expect((await customer.call("GET", endpoint)).body.data.description).to.equal("before");
   });
 
+  it("a request whose client has left before it is begun is not carried out", async function () {
+    this.timeout(30_000);
+    const gateway = rest.stack.pids.gateway as number;
+    const left = { ...body(), client_reference: "errors-left" };
+    process.kill(gateway, "SIGSTOP");
+    try {
+      const answer = await fetch(`${rest.stack.gateway}${SEND}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${customer.apiKey}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify(left),
+        signal: AbortSignal.timeout(300),
+      }).catch((error: Error) => error.name);
+      expect(answer).to.equal("TimeoutError");
+    } finally {
+      process.kill(gateway, "SIGCONT");
+    }
+    // On another connection, so behind it: the gateway takes up what waits in the order it came.
+    for (let after = 0; after < 3; after += 1) {
+      expect((await customer.call("POST", SEND, { body: body() })).status).to.equal(202);
+    }
+    const found = await customer.call("GET", "/v1/messages?client_reference=errors-left");
+    expect(found.body.data, found.text).to.deep.equal([]);
+  });
+
   it("a test key's problems are the same as a live key's", async () => {
     const testKey = await customer.addKey({ mode: Mode.TEST });
     const answer = await rest.call("POST", SEND, { apiKey: testKey, body: {} });
