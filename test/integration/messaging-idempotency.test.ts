@@ -160,6 +160,16 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("idempotency_key_reused");
   });
 
+  it("a key closed by a replica whose clock is ahead is nobody's", async () => {
+    const request = keyed(singleSend(tenant), "closed-ahead");
+    const key = { ...lookupOf(request), beforeRefusal: true };
+    expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
+    harness.clock.advance(-1000);
+    expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
+    expect((await harness.messaging.sendMessages(request)).replayed).to.equal(false);
+    harness.clock.advance(1000);
+  });
+
   it("a cancel's key belongs to that message's cancel", async () => {
     const sent = [
       await harness.messaging.sendMessages(singleSend(tenant)),

@@ -18,7 +18,8 @@ import { toDocument } from "./documents.ts";
  * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
  * that may never be written. `_id` is the reservation's id, so that send and tombstone exclude
  * each other whatever the clocks say. The tombstone of a refused request has its key instead, and
- * has expired from the start: it is in the way of requests from before it, and of none after it.
+ * has expired from the start, by every clock: it is in the way of requests from before it, and of
+ * none after it.
  */
 type SendDocument = {
   _id: string;
@@ -37,6 +38,9 @@ type SendDocument = {
 const BATCH_MAX = 1000;
 /** How long a tombstone stands: far longer than any commit can be late. */
 const TOMBSTONE_MS = 604_800_000;
+
+/** Earlier than any clock: another process may read a tombstone at what is, by its clock, an earlier time. */
+const EXPIRED_EVER_SINCE = new Date(0);
 
 /** Each try loses only to a commit under one of the keys; so often in a row is no accident. */
 const CLOSINGS_MAX = 5;
@@ -81,9 +85,10 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
     stored: ReadonlyMap<string, StoredSend>,
     nowMs: number,
   ): Promise<boolean> {
-    const at = new Date(nowMs);
+    const created_at = new Date(nowMs);
+    const expires_at = EXPIRED_EVER_SINCE;
     const tombstones = keys.map((idem) => {
-      return { _id: newId("send", nowMs), idem, fenced: true, created_at: at, expires_at: at };
+      return { _id: newId("send", nowMs), idem, fenced: true, created_at, expires_at };
     });
     const replaced = keys.flatMap((key) => stored.get(key)?.id ?? []);
     try {
