@@ -23,8 +23,10 @@ export interface DestinationCounts {
 export interface ReportedCounts {
   /** Parts with a receipt that says delivered. */
   delivered: number;
-  /** Parts with a receipt that says anything else; one may be reported as both, one after the other. */
+  /** Parts with a receipt that says anything else. */
   failed: number;
+  /** Parts counted as both: failed first, and delivered late. */
+  late: number;
 }
 
 /** The answer of `GET /counters`. */
@@ -105,11 +107,14 @@ export class Counters {
   /** Counts what the receipts of one message part say. */
   report(destination: string, states: readonly TestReceipt["state"][]): void {
     if (states.length === 0) return;
-    const counts = this.#reported.get(destination) ?? { delivered: 0, failed: 0 };
+    const counts = this.#reported.get(destination) ?? { delivered: 0, failed: 0, late: 0 };
     this.#reported.set(destination, counts);
     keepRecent(this.#reported, this.#destinationsMax);
-    if (states.includes("delivered")) counts.delivered++;
-    if (states.some((state) => state !== "delivered")) counts.failed++;
+    const isDelivered = states.includes("delivered");
+    const isFailed = states.some((state) => state !== "delivered");
+    if (isDelivered) counts.delivered++;
+    if (isFailed) counts.failed++;
+    if (isDelivered && isFailed) counts.late++;
   }
 
   /** Changes the number of bound sessions. */

@@ -3,8 +3,8 @@ import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { MessageRow } from "./books.ts";
 
 type Submits = { readonly total: number; readonly refused: number; readonly duplicates: number };
-/** Parts whose receipts said delivered, and parts whose receipts said anything else. */
-type Reported = { readonly delivered: number; readonly failed: number };
+/** Parts whose receipts said delivered, parts whose receipts said anything else, and those of both. */
+type Reported = { readonly delivered: number; readonly failed: number; readonly late: number };
 
 /** What `GET /counters` of the simulator says, by number. */
 export type CarrierCounters = {
@@ -13,7 +13,7 @@ export type CarrierCounters = {
 };
 
 const NO_SUBMITS: Submits = { total: 0, refused: 0, duplicates: 0 };
-const NOT_REPORTED: Reported = { delivered: 0, failed: 0 };
+const NOT_REPORTED: Reported = { delivered: 0, failed: 0, late: 0 };
 
 /** What became of submits whose answer never came. */
 export type InDoubt = {
@@ -37,8 +37,12 @@ export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
       };
     }
     for (const [to, one] of Object.entries(counters.reported)) {
-      const { delivered, failed } = reported[to] ?? NOT_REPORTED;
-      reported[to] = { delivered: delivered + one.delivered, failed: failed + one.failed };
+      const { delivered, failed, late } = reported[to] ?? NOT_REPORTED;
+      reported[to] = {
+        delivered: delivered + one.delivered,
+        failed: failed + one.failed,
+        late: late + one.late,
+      };
     }
   }
   return { submits, reported };
@@ -99,9 +103,19 @@ function judgeReceipts(message: MessageRow, said: Reported): string | undefined 
   // A later part was refused for good: the carrier has no more to say about the whole.
   const isRefused = status === "undelivered" && codeOf(message) === "carrier_rejected";
   if (segments > 1 && isRefused) return undefined;
-  const isDelivered = said.delivered >= segments;
-  const wanted = isDelivered ? "delivered" : said.failed > 0 ? "undelivered" : "expired";
-  return status === wanted ? undefined : `ended ${status} where the carrier said ${wanted}`;
+  const wanted = endsOf(said, segments);
+  if (wanted.includes(status)) return undefined;
+  return `ended ${status} where the carrier said ${wanted.join(" or ")}`;
+}
+
+/**
+ * A failure that came after its part's late delivery, because its link was down at first, says
+ * nothing any more. So while other parts are not heard of, both ends are right.
+ */
+function endsOf({ delivered, failed, late }: Reported, segments: number): readonly string[] {
+  if (delivered >= segments) return ["delivered"];
+  if (failed > late) return ["undelivered"];
+  return late > 0 ? ["undelivered", "expired"] : ["expired"];
 }
 
 function codeOf({ error }: MessageRow): string {

@@ -102,14 +102,20 @@ describe("the judges of a chaos run", () => {
   });
 
   for (const [what, status, taken, said] of [
-    ["a part without a receipt", "expired", 2, { delivered: 1, failed: 0 }],
+    ["a part without a receipt", "expired", 2, { delivered: 1, failed: 0, late: 0 }],
     [
       "a part that never came, after one that failed first",
       "undelivered",
       1,
-      { delivered: 1, failed: 1 },
+      { delivered: 1, failed: 1, late: 1 },
     ],
-    ["both parts late", "delivered", 2, { delivered: 2, failed: 2 }],
+    [
+      "a part that never came, after one whose failure was overtaken",
+      "expired",
+      1,
+      { delivered: 1, failed: 1, late: 1 },
+    ],
+    ["both parts late", "delivered", 2, { delivered: 2, failed: 2, late: 2 }],
   ] as const) {
     it(`find nothing wrong with ${what}`, () => {
       const counts = { total: taken, refused: 0, duplicates: 0 };
@@ -201,12 +207,17 @@ describe("the judges of a chaos run", () => {
     ["a receipt that is lost", () => carrier(ONE, "expired"), "carrier said delivered"],
     [
       "a receipt that nobody sent",
-      () => carrier(ONE, "delivered", { delivered: 0, failed: 0 }),
+      () => carrier(ONE, "delivered", { delivered: 0, failed: 0, late: 0 }),
       "carrier said expired",
     ],
     [
       "a failure that is lost",
-      () => carrier(ONE, "expired", { delivered: 0, failed: 1 }),
+      () => carrier(ONE, "expired", { delivered: 0, failed: 1, late: 0 }),
+      "carrier said undelivered",
+    ],
+    [
+      "a failure that is lost beside a late delivery",
+      () => carrier(TWO, "expired", { delivered: 1, failed: 2, late: 1 }, 2),
       "carrier said undelivered",
     ],
     [
@@ -283,11 +294,12 @@ function open(change: Partial<Open>) {
 }
 
 const ONE = { total: 1, refused: 0, duplicates: 0 };
+const TWO = { total: 2, refused: 0, duplicates: 0 };
 
 function carrier(
   counts: { readonly total: number; readonly refused: number; readonly duplicates: number },
   status = "delivered",
-  said = { delivered: 1, failed: 0 },
+  said = { delivered: 1, failed: 0, late: 0 },
   segments = 1,
 ) {
   const to = TO.slice(1);

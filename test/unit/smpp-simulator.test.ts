@@ -103,7 +103,9 @@ describe("duplicate counter", () => {
     counters.report("234", ["undelivered", "delivered"]);
     counters.report("234", ["delivered", "delivered", "delivered"]);
     counters.report("235", []);
-    expect(counters.snapshot().reported).to.deep.equal({ "234": { delivered: 3, failed: 1 } });
+    expect(counters.snapshot().reported).to.deep.equal({
+      "234": { delivered: 3, failed: 1, late: 1 },
+    });
     counters.reset();
     expect(counters.snapshot().reported).to.deep.equal({});
   });

@@ -5,7 +5,8 @@
  *
  * A receipt for a `queued` message is proof that the carrier has it, whatever its submit's answer
  * was: it becomes `sent` first, then what the receipt says. Receipts in any order, repeated or
- * late, lead to the same end; nothing leaves `delivered`, `failed` or `cancelled`.
+ * late, lead to the same end once every segment has been heard of; nothing leaves `delivered`,
+ * `failed` or `cancelled`.
  */
 import {
   type Decision,
