@@ -26,7 +26,7 @@ function takeAll(slots: ReturnType<typeof createSlots>, tenant: string, endpoint
 function widen(slots: ReturnType<typeof createSlots>, tenant: string, endpoint: string): void {
   for (let count = 0; count < 20; count += 1) {
     const taken = takeAll(slots, tenant, endpoint);
-    for (let at = 0; at < taken; at += 1) slots.release(tenant, endpoint, 100);
+    for (let at = 0; at < taken; at += 1) slots.release(tenant, endpoint, { durationMs: 100 });
   }
 }
 
@@ -34,10 +34,10 @@ describe("slots", () => {
   it("an unknown endpoint gets one, then a few, and no more after answers that come at once", () => {
     const slots = createSlots(LIMITS);
     expect(takeAll(slots, "t", "e")).to.equal(1);
-    slots.release("t", "e", 5);
+    slots.release("t", "e", { durationMs: 5 });
     expect(takeAll(slots, "t", "e")).to.equal(2);
     for (let count = 0; count < 20; count += 1) {
-      slots.release("t", "e", 5);
+      slots.release("t", "e", { durationMs: 5 });
       expect(takeAll(slots, "t", "e")).to.equal(1);
     }
     expect(slots.inUse.all).to.equal(2);
@@ -50,9 +50,32 @@ describe("slots", () => {
     const idle = createSlots(LIMITS);
     for (let count = 0; count < 20; count += 1) {
       idle.take("t", "e");
-      idle.release("t", "e", 100);
+      idle.release("t", "e", { durationMs: 100 });
     }
     expect(takeAll(idle, "t", "e")).to.equal(2);
+  });
+
+  it("a window grows while what waits would take longer than a tenth of a second, however quick the answers", () => {
+    const slots = createSlots(LIMITS);
+    slots.take("t", "e");
+    slots.release("t", "e", { durationMs: 5 });
+    const releaseAll = (count: number) => {
+      for (let at = 0; at < count; at += 1) slots.release("t", "e", { durationMs: 10 });
+    };
+    const windowAfter = (waiting: number) => {
+      const taken = takeAll(slots, "t", "e");
+      slots.release("t", "e", { durationMs: 10, waiting });
+      releaseAll(taken - 1);
+      const window = takeAll(slots, "t", "e");
+      releaseAll(window);
+      return window;
+    };
+    // 20 × 10 ms over 2 slots are a tenth of a second, and no more.
+    expect(windowAfter(20)).to.equal(2);
+    expect(windowAfter(21)).to.equal(3);
+    expect(windowAfter(30)).to.equal(3);
+    for (let count = 0; count < 20; count += 1) windowAfter(1000);
+    expect(windowAfter(1000)).to.equal(8);
   });
 
   it("fresh endpoints together take a small part, so a start does not open everything at once", () => {
@@ -86,7 +109,8 @@ describe("slots", () => {
     expect(takeAll(slots, "t", "hung")).to.equal(6);
     for (let count = 0; count < 6; count += 1) slots.markSlow("hung");
     expect(takeAll(slots, "t", "hung")).to.equal(11);
-    for (let count = 0; count < 20; count += 1) slots.release("t", "hung", 5000, count < 9);
+    for (let count = 0; count < 20; count += 1)
+      slots.release("t", "hung", { durationMs: 5000, wasOverdue: count < 9 });
     expect(takeAll(slots, "t", "hung")).to.equal(3);
   });
 
@@ -94,12 +118,12 @@ describe("slots", () => {
     const limits = { ...LIMITS, perEndpoint: 20, perTenant: 40, slowPerTenant: 40, slowWindow: 3 };
     const before = createSlots(limits);
     before.take("t", "hung");
-    before.release("t", "hung", 10_000);
+    before.release("t", "hung", { durationMs: 10_000 });
     expect(takeAll(before, "t", "hung")).to.equal(20);
     const after = createSlots(limits);
     after.recall("hung", 10_000);
     expect(takeAll(after, "t", "hung")).to.equal(20);
-    for (let count = 0; count < 20; count += 1) after.release("t", "hung", 10);
+    for (let count = 0; count < 20; count += 1) after.release("t", "hung", { durationMs: 10 });
     expect(takeAll(after, "t", "hung")).to.equal(2);
   });
 
@@ -139,10 +163,10 @@ describe("slots", () => {
   it("a fast answer makes a slow endpoint fast again", () => {
     const slots = createSlots(LIMITS);
     slots.take("t", "e");
-    slots.release("t", "e", 5000);
+    slots.release("t", "e", { durationMs: 5000 });
     expect(slots.isSlow("e")).to.equal(true);
     slots.take("t", "e");
-    slots.release("t", "e", 5);
+    slots.release("t", "e", { durationMs: 5 });
     expect(slots.isSlow("e")).to.equal(false);
     expect(slots.inUse).to.deep.equal({ all: 0, slow: 0, fast: 0 });
   });
@@ -151,7 +175,7 @@ describe("slots", () => {
     const slots = createSlots(LIMITS);
     const after = (ms: number) => {
       slots.take("t", "e");
-      slots.release("t", "e", ms);
+      slots.release("t", "e", { durationMs: ms });
       return slots.isQuick("e");
     };
     const answers = [200, 100, 200, 250, 251, 200, 5, 2000, 0, 5, 0];
@@ -165,7 +189,7 @@ describe("slots", () => {
     expect(takeAll(slots, "t", "hung")).to.equal(8);
     slots.recall("quick", 5);
     expect(takeAll(slots, "u", "quick")).to.equal(1);
-    slots.release("u", "quick", 5);
+    slots.release("u", "quick", { durationMs: 5 });
     slots.recall("quick", 5000);
     expect(slots.isSlow("quick")).to.equal(false);
   });
@@ -186,7 +210,7 @@ describe("slots", () => {
           const now = held[endpoint] ?? 0;
           if (kind === "take" && slots.take(tenant, id)) held[endpoint] = now + 1;
           if (kind === "release" && now > 0) {
-            slots.release(tenant, id, durationMs);
+            slots.release(tenant, id, { durationMs });
             held[endpoint] = now - 1;
           }
           if (kind === "slow") slots.markSlow(id);

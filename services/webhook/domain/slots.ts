@@ -5,9 +5,9 @@
  * - fresh: nothing is known of it. It may hold one or two slots until it has answered once: each is
  *   a connection with a handshake, which the next ones spare because they resume its session.
  * - fast: its last answer came within a second. It may hold as many slots as its window has: a
- *   few at first, one more with each answer that shows that the time on the way, and not the number
- *   of deliveries, is what more slots would help. Each slot is a connection, and making one costs
- *   more than many requests on it.
+ *   few at first, one more with each answer that shows that more slots would help: it took its time
+ *   on the way, or more is waiting behind it than the window will soon have got through. Each slot
+ *   is a connection, and making one costs more than many requests on it.
  * - slow: its last answer took longer, or one has been awaited for longer. It needs more slots for
  *   the same rate: a number to begin with, and two more for each that is kept waiting. So one that
  *   only this process' own load made slow does not get a hundred new connections, whose handshakes
@@ -43,6 +43,14 @@ export type SlotLimits = {
   readonly hangMs: number;
 };
 
+/** What a slot was held for. */
+export type Answer = {
+  /** How long it took, in milliseconds; 0 when the endpoint was not asked. */
+  readonly durationMs: number;
+  readonly wasOverdue?: boolean;
+  readonly waiting?: number;
+};
+
 /** Slots of one process. */
 export type Slots = {
   /** How many slots the endpoint could take now. */
@@ -50,9 +58,9 @@ export type Slots = {
   take(tenantId: string, endpointId: string): boolean;
   /**
    * Gives a slot back; `durationMs` says how long the answer took, and marks the endpoint.
-   * `wasOverdue` says that `markSlow` was called for it.
+   * `wasOverdue` says that `markSlow` was called for it, `waiting` how many wait for a slot.
    */
-  release(tenantId: string, endpointId: string, durationMs: number, wasOverdue?: boolean): void;
+  release(tenantId: string, endpointId: string, answer: Answer): void;
   /** Marks an endpoint one of whose answers is awaited for longer than `SLOW_ANSWER_MS`. */
   markSlow(endpointId: string): void;
   /** Tells how long a fresh endpoint took to answer before this process began. */
@@ -69,8 +77,12 @@ export type SlotsInUse = { readonly all: number; readonly slow: number; readonly
 /** An answer that takes longer than this marks its endpoint as slow, in milliseconds. */
 export const SLOW_ANSWER_MS = 1000;
 
-/** Answers quicker than this do not widen a window: what is there already is enough. */
+/**
+ * Answers quicker than this, in milliseconds, do not widen a window by themselves: what is there
+ * already is enough, unless what waits would still take longer than the second.
+ */
 export const WINDOW_ANSWER_MS = 25;
+const WINDOW_WAIT_MS = 100;
 
 /**
  * An answer within the first, in milliseconds, is there before a database has noted much: its
@@ -168,10 +180,10 @@ export function createSlots(limits: SlotLimits): Slots {
       heldBy[kindOf(endpointId)] += 1;
       return true;
     },
-    release(tenantId, endpointId, durationMs, wasOverdue = false) {
+    release(tenantId, endpointId, { durationMs, wasOverdue = false, waiting = 0 }) {
       if (wasOverdue) lower(overdue, endpointId);
-      const wasFull =
-        kindOf(endpointId) === "fast" && (endpoints.get(endpointId) ?? 0) >= capOf(endpointId);
+      const window = capOf(endpointId);
+      const wasFull = kindOf(endpointId) === "fast" && (endpoints.get(endpointId) ?? 0) >= window;
       lower(endpoints, endpointId);
       if (!endpoints.has(endpointId)) leave(tenants, tenantId, endpointId);
       heldBy[kindOf(endpointId)] -= 1;
@@ -179,8 +191,10 @@ export function createSlots(limits: SlotLimits): Slots {
       noteHanging(endpointId, durationMs);
       if (durationMs > 0 && durationMs <= QUICK_ANSWER_MS) quick.add(endpointId);
       else if (durationMs === 0 || durationMs > QUICK_NO_MORE_MS) quick.delete(endpointId);
-      if (wasFull && durationMs > WINDOW_ANSWER_MS && durationMs <= SLOW_ANSWER_MS) {
-        windows.set(endpointId, Math.min(limits.perEndpoint, capOf(endpointId) + 1));
+      const isNarrow =
+        durationMs > WINDOW_ANSWER_MS || waiting * durationMs > WINDOW_WAIT_MS * window;
+      if (wasFull && isNarrow && durationMs <= SLOW_ANSWER_MS) {
+        windows.set(endpointId, Math.min(limits.perEndpoint, window + 1));
       }
     },
     markSlow(endpointId) {

@@ -134,7 +134,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const { answerMs, settled } = await options.attempt(claimed);
     clearTimeout(slowTimer);
     // A slot is a request in the air: the next one need not wait for this one's result to be written.
-    slots.release(lane.tenantId, lane.endpointId, answerMs, isOverdue);
+    slots.release(lane.tenantId, lane.endpointId, {
+      durationMs: answerMs,
+      wasOverdue: isOverdue,
+      waiting: lane.queue.length,
+    });
     lane.active -= 1;
     pump(lane);
     pumpBlocked();
