@@ -61,6 +61,9 @@ bench-peers: install ## the same work on the peers, in the same run|test/load/be
 bench-overload: install ## three times the capacity, then a carrier that stops: what is refused, and how|test/load/bench-overload.ts
 	@$(NODE) test/load/bench-overload.ts
 
+bench-steady: install ## [RATE=900] [SECONDS=15]: what a message costs at a steady rate, by process, and how late it is|test/load/bench-steady.ts
+	@$(NODE) test/load/bench-steady.ts
+
 bench-growth: install ## [AXES=messages,…] [COUNT=1000000] [WRITE=1]: cost per message as data and parties grow|test/load/bench-growth.ts
 	@$(NODE) test/load/bench-growth.ts
 
@@ -118,5 +121,5 @@ chaos: install ## [SEED=…] [MINUTES=…]: kills, cuts and stops under load, th
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
-.PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-rpc \
+.PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz

@@ -27,7 +27,7 @@ export type EndToEnd = {
 
 const CONNECTIONS = 128;
 /** What is asked for is a rate that lasts, not that of processes which have compiled nothing yet. */
-const WARM_UP_S = 3;
+export const WARM_UP_S = 3;
 const WAIT_MS = 120_000;
 const POLL_MS = 250;
 

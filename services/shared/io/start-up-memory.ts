@@ -5,8 +5,11 @@ import { runInNewContext } from "node:vm";
 /** How often a process that has started is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 1000;
 
-/** A process that was busy for less than this share of the time between two looks is idle. */
-const IDLE_SHARE = 0.2;
+/**
+ * A process that was busy for less than this share of the time between two looks is idle: a few requests a
+ * second keep it above that, and one of them would wait out the collection.
+ */
+const IDLE_SHARE = 0.02;
 
 /** One that is never idle collects by itself. */
 const LOOKS_MAX = 60;
@@ -15,7 +18,7 @@ const LOOKS_MAX = 60;
  * Gives back what only starting needed: sources, parse results and schemas being compiled grow the
  * heap to two or three times of what stays, and V8 keeps that room until something makes it
  * collect, which in an idle process nothing does. It takes about a tenth of a second, so it is done
- * once, in the first second without much work: a process that has a backlog at its start, because
+ * once, in the first second without work: a process that has a backlog at its start, because
  * the one before it was killed, goes about that first. The young generation grows again as soon as
  * work comes.
  */
