@@ -26,6 +26,7 @@ import { createWaitingTenants } from "./service/waiting-tenants.ts";
 import { createMessageLists } from "./store/lists.ts";
 import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
+import { createRemembered } from "./store/remembered.ts";
 import { createSendStore } from "./store/sends.ts";
 import { openMessageSnapshot } from "./store/snapshot.ts";
 
@@ -53,9 +54,10 @@ export type MessagingParts = {
 /** Wires the use cases to their stores. */
 export function openMessaging(parts: MessagingParts): OpenMessaging {
   const { mongo, outbox, neighbours, config, clock, log } = parts;
-  const store = createMessageStore(mongo.client, mongo.db, outbox);
-  const sends = createSendStore(mongo.client, mongo.db);
-  const queue = createQueueStore(mongo.db);
+  const remembered = createRemembered();
+  const store = createMessageStore(mongo.client, mongo.db, outbox, remembered);
+  const sends = createSendStore(mongo.client, mongo.db, remembered);
+  const queue = createQueueStore(mongo.db, remembered);
   const lists = createMessageLists(mongo.db);
   const openSnapshot = () => openMessageSnapshot(mongo.client, mongo.db);
 

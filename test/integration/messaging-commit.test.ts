@@ -5,6 +5,7 @@ import {
   createSendCommitter,
 } from "../../services/messaging/service/commit-sends.ts";
 import type { Hold, Neighbours } from "../../services/messaging/service/ports.ts";
+import { createRemembered } from "../../services/messaging/store/remembered.ts";
 import { createSendStore } from "../../services/messaging/store/sends.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -84,7 +85,7 @@ describe("holds and commits at the same time", () => {
     };
     const committer = createSendCommitter({
       neighbours,
-      sends: createSendStore(harness.mongo, harness.db),
+      sends: createSendStore(harness.mongo, harness.db, createRemembered()),
       clock: harness.clock,
       log: createLogger("test", "silent"),
       acceptQueueMax: 1000,
@@ -180,7 +181,7 @@ describe("holds and commits at the same time", () => {
   });
 
   it("a refusal waits for a commit under way with its key, and what comes later finds the key closed", async () => {
-    const sends = createSendStore(harness.mongo, harness.db);
+    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
     const key = `${rich.id}|single|${newId("request")}`;
     const door = Promise.withResolvers<void>();
     const { committer } = openCommitter(door.promise);

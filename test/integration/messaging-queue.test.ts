@@ -3,6 +3,7 @@ import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { createClaimer } from "../../services/messaging/service/claim.ts";
 import { createWaitingTenants } from "../../services/messaging/service/waiting-tenants.ts";
 import { createQueueStore } from "../../services/messaging/store/queue.ts";
+import { createRemembered } from "../../services/messaging/store/remembered.ts";
 import {
   bulkSend,
   claim,
@@ -82,7 +83,7 @@ describe("the queue", () => {
     // Made last, so that its turn comes last.
     const long = await makeTenant(harness);
     await bulk(long, 500);
-    const store = createQueueStore(harness.db);
+    const store = createQueueStore(harness.db, createRemembered());
     const tenants = createWaitingTenants(store, harness.clock);
     const claimer = createClaimer({ store, tenants, clock: harness.clock });
     let claimed = 0;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { MessageStatus, OutcomeKind, SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { createRemembered } from "../../services/messaging/store/remembered.ts";
 import { createSendStore } from "../../services/messaging/store/sends.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { messageIn } from "../support/messages.ts";
@@ -67,7 +68,7 @@ describe("reservations that the wallet asks about", () => {
     const message = messageIn("waiting", { reservationId, tenantId: tenant.id });
     expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
     expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
-    const sends = createSendStore(harness.mongo, harness.db);
+    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
     const [outcome] = await sends.commit([lateSend(reservationId, message)], ADMITTED, Date.now());
     expect(outcome).to.be.instanceOf(Error);
     expect(await harness.db.collection("messages").findOne({ _id: message.id as never })).to.equal(
@@ -76,7 +77,7 @@ describe("reservations that the wallet asks about", () => {
   });
 
   it("of a commit and a fence at the same moment exactly one wins, and its neighbours go on", async () => {
-    const sends = createSendStore(harness.mongo, harness.db);
+    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
     for (let round = 0; round < 100; round += 1) {
       const [contested, neighbour] = [0, 1].map(() => {
         const reservationId = newId("reservation");

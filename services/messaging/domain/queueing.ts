@@ -85,18 +85,23 @@ export function toUnknown(message: Message, nowMs: number, waits: Waits): Decisi
   return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs });
 }
 
-/** Makes a queued message sent: the present route carried it, at its frozen price. */
+/**
+ * Makes a queued message sent: the present route carried it, at its frozen price. The others are
+ * forgotten: nothing is left to be tried, and fifty of them are seven times the rest of a message.
+ */
 export function toSent(
   message: Message,
   occurredMs: number,
   waits: Waits,
   facts: Partial<Message> = {},
 ): Decision {
-  const price = currentRoute(message)?.price ?? 0n;
+  const route = currentRoute(message);
+  const price = route?.price ?? 0n;
   const sentAtMs = Math.max(occurredMs, message.history.at(-1)?.atMs ?? occurredMs);
   return moveTo(unchanged(message), "sent", sentAtMs, undefined, {
     ...facts,
     sentAtMs,
+    ...(route === undefined ? {} : { routes: [route], routeAt: 0 }),
     unitPrice: price,
     amount: price * BigInt(message.segments),
     dueAtMs: sentAtMs + waits.receiptMs,

@@ -19,25 +19,37 @@ export async function insertAll(
   throwWriteError(reply);
 }
 
+/** The database has another revision of a document than was believed. Nothing was written. */
+export class BelievedWrongly extends Error {}
+
 /**
- * Writes new revisions of documents that this transaction has read, by deleting and inserting
- * them: one statement each for the whole batch, which costs MongoDB half of what a list of updates
- * does (`services/adr/0034-replace-in-two-statements.md`). The transaction is the guard: a document that
- * another hand changed since it was read is a write conflict, and nothing of this is written. Only a
- * scan of one instant (`SNAPSHOT`) can neither miss such a document nor meet it twice.
+ * Writes new revisions of documents by deleting and inserting them: few statements for the whole
+ * batch, which cost MongoDB half of what a list of updates does
+ * (`services/adr/0034-replace-in-two-statements.md`). For what this transaction has read, it is the
+ * guard: a document that another hand changed since is a write conflict, and nothing of this is
+ * written. What is only `believed` is deleted by its revision; where that is not what is stored, this
+ * throws `BelievedWrongly`. Only a scan of one instant (`SNAPSHOT`) can neither miss such a document
+ * nor meet it twice.
  */
 export async function replaceAll(
   db: Db,
   collection: string,
   documents: readonly Document[],
+  believed: ReadonlyMap<string, { readonly revision: number }>,
   session: ClientSession,
 ): Promise<void> {
   if (documents.length === 0) return;
-  const ids = documents.map(({ _id }) => _id);
-  const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }];
+  const byRevision = Map.groupBy(documents, ({ _id }) => believed.get(_id)?.revision);
+  const deletes = [...byRevision].map(([revision, group]) => {
+    const q = { _id: { $in: group.map(({ _id }) => _id) } };
+    return { q: revision === undefined ? q : { ...q, revision }, limit: 0 };
+  });
   const reply = await db.command({ delete: collection, deletes, ordered: true }, { session });
   throwWriteError(reply);
-  if (reply.n !== documents.length) throw new Error("a document to be replaced was never read");
+  if (reply.n !== documents.length) {
+    if (believed.size > 0) throw new BelievedWrongly();
+    throw new Error("a document to be replaced was never read");
+  }
   await insertAll(db, collection, documents, session);
 }
 

@@ -16,6 +16,8 @@ import { queueOf } from "../domain/queueing.ts";
 /** Amounts are written as int64; the driver reads them as numbers where that is exact. */
 export type StoredAmount = bigint | number | Long;
 
+type StoredRoute = { route_id: string; connector_id: string; price: StoredAmount };
+
 /** One document of `messages`. Fields that say nothing are absent. */
 export type MessageDocument = {
   _id: string;
@@ -44,7 +46,7 @@ export type MessageDocument = {
   completed_at?: Date;
   updated_at: Date;
   history: { status: MessageStatus; at: Date; error?: Reason }[];
-  routes?: { route_id: string; connector_id: string; price: StoredAmount }[];
+  routes?: StoredRoute[];
   route_at?: number;
   lane?: Lane;
   phase?: QueuePhase;
@@ -110,11 +112,7 @@ export function toDocument(message: Message): MessageDocument {
   if (message.trace !== undefined) document.trace = message.trace;
   if (message.routes.length > 0) {
     document.lane = message.lane;
-    document.routes = message.routes.map(({ routeId, connectorId, price }) => ({
-      route_id: routeId,
-      connector_id: connectorId,
-      price,
-    }));
+    document.routes = message.routes.map(toStoredRoute);
   }
   for (const [name, write] of CHANGING) {
     const value = write(message);
@@ -174,6 +172,7 @@ export function nextDocument(
     else next[name] = value;
   }
   if (after.history !== before.history) next.history = after.history.map(toStoredChange);
+  if (after.routes !== before.routes) next.routes = after.routes.map(toStoredRoute);
   return next as MessageDocument;
 }
 
@@ -231,6 +230,10 @@ export function fromHistory({ history }: Pick<MessageDocument, "history">): Stat
 }
 
 const NO_RECEIPTS = Object.freeze({ delivered: 0, failed: 0 });
+
+function toStoredRoute({ routeId, connectorId, price }: Message["routes"][number]): StoredRoute {
+  return { route_id: routeId, connector_id: connectorId, price };
+}
 
 function toStoredChange(change: StatusChange): MessageDocument["history"][number] {
   const stored = { status: change.status, at: new Date(change.atMs) };

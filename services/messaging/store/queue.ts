@@ -1,12 +1,16 @@
 import type { Collection, Db } from "mongodb";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
+import type { Claim, Message } from "../domain/message.ts";
 import { queueName, sendingName } from "../domain/queueing.ts";
-import type { QueueFigures, QueueStore, Taking } from "../service/ports.ts";
+import type { NamedLook, QueueFigures, QueueStore, Taking } from "../service/ports.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
+import type { Remembered } from "./remembered.ts";
 import { INDEXES } from "./shape.ts";
 
 const LOCAL = { readConcern: { level: "local" } } as const;
+/** What is read to be claimed is remembered: it must last, and int64 is to be written again. */
+const TO_BE_CLAIMED = { readConcern: { level: "majority" }, promoteLongs: false } as const;
 const MAJORITY = { w: "majority", j: true } as const;
 
 /**
@@ -14,7 +18,7 @@ const MAJORITY = { w: "majority", j: true } as const;
  * _id, not_before`: entering, claiming and leaving it is writing the message itself, so no second
  * store can disagree.
  */
-export function createQueueStore(db: Db): QueueStore {
+export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
   const carriers: Collection<{ _id: string; heard_at: Date }> = db.collection("carriers");
 
@@ -23,6 +27,87 @@ export function createQueueStore(db: Db): QueueStore {
     const query = { queue };
     const reply = await db.command({ count: "messages", query, hint: INDEXES.queue, limit });
     return Number(reply.n);
+  }
+
+  async function readNamed(looks: readonly NamedLook[]): Promise<MessageDocument[]> {
+    const ids = looks.flatMap((look) => look.ids);
+    if (ids.length === 0) return [];
+    const names = looks.map(({ connectorId, lane }) => queueName(connectorId, lane));
+    const latest = new Date(Math.max(...looks.map(({ nowMs }) => nowMs)));
+    const documents = await messages
+      .find(
+        { _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } },
+        TO_BE_CLAIMED,
+      )
+      .batchSize(ids.length + 1)
+      .hint({ _id: 1 })
+      .toArray();
+    remembered.note(documents);
+    return documents;
+  }
+
+  async function findNamed(looks: readonly NamedLook[]): Promise<Message[][]> {
+    const found = remembered.look(looks.flatMap((look) => look.ids));
+    const unknown = looks.map((look) => ({
+      ...look,
+      ids: look.ids.filter((id) => !isClaimable(found.get(id), look)),
+    }));
+    for (const document of await readNamed(unknown)) found.set(document._id, document);
+    return looks.map((look) =>
+      look.ids.flatMap((id) => {
+        const document = found.get(id);
+        return isClaimable(document, look) ? [fromDocument(document)] : [];
+      }),
+    );
+  }
+
+  async function claim(takings: readonly Taking[]): Promise<Message[][]> {
+    const found = takings.flatMap((taking) => taking.found);
+    const before = remembered.take(found.map(({ id }) => id));
+    const { modifiedCount } = await messages.bulkWrite(takings.flatMap(takeOver), {
+      ordered: false,
+      writeConcern: MAJORITY,
+    });
+    if (modifiedCount === found.length) {
+      remembered.note(takings.flatMap((taking) => afterwards(taking, before)));
+      return takings.map(({ found, claim }) =>
+        found.map((message) => ({
+          ...message,
+          phase: "sending" as const,
+          claim,
+          revision: message.revision + 1,
+        })),
+      );
+    }
+    const documents = await messages
+      .find({
+        _id: { $in: found.map(({ id }) => id) },
+        "claim.id": { $in: takings.map(({ claim }) => claim.id) },
+      })
+      .sort({ _id: 1 })
+      .toArray();
+    const byClaim = Map.groupBy(documents.map(fromDocument), (message) => message.claim?.id);
+    const claimed = takings.map(({ claim }) => byClaim.get(claim.id) ?? []);
+    return before.size === 0 ? claimed : claimAgain(takings, claimed);
+  }
+
+  /** Claims what was not as it was remembered, and waits all the same, as it is now. */
+  async function claimAgain(
+    takings: readonly Taking[],
+    claimed: readonly Message[][],
+  ): Promise<Message[][]> {
+    remembered.distrust();
+    const done = new Set(claimed.flat().map(({ id }) => id));
+    const missed = takings.map(({ connectorId, lane, found, claim }) => {
+      const ids = found.map(({ id }) => id).filter((id) => !done.has(id));
+      return { connectorId, lane, ids, nowMs: claim.atMs };
+    });
+    const waiting = await findNamed(missed);
+    if (waiting.flat().length === 0) return [...claimed];
+    const again = await claim(
+      takings.map((taking, at) => ({ ...taking, found: waiting[at] ?? [] })),
+    );
+    return claimed.map((messages, at) => [...messages, ...(again[at] ?? [])]);
   }
 
   async function queueNames(): Promise<string[]> {
@@ -42,53 +127,18 @@ export function createQueueStore(db: Db): QueueStore {
             ...(fromId === "" ? {} : { _id: { $gte: fromId } }),
             not_before: { $lte: new Date(nowMs) },
           },
-          LOCAL,
+          TO_BE_CLAIMED,
         )
         .sort({ tenant_id: 1, _id: 1 })
         .limit(limit)
         .batchSize(limit)
         .hint(INDEXES.queue)
         .toArray();
+      remembered.note(documents);
       return documents.map(fromDocument);
     },
-    async findNamed(looks) {
-      const ids = looks.flatMap((look) => look.ids);
-      const names = looks.map(({ connectorId, lane }) => queueName(connectorId, lane));
-      const latest = new Date(Math.max(...looks.map(({ nowMs }) => nowMs)));
-      const documents = await messages
-        .find({ _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } }, LOCAL)
-        .batchSize(ids.length + 1)
-        .hint({ _id: 1 })
-        .toArray();
-      const found = new Map(documents.map((document) => [document._id, document]));
-      return looks.map((look, at) =>
-        look.ids.flatMap((id) => {
-          const document = found.get(id);
-          if (document === undefined || document.queue !== names[at]) return [];
-          return startOf(document) <= look.nowMs ? [fromDocument(document)] : [];
-        }),
-      );
-    },
-    async claim(takings) {
-      const { modifiedCount } = await messages.bulkWrite(takings.map(takeOver), {
-        ordered: false,
-        writeConcern: MAJORITY,
-      });
-      const wanted = takings.reduce((sum, { found }) => sum + found.length, 0);
-      if (modifiedCount === wanted) {
-        return takings.map(({ found, claim }) =>
-          found.map((message) => ({ ...message, phase: "sending" as const, claim })),
-        );
-      }
-      const ids = takings.flatMap(({ found }) => found.map(({ id }) => id));
-      const claimIds = takings.map(({ claim }) => claim.id);
-      const documents = await messages
-        .find({ _id: { $in: ids }, "claim.id": { $in: claimIds } })
-        .sort({ _id: 1 })
-        .toArray();
-      const byClaim = Map.groupBy(documents.map(fromDocument), (message) => message.claim?.id);
-      return takings.map(({ claim }) => byClaim.get(claim.id) ?? []);
-    },
+    findNamed,
+    claim,
     async sendingNames(carrierId) {
       const suffix = `|sending|${carrierId}`;
       return (await queueNames()).filter((name) => name.endsWith(suffix));
@@ -150,18 +200,41 @@ export function createQueueStore(db: Db): QueueStore {
  * writes first wins, and the other finds nothing to write.
  */
 function takeOver({ connectorId, lane, found, claim }: Taking) {
-  const ids = found.map(({ id }) => id);
-  const filter = { _id: { $in: ids }, queue: queueName(connectorId, lane) };
-  const $set = {
+  const queue = queueName(connectorId, lane);
+  const update = { $set: claimFields(connectorId, claim), $inc: { revision: 1 } };
+  return [...Map.groupBy(found, ({ revision }) => revision)].map(([revision, group]) => {
+    const filter = { _id: { $in: group.map(({ id }) => id) }, queue, revision };
+    return { updateMany: { filter, update } };
+  });
+}
+
+function claimFields(connectorId: string, claim: Claim) {
+  return {
     phase: "sending" as const,
     queue: sendingName(connectorId, claim.carrierId),
     claim: { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
   };
-  return { updateMany: { filter, update: { $set, $inc: { revision: 1 } } } };
 }
 
-function startOf({ not_before }: MessageDocument): number {
-  return not_before?.getTime() ?? 0;
+/** The documents as `takeOver` leaves them, of those that were remembered as they were found. */
+function afterwards(
+  { connectorId, found, claim }: Taking,
+  before: ReadonlyMap<string, MessageDocument>,
+): MessageDocument[] {
+  const fields = claimFields(connectorId, claim);
+  return found.flatMap(({ id, revision }) => {
+    const document = before.get(id);
+    if (document?.revision !== revision) return [];
+    return [{ ...document, ...fields, revision: revision + 1 }];
+  });
+}
+
+function isClaimable(
+  document: MessageDocument | undefined,
+  { connectorId, lane, nowMs }: NamedLook,
+): document is MessageDocument {
+  if (document?.queue !== queueName(connectorId, lane)) return false;
+  return (document.not_before?.getTime() ?? 0) <= nowMs;
 }
 
 /** Figures count no further: a longer queue reads as this long. */

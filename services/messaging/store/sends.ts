@@ -13,6 +13,7 @@ import {
 } from "../service/ports.ts";
 import { insertAll } from "./commands.ts";
 import { toDocument } from "./documents.ts";
+import type { Remembered } from "./remembered.ts";
 
 /**
  * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
@@ -51,7 +52,7 @@ class NotAll extends Error {}
 type FenceDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
 
 /** Makes the store over one database. */
-export function createSendStore(client: MongoClient, db: Db): SendStore {
+export function createSendStore(client: MongoClient, db: Db, remembered: Remembered): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
   const fences: Collection<FenceDocument> = db.collection("fences");
 
@@ -67,6 +68,8 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       await insertAll(db, "messages", messages, session);
       await beforeCommit();
     });
+    // Bulk messages wait their turn in thousands, and would push out what is under way.
+    remembered.note(messages.filter(({ queue, lane }) => queue !== undefined && lane === "single"));
   }
 
   async function findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>> {
