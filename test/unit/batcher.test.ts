@@ -65,6 +65,27 @@ describe("group commit", () => {
     expect(third - second).to.be.below(50);
   });
 
+  it("keeps a longer pace after a long flush", async () => {
+    const begunMs: number[] = [];
+    const batcher = createBatcher<number, number>({
+      name: "t",
+      batchMax: 3,
+      queueMax: 10,
+      paceMs: 1,
+      paceMostMs: 200,
+      flush: async (items) => {
+        begunMs.push(performance.now());
+        const endsMs = performance.now() + 40;
+        await eventually(() => performance.now() >= endsMs);
+        return items;
+      },
+    });
+    await batcher.add(1);
+    await batcher.add(2);
+    const [first = 0, second = 0] = begunMs;
+    expect(second - first).to.be.at.least(78);
+  });
+
   it("keeps a pace beside a running flush, and none when that ends before", async () => {
     const begun: { items: readonly number[]; atMs: number }[] = [];
     const ends: (() => void)[] = [];

@@ -12,10 +12,31 @@ describe("the pace of work that nobody waits for", () => {
   ]) {
     it(`${what}: ${leftMs} ms`, () => {
       let atMs = beatMs ?? 0;
-      const pace = createPace(everyMs, () => atMs);
+      const pace = createPace(everyMs, everyMs, () => atMs);
       if (beatMs !== undefined) pace.beat();
       atMs = nowMs;
       expect(pace.leftMs()).to.equal(leftMs);
     });
   }
+
+  for (const { what, tookMs, leftMs } of [
+    { what: "a short turn", tookMs: 3, leftMs: 20 },
+    { what: "half of the time for others", tookMs: 25, leftMs: 50 },
+    { what: "a turn that met an outage", tookMs: 9000, leftMs: 60 },
+  ]) {
+    it(`grows with what turns take: after ${what} ${leftMs} ms`, () => {
+      const pace = createPace(20, 60, () => 100);
+      pace.beat();
+      pace.took(tookMs);
+      expect(pace.leftMs()).to.equal(leftMs);
+    });
+  }
+
+  it("is short again after a short turn", () => {
+    const pace = createPace(20, 60, () => 100);
+    pace.beat();
+    pace.took(30);
+    pace.took(1);
+    expect(pace.leftMs()).to.equal(20);
+  });
 });

@@ -50,7 +50,7 @@ type Item = {
 export type ToStreamItem = (event: StatusEvent, traceparent: string | undefined) => StreamItem;
 
 /** Between two batches: a carrier waits for the answer to its receipts, so this is short. */
-const PACE_MS = 10;
+const PACE_MS = { least: 10, most: 60 };
 
 /** Makes the engine. */
 export function createChanges(options: {
@@ -96,7 +96,8 @@ export function createChanges(options: {
     name: "changes",
     batchMax: 500,
     queueMax: 20_000,
-    paceMs: PACE_MS,
+    paceMs: PACE_MS.least,
+    paceMostMs: PACE_MS.most,
     isTransient: isMongoOutage,
     flush: (items) => runDetached(() => apply(items)),
   });

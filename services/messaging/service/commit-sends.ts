@@ -63,7 +63,7 @@ const SINGLE_MESSAGES_MAX = 32;
 const HOLDS_WAIT_MS = 500;
 
 /** Two batches that begin at nearly the same time are one batch that costs twice (ADR 75). */
-const BESIDE_MS = 20;
+const BESIDE_MS = { least: 20, most: 60 };
 
 /** The wallet takes long: the send leaves its batch and waits for its hold by itself. */
 class HoldLate extends Error {}
@@ -76,14 +76,23 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   const { neighbours, sends, clock, log } = parts;
   const doubts = createDoubts(clock);
   const together = batch<HeldSend>(
-    { name: "single sends", batchMax: 256, lanes: 2, besideMs: BESIDE_MS },
+    {
+      name: "single sends",
+      batchMax: 256,
+      lanes: 2,
+      besideMs: BESIDE_MS.least,
+      besideMostMs: BESIDE_MS.most,
+    },
     placeAll,
   );
   const singles = batch<CheckedSend>({ name: "held sends", batchMax: 512, lanes: 3 }, admitAll);
   const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, admitAll);
 
   function batch<S extends CheckedSend>(
-    shape: Pick<BatcherOptions<S, undefined>, "name" | "batchMax" | "lanes" | "besideMs">,
+    shape: Pick<
+      BatcherOptions<S, undefined>,
+      "name" | "batchMax" | "lanes" | "besideMs" | "besideMostMs"
+    >,
     judge: (items: readonly S[]) => Verdicts,
   ) {
     return createBatcher<S, undefined>({

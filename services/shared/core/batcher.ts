@@ -33,8 +33,12 @@ export type BatcherOptions<Item, Result> = {
   readonly lanes?: number;
   /** A flush that is not full begins this long after the one before it, in milliseconds. */
   readonly paceMs?: number;
+  /** The pace may become so long where flushes take long; see `createPace`. `paceMs` unless set. */
+  readonly paceMostMs?: number;
   /** The same, for a flush that would run beside another one; needs `lanes` above 1. */
   readonly besideMs?: number;
+  /** What `paceMostMs` is to `paceMs`. */
+  readonly besideMostMs?: number;
   /** Failures of a whole flush that splitting cannot cure. */
   readonly isTransient?: (error: unknown) => boolean;
   /** Called after each flush, for metrics. */
@@ -62,8 +66,8 @@ export function createBatcher<Item, Result>(
   options: BatcherOptions<Item, Result>,
 ): Batcher<Item, Result> {
   const { name, batchMax, queueMax, lanes = 1, paceMs = 0, besideMs = 0 } = options;
-  const pace = createPace(paceMs);
-  const paceBeside = createPace(Math.max(paceMs, besideMs));
+  const pace = createPace(paceMs, options.paceMostMs);
+  const paceBeside = createPace(Math.max(paceMs, besideMs), options.besideMostMs);
   let queue: Entry<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
@@ -101,7 +105,10 @@ export function createBatcher<Item, Result>(
   async function run(entries: Entry<Item, Result>[]): Promise<void> {
     const startedMs = performance.now();
     await settle(entries);
-    options.onFlush?.(entries.length, performance.now() - startedMs);
+    const durationMs = performance.now() - startedMs;
+    pace.took(durationMs);
+    paceBeside.took(durationMs);
+    options.onFlush?.(entries.length, durationMs);
     running -= 1;
     if (queue.length > 0) schedule();
     else if (running === 0) onIdle?.();

@@ -7,15 +7,29 @@ export type Pace = {
   leftMs(): number;
   /** A turn begins now. */
   beat(): void;
+  /** A turn took so long, in milliseconds. */
+  took(turnMs: number): void;
 };
 
-/** Makes a pace of one turn in `everyMs`; 0 makes no turn wait. */
-export function createPace(everyMs: number, nowMs: () => number = () => performance.now()): Pace {
+/**
+ * Makes a pace of one turn in `everyMs`; 0 makes no turn wait. With a `mostMs` above that, turns that
+ * take long are fewer: one in twice the time that the last one took, in `mostMs` at the most. Where
+ * the processor is short, every turn takes longer, and larger batches are what makes it less short.
+ */
+export function createPace(
+  everyMs: number,
+  mostMs = everyMs,
+  nowMs: () => number = () => performance.now(),
+): Pace {
   let lastMs = Number.NEGATIVE_INFINITY;
+  let distanceMs = everyMs;
   return {
-    leftMs: () => Math.max(0, Math.ceil(lastMs + everyMs - nowMs())),
+    leftMs: () => Math.max(0, Math.ceil(lastMs + distanceMs - nowMs())),
     beat() {
       lastMs = nowMs();
+    },
+    took(turnMs) {
+      distanceMs = Math.max(everyMs, Math.min(mostMs, 2 * turnMs));
     },
   };
 }
