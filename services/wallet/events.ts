@@ -1,5 +1,6 @@
 /**
- * Events in: `events.message.>` by the durable `wallet-settle`, to settle what messages became.
+ * Events in: `events.message.*.sent`, `.failed` and `.cancelled` by the durable `wallet-settle`, to settle
+ * what messages became.
  * Events out: `events.wallet.<tenant id>.funded` and `.low_balance`.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -15,8 +16,15 @@ import { walletToProto } from "./wire.ts";
 
 /** The durable consumer's name. */
 export const SETTLE_DURABLE = "wallet-settle";
-/** What it listens to. */
-export const SETTLE_SUBJECTS = ["events.message.>"] as const;
+/**
+ * What it listens to: the changes that move money. What follows a `sent` moves none; should a
+ * settlement have been missed all the same, the sweeper asks messaging for it.
+ */
+export const SETTLE_SUBJECTS = [
+  "events.message.*.sent",
+  "events.message.*.failed",
+  "events.message.*.cancelled",
+] as const;
 /** How long until an item that could not be settled now is handed out again. */
 const RETRY_AFTER_MS = 1000;
 
@@ -33,7 +41,7 @@ type Charged = Pick<
 
 /**
  * Reads what a message's state asks for. Any state tells the whole: one that was sent is charged
- * whatever became of it later, so a lost or overtaken event does not matter.
+ * whatever became of it later, so an overtaken event does not matter.
  */
 export function askedBy(message: Charged): Asked {
   if (message.reservationId === "" || message.mode === Mode.TEST) return { kind: "nothing" };

@@ -22,8 +22,8 @@ export type Remembered = {
   distrust(): void;
 };
 
-/** Messages under way at some thousand a second, for a few seconds: some 10 MB. */
-const MAX = 4096;
+/** Messages under way at some thousand a second, for several seconds: some 20 MB. */
+const MAX = 8192;
 /** How long it stays empty after an error. */
 const DISTRUST_MS = 2000;
 

@@ -20,10 +20,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 
 /** What work gives, or undefined when it takes longer than a time; it then goes on unheard. */
 export async function answerWithin<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-  const over = new AbortController();
+  const over = Promise.withResolvers<undefined>();
+  const timer = setTimeout(over.resolve, ms, undefined);
   try {
-    return await Promise.race([work, pause(ms, over.signal).then(() => undefined)]);
+    return await Promise.race([work, over.promise]);
   } finally {
-    over.abort();
+    clearTimeout(timer);
   }
 }

@@ -1,7 +1,16 @@
 /** The `HandlerContext` of one call, with everything costly made only when it is read. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { type ContextValues, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
 import type { Route } from "./routes.ts";
+
+/** Why the signal of an answered call fires. */
+const ENDED = new ConnectError("the call has ended", Code.Canceled);
 
 /**
  * A class, with getters on its prototype, because one is made per call: most handlers read neither
@@ -79,7 +88,8 @@ export class CallScope implements HandlerContext {
   end(reason?: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = { reason };
-    this.#controller?.abort(reason);
+    // Without a reason, `abort` would make an error with a stack for every call.
+    this.#controller?.abort(reason ?? ENDED);
   }
 
   /** Takes over what an interceptor replaced in the request it passed on. */

@@ -40,8 +40,8 @@ export function createSettleMessages(parts: {
   }
 
   return async (requests) => {
-    // A message reports several changes (sent, delivered …): most of them find it settled, and
-    // this read spares them a transaction.
+    // What is told twice (by an event that comes again, or by the sweeper too) finds it settled, and
+    // this read spares it a transaction.
     const settled = await store.findSettled(requests.map(({ messageId }) => messageId));
     return Promise.all(
       requests.map(async (request): Promise<SettleResult> => {
