@@ -1,20 +1,27 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { readJson } from "./json-file.ts";
 import { isSigned } from "./signature.ts";
+import { readWholeRequest } from "./whole-request.ts";
 
 /**
  * The customer's side of a webhook, for development: takes POST over HTTPS on loopback, checks the
  * signature, and lists what came at `GET /events[?contains=text]` of its plain HTTP port; DELETE
  * empties the list. A request that is not signed with a known secret is listed too
  * (`verified: false`) and answered with 400.
+ *
+ * It stands on the machine that is measured, so an ordinary request, which comes in one piece, is read
+ * and answered here; a connection on which anything else comes is Node's own server's from then on.
  */
 const KEPT_MAX = 10_000;
 const BODY_BYTES_MAX = 1_048_576;
+const IDLE_MS = 60_000;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 type Received = {
-  readonly headers: IncomingMessage["headers"];
+  readonly headers: Headers;
   readonly body: string;
   readonly verified: boolean;
   readonly received_at: string;
@@ -31,10 +38,9 @@ const secretsFile = setting("RECEIVER_SECRETS_FILE");
 const readSecrets = () => readJson<string[]>(secretsFile) ?? [];
 let secrets = readSecrets();
 
-async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await readBody(request);
-  if (body === undefined) return void response.writeHead(413).end();
-  const header = request.headers["x-service-signature"];
+/** Lists what came; answers whether it was signed. */
+function take(headers: Headers, body: Buffer): boolean {
+  const header = headers["x-service-signature"];
   const signature = Array.isArray(header) ? header.join(",") : header;
   let verified = isSigned(signature, body, secrets, Date.now());
   if (!verified) {
@@ -42,14 +48,17 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
     secrets = readSecrets();
     verified = isSigned(signature, body, secrets, Date.now());
   }
-  events.push({
-    headers: request.headers,
-    body: body.toString("utf8"),
-    verified,
-    received_at: new Date().toISOString(),
-  });
-  if (events.length > KEPT_MAX) events.splice(0, events.length - KEPT_MAX);
-  response.writeHead(verified ? 204 : 400).end();
+  const received_at = new Date().toISOString();
+  events.push({ headers, body: body.toString("utf8"), verified, received_at });
+  // Some at a time: each cut moves all the others.
+  if (events.length > KEPT_MAX + KEPT_MAX / 8) events.splice(0, events.length - KEPT_MAX);
+  return verified;
+}
+
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request);
+  if (body === undefined) return void response.writeHead(413).end();
+  response.writeHead(take(request.headers, body) ? 204 : 400).end();
 }
 
 /** By its events: an iterator over the chunks would cost more than all else that is done here. */
@@ -78,7 +87,7 @@ function answerEvents(request: IncomingMessage, response: ServerResponse): void 
   }
   response.writeHead(200, { "content-type": "application/json" });
   const part = searchParams.get("contains") ?? "";
-  response.end(JSON.stringify(events.filter(({ body }) => body.includes(part))));
+  response.end(JSON.stringify(events.slice(-KEPT_MAX).filter(({ body }) => body.includes(part))));
 }
 
 const tls = {
@@ -86,11 +95,31 @@ const tls = {
   key: readFileSync(setting("RECEIVER_KEY_FILE")),
 };
 
+const NODES_OWN = createServer((request, response) => {
+  if (request.method !== "POST") return answerEvents(request, response);
+  receive(request, response).catch(() => response.destroy());
+});
+
+function serve(socket: TLSSocket): void {
+  const onData = (chunk: Buffer) => {
+    const whole = readWholeRequest(chunk);
+    if (whole === undefined) {
+      socket.off("data", onData).setTimeout(0);
+      NODES_OWN.emit("connection", socket);
+      socket.unshift(chunk);
+      return;
+    }
+    const isVerified = take(whole.headers, whole.body);
+    socket.write(isVerified ? "HTTP/1.1 204 No Content\r\n\r\n" : BAD_REQUEST, "latin1");
+  };
+  socket.setNoDelay(true).setTimeout(IDLE_MS, () => socket.destroy());
+  socket.on("error", () => socket.destroy()).on("data", onData);
+}
+
+const BAD_REQUEST = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
+
 function listen(host: string): void {
-  const server = createTlsServer(tls, (request, response) => {
-    if (request.method !== "POST") return answerEvents(request, response);
-    receive(request, response).catch(() => response.destroy());
-  });
+  const server = createTlsServer(tls, serve);
   server.on("error", (error: NodeJS.ErrnoException) => {
     // A machine without IPv6 has no ::1; localhost then means 127.0.0.1 alone.
     if (host !== "127.0.0.1") return;
