@@ -20,7 +20,7 @@ install: ## packages as locked, the pinned Node among them (every target does th
 	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
 	@node deploy/dev/install.mjs
 
-up: install ## the whole stack, then one real message through it; PORT_BASE=18080 moves every port, PROCESSES=together saves cores
+up: install ## the whole stack, then one real message through it; PORT_BASE=18080 moves every port, PROCESSES=apart is one process a service
 	@$(NODE) deploy/dev/up.ts
 
 down: install ## ends exactly what make up started; the data stays

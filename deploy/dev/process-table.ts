@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./layout.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
@@ -26,15 +27,22 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "gateway", services: ["gateway"] },
 ];
 
-/** Tells customers, while the others move messages: two cores have work for two event loops. */
+/** Has its own event loop in every layout: it tells customers, while the others move messages. */
 const WEBHOOK = "webhook";
 
 /**
- * How services are spread over processes: each apart, as in production, or all but one together,
- * which on a small machine saves the way from process to process (ADR 63).
+ * How services are spread over processes (ADR 63): each apart, as in production; what every message
+ * passes in one process, the core, which on a small machine saves the way between them, while REST
+ * and the carriers' links outlive it; or all but one together, which saves most.
  */
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
+  core: [
+    { name: "core", services: ["tenant", "sender-id", "wallet", "routing", "messaging"] },
+    { name: "carrier", services: ["carrier"] },
+    { name: WEBHOOK, services: [WEBHOOK] },
+    { name: "gateway", services: ["gateway"] },
+  ],
   together: [
     {
       name: "services",
@@ -46,9 +54,15 @@ export const PROCESS_LAYOUTS = {
   ],
 } as const satisfies Record<string, readonly ServiceProcess[]>;
 
-/** The layout that `PROCESSES` in the environment asks for. */
-export function processLayout(env: NodeJS.ProcessEnv): readonly ServiceProcess[] {
-  const { PROCESSES: asked = "apart" } = env;
+/** A machine with no more processors than this is a small one. */
+const FEW_CORES = 2;
+
+/** The layout that `PROCESSES` in the environment asks for; what suits the machine, unless it is set. */
+export function processLayout(
+  env: NodeJS.ProcessEnv,
+  cores = availableParallelism(),
+): readonly ServiceProcess[] {
+  const { PROCESSES: asked = cores <= FEW_CORES ? "core" : "apart" } = env;
   const layout = Object.entries(PROCESS_LAYOUTS).find(([name]) => name === asked);
   if (layout === undefined) {
     const known = Object.keys(PROCESS_LAYOUTS).join(" or ");

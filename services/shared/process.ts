@@ -61,7 +61,7 @@ export async function runProcess(
     if (tracing !== undefined) await startTracing(name, tracing, log, lifecycle);
     await startAll(services, env, config, log, lifecycle);
     lifecycle.markReady();
-    releaseStartUpMemory();
+    releaseStartUpMemory(services.length);
     log.info({ startedMs: Math.round(performance.now()) }, "ready");
     return undefined;
   } catch (error) {

@@ -17,7 +17,7 @@ import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { keepResult, printTable } from "./report.ts";
 import { npmSubmits, ourSubmits, withServer } from "./smpp-rates.ts";
 import { type Spread, spreadOf } from "./spread.ts";
-import { loadStack, SMALL_MACHINE } from "./stack.ts";
+import { loadStack } from "./stack.ts";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const SECONDS = Number(process.env.SECONDS ?? 8);
@@ -57,7 +57,7 @@ async function compareWithKannel(): Promise<readonly Comparison[]> {
 }
 
 async function compareWith(kannel: Driven): Promise<readonly Comparison[]> {
-  const { stack, stop } = await loadStack({}, SMALL_MACHINE);
+  const { stack, stop } = await loadStack();
   const shape = { warmupMs: 2000, measureMs: SECONDS * 1000 };
   const load = { perSecond: RATE, seconds: SECONDS };
   const ours: Driven = (offered) => measureOurEndToEnd(stack, offered);

@@ -8,13 +8,13 @@ import { cpuSeconds } from "./cpu.ts";
 import { type EndToEnd, WARM_UP_S } from "./end-to-end.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { printTable } from "./report.ts";
-import { loadStack, SMALL_MACHINE } from "./stack.ts";
+import { loadStack } from "./stack.ts";
 
 const RATE = Number(process.env.RATE ?? 900);
 const SECONDS = Number(process.env.SECONDS ?? 15);
 const TURNS = Number(process.env.TURNS ?? 2);
 
-const { stack, stop } = await loadStack({}, SMALL_MACHINE);
+const { stack, stop } = await loadStack();
 try {
   const turns: Turn[] = [];
   for (let turn = 1; turn <= TURNS; turn += 1) turns.push(await measure());

@@ -1,7 +1,7 @@
 /**
  * `make bench [ROWS=lone,e2e,flood,accept,bulk,holds,memory,list,webhook,smpp,rate]`: every row of the
  * design's budgets on this machine, beside the peer of the row where it has one and the peer is
- * installed. Rows on the accept path share a stack of their own, its services in two processes; rows
+ * installed. Rows on the accept path share a stack of their own, laid out as `make up` does it; rows
  * that are a benchmark of their own run here in a short form, and each names its command.
  * BENCH_SECONDS is the length of one measurement (8), BENCH_RATE what the flood offers.
  */
@@ -15,7 +15,7 @@ import { kannelAcceptPeer } from "./kannel-rows.ts";
 import { ACCEPT_CONNECTIONS, measureLone, measureOurAccept, measureOurBulk } from "./our-accept.ts";
 import { OWN_COMMANDS, type OwnCommand, runOwnCommand } from "./own-commands.ts";
 import { type Row, report } from "./report.ts";
-import { loadStack, SMALL_MACHINE } from "./stack.ts";
+import { loadStack } from "./stack.ts";
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 const RATE = Number(process.env.BENCH_RATE ?? 2500);
@@ -50,7 +50,7 @@ async function onTheStack(): Promise<Row[]> {
   if (wanted.length === 0) return [];
   const missing = kannelMissing();
   if (missing !== undefined) process.stdout.write(`no peer: ${missing}\n`);
-  const { stack, stop } = await loadStack({}, SMALL_MACHINE);
+  const { stack, stop } = await loadStack();
   const found: Row[] = [];
   try {
     let isPaused = false;

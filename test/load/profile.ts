@@ -6,6 +6,7 @@
  * into `services/ARCHITECTURE.md`.
  */
 import { MongoClient } from "mongodb";
+import { processLayout } from "../../deploy/dev/process-table.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { setConnector } from "./connector-state.ts";
@@ -32,7 +33,8 @@ type Shares = ReadonlyMap<string, ReadonlyMap<string, number>>;
 type Phases<T> = { readonly accept: T; readonly dispatch: T };
 
 allowProfiles();
-const { stack, stop } = await loadStack();
+// A process per service, unless asked otherwise: that tells their parts apart.
+const { stack, stop } = await loadStack({}, processLayout({ PROCESSES: "apart", ...process.env }));
 const client = await new MongoClient(stack.mongodb_uri).connect();
 try {
   const firstId = newId("message");

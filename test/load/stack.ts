@@ -3,18 +3,13 @@ import { processLayout } from "../../deploy/dev/process-table.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { startTestStack } from "../support/stack.ts";
 
-/**
- * How services are spread over processes where a row is about a small machine (ADR 63);
- * `PROCESSES=apart` measures them as in production.
- */
-export const SMALL_MACHINE = processLayout({ PROCESSES: process.env.PROCESSES ?? "together" });
-
 /** A stack to measure, and how to leave it. */
 export type LoadStack = { readonly stack: StackFile; readonly stop: () => Promise<void> };
 
 /**
- * A stack of the benchmark's own, so that nothing else runs beside it: one process per service, or
- * what `PROCESSES` says. `BENCH_STACK=.local/stack.json` measures a running one instead.
+ * A stack of the benchmark's own, so that nothing else runs beside it. Its services are spread over
+ * processes as `make up` spreads them on this machine, or as `PROCESSES` says.
+ * `BENCH_STACK=.local/stack.json` measures a running one instead.
  */
 export async function loadStack(
   settings: Readonly<Record<string, string>> = {},

@@ -59,7 +59,8 @@ export async function startTestStack(
       dir,
       env: { ...options.settings, PORT_BASE: String(portBase) },
       onStart: guard.add,
-      ...(options.processes === undefined ? {} : { processes: options.processes }),
+      // A test that kills one service means that one, whatever machine it runs on.
+      processes: options.processes ?? SERVICE_PROCESSES,
     });
   } catch (error) {
     await stop();

@@ -8,6 +8,7 @@ import {
   canonicalName,
   fixedSettings,
   processCalled,
+  processLayout,
   SERVICE_PROCESSES,
   type ServiceProcess,
 } from "../../deploy/dev/process-table.ts";
@@ -77,12 +78,23 @@ describe("the plan of a stack", () => {
       StackError,
       "make down first",
     );
-    const apart = nextState({ env: {} }, layout, false);
+    const apart = nextState({ env: { PROCESSES: "apart" } }, layout, false);
     expect(processCalled(apart.processes, "wallet")).to.equal("wallet");
     expect(() => nextState({ env: { PROCESSES: "some" } }, layout, false)).to.throw(
       StackError,
-      'apart or together, not "some"',
+      'apart or core or together, not "some"',
     );
+  });
+
+  it("shares a process where processors are few, unless told otherwise", () => {
+    const processOf = (service: string, env: Record<string, string>, cores: number) =>
+      processCalled(processLayout(env, cores), service);
+    expect(processOf("wallet", {}, 2)).to.equal("core");
+    expect(processOf("messaging", {}, 1)).to.equal("core");
+    expect(processOf("carrier", {}, 2)).to.equal("carrier");
+    expect(processOf("gateway", {}, 2)).to.equal("gateway");
+    expect(processOf("wallet", {}, 4)).to.equal("wallet");
+    expect(processOf("wallet", { PROCESSES: "apart" }, 2)).to.equal("wallet");
   });
 
   it("gives processes that share one gRPC port the same address", () => {

@@ -7,9 +7,18 @@ const LOOK_EVERY_MS = 1000;
 
 /**
  * A process that was busy for less than this share of the time between two looks is idle: a few requests a
- * second keep it above that, and one of them would wait out the collection.
+ * second keep it above that, and one of them would wait out the collection. Each further service in
+ * it looks after things of its own.
  */
 const IDLE_SHARE = 0.02;
+const IDLE_SHARE_FURTHER = 0.01;
+
+/**
+ * On a slow machine looking after things takes more than that. What is quiet for so many looks has
+ * little to do, and may have no better second.
+ */
+const QUIET_SHARE = 0.06;
+const QUIET_LOOKS = 15;
 
 /** One that is never idle collects by itself. */
 const LOOKS_MAX = 60;
@@ -22,15 +31,18 @@ const LOOKS_MAX = 60;
  * the one before it was killed, goes about that first. The young generation grows again as soon as
  * work comes.
  */
-export function releaseStartUpMemory(): void {
+export function releaseStartUpMemory(services: number): void {
+  const idleShare = IDLE_SHARE + (services - 1) * IDLE_SHARE_FURTHER;
   let before = performance.eventLoopUtilization();
   let looks = 0;
+  let quietLooks = 0;
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     looks += 1;
-    const isIdle = utilization < IDLE_SHARE;
+    quietLooks = utilization < QUIET_SHARE ? quietLooks + 1 : 0;
+    const isIdle = utilization < idleShare || quietLooks === QUIET_LOOKS;
     if (isIdle || looks === LOOKS_MAX) clearInterval(timer);
     if (isIdle) collect();
   }, LOOK_EVERY_MS);
