@@ -1,4 +1,5 @@
 import type { FuzzTarget } from "./run-target.ts";
+import { answerTarget } from "./targets/answer.ts";
 import { cursorTarget } from "./targets/cursor.ts";
 import { httpTarget } from "./targets/http.ts";
 import { jsonTarget } from "./targets/json.ts";
@@ -16,4 +17,5 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   jsonTarget,
   httpTarget,
   smppLinkTarget,
+  answerTarget,
 ];

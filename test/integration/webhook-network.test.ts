@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import { parseNetwork } from "../../services/webhook/domain/address-rules.ts";
-import { createAgents } from "../../services/webhook/sender/agents.ts";
+import { createConnections } from "../../services/webhook/sender/connections.ts";
 import { createHostGuard } from "../../services/webhook/sender/host-guard.ts";
 import { createResolver } from "../../services/webhook/sender/resolver.ts";
 import { createSender } from "../../services/webhook/sender/sender.ts";
@@ -86,14 +86,16 @@ describe("where webhooks may go", () => {
       cacheMs: 0,
     });
     const secureContext = createTrust(certificates.caFile);
-    const agents = createAgents({
+    const connections = createConnections({
       secureContext,
       lookup: guard.lookup,
       addressTimeoutMs: 1000,
       socketsMax: 4,
       poolsMax: 10,
+      idleMs: 30_000,
     });
-    const sender = createSender({ agents, guard, events: { onConnection: () => undefined } });
+    const events = { onConnection: () => undefined };
+    const sender = createSender({ connections, guard, events });
     closing.push(() => sender.close());
     return sender;
   }

@@ -1,5 +1,5 @@
 import type { WebhookConfig } from "../config.ts";
-import { createAgents } from "./agents.ts";
+import { createConnections } from "./connections.ts";
 import { createHostGuard, type HostGuard } from "./host-guard.ts";
 import { createResolver } from "./resolver.ts";
 import { createSender, type Sender, type SenderEvents } from "./sender.ts";
@@ -9,6 +9,8 @@ import { createTrust } from "./trust.ts";
 const ADDRESSES_KEPT_MS = 5000;
 const RESOLVE_TIMEOUT_MS = 2000;
 const POOLS_MAX = 2000;
+/** A connection that is not used for so long is closed. */
+const IDLE_MS = 30_000;
 
 /** Opens the sender with everything it needs, and the guard that also checks URLs being saved. */
 export function openSender(
@@ -23,13 +25,14 @@ export function openSender(
     allowedNetworks: config.WEBHOOK_ALLOWED_NETWORKS,
     cacheMs: ADDRESSES_KEPT_MS,
   });
-  const agents = createAgents({
+  const connections = createConnections({
     secureContext: createTrust(config.WEBHOOK_CA_FILE),
     lookup: guard.lookup,
     // Node's quarter of a second would give up on receivers an ocean away.
     addressTimeoutMs: Math.ceil(config.WEBHOOK_TIMEOUT_MS / 3),
     socketsMax: config.WEBHOOK_ENDPOINT_CONCURRENCY,
     poolsMax: POOLS_MAX,
+    idleMs: IDLE_MS,
   });
-  return { sender: createSender({ agents, guard, events }), guard };
+  return { sender: createSender({ connections, guard, events }), guard };
 }

@@ -12,7 +12,7 @@ import {
   type Outcome,
 } from "../domain/delivery.ts";
 import { activeSecrets, type Endpoint } from "../domain/endpoint.ts";
-import { readTarget } from "../domain/url-rules.ts";
+import type { Target } from "../domain/url-rules.ts";
 import type { Sender } from "../sender/sender.ts";
 import { endAttemptSpan, openAttemptSpan } from "./attempt-span.ts";
 import type { Settlement, WebhookEvents } from "./ports.ts";
@@ -40,7 +40,8 @@ export type AttemptParts = {
   readonly events: WebhookEvents;
   readonly retryDelaysMs: readonly number[];
   readonly timeoutMs: number;
-  readonly allowedPorts: readonly number[];
+  /** Reads an endpoint's URL by the rules of now; `undefined` when it breaks one. */
+  readonly readTarget: (url: string) => Target | undefined;
   readonly random: () => number;
 };
 
@@ -145,7 +146,7 @@ async function send(
   nowMs: number,
   span: OpenSpan | undefined,
 ): Promise<AttemptResult | undefined> {
-  const target = readTarget(endpoint.url, parts.allowedPorts);
+  const target = parts.readTarget(endpoint.url);
   if (target === undefined) {
     // Saved under rules that allowed it; the rules have changed since.
     return { error: "address_not_allowed", httpStatus: 0, durationMs: 0, answer: "" };
@@ -161,7 +162,6 @@ async function send(
     timeoutMs: parts.timeoutMs,
     headers: {
       "Content-Type": "application/json",
-      "Content-Length": String(Buffer.byteLength(body, "utf8")),
       "User-Agent": USER_AGENT,
       "X-Service-Event-Type": claimed.eventType,
       "X-Service-Event-Id": claimed.eventId,

@@ -16,6 +16,7 @@ import { createPatience, type Patience } from "./patience.ts";
 import type { DeliveryQueue, EndpointStore, Settlement, WebhookEvents } from "./ports.ts";
 import { createSettler } from "./settler.ts";
 import { createStops, type Stops } from "./stops.ts";
+import { createTargetReader } from "./target-reader.ts";
 
 /** A running engine. */
 export type Engine = {
@@ -103,7 +104,7 @@ export async function openEngine(parts: EngineParts): Promise<Engine> {
     reportHealth: health.report,
     retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS,
     timeoutMs: config.WEBHOOK_TIMEOUT_MS,
-    allowedPorts: config.WEBHOOK_ALLOWED_PORTS,
+    readTarget: createTargetReader(config.WEBHOOK_ALLOWED_PORTS),
     random: Math.random,
   };
   await queue.releaseOwn(clock.now(), leaseMs).catch((error: unknown) => {

@@ -1,0 +1,114 @@
+/** The status line and the header fields of an answer, as far as they say how to go on. */
+
+/** What the head of an answer says. */
+export type AnswerHead = {
+  readonly httpStatus: number;
+  /** Octets of the body, infinite when the connection's end is its end; or chunks. */
+  readonly body: number | "chunked";
+  /** Whether the connection may carry another request once the body is over. */
+  readonly isReusable: boolean;
+  /** For how long the server says it keeps the idle connection, in milliseconds. */
+  readonly keepAliveMs: number | undefined;
+};
+
+/** The fields that count, collected line by line. */
+type Fields = {
+  length: number | undefined;
+  isLengthBad: boolean;
+  codings: string[];
+  saysClose: boolean;
+  saysKeepAlive: boolean;
+  keepAliveMs: number | undefined;
+};
+
+/** RFC 9112 sections 4 and 5. No space before a colon: a length that we overlook would be worse. */
+const HEAD = /^HTTP\/1\.\d [1-9]\d\d(?: [^\r\n]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*)*$/;
+
+/** Answers whose body is empty whatever they say (RFC 9112 section 6.3, and RFC 9110 for 101). */
+const EMPTY: ReadonlySet<number> = new Set([101, 204, 304]);
+
+/**
+ * Reads a head, given without the empty line that ends it. Answers `undefined` when it is none, or
+ * when it contradicts itself about the body's length.
+ */
+export function readAnswerHead(text: string): AnswerHead | undefined {
+  if (text.includes("\0")) return undefined;
+  if (HEAD.test(text)) return decide(text);
+  // A field may go on in the next line (obs-fold), which a client has to take for spaces.
+  const unfolded = text.replace(/\r\n[ \t]+/g, " ");
+  return HEAD.test(unfolded) ? decide(unfolded) : undefined;
+}
+
+function decide(text: string): AnswerHead | undefined {
+  const httpStatus = Number(text.slice(9, 12));
+  const isOld = text[7] === "0";
+  const { length, isLengthBad, codings, saysClose, saysKeepAlive, keepAliveMs } = readFields(text);
+  if (isLengthBad) return undefined;
+  const isCoded = codings.length > 0;
+  let isReusable = !saysClose && (!isOld || saysKeepAlive) && httpStatus !== 101;
+  let body: AnswerHead["body"] = length ?? Number.POSITIVE_INFINITY;
+  if (EMPTY.has(httpStatus)) {
+    body = 0;
+    // What says so and sends a body all the same would be read as the next answer.
+    if (isCoded || (length ?? 0) > 0) isReusable = false;
+  } else if (isCoded) {
+    body = codings.at(-1) === "chunked" ? "chunked" : Number.POSITIVE_INFINITY;
+    // Chunks win over a length, but whoever sends both, or chunks by HTTP/1.0, is not to be trusted
+    // with the place where the next answer begins (RFC 9112 sections 6.1 and 6.3).
+    if (isOld || length !== undefined || codings.length > 1) isReusable = false;
+  }
+  if (body === Number.POSITIVE_INFINITY) isReusable = false;
+  return { httpStatus, body, isReusable, keepAliveMs };
+}
+
+/** Most lines are of no interest, which the length of their name tells without a copy of it. */
+function readFields(text: string): Fields {
+  const fields: Fields = {
+    length: undefined,
+    isLengthBad: false,
+    codings: [],
+    saysClose: false,
+    saysKeepAlive: false,
+    keepAliveMs: undefined,
+  };
+  let end = text.indexOf("\r\n");
+  while (end >= 0) {
+    const start = end + 2;
+    end = text.indexOf("\r\n", start);
+    const colon = text.indexOf(":", start);
+    const width = colon - start;
+    if (width !== 10 && width !== 14 && width !== 17) continue;
+    const value = text.slice(colon + 1, end < 0 ? text.length : end);
+    noteField(fields, text.slice(start, colon).toLowerCase(), value);
+  }
+  return fields;
+}
+
+function noteField(fields: Fields, name: string, value: string): void {
+  if (name === "content-length") noteLength(fields, value);
+  else if (name === "transfer-encoding") fields.codings.push(...itemsOf(value));
+  else if (name === "keep-alive") {
+    const seconds = /(?:^|[\s,])timeout\s*=\s*"?(\d{1,9})/i.exec(value)?.[1];
+    if (seconds !== undefined) fields.keepAliveMs = Number(seconds) * 1000;
+  } else if (name === "connection") {
+    for (const item of itemsOf(value)) {
+      if (item === "close") fields.saysClose = true;
+      else if (item === "keep-alive") fields.saysKeepAlive = true;
+    }
+  }
+}
+
+/** The same length said twice is one length (RFC 9112 section 6.3); two lengths are none. */
+function noteLength(fields: Fields, value: string): void {
+  for (const item of value.split(",")) {
+    const digits = /^[ \t]*(\d{1,15})[ \t]*$/.exec(item)?.[1];
+    const length = digits === undefined ? undefined : Number(digits);
+    if (length === undefined || (fields.length ?? length) !== length) fields.isLengthBad = true;
+    fields.length = length;
+  }
+}
+
+function itemsOf(value: string): readonly string[] {
+  const items = value.toLowerCase().split(",");
+  return items.map((item) => item.trim()).filter((item) => item !== "");
+}

@@ -1,0 +1,144 @@
+/** One request and its answer: a connection is taken, used and given back. */
+import type { AttemptError, AttemptResult } from "../domain/delivery.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import type { Connection, ConnectionUser } from "./connection.ts";
+import type { Connections } from "./connections.ts";
+import { AddressNotAllowedError } from "./host-guard.ts";
+import { composeRequest } from "./request-text.ts";
+import type { SenderEvents, SendRequest } from "./sender.ts";
+
+/** What the exchanges of a sender share. */
+export type ExchangeParts = {
+  readonly connections: Connections;
+  readonly events: SenderEvents;
+  /** Exchanges of which nothing has left yet. */
+  readonly unsent: Set<Exchange>;
+};
+
+/** Ends once, with a result, or with none when it was stopped before anything was sent. */
+export class Exchange implements ConnectionUser {
+  readonly endpointId: string;
+  readonly #parts: ExchangeParts;
+  readonly #wanted: SendRequest;
+  readonly #request: string;
+  readonly #onEnd: (result: AttemptResult | undefined) => void;
+  readonly #startedMs = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #connection: Connection | undefined = undefined;
+  #answer = new AnswerReader();
+  #isRepeat = false;
+  #isOver = false;
+
+  constructor(
+    parts: ExchangeParts,
+    wanted: SendRequest,
+    onEnd: (result: AttemptResult | undefined) => void,
+  ) {
+    this.endpointId = wanted.endpointId;
+    this.#parts = parts;
+    this.#wanted = wanted;
+    this.#request = composeRequest(wanted.target, wanted.headers, wanted.body);
+    this.#onEnd = onEnd;
+    // One clock for everything: name, connection, handshake, headers and body.
+    this.#timer = setTimeout(() => this.fail("timeout"), wanted.timeoutMs);
+    parts.unsent.add(this);
+  }
+
+  /** Goes on once it is known that the name may be asked. */
+  start(): void {
+    if (this.#isOver) return;
+    const { connections } = this.#parts;
+    const { endpointId } = this;
+    const { target } = this.#wanted;
+    const connection = this.#isRepeat
+      ? connections.dial(endpointId, target)
+      : connections.acquire(endpointId, target);
+    this.#connection = connection;
+    connection.user = this;
+    if (connection.isReady) this.onReady(connection);
+  }
+
+  /** Ends it without a result; only to be called while nothing has left. */
+  stop(): void {
+    this.#end(undefined);
+  }
+
+  fail(error: AttemptError): void {
+    this.#end({ error, httpStatus: this.#answer.httpStatus, answer: "" });
+  }
+
+  onReady(connection: Connection): void {
+    this.#parts.unsent.delete(this);
+    connection.write(this.#request);
+  }
+
+  onData(connection: Connection, chunk: Buffer): void {
+    const answer = this.#answer;
+    const wasUnknown = answer.httpStatus === 0;
+    answer.push(chunk);
+    if (wasUnknown && answer.httpStatus !== 0) {
+      this.#parts.events.onConnection(connection.isReused ? "reused" : "new");
+    }
+    if (answer.isDone) {
+      this.#connection = undefined;
+      if (answer.isReusable) this.#parts.connections.release(connection, answer.keepAliveMs);
+      else connection.retire();
+      this.#judge();
+    } else if (answer.isFaulty) this.fail("connection");
+  }
+
+  onGone(connection: Connection, error: Error | undefined): void {
+    const answer = this.#answer;
+    this.#connection = undefined;
+    // The receiver closed the idle connection just as it was used again: nobody is at fault.
+    if (connection.isReused && !answer.hasBegun && isClosing(error)) {
+      this.#isRepeat = true;
+      this.#parts.unsent.add(this);
+      this.start();
+      return;
+    }
+    if (error === undefined) answer.end();
+    if (answer.isDone) this.#judge();
+    else this.fail(answer.httpStatus === 0 ? classify(error) : "connection");
+  }
+
+  #judge(): void {
+    const { httpStatus, text } = this.#answer;
+    const isRedirect = httpStatus >= 300 && httpStatus < 400;
+    const isSuccess = httpStatus >= 200 && httpStatus < 300;
+    const error = isSuccess ? "" : isRedirect ? "redirect" : "status";
+    this.#end({ error, httpStatus, answer: text });
+  }
+
+  #end(ending: Omit<AttemptResult, "durationMs"> | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#parts.unsent.delete(this);
+    // An answer that is still to come would be taken for that of the next request.
+    this.#connection?.destroy();
+    const durationMs = Math.round(performance.now() - this.#startedMs);
+    this.#onEnd(ending === undefined ? undefined : { ...ending, durationMs });
+  }
+}
+
+/** What a fault before the answer is called. */
+export function classify(error: unknown): AttemptError {
+  if (error instanceof AddressNotAllowedError) return "address_not_allowed";
+  const code = codeOf(error);
+  const isTls =
+    code.startsWith("ERR_TLS") ||
+    code.startsWith("ERR_SSL") ||
+    code === "EPROTO" ||
+    /CERT|SIGNATURE|ISSUER|SELF_SIGNED|CRL|HOSTNAME_MISMATCH/.test(code);
+  return isTls ? "tls" : "connection";
+}
+
+function isClosing(error: Error | undefined): boolean {
+  const code = codeOf(error);
+  return error === undefined || code === "ECONNRESET" || code === "EPIPE";
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
