@@ -1,5 +1,7 @@
 /** How long connections to receivers are kept, who may use them, and how they end. */
+import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import { expect } from "chai";
 import { eventually } from "../support/poll.ts";
 import { type RawReceiver, say, startRawReceiver } from "../support/raw-receiver.ts";
@@ -51,6 +53,23 @@ describe("connections to webhook receivers", () => {
     expect(sender.used).to.deep.equal(["new", ...Array(39).fill("reused")]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(warnings).to.deep.equal([]);
+  });
+
+  it("an answer that is read before the socket has told that the request left keeps its connection", async () => {
+    const other = await startReceiverThread(certificates);
+    closing.push(other.stop);
+    const sender = openSender();
+    for (let count = 0; count < 50; count += 1) {
+      // What is written among the immediates is told among the next ones, and the answer of another
+      // thread is there by then.
+      await new Promise((resolve) => setImmediate(resolve));
+      const sent = sender.to(other.port);
+      await Promise.resolve();
+      const untilMs = performance.now() + 3;
+      while (performance.now() < untilMs);
+      await sent;
+    }
+    expect(sender.used.filter((kind) => kind === "new").length).to.equal(1);
   });
 
   it("the connection used last is used next, and no more are kept than may idle", async () => {
@@ -255,3 +274,19 @@ describe("connections to webhook receivers", () => {
     expect(receiver.requests.length).to.equal(3);
   });
 });
+
+/** A receiver with an event loop of its own, which answers every piece it reads. */
+async function startReceiverThread(tls: { readonly certFile: string; readonly keyFile: string }) {
+  const program = `
+    const { parentPort, workerData } = require("node:worker_threads");
+    const [cert, key] = workerData.map((file) => require("node:fs").readFileSync(file));
+    const server = require("node:tls").createServer({ cert, key }, (socket) => {
+      socket.on("error", () => undefined);
+      socket.on("data", () => socket.write("HTTP/1.1 204 X\\r\\n\\r\\n"));
+    });
+    server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+  `;
+  const worker = new Worker(program, { eval: true, workerData: [tls.certFile, tls.keyFile] });
+  const [port] = (await once(worker, "message")) as [number];
+  return { port, stop: () => worker.terminate() };
+}

@@ -56,6 +56,10 @@ export class Connection {
     socket.on("close", () => this.#leave(undefined));
   }
 
+  get isAlive(): boolean {
+    return !this.#socket.destroyed;
+  }
+
   /** Whether all that was written has been taken by the system. */
   get hasSentAll(): boolean {
     return this.#socket.writableLength === 0;

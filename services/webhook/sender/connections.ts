@@ -84,7 +84,7 @@ export function createConnections(options: {
     acquire: (endpointId, target) => pools.take(endpointId, target) ?? dial(endpointId, target),
     release(connection, keepAliveMs) {
       const keptMs = Math.min(idleMs, (keepAliveMs ?? Number.POSITIVE_INFINITY) - MARGIN_MS);
-      if (keptMs <= 0 || !connection.hasSentAll) {
+      if (keptMs <= 0) {
         connection.retire();
         return;
       }
@@ -118,6 +118,18 @@ function createPools(poolsMax: number) {
     if (at >= 0) idle?.splice(at, 1);
   }
 
+  function add(connection: Connection, idleMax: number): void {
+    const idle = pools.get(connection.endpointId);
+    if (!connection.isAlive || (idle !== undefined && idle.length >= idleMax)) {
+      connection.retire();
+    } else if (idle !== undefined) {
+      idle.push(connection);
+    } else {
+      pools.set(connection.endpointId, [connection]);
+      keepRecent(forgettable, poolsMax);
+    }
+  }
+
   const forgettable = {
     get size() {
       return pools.size;
@@ -147,18 +159,17 @@ function createPools(poolsMax: number) {
       return undefined;
     },
     put(connection: Connection, idleMax: number): void {
-      const idle = pools.get(connection.endpointId);
-      if (idle !== undefined && idle.length >= idleMax) {
-        connection.retire();
-        return;
-      }
       connection.user = idler;
-      if (idle !== undefined) {
-        idle.push(connection);
+      if (connection.hasSentAll) {
+        add(connection, idleMax);
         return;
       }
-      pools.set(connection.endpointId, [connection]);
-      keepRecent(forgettable, poolsMax);
+      // An answer may be read in the very turn in which its request left, before the socket has told
+      // so. Whoever answers what has not left by the next turn has not read it to its end.
+      setImmediate(() => {
+        if (connection.hasSentAll) add(connection, idleMax);
+        else connection.retire();
+      });
     },
     sweep(nowMs: number): void {
       for (const [endpointId, idle] of pools) {
