@@ -31,17 +31,18 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
 const WEBHOOK = "webhook";
 
 /**
- * How services are spread over processes (ADR 63): each apart, as in production; what every message
- * passes in one process, the core, which on a small machine saves the way between them, while REST
- * and the carriers' links outlive it; or all but one together, which saves most.
+ * How services are spread over processes (ADR 63): each apart, as in production; or what a send passes
+ * in one process, the core, and what is asked now and then in another, the directory, which on a
+ * small machine saves the way between them, while the carriers' links outlive both; or all but one
+ * together.
  */
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
   core: [
-    { name: "core", services: ["tenant", "sender-id", "wallet", "routing", "messaging"] },
+    { name: "directory", services: ["tenant", "sender-id", "routing"] },
+    { name: "core", services: ["wallet", "messaging", "gateway"] },
     { name: "carrier", services: ["carrier"] },
     { name: WEBHOOK, services: [WEBHOOK] },
-    { name: "gateway", services: ["gateway"] },
   ],
   together: [
     {
@@ -131,6 +132,8 @@ export const SMSC_SYSTEM_ID = "smsdev";
 export function defaultSettings(plan: StackPlan): Record<string, string> {
   return {
     LOG_LEVEL: "info",
+    // As in the image: of the C library's arenas, one for each thread, most would lie idle.
+    MALLOC_ARENA_MAX: "2",
     RPC_TOKEN: plan.secrets.rpcToken,
     ENCRYPTION_KEYS: plan.secrets.encryptionKeys,
     CURSOR_KEY: plan.secrets.cursorKey,

@@ -92,7 +92,7 @@ describe("the plan of a stack", () => {
     expect(processOf("wallet", {}, 2)).to.equal("core");
     expect(processOf("messaging", {}, 1)).to.equal("core");
     expect(processOf("carrier", {}, 2)).to.equal("carrier");
-    expect(processOf("gateway", {}, 2)).to.equal("gateway");
+    expect(processOf("tenant", {}, 2)).to.equal("directory");
     expect(processOf("wallet", {}, 4)).to.equal("wallet");
     expect(processOf("wallet", { PROCESSES: "apart" }, 2)).to.equal("wallet");
   });
