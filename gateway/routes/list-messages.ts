@@ -93,7 +93,8 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
       campaignId: wanted.campaign_id ?? "",
       sources: unique(wanted.source).map((source) => SOURCE_NUMBERS[source]),
       createdAfterMs: BigInt(position.window.afterMs),
-      createdBeforeMs: BigInt(position.window.beforeMs),
+      // 0 would be no bound; no message is older than the first millisecond of 1970.
+      createdBeforeMs: BigInt(Math.max(1, position.window.beforeMs)),
       limit: wanted.limit ?? PAGE_DEFAULT,
       beforeId: position.beforeId,
     }),

@@ -27,6 +27,11 @@ describe("identifiers", () => {
       .and.at.most(Date.now() + 1);
     expect(lowestIdAt("message", idTimeMs(id)) <= id).to.equal(true);
     expect(lowestIdAt("message", idTimeMs(id) + 1) > id).to.equal(true);
+    // The epoch and what lies before it is an instant, too, and not "now".
+    for (const early of [0, -1, Number.MIN_SAFE_INTEGER]) {
+      expect(lowestIdAt("message", early)).to.equal(`msg_${"0".repeat(26)}`);
+    }
+    expect(lowestIdAt("message", 1.5)).to.equal(lowestIdAt("message", 1));
   });
 
   it("of another kind, case, length or alphabet are malformed", () => {

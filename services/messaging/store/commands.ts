@@ -2,7 +2,13 @@ import { type ClientSession, type Db, type Document, MongoServerError } from "mo
 import { DuplicateDocument } from "../service/ports.ts";
 
 /**
- * Inserts documents with one command: the driver's `insertMany` measures every document a second
+ * Documents of one command, which may have 16 MB: 64 KB for each, while a message with the longest
+ * body and hundreds of routes has half of that.
+ */
+const DOCUMENTS_MAX = 256;
+
+/**
+ * Inserts documents with few commands: the driver's `insertMany` measures every document a second
  * time, which shows at thousands a second. Throws `DuplicateDocument` for a breach of a unique index.
  */
 export async function insertAll(
@@ -11,12 +17,14 @@ export async function insertAll(
   documents: readonly Document[],
   session: ClientSession,
 ): Promise<void> {
-  if (documents.length === 0) return;
-  const reply = await db.command(
-    { insert: collection, documents, ordered: true },
-    { session, ignoreUndefined: true },
-  );
-  throwWriteError(reply);
+  for (let from = 0; from < documents.length; from += DOCUMENTS_MAX) {
+    const part = documents.slice(from, from + DOCUMENTS_MAX);
+    const reply = await db.command(
+      { insert: collection, documents: part, ordered: true },
+      { session, ignoreUndefined: true },
+    );
+    throwWriteError(reply, from);
+  }
 }
 
 /** The database has another revision of a document than was believed. Nothing was written. */
@@ -53,9 +61,10 @@ export async function replaceAll(
   await insertAll(db, collection, documents, session);
 }
 
-function throwWriteError(reply: Document): void {
+/** `before` is how many documents earlier commands had. */
+function throwWriteError(reply: Document, before = 0): void {
   const first = reply.writeErrors?.[0];
   if (first === undefined) return;
-  if (first.code === 11000) throw new DuplicateDocument(first.index);
+  if (first.code === 11000) throw new DuplicateDocument(before + first.index);
   throw new MongoServerError({ ...first, message: first.errmsg });
 }

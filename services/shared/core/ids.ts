@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import { decodeTime, monotonicFactory, ulid } from "ulid";
+import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
 /** Prefix of each kind of identifier (`decisions.md` "Identifiers"). */
 export const ID_PREFIXES = {
@@ -66,6 +66,7 @@ export function idTimeMs(id: string): number {
 
 /** The lowest identifier of a kind that could be made at an instant; for range queries. */
 export function lowestIdAt(kind: IdKind, atMs: number): string {
-  const time = ulid(Math.max(0, atMs)).slice(0, 10);
+  // Not `ulid(atMs)`: to that, the instant 0 means now.
+  const time = encodeTime(Math.max(0, Math.trunc(atMs)), 10);
   return `${ID_PREFIXES[kind]}${time}0000000000000000`;
 }
