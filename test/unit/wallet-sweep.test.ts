@@ -8,6 +8,7 @@ import { createSettleMessages } from "../../services/wallet/service/settle-messa
 import {
   createSweep,
   nextCheckMs,
+  questionsOf,
   type ResolveReservations,
 } from "../../services/wallet/service/sweep.ts";
 import { createWallets } from "../../services/wallet/service/wallets.ts";
@@ -36,14 +37,16 @@ async function openSweep(resolve: ResolveReservations) {
   await wallets.create(tenantId, "NGN", 0n, actor);
   await wallets.fund(tenantId, { kind: "fund", amount: 100n, reference: "r", actor });
   const reservationId = newId("reservation");
-  await wallets.hold(tenantId, {
-    kind: "hold",
-    reservationId,
-    amount: 30n,
-    messageCount: 2,
-    firstMessageId: "msg_1",
-    lastMessageId: "msg_2",
-  });
+  const hold = (id: string, messageCount: number) =>
+    wallets.hold(tenantId, {
+      kind: "hold",
+      reservationId: id,
+      amount: 30n,
+      messageCount,
+      firstMessageId: "msg_1",
+      lastMessageId: "msg_2",
+    });
+  await hold(reservationId, 2);
   let asked = 0;
   const sweep = createSweep({
     store,
@@ -62,7 +65,7 @@ async function openSweep(resolve: ResolveReservations) {
     await checkBooks({ checkWallets, tenantId });
     return `${balance}/${held}`;
   };
-  return { clock, sweep, figures, tenantId, reservationId, asked: () => asked };
+  return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked };
 }
 
 const part = (
@@ -120,6 +123,29 @@ describe("the sweeper", () => {
     expect(await figures()).to.equal("100/30");
     isAway = false;
     expect(await sweep()).to.include({ released: 1 });
+  });
+
+  it("gets past a question that messaging cannot answer", async () => {
+    const huge = newId("reservation");
+    const { clock, sweep, hold, figures, asked } = await openSweep(async (due) => {
+      if (due.some(({ id }) => id === huge)) throw new AppError("internal_error", "too much");
+      return due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] }));
+    });
+    await hold(huge, 10_000);
+    clock.advance(GRACE_MS);
+    expect(await sweep().catch(({ code }: AppError) => code)).to.equal("internal_error");
+    expect(await figures()).to.equal("100/30");
+    expect(asked()).to.equal(2);
+    expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
+    clock.advance(GRACE_MS);
+    expect(await sweep().catch(({ code }: AppError) => code)).to.equal("internal_error");
+  });
+
+  it("asks about no more messages at once than an answer can hold", () => {
+    const due = [3000, 1000, 1, 10_000, 4000, 1].map((messageCount) => ({ messageCount }));
+    const counts = questionsOf(due).map((one) => one.map(({ messageCount }) => messageCount));
+    expect(counts).to.deep.equal([[3000, 1000], [1], [10_000], [4000], [1]]);
+    expect(questionsOf([])).to.deep.equal([]);
   });
 
   it("releases nothing that messaging said nothing about", async () => {

@@ -13,7 +13,7 @@ import { collectRoutes, type Routes } from "./routes.ts";
 export type JsonOpsOptions = ServerInterceptorOptions & {
   readonly routes: Routes;
   readonly interceptors?: readonly Interceptor[];
-  /** Largest request and answer. 8 MiB. */
+  /** Largest request and answer. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Longest deadline that a caller may ask for. 5 min. */
   readonly maxTimeoutMs?: number;

@@ -30,7 +30,7 @@ export type RpcServerOptions = {
   /** Connect interceptors around every method. The common path is fastest without any. */
   readonly interceptors?: readonly Interceptor[];
   readonly tls?: RpcServerTls | RpcTlsFiles | undefined;
-  /** Largest message, in and out. 8 MiB. */
+  /** Largest message, in and out. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Calls worked on at once; above it calls are refused with UNAVAILABLE and RetryInfo. 1,024. */
   readonly maxInFlight?: number;

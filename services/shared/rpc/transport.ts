@@ -42,7 +42,7 @@ export type RpcTransportOptions = {
   readonly defaultTimeoutMs?: number;
   /** Deadline of streaming calls that set none; 0 or less at the call means no limit. 5 min. */
   readonly defaultStreamTimeoutMs?: number;
-  /** Largest message, in and out. 8 MiB. */
+  /** Largest message, in and out. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Calls wait for a connection until their deadline instead of failing at once. Off. */
   readonly waitForReady?: boolean;

@@ -31,8 +31,10 @@ export type SweepResult = {
   readonly settled: number;
 };
 
-/** Reservations per question to messaging. */
+/** Reservations per sweep. */
 export const SWEEP_BATCH = 100;
+/** Messages that one question is about: some hundred kilobytes of an answer, far from what a call may bring. */
+const QUESTION_MESSAGES_MAX = 4000;
 /** A scheduled send keeps its reservation open for up to 90 days: asking hourly is enough. */
 const CHECK_EVERY_MAX_MS = 3_600_000;
 
@@ -48,7 +50,25 @@ export function createSweep(parts: {
   const { store, queue, settleMessages, resolve, clock, graceMs } = parts;
   return async () => {
     const due = await store.listDue(clock.now(), SWEEP_BATCH);
-    if (due.length === 0) return { checked: 0, released: 0, settled: 0 };
+    const results: SweepResult[] = [];
+    const failures: { readonly group: readonly DueReservation[]; readonly error: unknown }[] = [];
+    for (const group of questionsOf(due)) {
+      try {
+        results.push(await ask(group));
+      } catch (error) {
+        failures.push({ group, error });
+      }
+    }
+    const [failure] = failures;
+    if (failure !== undefined) {
+      // Where others were answered, these are at fault themselves: the next sweep has to get past them.
+      if (results.length > 0) await putOff(failures.flatMap(({ group }) => group));
+      throw failure.error;
+    }
+    return results.reduce(addUp, { checked: 0, released: 0, settled: 0 });
+  };
+
+  async function ask(due: readonly DueReservation[]): Promise<SweepResult> {
     const resolutions = await resolve(due);
     let released = 0;
     const byId = new Map(due.map((reservation) => [reservation.id, reservation]));
@@ -59,12 +79,16 @@ export function createSweep(parts: {
       released += 1;
     }
     const settled = await settleAll(resolutions.flatMap(({ settlements }) => settlements));
-    // Those that are closed by now are left alone by `postpone`.
-    await store.postpone(
+    await putOff(due);
+    return { checked: due.length, released, settled };
+  }
+
+  /** Those that are closed by now are left alone by `postpone`. */
+  function putOff(due: readonly DueReservation[]): Promise<void> {
+    return store.postpone(
       due.map(({ id, checks }) => ({ id, atMs: clock.now() + nextCheckMs(graceMs, checks) })),
     );
-    return { checked: due.length, released, settled };
-  };
+  }
 
   async function settleAll(requests: readonly SettleRequest[]): Promise<number> {
     let settled = 0;
@@ -76,6 +100,31 @@ export function createSweep(parts: {
     }
     return settled;
   }
+}
+
+/** Divides reservations into questions about a bounded number of messages; one alone may have more. */
+export function questionsOf<R extends { readonly messageCount: number }>(
+  due: readonly R[],
+): readonly (readonly R[])[] {
+  const questions: R[][] = [];
+  let messages = Number.POSITIVE_INFINITY;
+  for (const reservation of due) {
+    messages += reservation.messageCount;
+    if (messages > QUESTION_MESSAGES_MAX) {
+      questions.push([]);
+      messages = reservation.messageCount;
+    }
+    questions.at(-1)?.push(reservation);
+  }
+  return questions;
+}
+
+function addUp(a: SweepResult, b: SweepResult): SweepResult {
+  return {
+    checked: a.checked + b.checked,
+    released: a.released + b.released,
+    settled: a.settled + b.settled,
+  };
 }
 
 /** How long until an open reservation is checked again: the grace time, doubled with each check. */
