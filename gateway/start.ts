@@ -30,10 +30,15 @@ import { shedFirst } from "./shed.ts";
 /** Longer than a stall of this process may last: a late answer is worth more than a guess. */
 const REDIS_TIMEOUT_MS = 1000;
 
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readSettings(env: NodeJS.ProcessEnv): Config<typeof GATEWAY_SETTINGS> {
+  return readConfig(env, GATEWAY_SETTINGS);
+}
+
 /** Opens, wires and serves the REST gateway. */
 export async function start(context: ServiceContext): Promise<void> {
   const { env, log, clock, lifecycle } = context;
-  const config = readConfig(env, GATEWAY_SETTINGS);
+  const config = readSettings(env);
 
   const redis = openRedis({ url: config.REDIS_URL, log, commandTimeoutMs: REDIS_TIMEOUT_MS });
   lifecycle.onClose("Redis", () => redis.disconnect());

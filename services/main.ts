@@ -5,11 +5,11 @@
  */
 
 import { flushCompileCache } from "node:module";
-import type { StartService } from "./shared/io/service-context.ts";
+import type { ServiceModule } from "./shared/io/service-context.ts";
 import { runProcess } from "./shared/process.ts";
 
 /** Every service by name; imported only when asked for. */
-const SERVICES: Readonly<Record<string, () => Promise<{ start: StartService }>>> = {
+const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   tenant: () => import("./tenant/start.ts"),
   "sender-id": () => import("./sender-id/start.ts"),
   wallet: () => import("./wallet/start.ts"),
@@ -34,16 +34,16 @@ if (names.length === 0 || unknown.length > 0) {
   const { migrate } = await import("./migrate.ts");
   process.exitCode = await migrate(process.env);
 } else {
-  const starts = await Promise.all(
-    names.map(async (name) => ({ name, start: (await loader(name)()).start })),
+  const services = await Promise.all(
+    names.map(async (name) => ({ name, ...(await loader(name)()) })),
   );
-  process.exitCode = await runProcess(starts, process.env);
+  process.exitCode = await runProcess(services, process.env);
   // Where NODE_COMPILE_CACHE is set. A process that is killed writes nothing at its end, and the one
   // after it would compile everything again.
   flushCompileCache();
 }
 
-function loader(name: string): () => Promise<{ start: StartService }> {
+function loader(name: string): () => Promise<ServiceModule> {
   const load = SERVICES[name];
   if (load === undefined) throw new Error(`unknown service ${name}`);
   return load;

@@ -50,7 +50,10 @@ export function startBackground(options: BackgroundOptions): void {
     // Services of this very process can be called only when all of them have started.
     while (lifecycle.state === "starting") await pause(20, signal);
     await recoverClaims({ journal, messaging, store, log, signal });
-    if (!signal.aborted) supervisor = options.startConnectors();
+    if (signal.aborted) return;
+    // Only now is what earlier identities left kept elsewhere. A failure only has it kept once more.
+    forgetEarlier(journal, log);
+    supervisor = options.startConnectors();
   }
 
   const recovered = begin();
@@ -94,6 +97,14 @@ export function startBackground(options: BackgroundOptions): void {
     await supervisor?.close(options.drainMs);
     await Promise.all(loops.map((loop) => loop.close()));
   });
+}
+
+function forgetEarlier(journal: Journal, log: Logger): void {
+  try {
+    journal.forgetEarlier();
+  } catch (error) {
+    log.warn({ error }, "journals of earlier identities could not be removed");
+  }
 }
 
 async function ringWaiting(messaging: MessagingPort, supervisor: Supervisor): Promise<void> {

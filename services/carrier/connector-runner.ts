@@ -35,8 +35,13 @@ export type ConnectorRunner = {
   setActive(isActive: boolean): void;
   /** Keeps submits within a rate from now on; 0 and no pacer is no limit. */
   setPacer(pacer: Pacer | undefined, ratePerSecond: number): void;
-  /** Opens and closes binds so that exactly these are up. */
+  /**
+   * Opens and closes binds so that exactly these are up. One whose link is still closing is left to a
+   * later call: no bind has two links.
+   */
   setOwned(indexes: readonly number[]): void;
+  /** Whether a bind has a link that is not closed yet: nobody else may open it. */
+  isLinked(index: number): boolean;
   noteReceipt(receipt: MatchedReceipt, submission: Submission): void;
   reports(): BindReport[];
   /** Stops claiming, lets answers come for at most so long, closes the binds. */
@@ -68,6 +73,7 @@ const FENCE_DRAIN_MS = 1500;
 export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   const { connectorId, messaging, outcomes, clock, log } = options;
   const binds = new Map<number, Bind>();
+  const closing = new Map<number, Promise<void>>();
   const dispatcher: Dispatcher = createDispatcher({ ...options, onRoom: claimSoon });
   let isActive = false;
   let isClosed = false;
@@ -149,7 +155,9 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   async function closeBind(bind: Bind, drainMs: number): Promise<void> {
     binds.delete(bind.index);
     dispatcher.setBinds([...binds.values()]);
-    await bind.link.close(drainMs);
+    const closed = bind.link.close(drainMs).finally(() => closing.delete(bind.index));
+    closing.set(bind.index, closed);
+    await closed;
   }
 
   return {
@@ -167,12 +175,15 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       dispatcher.setPacer(pacer);
     },
     setOwned(indexes) {
+      // Its links close one after the other meanwhile; none of them may be opened again.
+      if (isClosed) return;
       const wantedIndexes = new Set(indexes);
       for (const bind of [...binds.values()]) {
         if (!wantedIndexes.has(bind.index)) void closeBind(bind, 5000);
       }
-      for (const index of indexes) if (!binds.has(index)) open(index);
+      for (const index of indexes) if (!binds.has(index) && !closing.has(index)) open(index);
     },
+    isLinked: (index) => binds.has(index) || closing.has(index),
     noteReceipt(receipt, submission) {
       const [bind] = binds.values();
       bind?.stats.noteReceipt(Math.max(0, receipt.occurredAtMs - submission.atMs));
@@ -195,7 +206,8 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
       dispatcher.expire(true);
-      await Promise.all([...binds.values()].map((bind) => closeBind(bind, 0)));
+      const ends = [...binds.values()].map((bind) => closeBind(bind, 0));
+      await Promise.all([...ends, ...closing.values()]);
     },
     fence() {
       for (const bind of [...binds.values()]) void closeBind(bind, FENCE_DRAIN_MS);

@@ -63,6 +63,8 @@ const REST_MAX_MS = 120_000;
 const ASK_AGAIN_MS = 5;
 /** Messages in doubt that are remembered for a late answer. */
 const DOUBTFUL_MAX = 10_000;
+/** Put off messages that are remembered, to wait longer each time; a forgotten one only begins anew. */
+const PUT_OFFS_MAX = 10_000;
 
 /** Makes the dispatcher of one connector. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -71,10 +73,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const continuing: Task[] = [];
   const flights = new Map<string, InFlight>();
   const doubtful = new Map<string, InFlight>();
+  const putOffs = new Map<string, number>();
+  /** Aborted when closing: it also ends the pauses between two rounds. */
+  const closing = new AbortController();
   let binds: readonly Bind[] = [];
   let pacer: Pacer | undefined;
   let isAsking = false;
-  let isClosing = false;
   let timer: NodeJS.Timeout | undefined;
 
   function pump(): void {
@@ -173,7 +177,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     for (let round = 0; ; round += 1) {
       const parts = pickRest(flight);
       if (parts === undefined) return;
-      await pause(retryDelayMs(round));
+      await pause(retryDelayMs(round), closing.signal);
       await submitAll(flight, parts);
     }
   }
@@ -183,19 +187,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { message, outcomes, startedAtMs } = flight;
     const nowMs = clock.now();
     const known = outcomes[0]?.kind === "accepted" ? outcomes : outcomes.slice(0, 1);
-    const verdict = judgeParts(message, known, nowMs);
+    const verdict = judgeParts(message, known, nowMs, putOffs.get(message.messageId));
     if (verdict.kind === "done") {
       finish(flight, verdict.outcome);
       return undefined;
     }
-    if (isClosing || nowMs - startedAtMs > REST_MAX_MS) {
+    if (closing.signal.aborted || nowMs - startedAtMs > REST_MAX_MS) {
       finish(flight, giveUpParts(message, "parts_not_taken", nowMs));
       return undefined;
     }
     return verdict.parts.flatMap((index) => flight.parts[index] ?? []);
   }
 
+  /** When closing there may be no bind any more, and nothing that looks for one: the parts stay as they are. */
   async function submitAll(flight: InFlight, parts: readonly Part[]): Promise<void> {
+    if (closing.signal.aborted) return;
     const ends = parts.map(
       (part) =>
         new Promise<void>((resolve) => {
@@ -210,6 +216,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const { messageId } = flight.message;
     flights.delete(messageId);
     if (outcome.kind === "unknown") remember(messageId, flight);
+    notePutOff(flight, outcome);
     const unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
     settle(outcome, flight, { unknowns });
   }
@@ -231,6 +238,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   function remember(messageId: string, flight: InFlight): void {
     setRecent(doubtful, messageId, flight, DOUBTFUL_MAX);
+  }
+
+  function notePutOff({ message: { messageId }, outcomes }: InFlight, outcome: Outcome): void {
+    if (outcome.kind !== "not_sent") putOffs.delete(messageId);
+    else if (outcomes[0]?.kind === "refused") {
+      setRecent(putOffs, messageId, (putOffs.get(messageId) ?? 0) + 1, PUT_OFFS_MAX);
+    }
   }
 
   return {
@@ -257,9 +271,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (fresh.size === 0) return;
       const atMs = clock.now();
       options.journal.noteWritten(
-        Array.from(fresh, ({ message: { messageId, to, from }, parts }) => {
-          return { messageId, connectorId, to, from, parts: parts.length, atMs };
-        }),
+        Array.from(fresh, ({ message: { messageId, to, from, segments }, parts }) => ({
+          ...{ messageId, connectorId, to, from, parts: parts.length, atMs },
+          segments: options.hasSingleReceipt ? 0 : segments,
+        })),
       );
       for (const flight of fresh) flight.isJournaled = true;
     },
@@ -291,10 +306,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const nowMs = clock.now();
       for (const message of waiting.splice(0)) settle(giveBack(message, code, nowMs));
     },
-    expire(closing) {
-      isClosing ||= closing;
+    expire(isClosing) {
+      if (isClosing) closing.abort();
       const nowMs = clock.now();
-      const isOver = ({ flight }: Task) => isClosing || nowMs - flight.startedAtMs > REST_MAX_MS;
+      const isOver = ({ flight }: Task) =>
+        closing.signal.aborted || nowMs - flight.startedAtMs > REST_MAX_MS;
       const over = continuing.filter(isOver);
       if (over.length === 0) return;
       continuing.splice(0, continuing.length, ...continuing.filter((task) => !isOver(task)));

@@ -12,17 +12,7 @@
  * messaging calls them in doubt, instead of taking a blank page for "nothing was written".
  */
 import { createHash, randomBytes } from "node:crypto";
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import {
@@ -31,6 +21,7 @@ import {
   type WrittenEntry,
   writtenLine,
 } from "./domain/journal-lines.ts";
+import { openLineFile, writeFileWhole } from "./journal-file.ts";
 
 /** A running journal. */
 export type Journal = {
@@ -44,8 +35,23 @@ export type Journal = {
   readonly orphaned: ReadonlyMap<string, WrittenEntry>;
   /** Notes messages before their octets leave; synchronous, one write. Throws when it cannot. */
   noteWritten(entries: readonly WrittenEntry[]): void;
-  /** Notes that outcomes have been reported. A lost line only costs a repeated report. */
+  /**
+   * The line of a message as it stands now: the one that an outcome made now is about. A message is
+   * claimed anew only after its outcome was reported, so it cannot be the line of a later claim.
+   */
+  lineOf(messageId: string): WrittenEntry | undefined;
+  /**
+   * Notes that what became of these very lines is known to messaging. A line that a later claim of its
+   * message has replaced meanwhile stays open: the octets of that claim may have left.
+   * Throws when it cannot be written, which is safe: after a crash messaging is asked about the message
+   * once more, and as it has the outcome, it leaves it as it is; were it claimed anew and not yet
+   * written, it would be called in doubt, and never submitted twice.
+   */
+  noteReported(lines: readonly WrittenEntry[]): void;
+  /** The same of whatever lines these messages have: right only before anything new is claimed. */
   noteSettled(messageIds: readonly string[]): void;
+  /** Removes the journals of earlier identities, once what they say is kept elsewhere. */
+  forgetEarlier(): void;
   /** Messages written and not settled. */
   readonly open: number;
   close(): void;
@@ -69,26 +75,24 @@ export async function openJournal(options: {
   const bootId = options.bootId ?? readBootId();
   const { carrierId, start } = takeIdentity(dir, options.carrierId, bootId);
   const path = join(dir, `${carrierId}.journal`);
-  const orphaned = takeOrphans(dir, path);
+  const earlier = earlierJournals(dir, path);
+  const orphaned = readOrphans(earlier);
   const inherited = readOpenEntries(readIfThere(path));
   const open = new Map(inherited);
-  let bytes = 0;
-  let fd = compact();
+  const file = openLineFile(path, openLines());
 
-  function compact(): number {
-    const next = `${path}.next`;
-    const file = openSync(next, "w");
-    const text = [...open.values()].map(writtenLine).join("");
-    if (text !== "") writeSync(file, text);
-    closeSync(file);
-    renameSync(next, path);
-    bytes = text.length;
-    return openSync(path, "a");
+  function openLines(): string {
+    return [...open.values()].map(writtenLine).join("");
   }
 
-  function append(text: string): void {
-    writeSync(fd, text);
-    bytes += text.length;
+  function noteReported(lines: readonly WrittenEntry[]): void {
+    const standing = lines.filter((line) => open.get(line.messageId) === line);
+    for (const { messageId } of standing) open.delete(messageId);
+    if (standing.length > 0) {
+      file.append(standing.map(({ messageId }) => settledLine(messageId)).join(""));
+    }
+    // Twice what must be kept, so that a large window does not compact at every line.
+    if (file.bytes > COMPACT_BYTES && file.bytes > open.size * 400) file.replace(openLines());
   }
 
   return {
@@ -97,40 +101,32 @@ export async function openJournal(options: {
     inherited,
     orphaned,
     noteWritten(entries) {
-      append(entries.map(writtenLine).join(""));
+      file.append(entries.map(writtenLine).join(""));
       for (const entry of entries) open.set(entry.messageId, entry);
     },
-    noteSettled(messageIds) {
-      const known = messageIds.filter((id) => open.delete(id));
-      if (known.length > 0) append(known.map(settledLine).join(""));
-      // Twice what must be kept, so that a large window does not compact at every line.
-      if (bytes > COMPACT_BYTES && bytes > open.size * 400) {
-        closeSync(fd);
-        fd = compact();
-      }
+    lineOf: (messageId) => open.get(messageId),
+    noteReported,
+    noteSettled: (messageIds) => noteReported(messageIds.flatMap((id) => open.get(id) ?? [])),
+    forgetEarlier() {
+      for (const journal of earlier) rmSync(journal, { force: true });
     },
     get open() {
       return open.size;
     },
     close() {
-      closeSync(fd);
+      file.close();
       release();
     },
   };
 }
 
-/** Reads the journals of earlier identities, and removes them. */
-function takeOrphans(dir: string, ownPath: string): Map<string, WrittenEntry> {
-  const orphaned = new Map<string, WrittenEntry>();
-  for (const name of readdirSync(dir)) {
-    const path = join(dir, name);
-    if (!name.endsWith(".journal") || path === ownPath) continue;
-    for (const [messageId, entry] of readOpenEntries(readIfThere(path))) {
-      orphaned.set(messageId, entry);
-    }
-    rmSync(path);
-  }
-  return orphaned;
+function earlierJournals(dir: string, ownPath: string): string[] {
+  const paths = readdirSync(dir).map((name) => join(dir, name));
+  return paths.filter((path) => path.endsWith(".journal") && path !== ownPath);
+}
+
+function readOrphans(paths: readonly string[]): Map<string, WrittenEntry> {
+  return new Map(paths.flatMap((path) => [...readOpenEntries(readIfThere(path))]));
 }
 
 /** Identity files hold `<identity> <boot id> <starts>`; another boot is another identity. */
@@ -144,10 +140,7 @@ function takeIdentity(
   const isKnown = known !== "" && boot === bootId;
   const carrierId = isKnown ? known : `${name}.${randomBytes(6).toString("hex")}`;
   const start = isKnown ? Number(starts) + 1 : 1;
-  const file = openSync(`${path}.next`, "w");
-  writeSync(file, `${carrierId} ${bootId} ${start}\n`);
-  closeSync(file);
-  renameSync(`${path}.next`, path);
+  writeFileWhole(path, `${carrierId} ${bootId} ${start}\n`);
   return { carrierId, start };
 }
 

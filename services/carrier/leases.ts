@@ -4,7 +4,8 @@
  * it stops (`onLost`) before anybody else may start: one bind never has two owners.
  *
  * Binds are shared out evenly: with R processes alive, each takes at most the R-th part of a
- * connector's binds, rounded up, and gives back what it has beyond that.
+ * connector's binds, rounded up, and gives back what it has beyond that: only when the links are
+ * closed, since the next owner opens its own at once, and a carrier may refuse a second bind.
  */
 import type { Collection, Db, Document } from "mongodb";
 import { isDuplicateKey } from "../shared/io/mongo-errors.ts";
@@ -15,8 +16,15 @@ type LeaseDocument = { _id: string; owner: string; expires_at: Date };
 export type Leases = {
   /** Processes alive, this one included. */
   readonly replicas: number;
-  /** Renews what is held and takes what is free of these binds; answers the held ones. */
-  sync(wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number[]>>;
+  /**
+   * Renews what is held and takes what is free of these binds; answers those that are this process's to
+   * open. What it holds beyond them is released, or held on to while `isLinked` says that its link is
+   * not closed yet: then by a later call.
+   */
+  sync(
+    wanted: ReadonlyMap<string, number>,
+    isLinked?: (connectorId: string, index: number) => boolean,
+  ): Promise<ReadonlyMap<string, number[]>>;
   /** False from shortly before the leases could have ended unrenewed. */
   readonly isValid: boolean;
   releaseAll(): Promise<void>;
@@ -25,7 +33,8 @@ export type Leases = {
 /** Makes the leases of a process; `ttlMs` is how long a silent owner keeps its binds. */
 export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
   const collection: Collection<LeaseDocument> = db.collection("leases");
-  const held = new Set<string>();
+  /** By name, what each lease is of. */
+  const held = new Map<string, { readonly connectorId: string; readonly index: number }>();
   let replicas = 1;
   let validUntilMs = 0;
 
@@ -38,7 +47,8 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
     const result = await collection.updateOne({ _id: name, ...isFreeOrMine }, renewal);
     if (result.matchedCount === 1) return true;
     try {
-      await collection.insertOne({ _id: name, owner, expires_at: new Date(Date.now() + ttlMs) });
+      // Finds no such lease of mine, so it makes one, unless another's stands in its place.
+      await collection.updateOne({ _id: name, owner }, renewal, { upsert: true });
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -48,12 +58,12 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
 
   async function renewHeld(): Promise<void> {
     if (held.size === 0) return;
-    const names = [...held];
+    const names = [...held.keys()];
     const { matchedCount } = await collection.updateMany({ _id: { $in: names }, owner }, renewal);
     if (matchedCount === names.length) return;
     const mine = await collection.find({ _id: { $in: names }, owner }).toArray();
-    held.clear();
-    for (const { _id } of mine) held.add(_id);
+    const kept = new Set(mine.map(({ _id }) => _id));
+    for (const name of names) if (!kept.has(name)) held.delete(name);
   }
 
   async function release(names: readonly string[]): Promise<void> {
@@ -63,19 +73,13 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
 
   async function syncConnector(connectorId: string, binds: number): Promise<number[]> {
     const share = Math.ceil(binds / Math.max(1, replicas));
-    const mine: number[] = [];
-    const surplus: string[] = [];
-    for (let index = 0; index < binds; index += 1) {
+    const indexes = Array.from({ length: binds }, (_, index) => index);
+    const mine = indexes.filter((index) => held.has(bindName(connectorId, index))).slice(0, share);
+    for (const index of indexes) {
+      if (mine.length >= share) break;
       const name = bindName(connectorId, index);
-      if (!held.has(name)) continue;
-      if (mine.length < share) mine.push(index);
-      else surplus.push(name);
-    }
-    await release(surplus);
-    for (let index = 0; index < binds && mine.length < share; index += 1) {
-      const name = bindName(connectorId, index);
-      if (held.has(name) || surplus.includes(name) || !(await take(name))) continue;
-      held.add(name);
+      if (held.has(name) || !(await take(name))) continue;
+      held.set(name, { connectorId, index });
       mine.push(index);
     }
     return mine.sort((a, b) => a - b);
@@ -88,7 +92,7 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
     get isValid() {
       return performance.now() < validUntilMs;
     },
-    async sync(wanted) {
+    async sync(wanted, isLinked = () => false) {
       const askedMs = performance.now();
       await take(`replica/${owner}`);
       await renewHeld();
@@ -101,10 +105,11 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
       for (const [connectorId, binds] of wanted) {
         owned.set(connectorId, await syncConnector(connectorId, binds));
       }
-      const names = new Set(
-        [...owned].flatMap(([id, indexes]) => indexes.map((index) => bindName(id, index))),
+      const surplus = [...held].filter(
+        ([, { connectorId, index }]) =>
+          owned.get(connectorId)?.includes(index) !== true && !isLinked(connectorId, index),
       );
-      await release([...held].filter((name) => !names.has(name)));
+      await release(surplus.map(([name]) => name));
       return owned;
     },
     async releaseAll() {

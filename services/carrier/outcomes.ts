@@ -14,6 +14,7 @@ import { AppError } from "../shared/core/errors.ts";
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
+import type { WrittenEntry } from "./domain/journal-lines.ts";
 import type { Outcome } from "./domain/message.ts";
 import type { Submission, UnknownSubmission } from "./domain/submission.ts";
 import type { Journal } from "./journal.ts";
@@ -30,6 +31,9 @@ export type Settlement = {
   /** Called once messaging knows. */
   readonly onReported?: () => void;
 };
+
+/** A settlement with its line in the journal, if its octets may have left. */
+type Report = Settlement & { readonly line: WrittenEntry | undefined };
 
 /** The reporter of outcomes. */
 export type OutcomeReporter = {
@@ -52,7 +56,7 @@ const PACE_MS = 50;
 export function createOutcomeReporter(options: {
   readonly store: Pick<CarrierStore, "saveSubmissions" | "saveUnknowns" | "removeUnknowns">;
   readonly messaging: Pick<MessagingPort, "reportOutcomes">;
-  readonly journal: Pick<Journal, "noteSettled">;
+  readonly journal: Pick<Journal, "lineOf" | "noteReported">;
   readonly log: Logger;
   /** Told which submissions are stored, to look for receipts that came before them. */
   readonly onStored: (submissions: readonly Submission[]) => void;
@@ -60,7 +64,7 @@ export function createOutcomeReporter(options: {
   const { store, messaging, journal, log } = options;
   let pending = 0;
   let failures = 0;
-  const batcher = createBatcher<Settlement, void>({
+  const batcher = createBatcher<Report, void>({
     name: "outcomes",
     batchMax: BATCH_MAX,
     // None is refused: claiming stops at PENDING_MAX, and what was claimed has an outcome.
@@ -75,7 +79,7 @@ export function createOutcomeReporter(options: {
     },
   });
 
-  async function settle(batch: readonly Settlement[]): Promise<void> {
+  async function settle(batch: readonly Report[]): Promise<void> {
     const submissions = batch.flatMap((settlement) => settlement.submissions);
     const unknowns = batch.flatMap((settlement) => settlement.unknowns);
     await insist("submissions", () => store.saveSubmissions(submissions));
@@ -84,8 +88,17 @@ export function createOutcomeReporter(options: {
     if (resolved.length > 0) await insist("resolved", () => store.removeUnknowns(resolved));
     if (submissions.length > 0) options.onStored(submissions);
     await tell(batch);
-    journal.noteSettled(batch.map(({ outcome }) => outcome.messageId));
+    noteReported(batch.flatMap(({ line }) => line ?? []));
     for (const { onReported } of batch) onReported?.();
+  }
+
+  /** Messaging knows the outcomes; that the journal cannot say so costs a question after a crash, no more. */
+  function noteReported(lines: readonly WrittenEntry[]): void {
+    try {
+      journal.noteReported(lines);
+    } catch (error) {
+      log.warn({ error, lines: lines.length }, "the journal could not note reported outcomes");
+    }
   }
 
   /** A batch that messaging calls wrong is told one by one, so that one bad item stops no other. */
@@ -126,7 +139,9 @@ export function createOutcomeReporter(options: {
   return {
     report(settlement) {
       pending += 1;
-      void batcher.add(settlement).then(() => {
+      // Looked up before messaging hears of it: by its answer the message may be claimed and written anew.
+      const line = journal.lineOf(settlement.outcome.messageId);
+      void batcher.add({ ...settlement, line }).then(() => {
         pending -= 1;
       });
     },

@@ -4,6 +4,7 @@ import {
   EMPTY_LINE,
   type Grant,
   intervalUs,
+  type PaceLine,
   SPAN_MS,
   TOLERANCE_MS,
   takePlaces,
@@ -19,15 +20,18 @@ export type Pacer = {
  * The same decision as `takePlaces`, with the line kept in Redis and Redis's own clock, so replicas
  * share one line whatever their clocks say. KEYS: the next place and the used total, and the list of
  * grants within the span. ARGV: interval, tolerance and span in microseconds, the most a span may
- * hold, submits wanted. Answers how many, and microseconds until it is worth asking again.
+ * hold, submits wanted, submits that the asking replica used without asking. Answers how many, and
+ * microseconds until it is worth asking again. Who was alone comes back beside others who have not told
+ * theirs yet, maybe to an empty Redis: then no places of the past are caught up with.
  */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, tolerance, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local most, wanted = tonumber(ARGV[4]), tonumber(ARGV[5])
+local most, wanted, alone = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local state = redis.call('HMGET', KEYS[1], 'next', 'used')
-local from = math.max(tonumber(state[1] or '0'), now - tolerance)
+local from = math.max(tonumber(state[1] or now), now - tolerance)
+if alone > 0 then from = math.max(from, now) end
 local used = tonumber(state[2] or '0')
 local head = redis.call('LINDEX', KEYS[2], 0)
 while head do
@@ -36,6 +40,10 @@ while head do
   redis.call('LPOP', KEYS[2])
   used = used - tonumber(count)
   head = redis.call('LINDEX', KEYS[2], 0)
+end
+if alone > 0 then
+  redis.call('RPUSH', KEYS[2], string.format('%.0f:%d', now, alone))
+  used = used + alone
 end
 local even = 0
 if from <= now then even = math.floor((now - from) / interval) + 1 end
@@ -56,38 +64,61 @@ return {count, math.floor(math.max(0, wait))}
 /** An answer that is late by more says that this process or Redis was stalled. */
 const STALE_MS = 20;
 
-/** Makes a pacer. While Redis is away each replica keeps to its share of the rate by itself. */
+/**
+ * Makes a pacer. While Redis is away each replica keeps to its share of the rate by itself. Whoever
+ * granted them, all submits of this process stand in one line, which holds them to the rate by its own
+ * clock: Redis knows nothing of what was granted alone, may come back empty, and a process that was
+ * stalled between a grant and now would use it beside the next ones.
+ */
 export function createPacer(options: {
   readonly redis: Redis;
   readonly key: string;
   readonly ratePerSecond: number;
   readonly replicas: () => number;
   readonly log: Logger;
+  /** A clock that only goes forward, in milliseconds. */
+  readonly nowMs?: () => number;
 }): Pacer {
-  const { redis, key, ratePerSecond, log } = options;
+  const { redis, key, ratePerSecond, log, nowMs = () => performance.now() } = options;
   // The braces keep both keys in one slot of a Redis cluster.
   const keys = [`{${key}}:line`, `{${key}}:granted`] as const;
   let line = EMPTY_LINE;
-  let used = EMPTY_LINE;
   let isAlone = false;
+  /** Granted alone, and not told to Redis yet. */
+  let untold: PaceLine["granted"] = [];
 
   function askMyself(wanted: number): Grant {
     const share = ratePerSecond / Math.max(1, options.replicas());
+    const nowUs = nowMs() * 1000;
+    // Others may have used places that were free here, so it begins with none of the past.
+    if (!isAlone) line = { ...line, nextUs: Math.max(line.nextUs, nowUs) };
     // A share below one a second takes its one submit in a longer span, by its even places.
     const rate = { intervalUs: intervalUs(share), most: Math.max(1, Math.floor(share)) };
-    const taken = takePlaces(line, performance.now() * 1000, rate, wanted);
+    const taken = takePlaces(line, nowUs, rate, wanted);
     line = taken.line;
+    untold = [...untold.filter(isRecent), { atUs: nowUs, count: taken.grant.count }];
     return taken.grant;
   }
 
-  /**
-   * A process that was stalled between a grant and now would use it beside the next ones, so what
-   * is really used is held to the rate once more, by this process's own clock.
-   */
-  function useNow(grant: Grant): Grant {
+  function isRecent({ atUs }: { readonly atUs: number }): boolean {
+    return atUs > (nowMs() - SPAN_MS) * 1000;
+  }
+
+  /** One process has all of it in its own line; several hold each other to the rate through Redis. */
+  function usedAlone(): number {
+    if (options.replicas() <= 1) return 0;
+    return untold.filter(isRecent).reduce((total, { count }) => total + count, 0);
+  }
+
+  /** What this process may still use of the rate now; the even places are Redis's matter. */
+  function lookForRoom(wanted: number) {
     const rate = { intervalUs: 0.001, most: ratePerSecond };
-    const taken = takePlaces(used, performance.now() * 1000, rate, grant.count);
-    used = taken.line;
+    return takePlaces({ ...line, nextUs: 0 }, nowMs() * 1000, rate, wanted);
+  }
+
+  function useNow(grant: Grant): Grant {
+    const taken = lookForRoom(grant.count);
+    line = { ...line, granted: taken.line.granted };
     return { count: taken.grant.count, waitMs: grant.waitMs };
   }
 
@@ -102,7 +133,10 @@ export function createPacer(options: {
 
   return {
     async ask(wanted) {
-      const askedMs = performance.now();
+      // What has no room here is not asked of Redis: it would be granted for nothing, and be lost.
+      const { grant: room } = lookForRoom(wanted);
+      if (room.count === 0) return room;
+      const askedMs = nowMs();
       try {
         const [count, waitUs] = (await redis.eval(
           TAKE,
@@ -112,16 +146,19 @@ export function createPacer(options: {
           TOLERANCE_MS * 1000,
           SPAN_MS * 1000,
           ratePerSecond,
-          wanted,
+          room.count,
+          usedAlone(),
         )) as [number, number];
+        untold = [];
         if (isAlone) log.info({ key }, "the rate is shared again");
         isAlone = false;
-        if (isStale(performance.now() - askedMs)) return { count: 0, waitMs: 0 };
+        if (isStale(nowMs() - askedMs)) return { count: 0, waitMs: 0 };
         return useNow({ count, waitMs: waitUs / 1000 });
       } catch (error) {
         if (!isAlone) log.warn({ error, key }, "the rate is kept by each replica: Redis is away");
+        const grant = askMyself(wanted);
         isAlone = true;
-        return askMyself(wanted);
+        return grant;
       }
     },
   };

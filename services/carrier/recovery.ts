@@ -1,7 +1,7 @@
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { comparableParty } from "./domain/receipt.ts";
-import type { UnknownSubmission } from "./domain/submission.ts";
+import { segmentOfPart, type UnknownSubmission } from "./domain/submission.ts";
 import type { Journal } from "./journal.ts";
 import type { MessagingPort } from "./messaging.ts";
 import type { CarrierStore } from "./store.ts";
@@ -12,7 +12,7 @@ import type { CarrierStore } from "./store.ts";
  * parties, so that a receipt can still say what became of it. Tries for ever.
  */
 export async function recoverClaims(options: {
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, "inherited" | "orphaned" | "noteSettled">;
   readonly messaging: Pick<MessagingPort, "recoverClaims">;
   readonly store: Pick<CarrierStore, "saveUnknowns">;
   readonly log: Logger;
@@ -21,9 +21,9 @@ export async function recoverClaims(options: {
   const { journal, messaging, store, log, signal } = options;
   const written = [...journal.inherited.values()];
   const unknowns = [...written, ...journal.orphaned.values()].flatMap(
-    ({ messageId, connectorId, to, from, parts, atMs }) =>
+    ({ messageId, connectorId, to, from, parts, atMs, segments }) =>
       Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
-        const segment = parts === 1 ? 0 : index + 1;
+        const segment = segmentOfPart(index, parts, segments, segments === 0);
         const parties = { to: comparableParty(to), from: comparableParty(from) };
         return { connectorId, messageId, segment, ...parties, atMs };
       }),

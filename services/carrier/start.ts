@@ -9,7 +9,7 @@ import { createLeases } from "./leases.ts";
 import { createMakers } from "./makers.ts";
 import { createMessagingPort } from "./messaging.ts";
 import { createCarrierMetrics } from "./metrics.ts";
-import { answerUnmatched } from "./ops.ts";
+import { unmatchedPage } from "./ops.ts";
 import { createOutcomeReporter } from "./outcomes.ts";
 import { startReceiptListener } from "./receipt-listener.ts";
 import { createReceiptDesk } from "./receipts.ts";
@@ -17,6 +17,8 @@ import { createRecentSubmissions } from "./recent-submissions.ts";
 import { openServers } from "./servers.ts";
 import { createCarrierStore } from "./store.ts";
 import { type Supervisor, startSupervisor } from "./supervisor.ts";
+
+export { readCarrierConfig as readSettings } from "./config.ts";
 
 /** Submissions kept in memory: some seconds at full speed. */
 const RECENT_MAX = 30_000;
@@ -85,7 +87,7 @@ export const start: StartService = async (context) => {
     },
   );
 
-  context.onOps(answerUnmatched(store));
+  context.onOps(unmatchedPage(store));
   startBackground({
     ...{ journal, messaging, routing, store, desk, log, lifecycle, clock },
     carrierName: config.CARRIER_ID,

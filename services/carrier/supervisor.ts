@@ -51,15 +51,16 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { leases, log } = options;
   const entries = new Map<string, Entry>();
   const runners = new Map<string, ConnectorRunner>();
-  const closing = new Set<Promise<void>>();
+  /** Stopped runners that have not ended, with their ends. */
+  const closing = new Map<Entry, Promise<void>>();
+  const pacers = new Map<string, { readonly rate: number; readonly pacer: Pacer | undefined }>();
   let isSettled = false;
 
   async function readSettings(): Promise<boolean> {
     const connectors = await options.listConnectors();
     const seen = new Set(connectors.map(({ id }) => id));
-    for (const [id, { runner }] of entries) {
-      if (!seen.has(id)) await stop(id, runner);
-    }
+    for (const [id, entry] of entries) if (!seen.has(id)) await stop(entry);
+    for (const id of pacers.keys()) if (!seen.has(id)) pacers.delete(id);
     for (const connector of connectors) await apply(connector);
     isSettled = true;
     leaseLoop.nudge();
@@ -70,27 +71,47 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const entry = entries.get(connector.id);
     if (entry !== undefined && entry.connector.version === connector.version) return;
     if (entry !== undefined && linkSettings(entry.connector) !== linkSettings(connector)) {
-      await stop(connector.id, entry.runner);
+      await stop(entry);
     }
     const kept = entries.get(connector.id);
     const runner = kept?.runner ?? options.makeRunner(connector);
     entries.set(connector.id, { connector, runner });
     runners.set(connector.id, runner);
-    runner.setPacer(options.makePacer(connector), connector.ratePerSecond);
+    runner.setPacer(pacerOf(connector), connector.ratePerSecond);
     runner.setActive(connector.state === ConnectorState.ACTIVE);
     log.info({ connector: connector.id, version: String(connector.version) }, "connector set");
   }
 
-  /** The runner leaves the list at once and finishes what it has under way. */
-  async function stop(id: string, runner: ConnectorRunner): Promise<void> {
-    entries.delete(id);
-    runners.delete(id);
+  /** A pacer knows what has just gone out, so other changes than the rate's leave it in its place. */
+  function pacerOf(connector: Connector): Pacer | undefined {
+    const known = pacers.get(connector.id);
+    if (known?.rate === connector.ratePerSecond) return known.pacer;
+    const pacer = options.makePacer(connector);
+    pacers.set(connector.id, { rate: connector.ratePerSecond, pacer });
+    return pacer;
+  }
+
+  /** The runner leaves the list at once and finishes what it has under way; its binds stay leased. */
+  async function stop(entry: Entry): Promise<void> {
+    const { connector, runner } = entry;
+    entries.delete(connector.id);
+    runners.delete(connector.id);
     const ended = runner.close(options.drainMs).catch((error: unknown) => {
-      log.error({ error, connector: id }, "a connector did not close");
+      log.error({ error, connector: connector.id }, "a connector did not close");
     });
-    closing.add(ended);
+    closing.set(entry, ended);
     await ended;
-    closing.delete(ended);
+    closing.delete(entry);
+  }
+
+  function allEntries(): Entry[] {
+    return [...entries.values(), ...closing.keys()];
+  }
+
+  function isLinked(connectorId: string, index: number): boolean {
+    return allEntries().some(
+      ({ connector, runner }) => connector.id === connectorId && runner.isLinked(index),
+    );
   }
 
   async function shareBinds(): Promise<boolean> {
@@ -98,7 +119,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const wanted = new Map<string, number>();
     for (const [id, { connector }] of entries) wanted.set(id, bindCount(connector));
     try {
-      const owned = await leases.sync(wanted);
+      const owned = await leases.sync(wanted, isLinked);
       for (const [id, indexes] of owned) entries.get(id)?.runner.setOwned(indexes);
     } catch (error) {
       log.warn({ error }, "leases could not be renewed");
@@ -109,7 +130,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   /** Checked apart from renewing, which may hang for as long as the database does. */
   const guard = setInterval(() => {
     if (leases.isValid || !isSettled) return;
-    for (const runner of runners.values()) runner.fence();
+    for (const { runner } of allEntries()) runner.fence();
   }, 250);
 
   const leaseLoop = startLoop({
@@ -137,7 +158,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     async close(drainMs) {
       await settingsLoop.close();
       const ends = [...runners.values()].map((runner) => runner.close(drainMs));
-      await Promise.all([...ends, ...closing]);
+      await Promise.all([...ends, ...closing.values()]);
       clearInterval(guard);
       await leaseLoop.close();
       await leases.releaseAll();

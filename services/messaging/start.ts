@@ -18,6 +18,8 @@ import { openNeighbours } from "./neighbours.ts";
 import { createMessagingRpc } from "./rpc.ts";
 import type { Neighbours } from "./service/ports.ts";
 
+export { readMessagingConfig as readSettings } from "./config.ts";
+
 const RECOUNT_INTERVAL_MS = 10_000;
 const RETENTION_INTERVAL_MS = 600_000;
 

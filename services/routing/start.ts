@@ -13,6 +13,8 @@ import { createRoutingService } from "./service.ts";
 import { createRoutingStore } from "./store.ts";
 import { createTableReader } from "./table.ts";
 
+export { readRoutingConfig as readSettings } from "./config.ts";
+
 /** Starts the routing service: its database, its announcements, its RPCs, its judge of health. */
 export const start: StartService = async ({ env, log, clock, lifecycle, serve }) => {
   const config = readRoutingConfig(env);

@@ -1,5 +1,5 @@
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { readConfig } from "../shared/io/config.ts";
+import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
@@ -10,10 +10,15 @@ import { senderIdRoutes } from "./rpc.ts";
 import { createSenderIdService, type Tenants } from "./service.ts";
 import { createSenderIdStore } from "./store.ts";
 
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readSettings(env: NodeJS.ProcessEnv): Config<typeof SENDER_ID_SETTINGS> {
+  return readConfig(env, SENDER_ID_SETTINGS);
+}
+
 /** Opens, wires and serves the sender-ID service. */
 export async function start(context: ServiceContext): Promise<void> {
   const { env, log, clock, lifecycle } = context;
-  const config = readConfig(env, SENDER_ID_SETTINGS);
+  const config = readSettings(env);
 
   const mongo = await openMongo({
     uri: config.MONGODB_URI,

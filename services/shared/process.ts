@@ -13,37 +13,41 @@ import {
 } from "@connectrpc/connect";
 import { systemClock } from "./core/clock.ts";
 import { ADDRESS_SETTINGS, PROCESS_SETTINGS } from "./io/base-config.ts";
-import { type Config, ConfigError, readConfig } from "./io/config.ts";
+import { type Config, ConfigError, faultsOf, readConfig } from "./io/config.ts";
 import { createLifecycle, installSignalHandlers, type Lifecycle } from "./io/lifecycle.ts";
 import { createLogger, type Logger } from "./io/log.ts";
 import { createMetrics } from "./io/metrics.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
 import { rpcMetrics } from "./io/rpc-metrics.ts";
-import type { ServiceContext, StartService } from "./io/service-context.ts";
+import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { releaseStartUpMemory } from "./io/start-up-memory.ts";
 import { traceFields, useTracer } from "./io/tracing.ts";
 import { readTracingConfig, type TracingConfig } from "./io/tracing-settings.ts";
 import { createRpcAuth, readRpcCallers } from "./rpc/auth.ts";
 import { activeCall } from "./rpc/call-context.ts";
+import { guardPage } from "./rpc/guarded-page.ts";
 import { createJsonOps } from "./rpc/json-ops.ts";
 import { createLocalTransport } from "./rpc/local-transport.ts";
 import { createRpcServer } from "./rpc/server.ts";
 import { createGrpcJsTransport } from "./rpc/transport.ts";
-import { SERVICE_ADDRESSES } from "./service-addresses.ts";
+import { addressesNeeded, SERVICE_ADDRESSES } from "./service-addresses.ts";
 
 /** How long calls under way may go on once the process drains. */
 const GRPC_DRAIN_MS = 10_000;
 
 const SETTINGS = { ...PROCESS_SETTINGS, ...ADDRESS_SETTINGS };
 
+type NamedService = ServiceModule & { readonly name: string };
+
 /** Runs services until the process is told to end; answers an exit code when it cannot start. */
 export async function runProcess(
-  services: readonly { name: string; start: StartService }[],
+  services: readonly NamedService[],
   env: NodeJS.ProcessEnv,
 ): Promise<number | undefined> {
   const name = services.map((service) => service.name).join("+");
   let log = createLogger(name);
   try {
+    refuseFaults(services, env);
     const config = readConfig(env, SETTINGS);
     const tracing = readTracingConfig(env);
     log =
@@ -73,6 +77,20 @@ export async function runProcess(
   }
 }
 
+/** Throws every fault of every setting that this process will read, so that they are mended in one go. */
+function refuseFaults(services: readonly NamedService[], env: NodeJS.ProcessEnv): void {
+  const needed = addressesNeeded(services.map(({ name }) => name));
+  const faults = [
+    ...faultsOf([
+      () => readConfig(env, SETTINGS),
+      () => readTracingConfig(env),
+      ...services.map((service) => () => service.readSettings(env)),
+    ]),
+    ...[...needed].filter((setting) => !env[setting]).map((setting) => `${setting} is required`),
+  ];
+  if (faults.length > 0) throw new ConfigError(faults);
+}
+
 /** Opened first and so closed last: what the other parts end with is sent too. */
 async function startTracing(
   service: string,
@@ -87,7 +105,7 @@ async function startTracing(
 }
 
 async function startAll(
-  services: readonly { name: string; start: StartService }[],
+  services: readonly NamedService[],
   env: NodeJS.ProcessEnv,
   config: Config<typeof SETTINGS>,
   log: Logger,
@@ -96,6 +114,7 @@ async function startAll(
   const metrics = createMetrics();
   const routes: ((router: ConnectRouter) => void)[] = [];
   const opsHandlers: OpsHandler[] = [];
+  const auth = createRpcAuth(readRpcCallers(config.RPC_TOKENS, config.RPC_TOKEN));
   let isComplete = false;
   const serveAll = (router: ConnectRouter) => {
     if (!isComplete) throw new ConnectError("the process is starting", Code.Unavailable);
@@ -116,7 +135,7 @@ async function startAll(
     lifecycle,
     serve: (route) => void routes.push(route),
     client: (service) => createClient(service, transports(service)),
-    onOps: (handler) => void opsHandlers.push(handler),
+    onOps: (page) => void opsHandlers.push(guardPage(page, auth)),
   };
   // First to open and so the last to close: /livez and /readyz answer from start to end.
   const ops = await startOpsServer({
@@ -132,7 +151,6 @@ async function startAll(
   isComplete = true;
 
   if (routes.length === 0) return;
-  const auth = createRpcAuth(readRpcCallers(config.RPC_TOKENS, config.RPC_TOKEN));
   const server = createRpcServer({
     routes: serveAll,
     auth,

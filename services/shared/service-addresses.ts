@@ -21,3 +21,21 @@ export const SERVICE_ADDRESSES: Readonly<
   "sms.v1.MessagingService": { name: "messaging", setting: "MESSAGING_GRPC" },
   "sms.v1.WebhookService": { name: "webhook", setting: "WEBHOOK_GRPC" },
 };
+
+/** Which services each service calls; the tenant, routing and webhook services and the simulator call none. */
+const CALLS: Readonly<Record<string, readonly string[]>> = {
+  gateway: ["tenant", "messaging", "wallet", "sender-id", "webhook"],
+  messaging: ["tenant", "sender-id", "wallet", "routing"],
+  wallet: ["messaging"],
+  "sender-id": ["tenant"],
+  carrier: ["messaging", "routing"],
+};
+
+/** The settings that say where the services are which these call and which are not among them. */
+export function addressesNeeded(names: readonly string[]): ReadonlySet<string> {
+  const callees = new Set(names.flatMap((name) => CALLS[name] ?? []));
+  const settings = Object.values(SERVICE_ADDRESSES)
+    .filter(({ name }) => callees.has(name) && !names.includes(name))
+    .map(({ setting }) => setting);
+  return new Set(settings);
+}

@@ -1,16 +1,22 @@
 import { readFileSync } from "node:fs";
-import { ConfigError, readConfig } from "../shared/io/config.ts";
+import { type Config, ConfigError, readConfig } from "../shared/io/config.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
 import { SIMULATOR_SETTINGS } from "./config.ts";
 import { startSimulator } from "./simulator.ts";
 
-/** Starts the simulator as a service of the process. */
-export async function start(context: ServiceContext): Promise<void> {
-  const { env, log, lifecycle } = context;
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readSettings(env: NodeJS.ProcessEnv): Config<typeof SIMULATOR_SETTINGS> {
   const config = readConfig(env, SIMULATOR_SETTINGS);
   if (config.SMSC_PASSWORD.length > 8) {
     throw new ConfigError(["SMSC_PASSWORD: SMPP 3.4 allows at most 8 characters"]);
   }
+  return config;
+}
+
+/** Starts the simulator as a service of the process. */
+export async function start(context: ServiceContext): Promise<void> {
+  const { env, log, lifecycle } = context;
+  const config = readSettings(env);
   const { SMSC_TLS_CERT_FILE: certFile, SMSC_TLS_KEY_FILE: keyFile } = config;
   const simulator = await startSimulator({
     host: config.SMSC_HOST,

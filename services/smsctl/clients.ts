@@ -73,11 +73,17 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
   };
 }
 
-/** Where a carrier's ops port is: `CARRIER_OPS`, else the development stack's. */
-export function carrierOps(env: NodeJS.ProcessEnv): string {
-  const ops = env.CARRIER_OPS ?? readStackFile().ops?.carrier;
-  if (ops !== undefined) return ops;
-  throw new AppError("service_unavailable", "Where is the carrier? Give --ops or set CARRIER_OPS.");
+/** A carrier's ops port (`given`, else `CARRIER_OPS`, else the development stack's) and the token for it. */
+export function carrierOps(
+  env: NodeJS.ProcessEnv,
+  given: string | undefined,
+): { readonly url: string; readonly token: string } {
+  const stack = readStackFile();
+  const url = given ?? env.CARRIER_OPS ?? stack.ops?.carrier;
+  const token = env.RPC_TOKEN ?? stack.grpc_token;
+  if (url !== undefined && token !== undefined) return { url, token };
+  const text = "Where is the carrier? Give --ops or set CARRIER_OPS, and RPC_TOKEN.";
+  throw new AppError("service_unavailable", text);
 }
 
 /** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */

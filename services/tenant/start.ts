@@ -1,4 +1,4 @@
-import { readConfig } from "../shared/io/config.ts";
+import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
@@ -8,10 +8,15 @@ import { tenantRoutes } from "./rpc.ts";
 import { createTenantService } from "./service.ts";
 import { createTenantStore } from "./store.ts";
 
+/** Reads the settings; throws `ConfigError` with every fault. */
+export function readSettings(env: NodeJS.ProcessEnv): Config<typeof TENANT_SETTINGS> {
+  return readConfig(env, TENANT_SETTINGS);
+}
+
 /** Opens, wires and serves the tenant service. */
 export async function start(context: ServiceContext): Promise<void> {
   const { env, log, clock, lifecycle } = context;
-  const config = readConfig(env, TENANT_SETTINGS);
+  const config = readSettings(env);
 
   const mongo = await openMongo({
     uri: config.MONGODB_URI,

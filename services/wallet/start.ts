@@ -24,6 +24,8 @@ import { openLedgerSnapshot } from "./store/snapshot.ts";
 import { createWalletStore } from "./store/wallet-store.ts";
 import { openTurns } from "./turn-notes.ts";
 
+export { readWalletConfig as readSettings } from "./config.ts";
+
 /** Settlements are made this far apart: money is held already, and a larger batch costs less. */
 const SETTLE_PACE_MS = 250;
 

@@ -32,6 +32,8 @@ import { createIdempotency } from "./store/idempotency.ts";
 import { createDeliveries } from "./store/log.ts";
 import { createDeliveryQueue } from "./store/queue.ts";
 
+export { readWebhookConfig as readSettings } from "./config.ts";
+
 /** While one batch is being written, the next one is read; its events would wait for nothing. */
 const EVENT_LOOPS = 2;
 

@@ -6,7 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { openJournal } from "../../services/carrier/journal.ts";
+import type { Outcome } from "../../services/carrier/domain/message.ts";
+import { type Journal, openJournal } from "../../services/carrier/journal.ts";
+import { createOutcomeReporter, type Settlement } from "../../services/carrier/outcomes.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { eventually } from "../support/poll.ts";
 
 const JOURNAL = fileURLToPath(new URL("../../services/carrier/journal.ts", import.meta.url));
 
@@ -19,7 +23,8 @@ describe("the journal of a carrier process", () => {
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   const entry = (messageId: string) => {
-    return { messageId, connectorId: "smsc", to: "+234", from: "DEMO", parts: 2, atMs: 7 };
+    const counts = { parts: 2, segments: 0 };
+    return { messageId, connectorId: "smsc", to: "+234", from: "DEMO", ...counts, atMs: 7 };
   };
   const open = (bootId = "boot-1") => openJournal({ dir, carrierId: "c1", bootId });
 
@@ -89,9 +94,123 @@ describe("the journal of a carrier process", () => {
     expect([...rebooted.orphaned.keys()]).to.deep.equal(["msg_a"]);
     expect(rebooted.inherited.size).to.equal(0);
     rebooted.close();
+    // They are kept for as long as no process has said that they are stored elsewhere.
     const again = await open("boot-2");
-    expect(again.orphaned.size).to.equal(0);
+    expect([...again.orphaned.keys()]).to.deep.equal(["msg_a"]);
+    again.forgetEarlier();
     again.close();
+    const later = await open("boot-2");
+    expect(later.orphaned.size).to.equal(0);
+    later.close();
+  });
+
+  it("the late answer to an old report leaves the line of a newer claim open", async () => {
+    const journal = await open();
+    const answers: (() => void)[] = [];
+    const reporter = reporterOn(journal, () => new Promise((done) => answers.push(() => done([]))));
+    journal.noteWritten([entry("msg_a")]);
+    reporter.report(settlementOf("msg_a"));
+    await eventually(() => answers.length === 1);
+    // Messaging has it, and gives it out again, before this side hears that it has.
+    journal.noteWritten([entry("msg_a")]);
+    answers[0]?.();
+    expect(await reporter.drain(2000)).to.equal(true);
+    expect(journal.open).to.equal(1);
+    journal.close();
+    const next = await open();
+    expect([...next.inherited.keys()]).to.deep.equal(["msg_a"]);
+    next.close();
+  });
+
+  it("the report on the newer claim settles its line", async () => {
+    const journal = await open();
+    const reporter = reporterOn(journal, async () => []);
+    for (let claim = 0; claim < 2; claim++) {
+      journal.noteWritten([entry("msg_a")]);
+      reporter.report(settlementOf("msg_a"));
+      expect(await reporter.drain(2000)).to.equal(true);
+    }
+    expect(journal.open).to.equal(0);
+    journal.close();
+    const next = await open();
+    expect(next.inherited.size).to.equal(0);
+    next.close();
+  });
+
+  it("a journal that cannot note what was reported ends no process: outcomes go on", async () => {
+    const journal = await open();
+    const told: string[] = [];
+    const full = {
+      lineOf: journal.lineOf,
+      noteReported() {
+        throw new Error("no space left on device");
+      },
+    };
+    const reporter = reporterOn(full, async (outcomes) => {
+      told.push(...outcomes.map(({ messageId }) => messageId));
+      return [];
+    });
+    journal.noteWritten([entry("msg_a")]);
+    for (const id of ["msg_a", "msg_b"]) {
+      reporter.report(settlementOf(id));
+      expect(await reporter.drain(2000)).to.equal(true);
+    }
+    expect(told).to.deep.equal(["msg_a", "msg_b"]);
+    journal.close();
+  });
+
+  it("a full disk: what is not whole in the journal is refused, and later lines are not lost with it", async () => {
+    const { code, output } = await runWithFileLimit(`
+      const { execFileSync } = await import("node:child_process");
+      const { openJournal } = await import(${JSON.stringify(JOURNAL)});
+      const journal = await openJournal({ dir: ${JSON.stringify(dir)}, carrierId: "c1", bootId: "boot-1" });
+      const note = (id) => {
+        const entry = ${JSON.stringify(entry(""))};
+        try {
+          journal.noteWritten([{ ...entry, messageId: id }]);
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      const taken = [];
+      let at = 0;
+      while (note("msg_" + at)) taken.push("msg_" + at++);
+      // Some room, but not enough: the limit on the file stands in for the disk.
+      const refused = [at, at + 1, at + 2].filter((id) => note("msg_" + id));
+      execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=1000000:"]);
+      if (note("msg_last")) taken.push("msg_last");
+      process.stdout.write(JSON.stringify({ taken, refused, open: journal.open }));
+      process.kill(process.pid, "SIGKILL");
+    `);
+    expect(code, output).to.equal("SIGKILL");
+    const { taken, refused, open: count } = JSON.parse(output);
+    expect(refused).to.deep.equal([]);
+    expect(taken.length).to.be.above(50);
+    expect(taken.at(-1)).to.equal("msg_last");
+    expect(count).to.equal(taken.length);
+    const next = await open();
+    expect([...next.inherited.keys()]).to.deep.equal(taken);
+    next.close();
+  });
+
+  it("a journal that cannot be written anew stays as it was", async () => {
+    const first = await open();
+    const ids = Array.from({ length: 300 }, (_, at) => `msg_${at}`);
+    first.noteWritten(ids.map(entry));
+    first.close();
+    const { output } = await runWithFileLimit(`
+      const { openJournal } = await import(${JSON.stringify(JOURNAL)});
+      const options = { dir: ${JSON.stringify(dir)}, carrierId: "c1", bootId: "boot-1" };
+      await openJournal(options).then(
+        () => process.stdout.write("opened"),
+        (error) => process.stdout.write(error.code),
+      );
+    `);
+    expect(output).to.equal("EFBIG");
+    const next = await open();
+    expect([...next.inherited.keys()]).to.deep.equal(ids);
+    next.close();
   });
 
   it("does not grow for ever", async () => {
@@ -111,3 +230,48 @@ describe("the journal of a carrier process", () => {
     next.close();
   });
 });
+
+/** Runs a script in a process whose files may have 8 KiB: the write that goes beyond is cut short. */
+async function runWithFileLimit(script: string): Promise<{ code: unknown; output: string }> {
+  const shell = 'ulimit -S -f 8; exec "$0" --input-type=module -e "$1"';
+  const child = spawn("bash", ["-c", shell, process.execPath, script]);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const [code, signal] = await once(child, "close");
+  return { code: code ?? signal, output };
+}
+
+function reporterOn(
+  journal: Pick<Journal, "lineOf" | "noteReported">,
+  reportOutcomes: (outcomes: readonly Outcome[]) => Promise<readonly string[]>,
+) {
+  const nothing = () => Promise.resolve();
+  return createOutcomeReporter({
+    store: { saveSubmissions: nothing, saveUnknowns: nothing, removeUnknowns: nothing },
+    messaging: { reportOutcomes },
+    journal,
+    log: createLogger("test", "silent"),
+    onStored: () => undefined,
+  });
+}
+
+function settlementOf(messageId: string): Settlement {
+  return {
+    outcome: {
+      messageId,
+      claimId: "claim-1",
+      kind: "not_sent",
+      carrierCode: "no_link",
+      errorCode: "",
+      retryAtMs: 0,
+      occurredAtMs: 0,
+    },
+    submissions: [],
+    unknowns: [],
+    resolved: [],
+  };
+}

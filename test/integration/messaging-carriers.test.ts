@@ -84,16 +84,21 @@ describe("what carriers tell", () => {
     expect(message.amount).to.equal(undefined);
   });
 
-  it("a throttled message waits until its time, then is claimed with its attempts counted", async () => {
-    const id = await send();
-    const retryAtMs = BigInt(harness.clock.now() + 30_000);
-    await report(harness, await claimOne(harness, "alpha"), OutcomeKind.NOT_SENT, { retryAtMs });
-    expect(await claim(harness, "alpha")).to.deep.equal([]);
-    harness.clock.advance(30_001);
-    const again = await claimOne(harness, "alpha");
-    expect(again).to.include({ messageId: id, attempt: 1 });
-    await report(harness, again, OutcomeKind.ACCEPTED);
-  });
+  for (const [what, errorCode, attempt] of [
+    ["was throttled", "", 0],
+    ["met a system error", "carrier_unavailable", 1],
+  ] as const) {
+    it(`what ${what} waits until its time; then ${attempt} of its budget is spent`, async () => {
+      const id = await send();
+      const said = { retryAtMs: BigInt(harness.clock.now() + 30_000), errorCode };
+      await report(harness, await claimOne(harness, "alpha"), OutcomeKind.NOT_SENT, said);
+      expect(await claim(harness, "alpha")).to.deep.equal([]);
+      harness.clock.advance(30_001);
+      const again = await claimOne(harness, "alpha");
+      expect(again).to.include({ messageId: id, attempt });
+      await report(harness, again, OutcomeKind.ACCEPTED);
+    });
+  }
 
   it("an outcome under a claim that is over is stale", async () => {
     await send();

@@ -109,7 +109,8 @@ describe("messages that a process remembers", () => {
     const messageId = await send(one);
     const [claimed] = await claimAt(other);
     expect(claimed?.messageId).to.equal(messageId);
-    await report(at(other), claimed ?? { messageId, claimId: "" }, OutcomeKind.NOT_SENT);
+    const held = claimed ?? { messageId, claimId: "" };
+    await report(at(other), held, OutcomeKind.NOT_SENT, { errorCode: "carrier_unavailable" });
     const again = await claimOne(at(one), "alpha");
     expect(again.messageId).to.equal(messageId);
     expect(again.attempt).to.equal(1);

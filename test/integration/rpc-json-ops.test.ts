@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
@@ -7,11 +7,14 @@ import { AppError } from "../../services/shared/core/errors.ts";
 import { createRpcAuth } from "../../services/shared/rpc/auth.ts";
 import { currentCall } from "../../services/shared/rpc/call-context.ts";
 import type { CallReport } from "../../services/shared/rpc/call-report.ts";
+import { guardPage } from "../../services/shared/rpc/guarded-page.ts";
 import { createJsonOps } from "../../services/shared/rpc/json-ops.ts";
 
 type Answer = { wallet?: unknown; code?: string; message?: string; details?: unknown };
 
 const TOKEN = "token-of-an-operator";
+const LESSER_TOKEN = "token-of-a-service";
+const GET_WALLET = "sms.v1.WalletService/GetWallet";
 
 describe("RPC in JSON on the ops port", () => {
   const reports: CallReport[] = [];
@@ -19,6 +22,13 @@ describe("RPC in JSON on the ops port", () => {
   let base: string;
 
   before(async () => {
+    const auth = createRpcAuth([
+      { name: "operator", tokens: [TOKEN], methods: [GET_WALLET, "sms.v1.Carrier/*"] },
+      { name: "service", tokens: [LESSER_TOKEN], methods: [GET_WALLET] },
+    ]);
+    const answer = (response: ServerResponse) => void response.end("shown");
+    const page = { path: "/a-page", method: "sms.v1.Carrier/ListPages", answer };
+    const guarded = guardPage(page, auth);
     const json = createJsonOps({
       routes: (router) =>
         router.service(WalletService, {
@@ -29,14 +39,12 @@ describe("RPC in JSON on the ops port", () => {
             return { wallet: { tenantId, currency: `${requestId} ${caller}`, balance: 42n } };
           },
         }),
-      auth: createRpcAuth([
-        { name: "operator", tokens: [TOKEN], methods: ["sms.v1.WalletService/GetWallet"] },
-      ]),
+      auth,
       onCall: (report) => reports.push(report),
       maxMessageBytes: 1000,
     });
     server = createServer((request, response) => {
-      if (!json(request, response)) response.writeHead(418).end();
+      if (!json(request, response) && !guarded(request, response)) response.writeHead(418).end();
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -60,8 +68,6 @@ describe("RPC in JSON on the ops port", () => {
     return { status: response.status, body: (await response.json()) as Answer };
   }
 
-  const GET_WALLET = "sms.v1.WalletService/GetWallet";
-
   it("answers a method posted as JSON, within the same call context", async () => {
     const { status, body } = await post(GET_WALLET, { tenantId: "ten_1" });
     expect(status).to.equal(200);
@@ -71,6 +77,21 @@ describe("RPC in JSON on the ops port", () => {
       balance: "42",
     });
     expect(reports.at(-1)).to.include({ method: GET_WALLET, code: "OK" });
+  });
+
+  it("shows a page of customers' data to callers that may read it, and to nobody else", async () => {
+    const get = async (token: string | undefined, method = "GET") =>
+      (
+        await fetch(`${base}/a-page?x`, {
+          method,
+          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        })
+      ).status;
+    expect(await get(TOKEN)).to.equal(200);
+    expect(await get(undefined)).to.equal(401);
+    expect(await get("another-token-of-somebody")).to.equal(401);
+    expect(await get(LESSER_TOKEN)).to.equal(403);
+    expect(await get(TOKEN, "POST"), "another handler's").to.equal(418);
   });
 
   it("gives our errors with their code, and hides those it does not know", async () => {

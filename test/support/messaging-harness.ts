@@ -292,7 +292,11 @@ export async function report(
   harness: MessagingHarness,
   claimed: { readonly messageId: string; readonly claimId: string },
   kind: OutcomeKind,
-  more: { readonly carrierCode?: string; readonly retryAtMs?: bigint } = {},
+  more: {
+    readonly carrierCode?: string;
+    readonly errorCode?: string;
+    readonly retryAtMs?: bigint;
+  } = {},
 ): Promise<readonly string[]> {
   const { messageId, claimId } = claimed;
   const outcome = { messageId, claimId, kind, ...more };

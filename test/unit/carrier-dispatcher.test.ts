@@ -43,7 +43,7 @@ function manualLink(window: number) {
   };
 }
 
-function setUp(window = 10) {
+function setUp(window = 10, hasSingleReceipt = false) {
   const clock = createManualClock(1_000_000);
   const wire = manualLink(window);
   const settled: Settlement[] = [];
@@ -51,7 +51,7 @@ function setUp(window = 10) {
   const recent = createRecentSubmissions(100);
   const dispatcher = createDispatcher({
     connectorId: "smsc",
-    hasSingleReceipt: false,
+    hasSingleReceipt,
     journal: { noteWritten: (entries) => void journaled.push(...entries) },
     outcomes: { report: (settlement) => void settled.push(settlement) },
     recent,
@@ -175,6 +175,50 @@ describe("the dispatcher of a connector", () => {
     expect(settled[0]?.outcome.kind).to.equal("partly_refused");
   });
 
+  it("one that is between two rounds when closing ends at once, without another submit", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 2 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 2);
+    submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
+    await new Promise(setImmediate);
+    expect(settled.length, "it pauses before the next round").to.equal(0);
+    dispatcher.expire(true);
+    dispatcher.setBinds([]);
+    await new Promise(setImmediate);
+    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(["partly_refused"]);
+    expect(settled[0]?.submissions.length).to.equal(1);
+    expect([dispatcher.inFlight, submits.length]).to.deep.equal([0, 2]);
+  });
+
+  it("one whose first part is taken only after closing ends at once, without another submit", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 2 }));
+    dispatcher.expire(true);
+    dispatcher.setBinds([]);
+    submits[0]?.answer(accept("a"));
+    await new Promise(setImmediate);
+    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(["partly_refused"]);
+    expect(dispatcher.inFlight).to.equal(0);
+  });
+
+  it("a message put off again and again waits longer each time, until something else ends it", async () => {
+    const { clock, dispatcher, submits, settled } = setUp();
+    const full: PartOutcome = { kind: "refused", code: "ESME_RMSGQFUL", disposition: "throttled" };
+    const noLink: PartOutcome = { kind: "not_sent", code: "closed" };
+    const waits: number[] = [];
+    for (const answer of [full, full, noLink, full, accept("a"), full]) {
+      clock.advance(60_000);
+      dispatcher.add(many(1));
+      submits.at(-1)?.answer(answer);
+      const count = settled.length + 1;
+      await eventually(() => settled.length === count);
+      const { kind, retryAtMs } = settled.at(-1)?.outcome ?? {};
+      waits.push(kind === "not_sent" ? Number(retryAtMs) - clock.now() : -1);
+    }
+    expect(waits).to.deep.equal([250, 500, 0, 1000, -1, 250]);
+  });
+
   it("a message that the link cannot carry is refused without a submit", () => {
     const { dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1, { body: "unfit" }));
@@ -188,7 +232,15 @@ describe("the dispatcher of a connector", () => {
     dispatcher.beforeWrite(["msg_0", "msg_1", "msg_0"]);
     dispatcher.beforeWrite(["msg_0"]);
     expect(journaled.map(({ messageId }) => messageId)).to.deep.equal(["msg_0", "msg_1"]);
-    expect(journaled[0]).to.include({ to: "+2348031234567", from: "DEMO", parts: 2 });
+    const counts = { parts: 2, segments: 2 };
+    expect(journaled[0]).to.include({ to: "+2348031234567", from: "DEMO", ...counts });
+  });
+
+  it("journals that one receipt will speak for all parts", () => {
+    const { dispatcher, journaled } = setUp(10, true);
+    dispatcher.add(many(1, { segments: 2 }));
+    dispatcher.beforeWrite(["msg_0"]);
+    expect(journaled[0]).to.include({ parts: 2, segments: 0 });
   });
 
   it("submits only what the pacer grants", async () => {

@@ -59,14 +59,26 @@ describe("what a message's parts amount to", () => {
   });
 
   it("a throttled message waits longer each time, at most five seconds; a link down costs no wait", () => {
-    const waitOf = (part: PartOutcome, attempt: number) => {
-      const verdict = judgeParts(claimed({ attempt }), [part], NOW);
+    const waitOf = (part: PartOutcome, putOffs: number, attempt = 0) => {
+      const verdict = judgeParts(claimed({ attempt }), [part], NOW, putOffs);
       return verdict.kind === "done" ? verdict.outcome.retryAtMs - NOW : Number.NaN;
     };
-    expect([0, 1, 2, 50].map((attempt) => waitOf(throttled, attempt))).to.deep.equal([
+    expect([0, 1, 2, 50].map((putOffs) => waitOf(throttled, putOffs))).to.deep.equal([
       250, 500, 1000, 5000,
     ]);
+    expect(waitOf(systemError, 0, 2), "another process may have tried before").to.equal(1000);
     expect(waitOf(noLink, 3)).to.equal(0);
+  });
+
+  it("of what is put off, only a system error spends the message's patience", () => {
+    const codeOf = (part: PartOutcome) => {
+      const verdict = judgeParts(claimed(), [part], NOW);
+      return verdict.kind === "done" && `${verdict.outcome.kind} ${verdict.outcome.errorCode}`;
+    };
+    const notBound: PartOutcome = { ...throttled, code: "ESME_RINVBNDSTS", disposition: "bind" };
+    expect(codeOf(systemError)).to.equal("not_sent carrier_unavailable");
+    for (const part of [throttled, noLink, notBound]) expect(codeOf(part)).to.equal("not_sent ");
+    expect(giveBack(claimed(), "paused", NOW).errorCode).to.equal("");
   });
 
   it("a message that was never started goes back under its own claim", () => {

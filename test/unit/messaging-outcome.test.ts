@@ -1,6 +1,8 @@
 import { expect } from "chai";
+import { checkMessage } from "../../services/messaging/domain/check-message.ts";
 import type { Message, QueuePhase } from "../../services/messaging/domain/message.ts";
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
+import { applyReceipt } from "../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
 import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
 
@@ -48,7 +50,7 @@ describe("outcomes of submits", () => {
           expect([after.message.status, after.message.phase]).to.deep.equal([status, phase]);
           expect(after.events.map(({ message }) => message.status)).to.deep.equal(events);
         });
-      } else {
+      } else if (state !== "sent" || kind !== "partly_refused") {
         it(`${state} + ${kind} → unchanged`, () => {
           const message = messageIn(state);
           const after = apply(message, outcome(kind));
@@ -127,10 +129,18 @@ describe("outcomes of submits", () => {
     });
   }
 
-  it("not_sent keeps the route and counts the attempt", () => {
-    const after = apply(messageIn("sending"), outcome("not_sent", { retryAtMs: NOW_MS + 500 }));
-    expect(after.message).to.include({ routeAt: 0, attempts: 1, notBeforeMs: NOW_MS + 500 });
-  });
+  const budgets = [
+    ["the carrier's system failed", "carrier_unavailable", 1],
+    ["it was throttled, or the link was down", "", 0],
+  ] as const;
+  for (const [what, errorCode, spent] of budgets) {
+    it(`not_sent because ${what} keeps the route and spends ${spent} of the budget`, () => {
+      const said = outcome("not_sent", { retryAtMs: NOW_MS + 500, errorCode });
+      const after = apply(messageIn("sending", { attempts: 3 }), said);
+      expect(after.message).to.include({ routeAt: 0, attempts: 3 + spent });
+      expect(after.message.notBeforeMs).to.equal(NOW_MS + 500);
+    });
+  }
 
   it("a repeated unknown does not postpone the end of the wait", () => {
     const message = messageIn("unknown");
@@ -141,6 +151,26 @@ describe("outcomes of submits", () => {
     const after = apply(messageIn("sending"), outcome("partly_refused"));
     expect(after.message.amount).to.equal(40_000n);
     expect(after.message.error?.code).to.equal("carrier_rejected");
+  });
+
+  it("partly_refused after a receipt of the first part: undelivered, charged no second time", () => {
+    const message = messageIn("sending", { segments: 2, heldAmount: 100_000n });
+    const heard = { segment: 1, errorCode: "", carrierCode: "", occurredAtMs: NOW_MS - 1 };
+    const early = applyReceipt(message, { ...heard, state: "delivered" }, NOW_MS, WAITS).message;
+    expect(early.status).to.equal("sent");
+    const said = outcome("partly_refused", { carrierCode: "ESME_RINVDSTADR" });
+    const after = apply(early, said);
+    expect(after.isStale).to.equal(false);
+    expect(after.events.map(({ previous }) => previous)).to.deep.equal(["sent"]);
+    expect(after.message).to.include({ status: "undelivered", carrierCode: "ESME_RINVDSTADR" });
+    expect(after.message.error?.code).to.equal("carrier_rejected");
+    expect([after.message.amount, after.message.sentAtMs, after.message.dueAtMs]).to.deep.equal([
+      early.amount,
+      early.sentAtMs,
+      undefined,
+    ]);
+    expect(checkMessage(after.message)).to.deep.equal([]);
+    expect(apply(after.message, said).message, "its repeat").to.equal(after.message);
   });
 
   it("an outcome from the future counts as now", () => {

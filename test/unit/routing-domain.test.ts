@@ -50,6 +50,11 @@ describe("a connector", () => {
     expect(
       fieldsOf(() => createConnector({ ...INPUT, smpp: { ...smpp, window: -1 } }, 0)),
     ).to.deep.equal(["smpp.host", "smpp.system_id", "smpp.password", "smpp.window"]);
+    for (const bindMode of ["receiver", "sender"]) {
+      expect(
+        fieldsOf(() => createConnector({ ...INPUT, smpp: { ...SMPP, bindMode } }, 0)),
+      ).to.deep.equal(["smpp.bind_mode"]);
+    }
     expect(fieldsOf(() => createConnector({ ...INPUT, id: "Bad.Name" }, 0))).to.deep.equal([
       "connector.id",
     ]);

@@ -1,11 +1,12 @@
 /**
- * The journal's lines. Each message has at most two: one written before its first octet goes to a
+ * The journal's lines. Each claim of a message has at most two: one written before its first octet goes to a
  * carrier, one when its outcome is known to messaging. Fields are separated by tabs:
  *
- *     W <message id> <connector> <to> <from> <parts> <at, ms>
+ *     W <message id> <connector> <to> <from> <parts> <at, ms> <segments>
  *     S <message id>
  *
- * A crash may cut the last line short; a line without its end is no line.
+ * A crash may cut the last line short; a line without its end is no line. Lines of an earlier version
+ * lack the segments: then each part is taken for one.
  */
 
 /** A message whose octets may have reached a carrier. */
@@ -16,12 +17,14 @@ export type WrittenEntry = {
   readonly from: string;
   readonly parts: number;
   readonly atMs: number;
+  /** How many segments its receipts tell apart; 0 when the carrier sends one receipt for all. */
+  readonly segments: number;
 };
 
 /** The line that must be in the journal before a message's octets leave. */
 export function writtenLine(entry: WrittenEntry): string {
-  const { messageId, connectorId, to, from, parts, atMs } = entry;
-  return `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\n`;
+  const { messageId, connectorId, to, from, parts, atMs, segments } = entry;
+  return `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\t${segments}\n`;
 }
 
 /** The line that says a message's outcome has been reported. */
@@ -35,12 +38,12 @@ export function readOpenEntries(text: string): Map<string, WrittenEntry> {
   const lines = text.split("\n");
   // What follows the last line end is empty, or a line that a crash cut short.
   for (const line of lines.slice(0, -1)) {
-    const [kind, messageId = "", connectorId = "", to = "", from = "", parts, at] =
+    const [kind, messageId = "", connectorId = "", to = "", from = "", parts, at, segments] =
       line.split("\t");
     if (kind === "S") open.delete(messageId);
     if (kind !== "W" || at === undefined) continue;
-    const entry = { messageId, connectorId, to, from, parts: Number(parts), atMs: Number(at) };
-    open.set(messageId, entry);
+    const counts = { parts: Number(parts), segments: Number(segments ?? parts) };
+    open.set(messageId, { messageId, connectorId, to, from, ...counts, atMs: Number(at) });
   }
   return open;
 }

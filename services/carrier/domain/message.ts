@@ -10,7 +10,7 @@ export type ClaimedMessage = {
   readonly body: string;
   readonly encoding: "gsm7" | "ucs2";
   readonly segments: number;
-  /** Submits so far over this connector that were throttled or refused for now. */
+  /** System errors so far over this route; throttling and links that were down do not count. */
   readonly attempt: number;
   readonly queueUntilMs: number;
   /** W3C traceparent of what accepted the message, when it is traced. */
@@ -27,7 +27,7 @@ export type PartOutcome =
       readonly disposition: Disposition;
     }
   | { readonly kind: "unknown"; readonly code: string }
-  /** Certain: the carrier has seen nothing of it. */
+  /** Certain: the carrier has nothing of it, and it may go again at once. */
   | { readonly kind: "not_sent"; readonly code: string };
 
 /**
@@ -45,7 +45,10 @@ export type Outcome = {
   readonly claimId: string;
   readonly kind: OutcomeKind;
   readonly carrierCode: string;
-  /** Our message error code for `refused`; empty lets messaging choose. */
+  /**
+   * Our message error code for `refused`; empty lets messaging choose. For `not_sent`
+   * `carrier_unavailable` says that the carrier's system failed, which spends the message's patience.
+   */
   readonly errorCode: string;
   /** For `not_sent`: not to be claimed again before. */
   readonly retryAtMs: number;

@@ -7,7 +7,7 @@
  */
 import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome } from "./message.ts";
 
-/** Submits refused "for now" before the carrier's system counts as unable to take the message. */
+/** System errors before the carrier's system counts as unable to take the message. */
 export const TEMPORARY_MAX = 8;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 5000;
@@ -18,11 +18,16 @@ export type Verdict =
   | { readonly kind: "again"; readonly parts: readonly number[] }
   | { readonly kind: "done"; readonly outcome: Outcome };
 
-/** Decides what a message's parts so far amount to; `parts` holds the newest outcome of each. */
+/**
+ * Decides what a message's parts so far amount to; `parts` holds the newest outcome of each.
+ * `putOffs` is how often the carrier has put the message off before, as far as that is known: it
+ * makes the wait longer and ends nothing.
+ */
 export function judgeParts(
   message: ClaimedMessage,
   parts: readonly (PartOutcome | undefined)[],
   nowMs: number,
+  putOffs = 0,
 ): Verdict {
   const doubt = parts.find((part) => part?.kind === "unknown");
   if (doubt !== undefined) return done(message, "unknown", doubt.code, nowMs);
@@ -38,9 +43,13 @@ export function judgeParts(
     return { kind: "again", parts: parts.flatMap((part, at) => (isAccepted(part) ? [] : [at])) };
   }
   const putOff = parts.find((part) => part !== undefined && part.kind !== "accepted");
-  const code = putOff?.kind === "refused" || putOff?.kind === "not_sent" ? putOff.code : "";
-  const retryAtMs = putOff?.kind === "refused" ? nowMs + retryDelayMs(message.attempt) : nowMs;
-  return done(message, "not_sent", code, nowMs, { retryAtMs });
+  if (putOff?.kind !== "refused") {
+    return done(message, "not_sent", putOff?.code ?? "", nowMs, { retryAtMs: nowMs });
+  }
+  return done(message, "not_sent", putOff.code, nowMs, {
+    retryAtMs: nowMs + retryDelayMs(Math.max(message.attempt, putOffs)),
+    errorCode: putOff.disposition === "temporary" ? "carrier_unavailable" : "",
+  });
 }
 
 /** What a message that was claimed and never submitted is reported as. */

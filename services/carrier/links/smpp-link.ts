@@ -23,6 +23,7 @@ import type { Link, LinkEvents, LinkStatus } from "./link.ts";
 /** A submit_sm waiting to be sent. */
 type SmppPayload = {
   readonly fields: Partial<PduBody<"submit_sm">>;
+  /** Without the message's name, which each submit adds as the carrier is known by then. */
   readonly tlvs: Tlvs | undefined;
 };
 
@@ -77,8 +78,8 @@ export function createSmppLink(options: {
     beforeWrite: (tokens) => events.beforeWrite(tokens.map((token) => readToken(token).messageId)),
     onDeliver: (message) => deliver(message),
     onLateAnswer(token, outcome) {
-      const { messageId, index } = readToken(token);
-      events.onLateAnswer(messageId, index, toPartOutcome(outcome));
+      const { messageId, index, isNamed } = readToken(token);
+      events.onLateAnswer(messageId, index, readOutcome(outcome, isNamed));
     },
     onState(state, info) {
       status = statusOf(state);
@@ -89,6 +90,20 @@ export function createSmppLink(options: {
       events.onChange();
     },
   });
+
+  /**
+   * What an answer means for its part. Submits leave by the window, so many that bear the name may be under way
+   * when the first of them is refused: each answer is judged by what its own submit bore. Such a refusal
+   * is the name's fault, not the message's: the carrier has nothing of it, and without the name it
+   * may go again at once.
+   */
+  function readOutcome(outcome: SubmitOutcome, isNamed: boolean): PartOutcome {
+    if (!isNamed || outcome.kind !== "refused" || !PARAMETER_STATUSES.has(outcome.status)) {
+      return toPartOutcome(outcome);
+    }
+    isNaming = false;
+    return { kind: "not_sent", code: outcome.statusName };
+  }
 
   async function deliver(message: IncomingMessage): Promise<void> {
     const receipt = parseReceipt(message, { isTextEnough: true });
@@ -125,25 +140,31 @@ export function createSmppLink(options: {
     get inFlight() {
       return client.inFlight + client.queued;
     },
-    window: settings.window,
+    // Over a receiver bind nothing can be submitted (SMPP 3.4 section 2.3).
+    window: settings.bindMode === "receiver" ? 0 : settings.window,
     start: () => client.start(),
-    prepare: (message) => prepare(message, settings, isNaming),
-    async submit(part) {
-      const { fields, tlvs } = part.payload as SmppPayload;
-      const token = `${part.messageId}/${part.index}`;
-      const outcome = await client.submit(fields, tlvs, token);
-      if (outcome.kind === "refused" && isNaming && PARAMETER_STATUSES.has(outcome.status)) {
-        isNaming = false;
-        return { kind: "refused", code: outcome.statusName, disposition: "temporary" };
-      }
-      return toPartOutcome(outcome);
+    prepare: (message) => prepare(message, settings),
+    async submit({ messageId, index, payload }) {
+      const { fields, tlvs } = payload as SmppPayload;
+      const isNamed = isNaming;
+      const token = writeToken({ messageId, index, isNamed });
+      const outcome = await client.submit(
+        fields,
+        isNamed ? withName(tlvs, messageId) : tlvs,
+        token,
+      );
+      return readOutcome(outcome, isNamed);
     },
     keyOf: (carrierMessageId) => canonicalMessageId(carrierMessageId, forms.answer),
     close: (drainMs) => client.close({ drainMs }),
   };
 }
 
-function prepare(message: ClaimedMessage, settings: SmppSettings, isNaming: boolean) {
+function withName(tlvs: Tlvs | undefined, messageId: string): Tlvs {
+  return { ...tlvs, other: [{ tag: MESSAGE_NAME_TAG, value: Buffer.from(messageId) }] };
+}
+
+function prepare(message: ClaimedMessage, settings: SmppSettings) {
   const { messageId, to, from, encoding } = message;
   const reference = referenceOf(messageId);
   const parts = splitMessage({
@@ -157,7 +178,6 @@ function prepare(message: ClaimedMessage, settings: SmppSettings, isNaming: bool
   });
   const source = senderAddress(from, override(settings.sourceTon, settings.sourceNpi));
   const target = recipientAddress(to, override(settings.destinationTon, settings.destinationNpi));
-  const name = isNaming ? [{ tag: MESSAGE_NAME_TAG, value: Buffer.from(messageId) }] : undefined;
   return parts.map((part, index) => {
     const fields: Partial<PduBody<"submit_sm">> = {
       sourceAddrTon: source.ton,
@@ -171,8 +191,7 @@ function prepare(message: ClaimedMessage, settings: SmppSettings, isNaming: bool
       dataCoding: part.dataCoding,
       shortMessage: part.shortMessage,
     };
-    const tlvs = name === undefined ? part.tlvs : { ...part.tlvs, other: name };
-    return { messageId, index, payload: { fields, tlvs } satisfies SmppPayload };
+    return { messageId, index, payload: { fields, tlvs: part.tlvs } satisfies SmppPayload };
   });
 }
 
@@ -203,9 +222,16 @@ function tlsOptions(settings: SmppSettings) {
   };
 }
 
-function readToken(token: string): { messageId: string; index: number } {
-  const slash = token.lastIndexOf("/");
-  return { messageId: token.slice(0, slash), index: Number(token.slice(slash + 1)) };
+/** What must be known of a submit when its answer comes, however late. */
+type Token = { readonly messageId: string; readonly index: number; readonly isNamed: boolean };
+
+function writeToken({ messageId, index, isNamed }: Token): string {
+  return `${messageId}/${index}/${isNamed ? "named" : ""}`;
+}
+
+function readToken(token: string): Token {
+  const [messageId = "", index, name] = token.split("/");
+  return { messageId, index: Number(index), isNamed: name === "named" };
 }
 
 function toPartOutcome(outcome: SubmitOutcome): PartOutcome {

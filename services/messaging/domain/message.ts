@@ -101,7 +101,7 @@ export type Message = {
   readonly phase: QueuePhase | undefined;
   /** The last claim; kept after sending so that a repeated outcome is recognised. */
   readonly claim: Claim | undefined;
-  /** Submits over the present route that were throttled or refused for now. */
+  /** Submits over the present route that met a system error; throttling does not count. */
   readonly attempts: number;
   /** Not to be claimed before this instant; 0 means at once. */
   readonly notBeforeMs: number;

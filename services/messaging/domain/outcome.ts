@@ -6,9 +6,12 @@
  * | ---------------- | ---------------------------------------------------------------------- |
  * | accepted         | `sent`, charged the route's frozen price                               |
  * | refused          | waiting for its next usable route, or `failed` when there is none      |
- * | not_sent         | waiting again, in its old place; no budget is spent                    |
+ * | not_sent         | waiting again, in its old place; only a system error spends budget     |
  * | unknown          | in doubt: never sent again, waits for proof (see `due.ts` for the end) |
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
+ *
+ * A receipt of a first part may have made the message `sent` before its other parts were refused.
+ * It then goes the rest of that way: `undelivered`, and charged no second time.
  */
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import {
@@ -29,7 +32,10 @@ export type Outcome = {
   /** For not_sent: not to be claimed again before this instant. */
   readonly retryAtMs: number;
   readonly occurredAtMs: number;
-  /** For refused: our code when the carrier's maps to one, else empty. */
+  /**
+   * For refused: our code when the carrier's maps to one, else empty. For not_sent
+   * `carrier_unavailable` when the carrier's system failed.
+   */
   readonly errorCode: string;
 };
 
@@ -45,6 +51,9 @@ export function applyOutcome(
   isUsable: IsUsableRoute,
 ): OutcomeDecision {
   if (message.claim?.id !== outcome.claimId) return { ...unchanged(message), isStale: true };
+  if (message.status === "sent" && outcome.kind === "partly_refused") {
+    return { ...toPartlyRefused(unchanged(message), outcome, nowMs), isStale: false };
+  }
   // Resolved under this very claim, by this outcome's first copy or by a receipt.
   if (message.status !== "queued") return { ...unchanged(message), isStale: false };
   return { ...decide(message, outcome, nowMs, waits, isUsable), isStale: false };
@@ -57,8 +66,8 @@ function decide(
   waits: Waits,
   isUsable: IsUsableRoute,
 ): Decision {
-  const occurredMs = Math.min(outcome.occurredAtMs || nowMs, nowMs);
-  const facts = outcome.carrierCode === "" ? {} : { carrierCode: outcome.carrierCode };
+  const occurredMs = occurredAt(outcome, nowMs);
+  const facts = factsOf(outcome);
   switch (outcome.kind) {
     case "accepted":
       return toSent(message, occurredMs, waits, facts);
@@ -67,7 +76,7 @@ function decide(
     case "not_sent":
       return backToWaiting(message, {
         ...facts,
-        attempts: message.attempts + 1,
+        attempts: message.attempts + (outcome.errorCode === "carrier_unavailable" ? 1 : 0),
         notBeforeMs: outcome.retryAtMs,
       });
     case "unknown":
@@ -75,11 +84,20 @@ function decide(
       if (message.phase === "unknown") return unchanged(message);
       return toUnknown(message, nowMs, waits);
     case "partly_refused":
-      return moveTo(
-        toSent(message, occurredMs, waits, facts),
-        "undelivered",
-        occurredMs,
-        "carrier_rejected",
-      );
+      return toPartlyRefused(toSent(message, occurredMs, waits, facts), outcome, nowMs);
   }
+}
+
+function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decision {
+  const occurredMs = occurredAt(outcome, nowMs);
+  return moveTo(sent, "undelivered", occurredMs, "carrier_rejected", factsOf(outcome));
+}
+
+/** A carrier process's clock is its own: what it dates into the future happened now. */
+function occurredAt(outcome: Outcome, nowMs: number): number {
+  return Math.min(outcome.occurredAtMs || nowMs, nowMs);
+}
+
+function factsOf({ carrierCode }: Outcome): Partial<Message> {
+  return carrierCode === "" ? {} : { carrierCode };
 }

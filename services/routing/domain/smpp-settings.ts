@@ -75,7 +75,7 @@ export function checkSmpp(faults: Faults, smpp: SmppSettings): void {
   checkLength(faults, "smpp.system_id", smpp.systemId, 1, 15);
   checkLength(faults, "smpp.password", smpp.password, 0, 8);
   checkLength(faults, "smpp.system_type", smpp.systemType, 0, 12);
-  checkOneOf(faults, "smpp.bind_mode", smpp.bindMode, ["transceiver", "transmitter", "receiver"]);
+  checkBindMode(faults, smpp.bindMode);
   checkWhole(faults, "smpp.binds", smpp.binds, 1, 64);
   checkWhole(faults, "smpp.window", smpp.window, 1, 10_000);
   checkLength(faults, "smpp.tls_ca", smpp.tlsCa, 0, 100_000);
@@ -105,6 +105,17 @@ export function checkSmpp(faults: Faults, smpp: SmppSettings): void {
     "decimal_to_hex",
   ]);
   checkErrorCodes(faults, smpp.errorCodes);
+}
+
+/**
+ * A connector submits, which a receiver bind cannot (SMPP 3.4 section 2.3). Beside a connector that
+ * transmits it would be no help: receipts find the messages of their own connector only.
+ */
+function checkBindMode(faults: Faults, mode: string): void {
+  if (mode === "receiver") {
+    const text = "nothing can be submitted over a receiver bind; use transceiver";
+    faults.add("smpp.bind_mode", "invalid_value", text);
+  } else checkOneOf(faults, "smpp.bind_mode", mode, ["transceiver", "transmitter"]);
 }
 
 function checkErrorCodes(faults: Faults, codes: Readonly<Record<string, string>>): void {

@@ -50,6 +50,20 @@ export function readConfig<S extends Schema>(env: NodeJS.ProcessEnv, schema: S):
   return Object.freeze(result) as Config<S>;
 }
 
+/** The faults that each of these readers finds, each once; reads on where one of them throws. */
+export function faultsOf(readers: readonly (() => unknown)[]): readonly string[] {
+  const faults = new Set<string>();
+  for (const read of readers) {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const fault of error.faults) faults.add(fault);
+    }
+  }
+  return [...faults];
+}
+
 /** Any text; with `allowed`, one of those. */
 export function text(fallback?: string): Setting<string> {
   return { read: (value) => value, fallback };

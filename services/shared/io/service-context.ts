@@ -2,9 +2,9 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectRouter } from "@connectrpc/connect";
 import type { Registry } from "prom-client";
 import type { Clock } from "../core/clock.ts";
+import type { GuardedPage } from "../rpc/guarded-page.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./log.ts";
-import type { OpsHandler } from "./ops-server.ts";
 
 /**
  * What the process gives a service's `start`: the composition root's side of the bargain. The
@@ -20,9 +20,16 @@ export type ServiceContext = {
   serve(routes: (router: ConnectRouter) => void): void;
   /** A client for a service: in memory when it runs in this process, else over gRPC. */
   client<S extends DescService>(service: S): Client<S>;
-  /** Adds a handler to the ops port. */
-  onOps(handler: OpsHandler): void;
+  /** Adds a page to the ops port, for callers with a token. */
+  onOps(page: GuardedPage): void;
 };
 
 /** A service's way in. */
 export type StartService = (context: ServiceContext) => Promise<void>;
+
+/** What the module of a service's start exports. */
+export type ServiceModule = {
+  readonly start: StartService;
+  /** Reads what `start` will read, so that all faults of a process can be told before anything starts. */
+  readonly readSettings: (env: NodeJS.ProcessEnv) => unknown;
+};

@@ -78,7 +78,10 @@ function refusalOf(
 }
 
 /** Answers as Connect does (its protocol, "Error Codes"), and takes nothing more from the caller. */
-function refuse(response: ServerResponse, { code, rawMessage: message }: ConnectError): void {
+export function refuse(
+  response: ServerResponse,
+  { code, rawMessage: message }: ConnectError,
+): void {
   const [status, name] =
     code === Code.Unauthenticated ? [401, "unauthenticated"] : [403, "permission_denied"];
   response.writeHead(status, {

@@ -19,7 +19,7 @@ import { type Json, present } from "../present.ts";
 
 const SMPP_OPTIONS = [
   "--host H --port P --system-id S --password P [--binds N --window N",
-  "--bind-mode transceiver|transmitter|receiver --tls --tls-ca FILE --tls-server-name N",
+  "--bind-mode transceiver|transmitter --tls --tls-ca FILE --tls-server-name N",
   "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
   "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
@@ -100,11 +100,12 @@ export const CONNECTOR_COMMANDS: Commands = {
 
 /** Receipts of the last three days that no message explains, from a carrier's ops port. */
 async function listUnmatched({ options, output }: CommandContext): Promise<number> {
-  const ops = options.optional("ops") ?? carrierOps(process.env);
-  const answer = await fetch(new URL("/unmatched-receipts", ops), {
+  const { url, token } = carrierOps(process.env, options.optional("ops"));
+  const answer = await fetch(new URL("/unmatched-receipts", url), {
+    headers: { authorization: `Bearer ${token}` },
     signal: AbortSignal.timeout(10_000),
   });
-  if (!answer.ok) throw new AppError("service_unavailable", `${ops} answered ${answer.status}.`);
+  if (!answer.ok) throw new AppError("service_unavailable", `${url} answered ${answer.status}.`);
   output.result((await answer.json()) as Json);
   return 0;
 }

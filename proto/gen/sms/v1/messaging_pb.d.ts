@@ -1010,7 +1010,7 @@ export declare type ClaimedMessage = Message$1<"sms.v1.ClaimedMessage"> & {
   routeId: string;
 
   /**
-   * Submits so far over this connector that were throttled or refused for now.
+   * Submits so far over this route that the carrier's own system failed; throttling does not count.
    *
    * @generated from field: int32 attempt = 10;
    */
@@ -1196,7 +1196,8 @@ export declare type Outcome = Message$1<"sms.v1.Outcome"> & {
   occurredAtMs: bigint;
 
   /**
-   * For REFUSED: our message error code when the carrier's code maps to one.
+   * For REFUSED: our message error code when the carrier's code maps to one. For NOT_SENT:
+   * carrier_unavailable when the carrier's own system failed, which is tried a few times only.
    *
    * @generated from field: string error_code = 7;
    */

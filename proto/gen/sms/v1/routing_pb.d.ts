@@ -45,7 +45,7 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
   systemType: string;
 
   /**
-   * "transceiver", "transmitter" or "receiver".
+   * "transceiver", or "transmitter", over which no receipts come.
    *
    * @generated from field: string bind_mode = 6;
    */

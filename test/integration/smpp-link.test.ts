@@ -1,0 +1,162 @@
+/** One bind of a connector against an SMSC of this process, over a real socket. */
+import { create } from "@bufbuild/protobuf";
+import { expect } from "chai";
+import { SmppSettingsSchema } from "../../proto/gen/sms/v1/routing_pb.js";
+import { createBind } from "../../services/carrier/bind.ts";
+import type { PartOutcome } from "../../services/carrier/domain/message.ts";
+import type { Link } from "../../services/carrier/links/link.ts";
+import { createSmppLink } from "../../services/carrier/links/smpp-link.ts";
+import type { Pdu, PduOf } from "../../services/carrier/smpp/pdu.ts";
+import { type SmppServer, startSmppServer } from "../../services/carrier/smpp/server.ts";
+import type { Session } from "../../services/carrier/smpp/session.ts";
+import { STATUS } from "../../services/carrier/smpp/statuses.ts";
+import { systemClock } from "../../services/shared/core/clock.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { claimed } from "../support/carrier-messages.ts";
+import { eventually } from "../support/poll.ts";
+
+const NAME_TAG = 0x1500;
+const WINDOW = 5;
+
+describe("an SMPP bind of a connector", () => {
+  let smsc: SmppServer;
+  let link: Link;
+  let held: { pdu: PduOf<"submit_sm">; session: Session }[];
+  let late: string[];
+
+  beforeEach(async () => {
+    held = [];
+    late = [];
+    smsc = await startSmppServer({
+      host: "127.0.0.1",
+      port: 0,
+      systemId: "smsc",
+      authenticate: () => STATUS.ESME_ROK,
+      onRequest: (pdu: Pdu, session) => {
+        if (pdu.command === "submit_sm") held.push({ pdu, session });
+        else session.respond(pdu as never);
+      },
+    });
+  });
+  afterEach(async () => {
+    await link.close(0);
+    await smsc.close();
+  });
+
+  async function open(fields: { bindMode?: string; responseTimeoutMs?: number } = {}) {
+    link = createSmppLink({
+      connectorId: "smsc",
+      settings: create(SmppSettingsSchema, {
+        host: "127.0.0.1",
+        port: smsc.port,
+        systemId: "me",
+        bindMode: "transceiver",
+        window: WINDOW,
+        enquireLinkIntervalMs: 30_000,
+        responseTimeoutMs: 5000,
+        ...fields,
+      }),
+      events: {
+        beforeWrite: () => undefined,
+        onReceipt: async () => undefined,
+        onLateAnswer: (messageId, index, outcome) => {
+          late.push(`${messageId} ${index} ${outcome.kind}`);
+        },
+        onMobileOriginated: () => undefined,
+        onChange: () => undefined,
+      },
+      log: createLogger("test", "silent"),
+      clock: systemClock,
+    });
+    link.start();
+    await eventually(() => link.status === "bound");
+  }
+
+  /** Submits one message and answers the link's promise of its outcome. */
+  function submit(at: number): Promise<PartOutcome> {
+    const [part] = link.prepare(claimed({ messageId: `msg_${at}` }));
+    if (part === undefined) throw new Error("a message has a part");
+    return link.submit(part);
+  }
+
+  function nameIn({ tlvs }: PduOf<"submit_sm">): string | undefined {
+    return tlvs?.other?.find(({ tag }) => tag === NAME_TAG)?.value.toString();
+  }
+
+  /** Answers what is held as a carrier that takes no name would, or refuses everything. */
+  function answer(status: number, isAll = false): void {
+    for (const { pdu, session } of held.splice(0)) {
+      const isRefused = isAll || nameIn(pdu) !== undefined;
+      if (isRefused) session.respond(pdu, { status, body: { messageId: "" } });
+      else session.respond(pdu, { body: { messageId: "id" } });
+    }
+  }
+
+  const REFUSALS = [
+    "ESME_RINVOPTPARSTREAM",
+    "ESME_ROPTPARNOTALLWD",
+    "ESME_RINVPARLEN",
+    "ESME_RINVOPTPARAMVAL",
+  ] as const;
+  for (const code of REFUSALS) {
+    it(`${code} to a whole window of names loses no message, and no name is sent again`, async () => {
+      await open();
+      const first = Array.from({ length: WINDOW }, (_, at) => submit(at));
+      await eventually(() => held.length === WINDOW);
+      expect(held.map(({ pdu }) => nameIn(pdu))).to.deep.equal(first.map((_, at) => `msg_${at}`));
+      answer(STATUS[code]);
+      const notSent = { kind: "not_sent", code };
+      expect(await Promise.all(first)).to.deep.equal(first.map(() => notSent));
+
+      const second = Array.from({ length: WINDOW }, (_, at) => submit(at));
+      await eventually(() => held.length === WINDOW);
+      answer(STATUS[code]);
+      expect((await Promise.all(second)).map(({ kind }) => kind)).to.deep.equal(
+        second.map(() => "accepted"),
+      );
+    });
+  }
+
+  it("the same refusal of a submit without the name is the message's own", async () => {
+    await open();
+    for (const kind of ["not_sent", "refused"]) {
+      const outcome = submit(1);
+      await eventually(() => held.length === 1);
+      answer(STATUS.ESME_RINVPARLEN, true);
+      expect((await outcome).kind).to.equal(kind);
+    }
+  });
+
+  it("a part prepared with the name in mind goes without it once the carrier has refused one", async () => {
+    await open();
+    const [part] = link.prepare(claimed({ messageId: "msg_early" }));
+    const refused = submit(1);
+    await eventually(() => held.length === 1);
+    answer(STATUS.ESME_ROPTPARNOTALLWD);
+    await refused;
+    const outcome = link.submit(part as never);
+    await eventually(() => held.length === 1);
+    expect(held.map(({ pdu }) => nameIn(pdu))).to.deep.equal([undefined]);
+    answer(STATUS.ESME_ROPTPARNOTALLWD);
+    expect((await outcome).kind).to.equal("accepted");
+  });
+
+  it("a refusal of the name that comes late is no refusal of the message either", async () => {
+    await open({ responseTimeoutMs: 100 });
+    expect((await submit(1)).kind).to.equal("unknown");
+    answer(STATUS.ESME_ROPTPARNOTALLWD);
+    await eventually(() => late.length === 1);
+    expect(late).to.deep.equal(["msg_1 0 not_sent"]);
+  });
+
+  for (const [bindMode, room] of [
+    ["transceiver", WINDOW],
+    ["transmitter", WINDOW],
+    ["receiver", 0],
+  ] as const) {
+    it(`a ${bindMode} bind has room for ${room} submits`, async () => {
+      await open({ bindMode });
+      expect(createBind(0, link, systemClock).room).to.equal(room);
+    });
+  }
+});
