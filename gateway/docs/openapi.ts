@@ -38,6 +38,9 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
 /** Refusals that come before the caller is known, so before any bucket is asked. */
 const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431, 500, 503]);
 
+/** Of these some come before any bucket is asked, ip_not_allowed, and others after. */
+const AT_TIMES_LIMITED = 403;
+
 /** Refusals that never reach an endpoint, and so carry none of its own headers. */
 const UNREACHED: ReadonlySet<number> = new Set([400, 413, 415, 431]);
 
@@ -179,13 +182,14 @@ function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
   const codes = [...new Set([...COMMON_ERRORS, ...errors])];
   for (const [status, group] of groupByStatus(codes)) {
     const extra: HeaderName[] = [];
-    if (!UNLIMITED.has(status)) extra.push(...RATE_LIMIT);
+    if (!UNLIMITED.has(status) && status !== AT_TIMES_LIMITED) extra.push(...RATE_LIMIT);
     if (status === 401) extra.push("WWW-Authenticate");
     if (status === 429 || status === 503) extra.push("Retry-After");
     if (!UNREACHED.has(status)) extra.push(...deprecation);
+    const atTimes = status === AT_TIMES_LIMITED ? RATE_LIMIT : [];
     responses[status] = {
       description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
-      headers: headersOf(extra),
+      headers: headersOf(extra, atTimes),
       content: { "application/problem+json": describeProblem(status, group, options.docsUrl) },
     };
   }
@@ -210,9 +214,12 @@ function describeProblem(status: number, codes: readonly ErrorCode[], docsUrl: s
 
 const RATE_LIMIT = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
-function headersOf(names: readonly HeaderName[]) {
+/** Header objects by name; those of `atTimes` may be missing, whatever their component says. */
+function headersOf(names: readonly HeaderName[], atTimes: readonly HeaderName[] = []) {
   const all = ["X-Request-Id", "Cache-Control", ...names];
-  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  const always = all.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
+  const optional = atTimes.map((name) => [name, { ...HEADERS[name], required: false }] as const);
+  return Object.fromEntries([...always, ...optional]);
 }
 
 /** OpenAPI links: what can be done with what was just made. */

@@ -86,9 +86,10 @@ async function cancel(ports: CancelPorts, request: EndpointRequest): Promise<End
     const { response } = await rpcAnswer(ports.messaging.lookupSend(wanted, options));
     return response === undefined ? undefined : { message: response.message, replayed: true };
   };
+  // First what comes first: the message must be there before anything is said of its key. To a
+  // test key a live message is not there, whatever a live key has stored.
+  if (faults.length > 0 || key !== "") await rpcAnswer(ports.messaging.getMessage(target));
   if (faults.length > 0) {
-    // First what comes first: the message must be there, and the key must not be another body's.
-    await rpcAnswer(ports.messaging.getMessage(target));
     if (key !== "" && body !== undefined) await lookup();
     refuse(faults);
   }

@@ -145,17 +145,19 @@ function readPlace(
     bounds.createdBeforeMs ?? null,
   ]);
   if (faults.length > 0) return { binding, position: undefined };
-  const resolved = resolveWindow(bounds, ports.clock.now(), ports.spanMaxMs);
-  if ("faults" in resolved) faults.push(...resolved.faults);
   if (wanted.cursor !== undefined) {
+    // The first page's window has passed, and comes back signed. Held against a later now, one at the
+    // limit would be refused midway.
     const position = readPosition(ports.cursors.read(binding, wanted.cursor) ?? "");
     if (position === undefined) faults.push(WRONG_CURSOR);
     return { binding, position };
   }
-  return {
-    binding,
-    position: "window" in resolved ? { window: resolved.window, beforeId: "" } : undefined,
-  };
+  const resolved = resolveWindow(bounds, ports.clock.now(), ports.spanMaxMs);
+  if ("window" in resolved) {
+    return { binding, position: { window: resolved.window, beforeId: "" } };
+  }
+  faults.push(...resolved.faults);
+  return { binding, position: undefined };
 }
 
 const WRONG_CURSOR: FieldError = {

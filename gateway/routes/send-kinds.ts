@@ -113,7 +113,7 @@ export const BULK: SendKind = {
   listField: "to",
   read: (body) => ({
     body: body.body as string,
-    recipients: (body.to as string[]).map((to) => ({ to })),
+    recipients: (body.to as string[]).map((to) => ({ to: asKept(to) })),
   }),
   answer: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
 };
@@ -138,7 +138,7 @@ export const BATCH: SendKind = {
   listField: "messages",
   read: (body) => ({
     recipients: (body.messages as BatchItem[]).map((item) => ({
-      to: item.to,
+      to: asKept(item.to),
       body: item.body,
       ...(typeof item.client_reference === "string"
         ? { clientReference: item.client_reference }
@@ -149,6 +149,14 @@ export const BATCH: SendKind = {
 };
 
 type BatchItem = { to: string; body: string; client_reference?: string | null };
+
+/**
+ * A recipient as it is kept. Half of a surrogate pair is no character, so protobuf and MongoDB write
+ * U+FFFD for it; here too, or the first answer would show what no replay can.
+ */
+function asKept(to: string): string {
+  return to.toWellFormed();
+}
 
 /** The published bound is the default; what holds for a caller is the account's own setting. */
 function withoutMaxItems(schema: Schema, list: string): Schema {

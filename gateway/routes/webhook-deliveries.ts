@@ -1,6 +1,6 @@
 /** Deliveries of a webhook endpoint over REST: the log, resending, recovering, a test event. */
 
-import type { Delivery } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { type Delivery, KeyedOperation } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
@@ -20,6 +20,7 @@ import { ENDPOINT_PARAM } from "./webhook-endpoints.ts";
 import {
   endpointTarget,
   existsEndpoint,
+  keyCheck,
   keyedAnswer,
   readWebhookRequest,
   WEBHOOK_SCOPE,
@@ -97,7 +98,9 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
   const problems = [...faults];
   const statuses = [...new Set(wanted.status)].sort();
   const afterMs = parseInstant(wanted.created_after ?? "") ?? 0;
-  const beforeMs = parseInstant(wanted.created_before ?? "") ?? 0;
+  const endMs = parseInstant(wanted.created_before ?? "");
+  // 0 would be no bound; no delivery is older than the first millisecond of 1970.
+  const beforeMs = endMs === undefined ? 0 : Math.max(1, endMs);
   const filters = [statuses, wanted.event_type ?? null, afterMs, beforeMs];
   const binding = canonicalJson(["deliveries", target.tenantId, target.endpointId, ...filters]);
   let beforeId = "";
@@ -158,6 +161,11 @@ const resend: Handler = async ({ webhooks }, request) => {
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
     exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, {
+      ...target,
+      deliveryId,
+      operation: KeyedOperation.RESEND_DELIVERY,
+    }),
   });
   const made = await rpcAnswer(webhooks.resendDelivery({ ...target, deliveryId, ...keyed }));
   return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);
@@ -189,6 +197,7 @@ const recover: Handler = async ({ webhooks }, request) => {
   const { body, keyed } = await readWebhookRequest(request, isRecovery, {
     isBodyRequired: true,
     exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RECOVER_DELIVERIES }),
   });
   const sinceMs = BigInt(parseInstant(body.since as string) ?? 0);
   const made = await rpcAnswer(webhooks.recoverDeliveries({ ...target, sinceMs, ...keyed }));
@@ -218,6 +227,7 @@ const test: Handler = async ({ webhooks }, request) => {
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
     exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.SEND_TEST_EVENT }),
   });
   const made = await rpcAnswer(webhooks.sendTestEvent({ ...target, ...keyed }));
   return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);

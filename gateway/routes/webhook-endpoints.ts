@@ -1,5 +1,9 @@
 /** Webhook endpoints over REST: each operation one call of the webhook service. */
-import { type WebhookEndpoint, WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
+import {
+  KeyedOperation,
+  type WebhookEndpoint,
+  WebhookEndpointStatus,
+} from "../../proto/gen/sms/v1/webhook_pb.js";
 import type { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import { componentRef, dataOf, type Operation, pageOf, type Schema } from "../docs/operation.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE } from "../docs/samples.ts";
@@ -13,6 +17,7 @@ import { EMPTY_BODY, ENDPOINT_CHANGE, NEW_ENDPOINT } from "../schemas/webhooks.t
 import {
   endpointTarget,
   existsEndpoint,
+  keyCheck,
   keyedAnswer,
   readWebhookRequest,
   unknownEndpoint,
@@ -109,16 +114,18 @@ const CREATE: Omit<Operation, "tag"> = {
 };
 
 const create: Handler = async (webhooks, request) => {
+  const { tenantId } = request.caller;
   const { body, keyed } = await readWebhookRequest(request, isNewEndpoint, {
     isBodyRequired: true,
+    checkKey: keyCheck(webhooks, { tenantId, operation: KeyedOperation.CREATE_ENDPOINT }),
   });
   const made = await rpcAnswer(
     webhooks.createEndpoint({
-      tenantId: request.caller.tenantId,
-      url: body.url as string,
+      tenantId,
+      url: (body.url as string).toWellFormed(),
       eventTypes: (body.event_types as string[] | undefined) ?? [],
       sources: toSources(body.sources),
-      description: (body.description as string | undefined) ?? "",
+      description: ((body.description as string | undefined) ?? "").toWellFormed(),
       ...keyed,
     }),
   );
@@ -177,11 +184,11 @@ const update: Handler = async (webhooks, request) => {
   const { endpoint } = await rpcAnswer(
     webhooks.updateEndpoint({
       ...target,
-      ...(typeof url === "string" ? { url } : {}),
+      ...(typeof url === "string" ? { url: url.toWellFormed() } : {}),
       ...(typeof status === "string" ? { status: STATUS_NUMBERS[status] } : {}),
       ...(Array.isArray(event_types) ? { eventTypes: { values: event_types as string[] } } : {}),
       ...(Array.isArray(sources) ? { sources: { values: toSources(sources) } } : {}),
-      ...(typeof description === "string" ? { description } : {}),
+      ...(typeof description === "string" ? { description: description.toWellFormed() } : {}),
     }),
   );
   return { status: 200, body: { data: renderWebhookEndpoint(found(endpoint)) } };
@@ -233,6 +240,7 @@ const rotate: Handler = async (webhooks, request) => {
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
     exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.ROTATE_SECRET }),
   });
   const made = await rpcAnswer(webhooks.rotateSecret({ ...target, ...keyed }));
   return keyedAnswer(200, renderWebhookEndpoint(found(made.endpoint), made.secret), made.replayed);

@@ -1,6 +1,7 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import type { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import type { CheckKeyRequestSchema, WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { fingerprint } from "../../services/shared/core/canonical-json.ts";
 import { AppError, asAppError, type FieldError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
@@ -29,39 +30,52 @@ export function unknownEndpoint(): AppError {
   return new AppError("not_found", "There is no such webhook endpoint.");
 }
 
+/** An idempotency key with the fingerprint of its request; the key is empty when there is none. */
+export type Keyed = { readonly idempotencyKey: string; readonly fingerprint: Buffer };
+
+/** What comes before a request's faults are told. */
+type FirstChecks = {
+  /** Throws `not_found` when what the path names is not there. */
+  readonly exists?: () => Promise<unknown>;
+  /** Throws when the key is another request's; absent where keys are not taken. */
+  readonly checkKey?: (keyed: Keyed) => Promise<unknown>;
+};
+
 /**
  * Reads the body of an operation on webhooks, and its idempotency key with the fingerprint that
- * goes with it. What is wrong is thrown only when `exists` has found what the path names.
+ * goes with it. What is wrong is thrown only after the first checks.
  */
 export async function readWebhookRequest(
   request: EndpointRequest,
   validate: Validator,
-  options: { readonly isBodyRequired: boolean; readonly exists?: () => Promise<unknown> },
-): Promise<{
-  body: Record<string, unknown>;
-  keyed: { idempotencyKey: string; fingerprint: Buffer };
-}> {
+  options: FirstChecks & { readonly isBodyRequired: boolean },
+): Promise<{ body: Record<string, unknown>; keyed: Keyed }> {
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const faults: FieldError[] = [...queryFaults(request.query), ...keyFaults];
-  let body: Record<string, unknown> = {};
+  let body: Record<string, unknown> | undefined = {};
   if (request.bodyBytes.length > 0 || options.isBodyRequired) {
     try {
       const parsed = parseObject(request.bodyBytes);
       body = parsed.value;
       faults.push(...validate(body, parsed.members));
     } catch (error) {
+      body = undefined;
       faults.push(...asAppError(error).fields);
     }
   }
+  const keyed = { idempotencyKey: key, fingerprint: printOf(request, key, body) };
   if (faults.length > 0) {
     await options.exists?.();
+    if (key !== "" && body !== undefined) await options.checkKey?.(keyed);
     refuse(faults);
   }
-  const print = request.caller.mode === Mode.TEST ? fingerprint("test", body) : fingerprint(body);
-  return {
-    body,
-    keyed: { idempotencyKey: key, fingerprint: key === "" ? Buffer.alloc(0) : print },
-  };
+  return { body: body ?? {}, keyed };
+}
+
+/** A test key and a live key are told apart by what they print, as for sends. */
+function printOf({ caller }: EndpointRequest, key: string, body: unknown): Buffer {
+  if (key === "" || body === undefined) return Buffer.alloc(0);
+  return caller.mode === Mode.TEST ? fingerprint("test", body) : fingerprint(body);
 }
 
 /** Asks whether the endpoint exists; throws `not_found` when it does not. */
@@ -70,6 +84,14 @@ export function existsEndpoint(
   target: ReturnType<typeof endpointTarget>,
 ): () => Promise<unknown> {
   return () => rpcAnswer(webhooks.getEndpoint(target));
+}
+
+/** Asks whether a key may be used for an operation; throws when it is another request's. */
+export function keyCheck(
+  webhooks: Webhooks,
+  target: MessageInitShape<typeof CheckKeyRequestSchema>,
+): (keyed: Keyed) => Promise<unknown> {
+  return (keyed) => rpcAnswer(webhooks.checkKey({ ...target, ...keyed }));
 }
 
 /** An answer, marked when it is the stored first one. */

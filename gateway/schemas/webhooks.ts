@@ -82,7 +82,8 @@ export const RECOVERY = {
     since: {
       type: "string",
       format: "date-time",
-      description: "Failed deliveries created at or after this RFC 3339 instant.",
+      description:
+        "Deliveries that were given up at or after this RFC 3339 instant, whenever they were created.",
       examples: ["2026-11-01T00:00:00Z"],
     },
   },

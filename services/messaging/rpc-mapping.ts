@@ -21,6 +21,7 @@ import {
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import { isId } from "../shared/core/ids.ts";
+import { checkKnown } from "../shared/core/limits.ts";
 import type { Draft } from "./domain/draft.ts";
 import { currentRoute, type Message, type MessageMode } from "./domain/message.ts";
 import type { Outcome } from "./domain/outcome.ts";
@@ -60,20 +61,20 @@ const MODES = invert<Mode, MessageMode>(WIRE_MODE);
 
 /** Reads a mode; unspecified means both. */
 export function readMode(mode: Mode): MessageMode | undefined {
-  return mode === Mode.UNSPECIFIED ? undefined : known(MODES.get(mode), "mode");
+  return mode === Mode.UNSPECIFIED ? undefined : checkKnown("mode", MODES.get(mode));
 }
 
 /** Reads which endpoint's keys are meant. */
 export function readEndpoint(endpoint: SendEndpoint): Endpoint {
-  return known(ENDPOINTS[endpoint], "endpoint");
+  return checkKnown("endpoint", ENDPOINTS[endpoint]);
 }
 
 /** Reads a send. */
 export function readSendRequest(wire: SendMessagesRequest): SendRequest {
   return {
     tenantId: wire.tenantId,
-    mode: known(readMode(wire.mode), "mode"),
-    source: known(SOURCES.get(wire.source), "source"),
+    mode: checkKnown("mode", readMode(wire.mode)),
+    source: checkKnown("source", SOURCES.get(wire.source)),
     campaignId: readCampaign(wire.campaignId),
     endpoint: readEndpoint(wire.endpoint),
     key: wire.idempotencyKey || undefined,
@@ -163,8 +164,8 @@ export function readListFilter(wire: ListMessagesRequest): ListFilter {
   return {
     tenantId: wire.tenantId,
     mode: readMode(wire.mode),
-    statuses: wire.statuses.map((status) => known(STATUSES.get(status), "statuses")),
-    sources: wire.sources.map((source) => known(SOURCES.get(source), "sources")),
+    statuses: wire.statuses.map((status) => checkKnown("statuses", STATUSES.get(status))),
+    sources: wire.sources.map((source) => checkKnown("sources", SOURCES.get(source))),
     from: wire.from || undefined,
     to: wire.to || undefined,
     clientReference: wire.clientReference || undefined,
@@ -199,7 +200,7 @@ export function readOutcome(wire: WireOutcome): About<Outcome> {
   return {
     messageId: wire.messageId,
     claimId: wire.claimId,
-    kind: known(OUTCOMES[wire.kind], "kind"),
+    kind: checkKnown("kind", OUTCOMES[wire.kind]),
     carrierCode: wire.carrierCode,
     retryAtMs: Number(wire.retryAtMs),
     occurredAtMs: Number(wire.occurredAtMs),
@@ -216,7 +217,7 @@ export function readReceipt(wire: WireReceipt): About<Receipt> {
     segment: wire.segment,
     isSegmentGuessed: wire.isSegmentGuessed,
     partKey: wire.partKey.slice(0, PART_KEY_MAX),
-    state: known(RECEIPTS[wire.state], "state"),
+    state: checkKnown("state", RECEIPTS[wire.state]),
     errorCode: wire.errorCode,
     carrierCode: wire.carrierCode,
     occurredAtMs: Number(wire.occurredAtMs),
@@ -233,11 +234,6 @@ function readBeforeId(text: string): string | undefined {
   if (text === "") return undefined;
   if (!isId("message", text)) throw invalid("before_id");
   return text;
-}
-
-function known<T>(value: T | undefined, field: string): T {
-  if (value === undefined) throw invalid(field);
-  return value;
 }
 
 function invalid(field: string): AppError {

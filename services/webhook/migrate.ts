@@ -69,9 +69,14 @@ const IDEMPOTENCY: CollectionShape = {
   indexes: [{ name: "kept", key: { expires_at: 1 }, expireAfterSeconds: 0 }],
 };
 
+const FENCES: CollectionShape = {
+  name: "fences",
+  indexes: [{ name: "until", key: { until: 1 }, expireAfterSeconds: 0 }],
+};
+
 const DEAD_LETTERS: CollectionShape = { name: "dead_letters", indexes: [] };
 
 /** Brings the webhook database to the shape that this version needs. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [ENDPOINTS, DELIVERIES, IDEMPOTENCY, DEAD_LETTERS]);
+  await shapeCollections(db, [ENDPOINTS, DELIVERIES, IDEMPOTENCY, FENCES, DEAD_LETTERS]);
 }

@@ -2,8 +2,10 @@
 import { create } from "@bufbuild/protobuf";
 import { MessageSource } from "../../proto/gen/sms/v1/messaging_pb.js";
 import {
+  type CheckKeyRequest,
   DeliverySchema,
   DeliveryStatus as DeliveryStatusProto,
+  KeyedOperation,
   type UpdateEndpointRequest,
   WebhookEndpointSchema,
   WebhookEndpointStatus,
@@ -12,6 +14,7 @@ import { AppError } from "../shared/core/errors.ts";
 import { MESSAGE_SOURCES, type MessageSourceName } from "../shared/core/message-source.ts";
 import type { Delivery, DeliveryStatus } from "./domain/delivery.ts";
 import type { Endpoint, EndpointChange } from "./domain/endpoint.ts";
+import type { RequestKey } from "./service/idempotency.ts";
 
 const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
   api: MessageSource.API,
@@ -96,6 +99,33 @@ export function readChange(request: UpdateEndpointRequest): EndpointChange {
     ...(request.sources === undefined ? {} : { sources: readSources(request.sources.values) }),
     ...(request.description === undefined ? {} : { description: request.description }),
   };
+}
+
+/** What an idempotency key belongs to, and the parts of a request that it is told apart by. */
+type KeyedRequest = Pick<CheckKeyRequest, "tenantId" | "idempotencyKey" | "fingerprint"> &
+  Partial<Pick<CheckKeyRequest, "endpointId" | "deliveryId">>;
+
+/** The key of a request; throws validation_error for an operation that does not exist. */
+export function keyOf(operation: KeyedOperation, request: KeyedRequest): RequestKey {
+  const { tenantId, idempotencyKey: key, fingerprint, endpointId = "", deliveryId = "" } = request;
+  return { tenantId, operation: operationOf(operation, endpointId, deliveryId), key, fingerprint };
+}
+
+function operationOf(operation: KeyedOperation, endpointId: string, deliveryId: string): string {
+  switch (operation) {
+    case KeyedOperation.CREATE_ENDPOINT:
+      return "create";
+    case KeyedOperation.ROTATE_SECRET:
+      return `rotate|${endpointId}`;
+    case KeyedOperation.RESEND_DELIVERY:
+      return `resend|${endpointId}|${deliveryId}`;
+    case KeyedOperation.RECOVER_DELIVERIES:
+      return `recover|${endpointId}`;
+    case KeyedOperation.SEND_TEST_EVENT:
+      return `test|${endpointId}`;
+    default:
+      throw invalid("operation", "invalid_value", "This is no operation that takes a key.");
+  }
 }
 
 /** A page size; 0 means the default of 50. Throws validation_error outside 1 to 100. */

@@ -10,16 +10,19 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { ClientSession } from "mongodb";
 import {
   CreateEndpointResponseSchema,
+  KeyedOperation,
   RecoverDeliveriesResponseSchema,
   ResendDeliveryResponseSchema,
   RotateSecretResponseSchema,
   SendTestEventResponseSchema,
   type WebhookService,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
-import { isId } from "../shared/core/ids.ts";
 import type { DeadLetters } from "../shared/io/dead-letters.ts";
 import type { Delivery } from "./domain/delivery.ts";
+import { readBeforeId, readInstantMs } from "./domain/log-bounds.ts";
+import { checkRequestKey } from "./domain/request-key.ts";
 import {
+  keyOf,
   readChange,
   readLimit,
   readSources,
@@ -44,7 +47,7 @@ import {
   updateEndpoint,
   type WithSecret,
 } from "./service/endpoint-management.ts";
-import type { Idempotency } from "./service/idempotency.ts";
+import type { Idempotency, RequestKey } from "./service/idempotency.ts";
 
 /** What the handlers call. */
 export type RpcParts = {
@@ -56,7 +59,12 @@ export type RpcParts = {
 
 /** The handlers of `WebhookService`. */
 export function createWebhookRpc(parts: RpcParts): ServiceImpl<typeof WebhookService> {
-  return { ...endpointRpc(parts), ...deliveryRpc(parts), ...deadLetterRpc(parts) };
+  return {
+    ...endpointRpc(parts),
+    ...deliveryRpc(parts),
+    ...keyRpc(parts),
+    ...deadLetterRpc(parts),
+  };
 }
 
 type Handlers = ServiceImpl<typeof WebhookService>;
@@ -77,13 +85,13 @@ type DeliveryRpc = Pick<
 function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
   return {
     async createEndpoint(request) {
-      const sources = readSources(request.sources);
       return once(
         idempotency,
-        { ...request, operation: "create" },
+        keyOf(KeyedOperation.CREATE_ENDPOINT, request),
         CreateEndpointResponseSchema,
         (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
-        (runOnce) => addEndpoint(endpoints, { ...request, sources }, runOnce),
+        (runOnce) =>
+          addEndpoint(endpoints, { ...request, sources: readSources(request.sources) }, runOnce),
       );
     },
     async getEndpoint({ tenantId, endpointId }) {
@@ -107,7 +115,7 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
       const { tenantId, endpointId } = request;
       return once(
         idempotency,
-        { ...request, operation: `rotate|${endpointId}` },
+        keyOf(KeyedOperation.ROTATE_SECRET, request),
         RotateSecretResponseSchema,
         (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
         (runOnce) => rotateEndpointSecret(endpoints, tenantId, endpointId, runOnce),
@@ -124,27 +132,27 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
         endpointId: request.endpointId,
         statuses: readStatuses(request.statuses),
         eventType: request.eventType,
-        createdAfterMs: Number(request.createdAfterMs),
-        createdBeforeMs: Number(request.createdBeforeMs),
+        createdAfterMs: readInstantMs("created_after_ms", request.createdAfterMs),
+        createdBeforeMs: readInstantMs("created_before_ms", request.createdBeforeMs),
         limit: readLimit(request.limit),
-        beforeId: isId("webhookDelivery", request.beforeId) ? request.beforeId : "",
+        beforeId: readBeforeId(request.beforeId),
       });
       return { deliveries: page.deliveries.map(toDeliveryProto), hasMore: page.hasMore };
     },
     async resendDelivery(request) {
       return once(
         idempotency,
-        { ...request, operation: `resend|${request.endpointId}|${request.deliveryId}` },
+        keyOf(KeyedOperation.RESEND_DELIVERY, request),
         ResendDeliveryResponseSchema,
         (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
         (runOnce) => resendDelivery(deliveries, request, runOnce),
       );
     },
     async recoverDeliveries(request) {
-      const wanted = { ...request, sinceMs: Number(request.sinceMs) };
+      const wanted = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
       return once(
         idempotency,
-        { ...request, operation: `recover|${request.endpointId}` },
+        keyOf(KeyedOperation.RECOVER_DELIVERIES, request),
         RecoverDeliveriesResponseSchema,
         (recovered: number) => ({ recovered: BigInt(recovered) }),
         (runOnce) => recoverDeliveries(deliveries, wanted, runOnce),
@@ -154,11 +162,22 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
       const { tenantId, endpointId } = request;
       return once(
         idempotency,
-        { ...request, operation: `test|${endpointId}` },
+        keyOf(KeyedOperation.SEND_TEST_EVENT, request),
         SendTestEventResponseSchema,
         (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
         (runOnce) => sendTestEvent(deliveries, tenantId, endpointId, runOnce),
       );
+    },
+  };
+}
+
+function keyRpc({ idempotency }: RpcParts): Pick<Handlers, "checkKey"> {
+  return {
+    async checkKey(request) {
+      const key = keyOf(request.operation, request);
+      checkRequestKey(key);
+      await idempotency.check(key);
+      return {};
     },
   };
 }
@@ -185,39 +204,35 @@ function deadLetterRpc({
   };
 }
 
-/** A request that may carry an idempotency key. */
-type KeyedRequest = {
-  readonly tenantId: string;
-  readonly operation: string;
-  readonly idempotencyKey: string;
-  readonly fingerprint: Uint8Array;
-};
-
 /**
- * Runs a use case once per key. The stored response is looked for before anything is checked: a
- * repeat must get it even when the request would no longer pass.
+ * Runs a use case once per key. The stored response is looked for before anything but the key is
+ * checked: a repeat must get it even when the request would no longer pass.
  */
 async function once<Schema extends DescMessage, Made>(
   idempotency: Idempotency<ClientSession>,
-  request: KeyedRequest,
+  key: RequestKey,
   schema: Schema,
   toInit: (made: Made) => Parameters<typeof create<Schema>>[1],
   useCase: (
     runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>>,
   ) => Promise<MessageShape<Schema>>,
 ): Promise<MessageShape<Schema>> {
-  const { tenantId, operation, fingerprint } = request;
-  const key = { tenantId, operation, key: request.idempotencyKey, fingerprint };
+  checkRequestKey(key);
   const codec = {
     encode: (message: MessageShape<Schema>) => toBinary<Schema>(schema, message),
     decode: (bytes: Uint8Array) => fromBinary<Schema>(schema, bytes),
   };
-  const stored = await idempotency.find(key, codec);
-  if (stored !== undefined) return Object.assign(stored, { replayed: true });
-  return useCase(async (effect) => {
+  const findReplay = async () => {
+    const stored = await idempotency.find(key, codec);
+    return stored === undefined ? undefined : Object.assign(stored, { replayed: true });
+  };
+  const runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>> = async (effect) => {
     const { response, replayed } = await idempotency.run(key, codec, async (session) =>
       create<Schema>(schema, toInit(await effect(session))),
     );
     return Object.assign(response, { replayed });
-  });
+  };
+  // The first request may end between the first look and the fence.
+  const runAlone = async () => (await findReplay()) ?? useCase(runOnce);
+  return (await findReplay()) ?? idempotency.alone(key, runAlone);
 }

@@ -1,6 +1,7 @@
 /** The headers of every answer (`service.md` "Endpoints", "Versioning"; `decisions.md`). */
 import { expect } from "chai";
 import type { Endpoint } from "../../gateway/endpoint.ts";
+import { createAnswerCheck } from "../support/openapi-check.ts";
 import {
   API_KEY,
   DOCS_URL,
@@ -89,6 +90,17 @@ describe("REST: headers", () => {
       const wanted = status === 429 ? ["50", "0", "3"] : ["50", "99", "1"];
       expect(names, what).to.deep.equal(isAfter ? wanted : [null, null, null]);
     }
+  });
+
+  it("403 ip_not_allowed comes before the limiter, and the document says that 403 may", async () => {
+    const answer = await call("GET", "/v1/balance", { caller: { allowsAddress: () => false } });
+    const text = await answer.text();
+    expect(JSON.parse(text)).to.include({ code: "ip_not_allowed", status: 403 });
+    expect(answer.headers.get("ratelimit-limit")).to.equal(null);
+    const document = await (await call("GET", "/openapi.json")).json();
+    const check = createAnswerCheck(document as Parameters<typeof createAnswerCheck>[0]);
+    const { status, headers } = answer;
+    check("GET", "/v1/balance", { status, headers, text, body: JSON.parse(text) });
   });
 
   it("Retry-After is in whole seconds, rounded up, on 429 and 503 only", async () => {

@@ -111,6 +111,15 @@ describe("REST: the order of checks", () => {
     expect((await fetch(url.replace(/:\d+/, `:${port}`), request)).status).to.equal(403);
   });
 
+  it("404 comes before idempotency: what is not there has no key", async () => {
+    app = await openRestApp({ ports: { fences: OTHER_BODY } });
+    const answer = await fetch(`${app.url}/v1/messages/msg_${"0".repeat(26)}/cancel`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${API_KEY}`, "idempotency-key": "one" },
+    });
+    expect(answer.status).to.equal(404);
+  });
+
   for (const [path, status] of [
     ["/v1/nothing", 401],
     ["/v1/messages/a/b", 401],

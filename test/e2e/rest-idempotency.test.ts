@@ -72,7 +72,7 @@ describe("REST: idempotency", function () {
 
   it("bulk and batch are replayed whole", async () => {
     for (const [path, body] of [
-      [`${SEND}/bulk`, { to: ["08031234567", "nobody"], from: "Acme", body: "Hello" }],
+      [`${SEND}/bulk`, { to: ["08031234567", "nobody", "\ud800"], from: "Acme", body: "Hello" }],
       [`${SEND}/batch`, { from: "Acme", messages: [{ to: "08031234567", body: "Hello" }] }],
     ] as const) {
       const key = newKey();
@@ -198,6 +198,21 @@ describe("REST: idempotency", function () {
     expect(other.headers.get("idempotent-replayed")).to.equal(null);
     const reused = await cancel(one, { reason: "x" });
     expect(reused.body.code).to.equal("idempotency_key_reused");
+  });
+
+  it("a test key is not told of what a live key has cancelled", async () => {
+    const key = newKey();
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const { id } = (await send(newKey(), { ...GOOD, send_at: at })).body.data;
+    const cancel = (apiKey: string, more = {}) =>
+      customer.call("POST", `/v1/messages/${id}/cancel`, { key, apiKey, ...more });
+    const first = await cancel(customer.apiKey);
+    expect(first.status, first.text).to.equal(200);
+    for (const body of [undefined, {}, { reason: "x" }]) {
+      const answer = await cancel(customer.testKey, { body });
+      expect(answer.status, answer.text).to.equal(404);
+    }
+    expect((await cancel(customer.apiKey)).text).to.equal(first.text);
   });
 
   it("the header is ignored on GET", async () => {

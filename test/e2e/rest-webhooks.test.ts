@@ -160,8 +160,10 @@ describe("REST: webhook endpoints", function () {
     expect(again.text).to.equal(first.text);
     expect(again.headers.get("idempotent-replayed")).to.equal("true");
     expect((await call("GET", PATH)).body.data).to.have.length(1);
-    const reused = await call("POST", PATH, { key: "hook-1", body: { url, description: "x" } });
-    expect(reused.body.code).to.equal("idempotency_key_reused");
+    for (const body of [{ url, description: "x" }, { url: 1 }, {}]) {
+      const reused = await call("POST", PATH, { key: "hook-1", body });
+      expect(reused.body.code, "even an invalid one").to.equal("idempotency_key_reused");
+    }
   });
 
   it("a deleted one is gone, and unknown, malformed and foreign ones were never there", async () => {

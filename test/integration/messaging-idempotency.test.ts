@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
 import {
   codeOf,
@@ -186,6 +187,19 @@ describe("idempotency keys", () => {
     expect(first.map(({ replayed }) => replayed)).to.deep.equal([false, false]);
     const again = await Promise.all(cancels.map((c) => harness.messaging.cancelMessage(c)));
     expect(again).to.deep.equal(first.map((answer) => ({ ...answer, replayed: true })));
+  });
+
+  it("to the other mode a message is not there, whatever is kept under the key", async () => {
+    const { message } = await harness.messaging.sendMessages(singleSend(tenant));
+    const cancel = {
+      ...{ tenantId: tenant.id, messageId: message?.id ?? "", idempotencyKey: "modes" },
+      ...{ fingerprint: new Uint8Array(32), fenced: true },
+    };
+    await harness.messaging.cancelMessage({ ...cancel, mode: Mode.LIVE });
+    const other = harness.messaging.cancelMessage({ ...cancel, mode: Mode.TEST });
+    expect(await codeOf(other)).to.equal("not_found");
+    const again = await harness.messaging.cancelMessage({ ...cancel, mode: Mode.LIVE });
+    expect(again.replayed).to.equal(true);
   });
 
   it("a cancel that its caller gave up meanwhile does not happen", async () => {

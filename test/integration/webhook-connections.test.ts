@@ -251,6 +251,40 @@ describe("connections to webhook receivers", () => {
     }
   });
 
+  it("what is on its way when its endpoint is stopped is not sent again", async () => {
+    const sender = openSender();
+    for (const end of ["destroy", "end"] as const) {
+      receiver.behave(ACCEPTED);
+      await sender.to(receiver.port);
+      const before = receiver.requests.length;
+      receiver.behave(({ socket }) => {
+        sender.stop("whe_1");
+        socket[end]();
+      });
+      const result = await sender.to(receiver.port);
+      expect(result, end).to.include({ error: "connection", httpStatus: 0 });
+      expect(receiver.requests.length, end).to.equal(before + 1);
+    }
+  });
+
+  it("what waits to be sent again ends at a stop as the fault that it met", async () => {
+    const gate = await openGate();
+    const sender = openSender();
+    const first = sender.to(gate.port);
+    await eventually(() => gate.held.length === 1);
+    gate.letThrough();
+    await first;
+    receiver.behave(({ socket }) => socket.destroy());
+    const again = sender.to(gate.port);
+    await eventually(() => gate.held.length === 2);
+    sender.stop("whe_1");
+    expect(await again).to.include({ error: "connection", httpStatus: 0 });
+    const [, socket] = gate.held;
+    socket?.resume();
+    await eventually(() => socket?.destroyed);
+    expect(receiver.requests.length).to.equal(2);
+  });
+
   it("a handshake that takes too long is a timeout, and its connection is ended", async () => {
     const gate = await openGate();
     const sender = openSender();

@@ -132,12 +132,9 @@ describe("managing webhook endpoints", () => {
     const tenantId = newId("tenant");
     const url = receiver.url("/once");
     const request = { tenantId, url, idempotencyKey: "key-1", fingerprint: fingerprint({ url }) };
-    const answers = await Promise.all(
-      Array.from({ length: 5 }, () => webhooks.client.createEndpoint(request)),
-    );
-    expect(new Set(answers.map(({ secret }) => secret)).size).to.equal(1);
-    expect(new Set(answers.map(({ endpoint }) => endpoint?.id)).size).to.equal(1);
-    expect(answers.filter(({ replayed }) => !replayed).length).to.equal(1);
+    const first = await webhooks.client.createEndpoint(request);
+    const again = await webhooks.client.createEndpoint(request);
+    expect(again).to.deep.equal({ ...first, replayed: true });
     expect((await webhooks.client.listEndpoints({ tenantId })).endpoints.length).to.equal(1);
 
     const other = { ...request, fingerprint: fingerprint({ url: "other" }) };
@@ -257,5 +254,58 @@ describe("managing webhook endpoints", () => {
     expect(before.deliveries.length).to.equal(25);
     const error = await refusal(webhooks.client.listDeliveries({ ...key, limit: 101 }));
     expect(error.fields[0]?.field).to.equal("limit");
+  });
+
+  it("what bounds the log must be an id and an instant that ids can hold", async () => {
+    const tenantId = newId("tenant");
+    const { id: endpointId } = await addEndpoint(tenantId);
+    const key = { tenantId, endpointId };
+    const { client } = webhooks;
+    const latest = 2n ** 48n - 1n;
+    const page = {
+      createdAfterMs: -latest,
+      createdBeforeMs: latest,
+      beforeId: newId("webhookDelivery"),
+    };
+    expect((await client.listDeliveries({ ...key, ...page })).deliveries).to.deep.equal([]);
+    expect((await client.recoverDeliveries({ ...key, sinceMs: latest })).recovered).to.equal(0n);
+    const refused: [string, () => Promise<unknown>][] = [
+      ["before_id", () => client.listDeliveries({ ...key, beforeId: "whd_1" })],
+      ["before_id", () => client.listDeliveries({ ...key, beforeId: newId("message") })],
+      ["created_after_ms", () => client.listDeliveries({ ...key, createdAfterMs: latest + 1n })],
+      ["created_before_ms", () => client.listDeliveries({ ...key, createdBeforeMs: latest + 1n })],
+      ["since_ms", () => client.recoverDeliveries({ ...key, sinceMs: latest + 1n })],
+    ];
+    for (const [field, call] of refused) {
+      const error = await refusal(call());
+      expect([error.code, error.fields[0]?.field]).to.deep.equal(["validation_error", field]);
+    }
+  });
+
+  it("an idempotency key must have its form, and the fingerprint of its request", async () => {
+    const tenantId = newId("tenant");
+    const key = { tenantId, endpointId: (await addEndpoint(tenantId)).id };
+    const { client } = webhooks;
+    const print = fingerprint({});
+    const refused = [
+      ["idempotency_key", { idempotencyKey: "a b", fingerprint: print }],
+      ["idempotency_key", { idempotencyKey: "a".repeat(65), fingerprint: print }],
+      ["fingerprint", { idempotencyKey: "a", fingerprint: new Uint8Array() }],
+      ["fingerprint", { idempotencyKey: "a", fingerprint: print.subarray(1) }],
+    ] as const;
+    for (const [field, keyed] of refused) {
+      for (const call of [
+        () => client.createEndpoint({ tenantId, url: receiver.url(), ...keyed }),
+        () => client.rotateSecret({ ...key, ...keyed }),
+        () => client.sendTestEvent({ ...key, ...keyed }),
+        () => client.resendDelivery({ ...key, deliveryId: newId("webhookDelivery"), ...keyed }),
+        () => client.recoverDeliveries({ ...key, ...keyed }),
+      ]) {
+        const error = await refusal(call());
+        expect([error.code, error.fields[0]?.field]).to.deep.equal(["validation_error", field]);
+      }
+    }
+    const idempotencyKey = "-_9".padEnd(64, "a");
+    await client.sendTestEvent({ ...key, idempotencyKey, fingerprint: print });
   });
 });

@@ -49,7 +49,7 @@ describe("the queue of webhook deliveries", () => {
       },
     ]);
     const lease = { id: newId("request"), untilMs: nowMs + LEASE_MS };
-    return queue.claim([{ endpointId, max: 10 }], lease, byMs);
+    return queue.claim([{ endpointId, max: 10 }], lease, nowMs, byMs);
   }
 
   const nextAttemptOf = async (claimed: Claimed | undefined) => {
@@ -66,6 +66,17 @@ describe("the queue of webhook deliveries", () => {
     const [claimed] = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
     expect(claimed).to.include({ dueAtMs: nowMs + 900, leaseUntilMs: nowMs + LEASE_MS });
     expect(await claimOne(nowMs + 1100, nowMs + 1000, nowMs)).to.deep.equal([]);
+  });
+
+  it("takes no lease before its end, though what is due then may be taken ahead", async () => {
+    const nowMs = Date.now();
+    const [held] = await claimOne(nowMs - 5000, nowMs, nowMs);
+    const endMs = nowMs + LEASE_MS;
+    const requests = [{ endpointId: held?.endpointId ?? "", max: 10 }];
+    const lease = { id: newId("request"), untilMs: endMs + LEASE_MS };
+    expect(await queue.claim(requests, lease, endMs - 1, endMs + 999)).to.deep.equal([]);
+    const [taken] = await queue.claim(requests, lease, endMs, endMs + 1000);
+    expect(taken).to.include({ id: held?.id, dueAtMs: endMs, leaseId: lease.id });
   });
 
   it("gives back at a stop: what is due is due now, and what is not stays due when it was", async () => {

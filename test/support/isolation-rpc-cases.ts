@@ -2,6 +2,7 @@
  * What of each RPC has to do with tenants. Every method has its row: a new one without a row fails
  * the test that reads them.
  */
+import { KeyedOperation } from "../../proto/gen/sms/v1/webhook_pb.js";
 
 /** Things that the owner has; by name, their ids. */
 export type Owned = {
@@ -14,7 +15,7 @@ export type Owned = {
   readonly endpoint: string;
   readonly doomed: string;
   readonly delivery: string;
-  /** An idempotency key under which it has sent. */
+  /** An idempotency key under which it has sent, and created an endpoint. */
   readonly key: string;
 };
 
@@ -161,6 +162,12 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     sinceMs: BigInt(Date.now() - 60_000),
   })),
   "WebhookService/SendTestEvent": thing(endpoint),
+  "WebhookService/CheckKey": thing((tenantId, own) => ({
+    tenantId,
+    operation: KeyedOperation.CREATE_ENDPOINT,
+    idempotencyKey: own.key,
+    fingerprint: new Uint8Array(32).fill(8),
+  })),
   "WebhookService/DeleteEndpoint": thing((tenantId, own) => ({ tenantId, endpointId: own.doomed })),
   "WebhookService/ListDeadLetters": internal(OPERATORS),
   "WebhookService/ReplayDeadLetters": internal(OPERATORS),

@@ -13,6 +13,7 @@ export const OWNERS = {
   body: "What only the owner may read",
   reference: "owners-reference",
   key: "owners-key",
+  rpcKey: "owners-rpc-key",
   sender: "Owner Only",
 } as const;
 
@@ -38,7 +39,8 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     return answer.body.data;
   };
   const endpoint = await post(HOOKS, { url: rest.stack.receiver.url });
-  const doomed = await post(HOOKS, { url: rest.stack.receiver.url, description: "doomed" });
+  const hook = { url: rest.stack.receiver.url, description: "doomed" };
+  const doomed = await post(HOOKS, hook, OWNERS.rpcKey);
   const sent = await post(PATH, { ...send, client_reference: OWNERS.reference }, OWNERS.key);
   const later = await post(PATH, { ...send, send_at: sendAt });
   const bulk = await post(`${PATH}/bulk`, { ...send, to: [OWNERS.to], send_at: sendAt });
@@ -46,7 +48,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
   await rest.messaging.sendMessages({
     ...{ tenantId, mode: Mode.LIVE, endpoint: SendEndpoint.SINGLE, campaignId: campaign },
     source: MessageSource.CAMPAIGN,
-    ...{ idempotencyKey: "owners-rpc-key", fingerprint: new Uint8Array(32).fill(9) },
+    ...{ idempotencyKey: OWNERS.rpcKey, fingerprint: new Uint8Array(32).fill(9) },
     ...{ from: OWNERS.sender, body: OWNERS.body, sendAtMs: BigInt(Date.parse(sendAt)) },
     recipients: [{ to: OWNERS.to }],
   });
@@ -62,7 +64,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     endpoint: endpoint.id,
     doomed: doomed.id,
     delivery: test.id,
-    key: "owners-rpc-key",
+    key: OWNERS.rpcKey,
   };
 }
 

@@ -6,7 +6,7 @@ import type { RestAnswer } from "./rest.ts";
 type Json = Record<string, unknown>;
 type Header = { required?: boolean; schema: Json };
 type Response = {
-  headers?: Record<string, { $ref: string }>;
+  headers?: Record<string, { $ref: string } | Header>;
   content?: Record<string, { schema: Json }>;
 };
 type Document = {
@@ -35,8 +35,11 @@ export function createAnswerCheck(document: Document): AnswerCheck {
     const operation = document.paths[path]?.[method.toLowerCase()];
     const response = operation?.responses[String(answer.status)];
     expect(response, `${method} ${path} ${answer.status} is described`).to.be.an("object");
-    for (const [name, { $ref }] of Object.entries(response?.headers ?? {})) {
-      const header = document.components.headers[$ref.split("/").at(-1) ?? ""];
+    for (const [name, described] of Object.entries(response?.headers ?? {})) {
+      const header =
+        "$ref" in described
+          ? document.components.headers[described.$ref.split("/").at(-1) ?? ""]
+          : described;
       const value = answer.headers.get(name);
       if (header?.required === true) expect(value, `header ${name}`).to.be.a("string");
       if (value === null || header === undefined) continue;

@@ -31,6 +31,9 @@ describe("identifiers", () => {
     for (const early of [0, -1, Number.MIN_SAFE_INTEGER]) {
       expect(lowestIdAt("message", early)).to.equal(`msg_${"0".repeat(26)}`);
     }
+    expect(lowestIdAt("message", Number.MAX_SAFE_INTEGER)).to.equal(
+      `msg_7ZZZZZZZZZ${"0".repeat(16)}`,
+    );
     expect(lowestIdAt("message", 1.5)).to.equal(lowestIdAt("message", 1));
   });
 

@@ -7,6 +7,7 @@ import { layoutOf } from "../../deploy/dev/layout.ts";
 import {
   canonicalName,
   fixedSettings,
+  PROCESS_LAYOUTS,
   processCalled,
   processLayout,
   SERVICE_PROCESSES,
@@ -15,6 +16,7 @@ import {
 import { settingNames, settingsIn } from "../../deploy/dev/settings.ts";
 import { StackError } from "../../deploy/dev/stack-error.ts";
 import { nextState } from "../../deploy/dev/start-stack.ts";
+import { tierOf } from "../../deploy/dev/stop-stack.ts";
 
 describe("the plan of a stack", () => {
   const dir = mkdtempSync(join(tmpdir(), "sms-plan-"));
@@ -49,6 +51,10 @@ describe("the plan of a stack", () => {
   it("keeps of the environment only what a service can read", () => {
     const names = settingNames();
     expect(names).to.include("MONGODB_URI").and.include("LOG_LEVEL");
+    for (const server of ["MONGODB", "NATS", "REDIS"]) {
+      for (const file of ["CA", "CERT", "KEY"])
+        expect(names).to.include(`${server}_TLS_${file}_FILE`);
+    }
     const env = { LOG_LEVEL: "warn", AWS_SECRET_ACCESS_KEY: "x", RPC_TOKEN: "" };
     expect(settingsIn(env, names)).to.deep.equal({ LOG_LEVEL: "warn" });
   });
@@ -65,6 +71,15 @@ describe("the plan of a stack", () => {
       },
       name,
     );
+
+  it("ends first, in every layout, the process through which requests come in", () => {
+    for (const rows of Object.values<readonly ServiceProcess[]>(PROCESS_LAYOUTS)) {
+      for (const { name, services } of rows) {
+        expect(tierOf(name), name).to.equal(services.includes("gateway") ? 0 : 1);
+      }
+    }
+    expect(["gateway-2", "wallet-2", "receiver", "mongod"].map(tierOf)).to.deep.equal([0, 1, 2, 3]);
+  });
 
   it("puts services together or apart as PROCESSES says", () => {
     const together = nextState({ env: { PROCESSES: "together" } }, layout, false);

@@ -1,3 +1,4 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Endpoint } from "../../gateway/endpoint.ts";
@@ -5,12 +6,14 @@ import { readIdempotencyKey } from "../../gateway/idempotency/key.ts";
 import { parseObject } from "../../gateway/json.ts";
 import { countMembers, surveyJson } from "../../gateway/json-survey.ts";
 import { allowedMethods, compileRoutes, endpointFor } from "../../gateway/route-table.ts";
+import { BATCH, BULK } from "../../gateway/routes/send-kinds.ts";
 import { readSendAt } from "../../gateway/routes/send-time.ts";
 import { MESSAGE_LIST, SENDER_ID_LIST } from "../../gateway/schemas/lists.ts";
 import { compileQuery } from "../../gateway/schemas/query.ts";
 import { BATCH_SEND, SINGLE_SEND } from "../../gateway/schemas/sends.ts";
 import { compileSchema } from "../../gateway/schemas/validate.ts";
 import { splitTarget } from "../../gateway/target.ts";
+import { SendMessagesRequestSchema } from "../../proto/gen/sms/v1/messaging_pb.js";
 
 describe("a request target", () => {
   for (const [target, path, query] of [
@@ -222,6 +225,26 @@ describe("field errors", () => {
     const body = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`f${at}`, 0]));
     expect(single(body, 60_000)).to.have.length.within(1, 1000);
   });
+});
+
+describe("recipients of a list", () => {
+  const lone = ["\ud800", "0803\udc00", "\ud83d\ude00"];
+  const kinds = [
+    ["bulk", BULK, { to: lone, body: "x" }],
+    ["batch", BATCH, { messages: lone.map((to) => ({ to, body: "x" })) }],
+  ] as const;
+  for (const [name, kind, body] of kinds) {
+    it(`of a ${name} are what protobuf makes of them, or a replay would differ`, () => {
+      const sent = create(SendMessagesRequestSchema, kind.read(body));
+      const received = fromBinary(
+        SendMessagesRequestSchema,
+        toBinary(SendMessagesRequestSchema, sent),
+      );
+      const texts = ({ recipients }: typeof sent) => recipients.map(({ to }) => to);
+      expect(texts(sent)).to.deep.equal(["\ufffd", "0803\ufffd", "\ud83d\ude00"]);
+      expect(texts(received)).to.deep.equal(texts(sent));
+    });
+  }
 });
 
 describe("send_at", () => {

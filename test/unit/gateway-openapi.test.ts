@@ -12,7 +12,7 @@ import { DOCS_URL, memoryPorts } from "../support/rest-app.ts";
 type Json = Record<string, unknown>;
 type Response = {
   description: string;
-  headers: Record<string, { $ref: string }>;
+  headers: Record<string, { $ref?: string; required?: boolean }>;
   content?: Record<
     string,
     { schema: Json; example?: unknown; examples?: Record<string, { value: unknown }> }
@@ -109,6 +109,21 @@ describe("the OpenAPI document", () => {
     const event = document.webhooks["message.status_changed"].post;
     const { schema, example } = event.requestBody.content["application/json"];
     expect(validate(schema, example)).to.equal("");
+  });
+
+  it("promises RateLimit headers after the limiter, and on 403 only at times", () => {
+    for (const { name, operation } of operations) {
+      for (const [status, { headers }] of Object.entries(operation.responses)) {
+        const isBefore = ["400", "401", "408", "413", "415", "431", "500", "503"].includes(status);
+        for (const header of ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]) {
+          const said = headers[header];
+          const what = `${name} ${status} ${header}`;
+          if (isBefore) expect(said, what).to.equal(undefined);
+          else if (status === "403") expect(said?.required, what).to.equal(false);
+          else expect(said?.$ref, what).to.equal(`#/components/headers/${header}`);
+        }
+      }
+    }
   });
 
   it("shows deprecation on the old send path only, and not on 413 and 415", () => {

@@ -8,6 +8,7 @@ import { parseArguments } from "../../services/smsctl/arguments.ts";
 import { judge } from "../../services/smsctl/check/judge.ts";
 import { createOptions } from "../../services/smsctl/options.ts";
 import { present } from "../../services/smsctl/present.ts";
+import { smsctl } from "../support/smsctl.ts";
 
 describe("smsctl's command line", () => {
   it("reads words, options and flags in any order", () => {
@@ -25,6 +26,20 @@ describe("smsctl's command line", () => {
       ["name", "A B"],
       ["rate-limit", "5"],
     ]);
+  });
+
+  it("refuses a command that there is not, and says which there are", async () => {
+    const nowhere = { grpc: {}, grpc_token: "" };
+    const verb = await smsctl(nowhere, "tenant", "crate");
+    expect(verb).to.include({ code: 1, value: undefined });
+    expect(JSON.parse(verb.error).error).to.include({
+      code: "validation_error",
+      message: 'There is no command "tenant crate"; there are: create, show, list, update.',
+    });
+    const noun = await smsctl(nowhere, "tennant", "list");
+    expect(JSON.parse(noun.error).error.message).to.match(
+      /^There is no command "tennant"; .*check/,
+    );
   });
 
   it("refuses an option without its value, and values of the wrong kind", () => {

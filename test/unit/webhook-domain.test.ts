@@ -19,7 +19,11 @@ import {
   SECRET_OVERLAP_MS,
   wantsEvent,
 } from "../../services/webhook/domain/endpoint.ts";
-import { judgeHealth } from "../../services/webhook/domain/health.ts";
+import {
+  type HealthChange,
+  judgeHealth,
+  queueChange,
+} from "../../services/webhook/domain/health.ts";
 
 const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
@@ -146,6 +150,27 @@ describe("an endpoint", () => {
     expect(changeEndpoint(endpoint(), { status: "disabled" }, NOW).disabledReason).to.not.equal("");
   });
 
+  it("starts a clean record at a new address and when it is enabled, and else leaves it alone", () => {
+    const failing = { ...endpoint(), failingSinceMs: NOW - 1000, warnedAtMs: NOW - 500 };
+    const kept = { failingSinceMs: NOW - 1000, warnedAtMs: NOW - 500 };
+    const clean = { failingSinceMs: 0, warnedAtMs: 0, startsClean: true };
+    const change = (wanted: Parameters<typeof changeEndpoint>[1]) =>
+      changeEndpoint(failing, wanted, NOW);
+    expect(change({ url: "https://example.com/new" })).to.include(clean);
+    for (const wanted of [
+      { description: "x" },
+      { url: failing.url },
+      { status: "enabled" },
+    ] as const) {
+      expect(change(wanted)).to.include(kept).and.not.have.property("startsClean");
+    }
+    const off = disableEndpoint(failing, "no", NOW);
+    expect(changeEndpoint(off, { status: "enabled" }, NOW)).to.include(clean);
+    expect(rotateSecret(failing, "second", NOW))
+      .to.include(kept)
+      .and.not.have.property("startsClean");
+  });
+
   it("does not begin a new enabled period when it is enabled twice", () => {
     const again = changeEndpoint(endpoint(), { status: "enabled" }, NOW + DAY_MS);
     expect(again.enabledAtMs).to.equal(NOW);
@@ -173,8 +198,8 @@ describe("an endpoint's health", () => {
   const AFTER = 3 * DAY_MS;
   const healthy = { failingSinceMs: 0, warnedAtMs: 0 };
   const failing = { failingSinceMs: NOW, warnedAtMs: 0 };
-  const judge = (record: typeof healthy, result: AttemptResult, atMs: number) =>
-    judgeHealth(record, result, atMs, AFTER).kind;
+  const judge = (record: typeof healthy, result: AttemptResult, atMs: number, isMarked = false) =>
+    judgeHealth(record, result, atMs, AFTER, isMarked).kind;
 
   it("starts its clock at the first failure, and one success clears it", () => {
     expect(judge(healthy, failure, NOW)).to.equal("failing");
@@ -198,5 +223,32 @@ describe("an endpoint's health", () => {
 
   it("disables at once on 410", () => {
     expect(judge(healthy, gone, NOW)).to.equal("disable");
+  });
+
+  it("is cleared by a success that knows of a failure after its endpoint was read", () => {
+    expect(judge(healthy, success, NOW, true)).to.equal("clear");
+    expect(judge(healthy, failure, NOW, true)).to.equal("failing");
+  });
+
+  it("waits to be written in order: a success overtakes failures, and nothing is said twice", () => {
+    const disable = (cause: "gone" | "failing"): HealthChange => {
+      return { kind: "disable", cause, reason: cause };
+    };
+    const names = (...changes: readonly HealthChange[]) => {
+      let waiting: readonly { readonly change: HealthChange }[] = [];
+      for (const change of changes) waiting = queueChange(waiting, { change });
+      return waiting.map(({ change }) => (change.kind === "disable" ? change.cause : change.kind));
+    };
+    const [none, clear, mark, warn] = (["none", "clear", "failing", "warn"] as const).map(
+      (kind): HealthChange => ({ kind }),
+    ) as [HealthChange, HealthChange, HealthChange, HealthChange];
+    expect(names(none)).to.deep.equal([]);
+    expect(names(mark, mark, warn, mark)).to.deep.equal(["failing", "warn"]);
+    expect(names(mark, warn, disable("failing"), clear)).to.deep.equal(["clear"]);
+    expect(names(clear, mark, clear, mark)).to.deep.equal(["clear", "failing"]);
+    expect(names(disable("failing"), disable("gone"), clear, clear)).to.deep.equal([
+      "gone",
+      "clear",
+    ]);
   });
 });

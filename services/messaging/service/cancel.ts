@@ -66,8 +66,11 @@ export function createCancels(options: {
 
   return {
     async cancel(request, isGivenUp = () => false) {
-      const { tenantId, messageId, key, fingerprint, fenced } = request;
+      const { tenantId, messageId, mode, key, fingerprint, fenced } = request;
       if (key === undefined) return { kind: "done", result: await cancelOnce(request, isGivenUp) };
+      // What is not there has no key: a replay would show a live message to a test key.
+      const found = await store.find(messageId);
+      if (found === undefined || !isVisible(found, tenantId, mode)) throw notFound();
       const scope = cancelScope(tenantId, messageId, key);
       return options.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
         cancelOnce(request, isGivenUp, (message) => ({

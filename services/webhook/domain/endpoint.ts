@@ -49,6 +49,15 @@ export type Endpoint = {
   readonly updatedAtMs: number;
 };
 
+/** An endpoint after its owner's change. */
+export type ChangedEndpoint = Endpoint & {
+  /**
+   * Whether the record of failures starts anew. If not, it belongs to those who keep it: what they
+   * write while the owner's change is on its way must stay.
+   */
+  readonly startsClean?: true;
+};
+
 /** Endpoints a tenant may have (`service.md` "Limits"). */
 export const ENDPOINTS_MAX = 5;
 
@@ -108,7 +117,7 @@ export function changeEndpoint(
   endpoint: Endpoint,
   change: EndpointChange,
   nowMs: number,
-): Endpoint {
+): ChangedEndpoint {
   const changed: Endpoint = {
     ...endpoint,
     url: change.url ?? endpoint.url,
@@ -130,16 +139,12 @@ export function changeEndpoint(
   }
   // A new address starts with a clean record: the failures were the old one's.
   return change.url !== undefined && change.url !== endpoint.url
-    ? { ...changed, failingSinceMs: 0, warnedAtMs: 0 }
+    ? { ...changed, ...CLEAN }
     : changed;
 }
 
-const ENABLED = {
-  status: "enabled",
-  disabledReason: "",
-  failingSinceMs: 0,
-  warnedAtMs: 0,
-} as const;
+const CLEAN = { failingSinceMs: 0, warnedAtMs: 0, startsClean: true } as const;
+const ENABLED = { ...CLEAN, status: "enabled", disabledReason: "" } as const;
 
 /** Turns an endpoint off, with the reason its owner will read. */
 export function disableEndpoint(endpoint: Endpoint, reason: string, nowMs: number): Endpoint {

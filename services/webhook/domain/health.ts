@@ -3,6 +3,10 @@
  * success. The clock starts at the first failure after a success; one success clears it. The first
  * attempt that fails when the time is over disables. An answer of 410 Gone (RFC 9110 section
  * 15.5.11) disables at once: the receiver says that it wants no more.
+ *
+ * An attempt is judged by its endpoint as it was read before it, and that may be ten seconds old. So
+ * each change names what it was judged by, and is written only where that still stands; and changes
+ * of one endpoint are written in the order in which its attempts ended.
  */
 import { type AttemptResult, GONE } from "./delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -22,14 +26,18 @@ export type HealthChange =
 
 const DAY_MS = 86_400_000;
 
-/** Decides what follows from one attempt; `endpoint` is as it was read for this attempt. */
+/**
+ * Decides what follows from one attempt; `endpoint` is as it was read for this attempt. `isMarked`
+ * tells that it is known to have failed since then: a success clears that too.
+ */
 export function judgeHealth(
   endpoint: Pick<Endpoint, "failingSinceMs" | "warnedAtMs">,
   result: AttemptResult,
   nowMs: number,
   disableAfterMs: number,
+  isMarked: boolean,
 ): HealthChange {
-  if (result.error === "") return endpoint.failingSinceMs === 0 ? NONE : { kind: "clear" };
+  if (result.error === "") return endpoint.failingSinceMs === 0 && !isMarked ? NONE : CLEAR;
   if (result.httpStatus === GONE) {
     return { kind: "disable", cause: "gone", reason: "The endpoint answered 410 Gone." };
   }
@@ -49,3 +57,26 @@ export function judgeHealth(
 }
 
 const NONE: HealthChange = { kind: "none" };
+const CLEAR: HealthChange = { kind: "clear" };
+
+/**
+ * Adds a change to those of its endpoint that wait to be written, in order. A success overtakes the
+ * failures before it, 410 aside; of what says the same twice, the first is enough, as a later attempt
+ * will say it again. So few wait, however slow the writing is.
+ */
+export function queueChange<T extends { readonly change: HealthChange }>(
+  waiting: readonly T[],
+  added: T,
+): readonly T[] {
+  const { change } = added;
+  if (change.kind === "none") return waiting;
+  if (change.kind === "clear") return [...waiting.filter((one) => isGone(one.change)), added];
+  const isSaid = waiting.some(
+    (one) => one.change.kind === change.kind && isGone(one.change) === isGone(change),
+  );
+  return isSaid ? waiting : [...waiting, added];
+}
+
+function isGone(change: HealthChange): boolean {
+  return change.kind === "disable" && change.cause === "gone";
+}

@@ -11,11 +11,11 @@ import type { SenderEvents, SendRequest } from "./sender.ts";
 export type ExchangeParts = {
   readonly connections: Connections;
   readonly events: SenderEvents;
-  /** Exchanges of which nothing has left yet. */
-  readonly unsent: Set<Exchange>;
+  /** Exchanges that are not over. */
+  readonly live: Set<Exchange>;
 };
 
-/** Ends once, with a result, or with none when it was stopped before anything was sent. */
+/** Ends once, with a result, or with none when it was stopped before anything was written. */
 export class Exchange implements ConnectionUser {
   readonly endpointId: string;
   readonly #parts: ExchangeParts;
@@ -26,7 +26,10 @@ export class Exchange implements ConnectionUser {
   readonly #timer: NodeJS.Timeout;
   #connection: Connection | undefined = undefined;
   #answer = new AnswerReader();
+  /** Whether the request is still to be written, to the connection that it has or waits for. */
+  #isToBeWritten = true;
   #isRepeat = false;
+  #isStopped = false;
   #isOver = false;
 
   constructor(
@@ -41,7 +44,7 @@ export class Exchange implements ConnectionUser {
     this.#onEnd = onEnd;
     // One clock for everything: name, connection, handshake, headers and body.
     this.#timer = setTimeout(() => this.fail("timeout"), wanted.timeoutMs);
-    parts.unsent.add(this);
+    parts.live.add(this);
   }
 
   /** Goes on once it is known that the name may be asked. */
@@ -58,9 +61,15 @@ export class Exchange implements ConnectionUser {
     if (connection.isReady) this.onReady(connection);
   }
 
-  /** Ends it without a result; only to be called while nothing has left. */
+  /**
+   * From now on nothing is written: what is on its way gets its answer, and anything else ends. What
+   * was about to be repeated has left once, so it ends as the fault that it met.
+   */
   stop(): void {
-    this.#end(undefined);
+    this.#isStopped = true;
+    if (!this.#isToBeWritten) return;
+    if (this.#isRepeat) this.fail("connection");
+    else this.#end(undefined);
   }
 
   fail(error: AttemptError): void {
@@ -68,7 +77,7 @@ export class Exchange implements ConnectionUser {
   }
 
   onReady(connection: Connection): void {
-    this.#parts.unsent.delete(this);
+    this.#isToBeWritten = false;
     connection.write(this.#request);
   }
 
@@ -91,9 +100,9 @@ export class Exchange implements ConnectionUser {
     const answer = this.#answer;
     this.#connection = undefined;
     // The receiver closed the idle connection just as it was used again: nobody is at fault.
-    if (connection.isReused && !answer.hasBegun && isClosing(error)) {
+    if (connection.isReused && !answer.hasBegun && isClosing(error) && !this.#isStopped) {
       this.#isRepeat = true;
-      this.#parts.unsent.add(this);
+      this.#isToBeWritten = true;
       this.start();
       return;
     }
@@ -114,7 +123,7 @@ export class Exchange implements ConnectionUser {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#parts.unsent.delete(this);
+    this.#parts.live.delete(this);
     // An answer that is still to come would be taken for that of the next request.
     this.#connection?.destroy();
     const durationMs = Math.round(performance.now() - this.#startedMs);

@@ -23,9 +23,9 @@ export type Sender = {
    */
   send(wanted: SendRequest): Promise<AttemptResult | undefined>;
   /**
-   * Ends the endpoint's attempts that have not sent anything yet: a name may take seconds to be
-   * found and a connection to be made, and nothing may go out after the endpoint was turned off.
-   * Requests already on their way get their answer.
+   * Nothing leaves for the endpoint from now on: a name may take seconds to be found and a
+   * connection to be made, and nothing may go out after the endpoint was turned off. Requests
+   * already on their way get their answer, but none is sent again should its connection be closed.
    */
   stop(endpointId: string): void;
   close(): void;
@@ -41,8 +41,8 @@ export function createSender(parts: {
   readonly events: SenderEvents;
 }): Sender {
   const { connections, guard, events } = parts;
-  const unsent = new Set<Exchange>();
-  const shared = { connections, events, unsent };
+  const live = new Set<Exchange>();
+  const shared = { connections, events, live };
 
   return {
     send: (wanted) =>
@@ -54,7 +54,7 @@ export function createSender(parts: {
         );
       }),
     stop(endpointId) {
-      for (const exchange of [...unsent]) {
+      for (const exchange of [...live]) {
         if (exchange.endpointId === endpointId) exchange.stop();
       }
     },

@@ -67,7 +67,8 @@ const CLAIM_MAX = 2000;
 
 /**
  * Retries are leased this much before they are due, and start by a timer: a slow database, or one
- * that is asked five times a second, then delays none of them. In milliseconds.
+ * that is asked five times a second, then delays none of them. What another lease still holds is not
+ * taken ahead: its end is no due time. In milliseconds.
  */
 const CLAIM_AHEAD_MS = 1000;
 
@@ -172,7 +173,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const requests = chooseRequests(due.map(({ endpointId }) => endpointId));
     if (requests.length === 0) return false;
     const lease = { id: ulid(), untilMs: clock.now() + options.leaseMs };
-    const claimed = await queue.claim(requests, lease, byMs);
+    const claimed = await queue.claim(requests, lease, nowMs, byMs);
     startWhenDue(claimed);
     return claimed.length > 0 && hasMore(requests, claimed);
   }

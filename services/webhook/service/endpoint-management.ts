@@ -4,6 +4,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import {
+  type ChangedEndpoint,
   changeEndpoint,
   createEndpoint,
   ENDPOINTS_MAX,
@@ -29,7 +30,7 @@ export type EndpointParts<Session> = {
   readonly clock: Clock;
   readonly store: EndpointStore & {
     insert(endpoint: Endpoint, session: Session): Promise<boolean>;
-    saveWithin(changed: Endpoint, session: Session): Promise<boolean>;
+    saveWithin(changed: ChangedEndpoint, session: Session): Promise<boolean>;
     getWithin(tenantId: string, id: string, session: Session): Promise<Endpoint | undefined>;
   };
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;

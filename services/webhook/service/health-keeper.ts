@@ -1,19 +1,26 @@
 /** Keeps endpoints' health records, and disables those that fail for too long. */
 import type { Clock } from "../../shared/core/clock.ts";
+import { setRecent } from "../../shared/core/recent.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import type { AttemptResult } from "../domain/delivery.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
-import { type HealthChange, judgeHealth } from "../domain/health.ts";
+import { type HealthChange, judgeHealth, queueChange } from "../domain/health.ts";
 import type { DeliveryQueue, WebhookEvents } from "./ports.ts";
 
-/** Where health is kept. Each answers whether it changed anything. */
+/**
+ * Where health is kept. Each takes the endpoint as it was judged, changes it only if that still
+ * stands (URL, enabled period and, but for 410, the record of failures), and answers whether it did.
+ */
 export type HealthStore = {
-  clearFailing(endpointId: string): Promise<boolean>;
-  markFailing(endpointId: string, sinceMs: number): Promise<boolean>;
-  markWarned(endpointId: string, atMs: number): Promise<boolean>;
-  /** Disables the endpoint if its enabled period is still the one that was judged. */
-  disable(endpoint: Endpoint, reason: string, atMs: number): Promise<boolean>;
+  /** Clears whatever is marked of the URL that was asked. */
+  clearFailing(endpoint: Endpoint): Promise<boolean>;
+  markFailing(endpoint: Endpoint, sinceMs: number): Promise<boolean>;
+  markWarned(endpoint: Endpoint, atMs: number): Promise<boolean>;
+  disable(endpoint: Endpoint, change: Disabling, atMs: number): Promise<boolean>;
 };
+
+/** Why an endpoint is turned off. */
+export type Disabling = Extract<HealthChange, { kind: "disable" }>;
 
 /** What operators are told. */
 export type OperatorNotice = {
@@ -43,52 +50,91 @@ export type HealthKeeper = {
   close(): Promise<void>;
 };
 
-/** Makes the keeper. A change already being written for an endpoint is not written twice at once. */
+/** What is to be written after an attempt. */
+type Judged = {
+  readonly endpoint: Endpoint;
+  readonly change: HealthChange;
+  readonly nowMs: number;
+};
+
+/** What waits to be written of one endpoint, and the writing of what goes before it. */
+type Chain = { waiting: readonly Judged[]; running: Promise<void> | undefined };
+
+/** Endpoints of which it is remembered that they failed; the least recent are forgotten first. */
+const MARKED_MAX = 10_000;
+
+/**
+ * Makes the keeper. An endpoint's changes are written one after the other, in the order in which its
+ * attempts ended: else a failure's mark could pass the success that came after it.
+ *
+ * An attempt that read the endpoint before a failure was marked finds nothing to clear when it
+ * succeeds. So it is remembered here which endpoints failed, as far as attempts of this process know,
+ * and the first success costs one more update. Of another replica's mark that no attempt here has
+ * read yet nothing is known; it stays until the next success, and a failed delivery is soon retried.
+ */
 export function createHealthKeeper(parts: HealthParts): HealthKeeper {
-  const running = new Map<string, Promise<void>>();
+  const chains = new Map<string, Chain>();
+  const marked = new Map<string, true>();
+
+  async function write(endpointId: string, chain: Chain): Promise<void> {
+    for (let [next] = chain.waiting; next !== undefined; [next] = chain.waiting) {
+      chain.waiting = chain.waiting.slice(1);
+      try {
+        await apply(parts, next);
+      } catch (error) {
+        parts.log.warn({ error, endpoint_id: endpointId }, "health could not be written");
+        // The next attempt's result will say the same again. Not so a success: what failed after it
+        // must not disable before it is written. It stays first, until the next attempt ends.
+        if (next.change.kind !== "clear") continue;
+        const isOvertaken = chain.waiting.some(({ change }) => change.kind === "clear");
+        if (!isOvertaken) chain.waiting = [next, ...chain.waiting];
+        chain.running = undefined;
+        return;
+      }
+    }
+    chains.delete(endpointId);
+  }
 
   return {
     report(endpoint, result) {
+      const { id } = endpoint;
+      const isMarked = marked.has(id);
       const nowMs = parts.clock.now();
-      const change = judgeHealth(endpoint, result, nowMs, parts.disableAfterMs);
-      const key = `${endpoint.id}|${change.kind}`;
-      if (change.kind === "none" || running.has(key)) return;
-      const work = apply(parts, endpoint, change, nowMs)
-        .catch((error: unknown) => {
-          // The next attempt's result will say the same again.
-          parts.log.warn({ error, endpoint_id: endpoint.id }, "health could not be written");
-        })
-        .finally(() => running.delete(key));
-      running.set(key, work);
+      const change = judgeHealth(endpoint, result, nowMs, parts.disableAfterMs, isMarked);
+      if (result.error !== "") setRecent(marked, id, true, MARKED_MAX);
+      else if (isMarked) marked.delete(id);
+      let chain = chains.get(id);
+      if (chain === undefined) {
+        if (change.kind === "none") return;
+        chain = { waiting: [], running: undefined };
+        chains.set(id, chain);
+      }
+      chain.waiting = queueChange(chain.waiting, { endpoint, change, nowMs });
+      chain.running ??= write(id, chain);
     },
     async close() {
-      await Promise.all(running.values());
+      await Promise.all([...chains.values()].map(({ running }) => running));
     },
   };
 }
 
-async function apply(
-  parts: HealthParts,
-  endpoint: Endpoint,
-  change: HealthChange,
-  nowMs: number,
-): Promise<void> {
+async function apply(parts: HealthParts, { endpoint, change, nowMs }: Judged): Promise<void> {
   const { store, events } = parts;
   switch (change.kind) {
     case "clear":
-      await store.clearFailing(endpoint.id);
+      await store.clearFailing(endpoint);
       return;
     case "failing":
-      await store.markFailing(endpoint.id, nowMs);
+      await store.markFailing(endpoint, nowMs);
       return;
     case "warn":
-      if (await store.markWarned(endpoint.id, nowMs)) {
+      if (await store.markWarned(endpoint, nowMs)) {
         const since = new Date(endpoint.failingSinceMs).toISOString();
         tell(parts, endpoint, "endpoint_failing", `Every delivery has failed since ${since}.`);
       }
       return;
     case "disable":
-      if (await store.disable(endpoint, change.reason, nowMs)) {
+      if (await store.disable(endpoint, change, nowMs)) {
         parts.onStopped(endpoint.id);
         events.onDisabled(change.cause);
         tell(parts, endpoint, "endpoint_disabled", change.reason);

@@ -1,4 +1,5 @@
 /** Requests that have an effect at most once per idempotency key (`decisions.md` "Idempotency"). */
+import { AppError } from "../../shared/core/errors.ts";
 
 /** Which request this is. An empty key means that the caller gave none. */
 export type RequestKey = {
@@ -21,10 +22,28 @@ export type Codec<Response> = {
 export type Idempotency<Session> = {
   /** The stored response of this request, if it has one. Throws idempotency_key_reused. */
   find<Response>(request: RequestKey, codec: Codec<Response>): Promise<Response | undefined>;
-  /** Runs the effect in a transaction with its record, or answers the stored response. */
+  /** Throws what the request's key would have it refused for, and does nothing. */
+  check(request: RequestKey): Promise<void>;
+  /**
+   * Runs work while no other request of the key runs, in any process. Throws `conflict` while the
+   * same request runs, idempotency_key_reused while another does.
+   */
+  alone<T>(request: RequestKey, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs the effect in a transaction with its record. Where another request has stored one first,
+   * what was done in the transaction is undone, and the stored response is the answer.
+   */
   run<Response>(
     request: RequestKey,
     codec: Codec<Response>,
     effect: (session: Session) => Promise<Response>,
   ): Promise<Once<Response>>;
 };
+
+/** The error for a key that belongs to another request. */
+export function keyReused(): AppError {
+  return new AppError(
+    "idempotency_key_reused",
+    "This idempotency key was used with a different body.",
+  );
+}

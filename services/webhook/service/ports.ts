@@ -1,6 +1,6 @@
 /** What the use cases need from the outside; the stores and the sender provide it. */
 import type { Attempt, Claimed, Delivery, DeliveryStatus, Outcome } from "../domain/delivery.ts";
-import type { Endpoint } from "../domain/endpoint.ts";
+import type { ChangedEndpoint, Endpoint } from "../domain/endpoint.ts";
 
 /** A delivery to be stored. */
 export type NewDelivery = {
@@ -56,8 +56,16 @@ export type DeliveryQueue = {
   insert(deliveries: readonly NewDelivery[]): Promise<readonly Inserted[]>;
   /** Endpoints whose first pending delivery is due by then, earliest first. */
   findDueEndpoints(byMs: number): Promise<readonly DueEndpoint[]>;
-  /** Leases deliveries that are due by then to this process, oldest first within an endpoint. */
-  claim(requests: readonly ClaimRequest[], lease: Lease, byMs: number): Promise<Claimed[]>;
+  /**
+   * Leases deliveries to this process, oldest first within an endpoint: those that nobody works on and
+   * that are due by `byMs`, and those whose lease is over by `nowMs`.
+   */
+  claim(
+    requests: readonly ClaimRequest[],
+    lease: Lease,
+    nowMs: number,
+    byMs: number,
+  ): Promise<Claimed[]>;
   /** Writes what attempts led to; answers how many leases had been lost meanwhile. */
   settle(settlements: readonly Settlement[]): Promise<number>;
   /** Lengthens the leases that are still held; answers the ids of those. */
@@ -98,7 +106,7 @@ export type EndpointStore = {
   get(tenantId: string, endpointId: string): Promise<Endpoint | undefined>;
   list(tenantId: string): Promise<Endpoint[]>;
   /** Saves a change of the version before it; answers false when someone else was first. */
-  save(changed: Endpoint): Promise<boolean>;
+  save(changed: ChangedEndpoint): Promise<boolean>;
   delete(tenantId: string, endpointId: string): Promise<boolean>;
 };
 

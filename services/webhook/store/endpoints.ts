@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
-import { ENDPOINTS_MAX, type Endpoint } from "../domain/endpoint.ts";
+import { type ChangedEndpoint, ENDPOINTS_MAX, type Endpoint } from "../domain/endpoint.ts";
 import type { HealthStore } from "../service/health-keeper.ts";
 import type { EndpointStore } from "../service/ports.ts";
 import { type EndpointDocument, toEndpoint, toEndpointFields } from "./documents.ts";
@@ -11,7 +11,7 @@ export type Endpoints = EndpointStore &
     /** Stores a new endpoint in a free slot; answers false when the tenant has none left. */
     insert(endpoint: Endpoint, session: ClientSession): Promise<boolean>;
     /** As `save`, inside a transaction. */
-    saveWithin(changed: Endpoint, session: ClientSession): Promise<boolean>;
+    saveWithin(changed: ChangedEndpoint, session: ClientSession): Promise<boolean>;
     getWithin(
       tenantId: string,
       endpointId: string,
@@ -26,18 +26,20 @@ export function createEndpoints(db: Db): Endpoints {
   async function get(tenantId: string, endpointId: string, session?: ClientSession) {
     const document = await endpoints
       .findOne({ _id: endpointId, tenant_id: tenantId }, { ...(session && { session }) })
-      .catch(rethrow);
+      .catch(rethrowIn(session));
     return document === null ? undefined : toEndpoint(document);
   }
 
-  async function save(changed: Endpoint, session?: ClientSession): Promise<boolean> {
+  async function save(changed: ChangedEndpoint, session?: ClientSession): Promise<boolean> {
+    const { failing_since, warned_at, ...chosen } = toEndpointFields(changed);
+    const health = changed.startsClean ? { failing_since, warned_at } : {};
     const result = await endpoints
       .updateOne(
         { _id: changed.id, tenant_id: changed.tenantId, version: changed.version - 1 },
-        { $set: toEndpointFields(changed) },
+        { $set: { ...chosen, ...health } },
         { ...(session && { session }) },
       )
-      .catch(rethrow);
+      .catch(rethrowIn(session));
     return result.matchedCount === 1;
   }
 
@@ -79,7 +81,11 @@ export function createEndpoints(db: Db): Endpoints {
   };
 }
 
-/** Health is written past the owner's version: it must neither wait for nor undo a change of theirs. */
+/**
+ * Health is written past the owner's version: it must neither wait for nor undo a change of theirs. So
+ * each filter names what was judged: the URL that was asked, the enabled period, and the record of
+ * failures. Where the owner or another attempt has changed one of them meanwhile, nothing is written.
+ */
 function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore {
   async function update(
     filter: Parameters<typeof endpoints.updateOne>[0],
@@ -90,21 +96,25 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
   }
 
   return {
-    clearFailing: (endpointId) =>
-      update({ _id: endpointId }, { $set: { failing_since: null, warned_at: null } }),
-    markFailing: (endpointId, sinceMs) =>
+    clearFailing: (endpoint) =>
       update(
-        { _id: endpointId, failing_since: null },
+        // Whoever marked it, and whenever: two clocks may differ by more than what lies between.
+        { _id: endpoint.id, url: endpoint.url, failing_since: { $ne: null } },
+        { $set: { failing_since: null, warned_at: null } },
+      ),
+    markFailing: (endpoint, sinceMs) =>
+      update(
+        { ...period(endpoint), failing_since: null },
         { $set: { failing_since: new Date(sinceMs) } },
       ),
-    markWarned: (endpointId, atMs) =>
+    markWarned: (endpoint, atMs) =>
       update(
-        { _id: endpointId, failing_since: { $ne: null }, warned_at: null },
+        { ...period(endpoint), ...failingAsJudged(endpoint), warned_at: null },
         { $set: { warned_at: new Date(atMs) } },
       ),
-    disable: (endpoint, reason, atMs) =>
+    disable: (endpoint, { cause, reason }, atMs) =>
       update(
-        { _id: endpoint.id, status: "enabled", enabled_at: new Date(endpoint.enabledAtMs) },
+        { ...period(endpoint), ...(cause === "gone" ? {} : failingAsJudged(endpoint)) },
         {
           $set: { status: "disabled", disabled_reason: reason, updated_at: new Date(atMs) },
           $inc: { version: 1 },
@@ -113,6 +123,24 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
   };
 }
 
+/** The endpoint while it is what the attempt was made to. */
+function period({ id, url, enabledAtMs }: Endpoint) {
+  return { _id: id, url, status: "enabled", enabled_at: new Date(enabledAtMs) } as const;
+}
+
+/** Its failures while no success has come in between. */
+function failingAsJudged({ failingSinceMs }: Endpoint) {
+  return { failing_since: new Date(failingSinceMs) };
+}
+
 function rethrow(error: unknown): never {
   throw wrapMongoError(error);
+}
+
+/** Inside a transaction errors stay as they are: `runTransaction` tells by them whether to try again. */
+function rethrowIn(session: ClientSession | undefined): (error: unknown) => never {
+  if (session === undefined) return rethrow;
+  return (error) => {
+    throw error;
+  };
 }

@@ -1,13 +1,19 @@
 /**
  * One effect per idempotency key (`decisions.md` "Idempotency"): the record with the response
- * commits in the transaction of the effect itself, so a crash leaves both or neither.
+ * commits in the transaction of the effect itself, so a crash leaves both or neither. A fence around
+ * the whole request refuses a second one meanwhile, before it has any effect.
  */
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
-import { AppError } from "../../shared/core/errors.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
-import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { SecretBox } from "../../shared/io/secret-box.ts";
-import type { Codec, Idempotency, RequestKey } from "../service/idempotency.ts";
+import {
+  type Codec,
+  type Idempotency,
+  keyReused,
+  type RequestKey,
+} from "../service/idempotency.ts";
+import { createKeyFences } from "./key-fences.ts";
 
 type IdempotencyDocument = {
   _id: string;
@@ -27,28 +33,34 @@ export function createIdempotency(
   box: SecretBox,
 ): Idempotency<ClientSession> {
   const records: Collection<IdempotencyDocument> = db.collection("idempotency");
+  const fences = createKeyFences(db);
+
+  async function load(request: RequestKey): Promise<IdempotencyDocument | undefined> {
+    if (request.key === "") return undefined;
+    const record = await guardMongo(records.findOne({ _id: idOf(request) }));
+    if (record === null || record.expires_at.getTime() <= Date.now()) return undefined;
+    const isSame = Buffer.from(record.fingerprint.buffer).equals(request.fingerprint);
+    if (!isSame) throw keyReused();
+    return record;
+  }
 
   async function find<R>(request: RequestKey, codec: Codec<R>): Promise<R | undefined> {
-    if (request.key === "") return undefined;
-    const id = idOf(request);
-    const record = await records.findOne({ _id: id }).catch((error: unknown) => {
-      throw wrapMongoError(error);
-    });
-    if (record === null || record.expires_at.getTime() <= Date.now()) return undefined;
-    if (!Buffer.from(record.fingerprint.buffer).equals(request.fingerprint)) {
-      throw new AppError(
-        "idempotency_key_reused",
-        "This idempotency key was used with a different body.",
-      );
-    }
-    return codec.decode(Buffer.from(box.open(record.response, id), "base64"));
+    const record = await load(request);
+    if (record === undefined) return undefined;
+    return codec.decode(Buffer.from(box.open(record.response, record._id), "base64"));
   }
 
   return {
     find,
+    async check(request) {
+      if (request.key === "" || (await load(request)) !== undefined) return;
+      await fences.check(idOf(request), request.fingerprint);
+    },
+    alone(request, work) {
+      if (request.key === "") return work();
+      return fences.run(idOf(request), request.fingerprint, work);
+    },
     async run(request, codec, effect) {
-      const known = await find(request, codec);
-      if (known !== undefined) return { response: known, replayed: true };
       try {
         const response = await runTransaction(client, async (session) => {
           const made = await effect(session);
@@ -58,7 +70,7 @@ export function createIdempotency(
         return { response, replayed: false };
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        // The same key committed first, from another request at the same time.
+        // The same key committed first: this process stood still until its fence was another's.
         const stored = await find(request, codec);
         if (stored === undefined) throw error;
         return { response: stored, replayed: true };

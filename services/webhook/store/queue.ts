@@ -3,7 +3,13 @@
  * pending deliveries only: finding the endpoints with something due touches one key per endpoint,
  * however many deliveries wait behind it (MongoDB's distinct scan).
  */
-import { type AnyBulkWriteOperation, type Collection, type Db, MongoBulkWriteError } from "mongodb";
+import {
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Db,
+  type Filter,
+  MongoBulkWriteError,
+} from "mongodb";
 import { isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import type {
@@ -74,7 +80,8 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
       return found.map(({ _id, first }) => ({ endpointId: _id, firstDueAtMs: first.getTime() }));
     },
 
-    claim: (requests, lease, byMs) => claim(deliveries, requests, lease, byMs, options.owner),
+    claim: (requests, lease, nowMs, byMs) =>
+      claim(deliveries, requests, lease, isFree(nowMs, byMs), options.owner),
 
     async settle(settlements) {
       const operations = settlements.map((settlement) => settleOne(settlement, options));
@@ -219,35 +226,43 @@ function readInsertErrors(error: unknown, count: number): Inserted[] {
   return results;
 }
 
-/** Finds ids due by then, marks those still due with the lease, and reads what was marked. */
+/**
+ * What may be leased: a delivery may be taken ahead of its time, but a lease never ahead of its end,
+ * for whoever holds it is at work until then. Only `next_attempt_at` bounds the index; `$nor` gives
+ * it no bounds, and looks at documents that are read anyway.
+ */
+function isFree(nowMs: number, byMs: number): Filter<DeliveryDocument> {
+  return {
+    next_attempt_at: { $gt: new Date(0), $lte: new Date(byMs) },
+    $nor: [{ next_attempt_at: { $gt: new Date(nowMs) }, lease_id: { $exists: true } }],
+  };
+}
+
+/** Finds ids of what is free, marks those still free with the lease, and reads what was marked. */
 async function claim(
   deliveries: Collection<DeliveryDocument>,
   requests: readonly ClaimRequest[],
   lease: Lease,
-  byMs: number,
+  free: Filter<DeliveryDocument>,
   owner: string,
 ): Promise<Claimed[]> {
-  const by = new Date(byMs);
   const groups: ClaimRequest[][] = [];
   for (let at = 0; at < requests.length; at += ENDPOINTS_PER_QUERY) {
     groups.push(requests.slice(at, at + ENDPOINTS_PER_QUERY));
   }
-  const found = await Promise.all(groups.map((group) => findDueIds(deliveries, group, by)));
+  const found = await Promise.all(groups.map((group) => findFreeIds(deliveries, group, free)));
   const ids = found.flat();
   if (ids.length === 0) return [];
-  await deliveries.updateMany(
-    { _id: { $in: ids }, next_attempt_at: { $gt: new Date(0), $lte: by } },
-    [
-      {
-        $set: {
-          lease_id: lease.id,
-          lease_owner: { $literal: owner },
-          due_at: "$next_attempt_at",
-          next_attempt_at: new Date(lease.untilMs),
-        },
+  await deliveries.updateMany({ _id: { $in: ids }, ...free }, [
+    {
+      $set: {
+        lease_id: lease.id,
+        lease_owner: { $literal: owner },
+        due_at: "$next_attempt_at",
+        next_attempt_at: new Date(lease.untilMs),
       },
-    ],
-  );
+    },
+  ]);
   const documents = await deliveries
     .find({ _id: { $in: ids }, lease_id: lease.id }, { projection: { attempts: { $slice: -1 } } })
     .toArray();
@@ -255,13 +270,13 @@ async function claim(
   return documents.sort((a, b) => (order.get(a._id) ?? 0) - (order.get(b._id) ?? 0)).map(toClaimed);
 }
 
-async function findDueIds(
+async function findFreeIds(
   deliveries: Collection<DeliveryDocument>,
   requests: readonly ClaimRequest[],
-  by: Date,
+  free: Filter<DeliveryDocument>,
 ): Promise<string[]> {
   const [first, ...others] = requests.map(({ endpointId, max }) => [
-    { $match: { endpoint_id: endpointId, next_attempt_at: { $gt: new Date(0), $lte: by } } },
+    { $match: { endpoint_id: endpointId, ...free } },
     { $sort: { next_attempt_at: 1 } },
     { $limit: max },
     { $project: { _id: 1 } },

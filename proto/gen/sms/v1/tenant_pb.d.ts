@@ -409,6 +409,8 @@ export declare type CreateApiKeyRequest = Message<"sms.v1.CreateApiKeyRequest"> 
   tenantId: string;
 
   /**
+   * LIVE when not given.
+   *
    * @generated from field: sms.v1.Mode mode = 2;
    */
   mode: Mode;

@@ -747,6 +747,63 @@ export declare type SendTestEventResponse = Message<"sms.v1.SendTestEventRespons
 export declare const SendTestEventResponseSchema: GenMessage<SendTestEventResponse>;
 
 /**
+ * @generated from message sms.v1.CheckKeyRequest
+ */
+export declare type CheckKeyRequest = Message<"sms.v1.CheckKeyRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: sms.v1.KeyedOperation operation = 2;
+   */
+  operation: KeyedOperation;
+
+  /**
+   * Empty for the creation of one.
+   *
+   * @generated from field: string endpoint_id = 3;
+   */
+  endpointId: string;
+
+  /**
+   * For a resend only.
+   *
+   * @generated from field: string delivery_id = 4;
+   */
+  deliveryId: string;
+
+  /**
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: bytes fingerprint = 6;
+   */
+  fingerprint: Uint8Array;
+};
+
+/**
+ * Describes the message sms.v1.CheckKeyRequest.
+ * Use `create(CheckKeyRequestSchema)` to create a new message.
+ */
+export declare const CheckKeyRequestSchema: GenMessage<CheckKeyRequest>;
+
+/**
+ * @generated from message sms.v1.CheckKeyResponse
+ */
+export declare type CheckKeyResponse = Message<"sms.v1.CheckKeyResponse"> & {
+};
+
+/**
+ * Describes the message sms.v1.CheckKeyResponse.
+ * Use `create(CheckKeyResponseSchema)` to create a new message.
+ */
+export declare const CheckKeyResponseSchema: GenMessage<CheckKeyResponse>;
+
+/**
  * @generated from message sms.v1.DeadLetter
  */
 export declare type DeadLetter = Message<"sms.v1.DeadLetter"> & {
@@ -918,6 +975,48 @@ export enum DeliveryStatus {
 export declare const DeliveryStatusSchema: GenEnum<DeliveryStatus>;
 
 /**
+ * Operations that take an idempotency key.
+ *
+ * @generated from enum sms.v1.KeyedOperation
+ */
+export enum KeyedOperation {
+  /**
+   * @generated from enum value: KEYED_OPERATION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: KEYED_OPERATION_CREATE_ENDPOINT = 1;
+   */
+  CREATE_ENDPOINT = 1,
+
+  /**
+   * @generated from enum value: KEYED_OPERATION_ROTATE_SECRET = 2;
+   */
+  ROTATE_SECRET = 2,
+
+  /**
+   * @generated from enum value: KEYED_OPERATION_RESEND_DELIVERY = 3;
+   */
+  RESEND_DELIVERY = 3,
+
+  /**
+   * @generated from enum value: KEYED_OPERATION_RECOVER_DELIVERIES = 4;
+   */
+  RECOVER_DELIVERIES = 4,
+
+  /**
+   * @generated from enum value: KEYED_OPERATION_SEND_TEST_EVENT = 5;
+   */
+  SEND_TEST_EVENT = 5,
+}
+
+/**
+ * Describes the enum sms.v1.KeyedOperation.
+ */
+export declare const KeyedOperationSchema: GenEnum<KeyedOperation>;
+
+/**
  * @generated from service sms.v1.WebhookService
  */
 export declare const WebhookService: GenService<{
@@ -1012,6 +1111,17 @@ export declare const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof SendTestEventRequestSchema;
     output: typeof SendTestEventResponseSchema;
+  },
+  /**
+   * Whether an idempotency key is free for a request, or has its answer; nothing is done. FAILED_PRECONDITION
+   * idempotency_key_reused when it belongs to another body, ABORTED conflict while the same is running.
+   *
+   * @generated from rpc sms.v1.WebhookService.CheckKey
+   */
+  checkKey: {
+    methodKind: "unary";
+    input: typeof CheckKeyRequestSchema;
+    output: typeof CheckKeyResponseSchema;
   },
   /**
    * Events that could not be handled.

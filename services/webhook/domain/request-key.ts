@@ -1,0 +1,28 @@
+import { AppError } from "../../shared/core/errors.ts";
+
+const KEY = /^[A-Za-z0-9_-]{1,64}$/;
+const FINGERPRINT_BYTES = 32;
+
+/**
+ * Checks the idempotency key of a request (`decisions.md` "Idempotency"); an empty one is none. A key
+ * without the request's fingerprint would answer any other request of the key with this one's
+ * response. Throws validation_error.
+ */
+export function checkRequestKey(request: {
+  readonly key: string;
+  readonly fingerprint: Uint8Array;
+}): void {
+  if (request.key === "") return;
+  if (!KEY.test(request.key)) {
+    throw invalid("idempotency_key", "A key has 1 to 64 of A-Z, a-z, 0-9, _ and -.");
+  }
+  if (request.fingerprint.length !== FINGERPRINT_BYTES) {
+    throw invalid("fingerprint", "A key needs the request's fingerprint: SHA-256, 32 bytes.");
+  }
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError("validation_error", message, {
+    fields: [{ field, code: "invalid_format", message }],
+  });
+}
