@@ -5,14 +5,14 @@ import { ROOT } from "../dev/layout.ts";
 
 const BASE = "services/shared/io/base-config.ts";
 
-/** Settings that follow from other values; to set them by hand would contradict those. */
+/** Settings that follow from other values, or differ from pod to pod; to set them by hand would contradict that. */
 const OWNED = new RegExp(
   `^(${[
     "HOST|PORT|(GRPC|OPS)_(HOST|PORT)|\\w+_GRPC|RPC_\\w+|MONGODB_\\w+|NATS_\\w+|REDIS_\\w+",
     "EVENT_STREAM_\\w+|ENCRYPTION_KEYS|CURSOR_KEY|DRAIN_DELAY_MS|CLOSE_TIMEOUT_MS|LOG_LEVEL",
     "GRPC_HEALTH_PORT|CARRIER_ID|CARRIER_JOURNAL_DIR|CARRIER_RECEIPT_(HOST|PORT|URL)",
     "SMSC_(HOST|PORT|CONTROL_PORT|SYSTEM_ID|PASSWORD)|GATEWAY_REPLICAS",
-    "WEBHOOK_ALLOWED_(NETWORKS|PORTS)",
+    "WEBHOOK_ALLOWED_(NETWORKS|PORTS)|WEBHOOK_INSTANCE",
   ].join("|")})$`,
 );
 

@@ -1,5 +1,5 @@
 import type { Layout } from "./layout.ts";
-import { RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
+import { PROCESS_LAYOUTS, RECEIVER, type ServiceProcess, SMSC_SIMULATOR } from "./process-table.ts";
 import { endProcess, isRunning, type ProcessRecord } from "./processes.ts";
 import { forgetProcess, notedProcesses } from "./run-records.ts";
 import { SERVERS } from "./server-table.ts";
@@ -7,9 +7,17 @@ import { SERVERS } from "./server-table.ts";
 /** Services drain for up to 25 seconds; a little more than that before they are killed. */
 const GRACE_MS = 30_000;
 
+/** Processes through which requests come in, by layout; a further replica is called `gateway-2`. */
+const DOORS: ReadonlySet<string> = new Set(
+  Object.values<readonly ServiceProcess[]>(PROCESS_LAYOUTS)
+    .flat()
+    .filter(({ services }) => services.includes("gateway"))
+    .map(({ name }) => name),
+);
+
 /** Which go first: the door, then the services, then the outside world, then the servers under all. */
-function tierOf(name: string): number {
-  if (name.startsWith("gateway")) return 0;
+export function tierOf(name: string): number {
+  if (DOORS.has(name) || name.startsWith("gateway")) return 0;
   if (name in SERVERS) return 3;
   return name === SMSC_SIMULATOR || name === RECEIVER ? 2 : 1;
 }

@@ -5,7 +5,7 @@ import {
   SenderIdStatus as StatusProto,
 } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../shared/core/errors.ts";
-import { checkItems, pageLimit } from "../shared/core/limits.ts";
+import { checkItems, checkKnown, pageLimit } from "../shared/core/limits.ts";
 import type { Review, SenderIdStatus } from "./domain/sender-id.ts";
 import type { SenderIdService } from "./service.ts";
 import { senderIdToProto } from "./wire.ts";
@@ -38,7 +38,9 @@ export function senderIdRoutes(service: SenderIdService) {
       }),
       listSenderIds: async (request) => {
         const page = await service.list(request.tenantId, {
-          statuses: request.statuses.flatMap((status) => STATUS_FROM_PROTO[status] ?? []),
+          statuses: request.statuses.map((status) =>
+            checkKnown("statuses", STATUS_FROM_PROTO[status]),
+          ),
           isUsable: request.usable,
           name: request.name,
           limit: pageLimit(request.limit),

@@ -42,10 +42,11 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     const args = parseArguments(argv);
     const command = findCommand(args.words);
-    if (command === undefined || args.options.has("help")) {
+    if (args.options.has("help") || args.words.length === 0) {
       process.stdout.write(usage(args.words[0]));
-      return command === undefined && !args.options.has("help") ? 1 : 0;
+      return args.options.has("help") ? 0 : 1;
     }
+    if (command === undefined) throw unknownCommand(args.words);
     refuseUnknown(command, args.options.keys());
     const options = createOptions(args);
     const output = createOutput(isJson, (text) => process.stdout.write(text));
@@ -68,6 +69,14 @@ function findCommand(words: readonly string[]): Command | undefined {
   if (noun === "check") return CHECK_COMMAND;
   const commands = NOUNS[noun];
   return commands !== undefined && Object.hasOwn(commands, verb) ? commands[verb] : undefined;
+}
+
+/** A noun that is known is answered with what can be done to it; any other with the nouns there are. */
+function unknownCommand([noun = "", verb = ""]: readonly string[]): AppError {
+  const commands = NOUNS[noun];
+  const known = Object.keys(commands ?? { ...NOUNS, check: CHECK_COMMAND }).join(", ");
+  const named = commands === undefined ? noun : `${noun} ${verb}`.trimEnd();
+  return new AppError("validation_error", `There is no command "${named}"; there are: ${known}.`);
 }
 
 /** A misspelt option must not be ignored; the usage line is the list of those there are. */

@@ -7,13 +7,19 @@ import {
   TenantService as TenantRpc,
   type TenantSchema,
 } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { checkItems, pageLimit } from "../shared/core/limits.ts";
+import { checkItems, checkKnown, pageLimit } from "../shared/core/limits.ts";
 import type { ApiKey } from "./domain/api-key.ts";
 import type { Tenant } from "./domain/tenant.ts";
 import type { Authenticated, TenantService } from "./service.ts";
 
 /** Tenants or keys asked for in one call. */
 const ASKED_MAX = 256;
+
+const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
+  [Mode.UNSPECIFIED]: "live",
+  [Mode.LIVE]: "live",
+  [Mode.TEST]: "test",
+};
 
 /** Routes of `sms.v1.TenantService`: mapping and nothing else. */
 export function tenantRoutes(service: TenantService) {
@@ -59,7 +65,7 @@ export function tenantRoutes(service: TenantService) {
       createApiKey: async (request) => {
         const made = await service.createApiKey({
           tenantId: request.tenantId,
-          mode: request.mode === Mode.TEST ? "test" : "live",
+          mode: checkKnown("mode", MODE_FROM_PROTO[request.mode]),
           scopes: request.scopes,
           allowedNetworks: request.allowedNetworks,
         });

@@ -43,7 +43,7 @@
 {{- $_ := set $data "OTEL_EXPORTER_OTLP_ENDPOINT" .endpoint -}}
 {{- $_ := set $data "OTEL_SERVICE_NAME" (printf "sms-%s" $c.name) -}}
 {{- $_ := set $data "OTEL_TRACES_SAMPLER" .sampler -}}
-{{- $_ := set $data "OTEL_TRACES_SAMPLER_ARG" (toString .ratio) -}}
+{{- $_ := set $data "OTEL_TRACES_SAMPLER_ARG" (include "sms.text" .ratio) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $setting := $c.values.settings -}}

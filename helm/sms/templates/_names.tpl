@@ -76,9 +76,12 @@ annotations:
 {{ include "sms.fullname" $root }}-{{ index . 1 }}-headless.{{ $root.Release.Namespace }}.svc.{{ $root.Values.clusterDomain }}
 {{- end -}}
 
-{{/* A value as the text of an environment variable: whole numbers without an exponent. */}}
+{{/* A value as the text of an environment variable: numbers without an exponent, fractions with no more digits than they need. */}}
 {{- define "sms.text" -}}
-{{- if kindIs "float64" . -}}{{ int64 . }}{{- else -}}{{ . }}{{- end -}}
+{{- if not (kindIs "float64" .) -}}{{ . }}
+{{- else if eq (floor .) . -}}{{ int64 . }}
+{{- else -}}{{ regexReplaceAll "0+$" (printf "%.12f" .) "" }}
+{{- end -}}
 {{- end -}}
 
 {{/* A memory quantity in MiB. */}}

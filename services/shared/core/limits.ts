@@ -25,6 +25,14 @@ export function checkItems(field: string, count: number, least: number, most: nu
   });
 }
 
+/** A value that was found in a table of those there are; throws `validation_error` where it was not. */
+export function checkKnown<T>(field: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new AppError("validation_error", `The field ${field} is not valid.`, {
+    fields: [{ field, code: "invalid_value", message: "This value is not known." }],
+  });
+}
+
 /** Page size of an internal list: the caller's wish within 1 to `max`, or the default. */
 export function pageLimit(wanted: number, max = 1000): number {
   if (wanted <= 0) return PAGE_DEFAULT;

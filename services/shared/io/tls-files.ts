@@ -7,17 +7,31 @@ export type TlsFiles = {
   readonly keyFile?: string;
 };
 
+/** Settings that name the files, spelt out: `make up` hands on what it finds in the sources. */
+const NAMES = {
+  MONGODB: {
+    ca: "MONGODB_TLS_CA_FILE",
+    cert: "MONGODB_TLS_CERT_FILE",
+    key: "MONGODB_TLS_KEY_FILE",
+  },
+  NATS: { ca: "NATS_TLS_CA_FILE", cert: "NATS_TLS_CERT_FILE", key: "NATS_TLS_KEY_FILE" },
+  REDIS: { ca: "REDIS_TLS_CA_FILE", cert: "REDIS_TLS_CERT_FILE", key: "REDIS_TLS_KEY_FILE" },
+} as const;
+
 /**
- * Reads `<prefix>_TLS_CA_FILE`, `<prefix>_TLS_CERT_FILE` and `<prefix>_TLS_KEY_FILE`, where prefix is
- * `MONGODB`, `NATS` or `REDIS`; nothing when none is set. Throws when only one of certificate and
- * key is.
+ * Reads the settings that name a server's TLS files; nothing when none is set. Throws when only one
+ * of certificate and key is.
  */
-export function tlsFilesOf(env: NodeJS.ProcessEnv, prefix: string): TlsFiles | undefined {
-  const of = (name: string) => env[`${prefix}_TLS_${name}_FILE`] || undefined;
-  const [caFile, certFile, keyFile] = [of("CA"), of("CERT"), of("KEY")];
+export function tlsFilesOf(
+  env: NodeJS.ProcessEnv,
+  server: keyof typeof NAMES,
+): TlsFiles | undefined {
+  const names = NAMES[server];
+  const of = (name: string) => env[name] || undefined;
+  const [caFile, certFile, keyFile] = [of(names.ca), of(names.cert), of(names.key)];
   if (caFile === undefined && certFile === undefined && keyFile === undefined) return undefined;
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    throw new Error(`${prefix}_TLS_CERT_FILE and ${prefix}_TLS_KEY_FILE belong together`);
+    throw new Error(`${names.cert} and ${names.key} belong together`);
   }
   return {
     ...(caFile === undefined ? {} : { caFile }),
