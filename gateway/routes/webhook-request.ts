@@ -5,6 +5,7 @@ import type { CheckKeyRequestSchema, WebhookService } from "../../proto/gen/sms/
 import { fingerprint } from "../../services/shared/core/canonical-json.ts";
 import { AppError, asAppError, type FieldError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
+import { isNotKnownYet } from "../../services/shared/rpc/ask-together.ts";
 import type { EndpointAnswer, EndpointRequest } from "../endpoint.ts";
 import { readIdempotencyKey } from "../idempotency/key.ts";
 import { parseObject } from "../json.ts";
@@ -86,12 +87,20 @@ export function existsEndpoint(
   return () => rpcAnswer(webhooks.getEndpoint(target));
 }
 
-/** Asks whether a key may be used for an operation; throws when it is another request's. */
+/**
+ * Asks whether a key may be used for an operation; throws when it is another request's. A webhook service of
+ * the version before cannot tell: then the request is only refused for its own faults.
+ */
 export function keyCheck(
   webhooks: Webhooks,
   target: MessageInitShape<typeof CheckKeyRequestSchema>,
 ): (keyed: Keyed) => Promise<unknown> {
-  return (keyed) => rpcAnswer(webhooks.checkKey({ ...target, ...keyed }));
+  return (keyed) => {
+    const checked = webhooks.checkKey({ ...target, ...keyed }).catch((error: unknown) => {
+      if (!isNotKnownYet(error)) throw error;
+    });
+    return rpcAnswer(checked);
+  };
 }
 
 /** An answer, marked when it is the stored first one. */
