@@ -33,7 +33,8 @@ export function takeToken(
   const level = Math.min(full, before.level + elapsedUs * rate);
   const isAllowed = level >= MICRO;
   return {
-    bucket: { level: isAllowed ? level - MICRO : level, atUs: Math.max(nowUs, before.atUs) },
+    // A clock that was set back goes on from where it is, or the bucket would stand still until it is there again.
+    bucket: { level: isAllowed ? level - MICRO : level, atUs: nowUs },
     isAllowed,
   };
 }
@@ -65,7 +66,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local stored = redis.call('HMGET', KEYS[1], 'l', 't')
 local level, at = tonumber(stored[1]) or full, tonumber(stored[2]) or now
-if now > at then level = level + (now - at) * rate else now = at end
+if now > at then level = level + (now - at) * rate end
 if level > full then level = full end
 local granted = math.min(wanted, math.floor(level / 1000000))
 level = level - granted * 1000000

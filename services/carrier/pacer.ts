@@ -21,7 +21,8 @@ export type Pacer = {
  * share one line whatever their clocks say. KEYS: the next place and the used total, and the list of
  * grants within the span. ARGV: interval, tolerance and span in microseconds, the most a span may
  * hold, submits wanted, submits that the asking replica used without asking. Answers how many, and
- * microseconds until it is worth asking again. Who was alone comes back beside others who have not told
+ * microseconds until it is worth asking again. Places and grants that Redis's clock has only in the future are
+ * of before it was set back, and count no more. Who was alone comes back beside others who have not told
  * theirs yet, maybe to an empty Redis: then no places of the past are caught up with.
  */
 const TAKE = `
@@ -30,13 +31,13 @@ local now = time[1] * 1000000 + time[2]
 local interval, tolerance, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local most, wanted, alone = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local state = redis.call('HMGET', KEYS[1], 'next', 'used')
-local from = math.max(tonumber(state[1] or now), now - tolerance)
+local from = math.max(math.min(tonumber(state[1] or now), now + interval), now - tolerance)
 if alone > 0 then from = math.max(from, now) end
 local used = tonumber(state[2] or '0')
 local head = redis.call('LINDEX', KEYS[2], 0)
 while head do
   local at, count = string.match(head, '(%d+):(%d+)')
-  if tonumber(at) > now - span then break end
+  if tonumber(at) > now - span and tonumber(at) <= now then break end
   redis.call('LPOP', KEYS[2])
   used = used - tonumber(count)
   head = redis.call('LINDEX', KEYS[2], 0)

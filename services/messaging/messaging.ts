@@ -125,21 +125,24 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
   };
 }
 
-/** A frozen route is still usable while the present table has it enabled, over a known connector. */
+/**
+ * A frozen route is still usable while the present table has it enabled, over the connector at which its
+ * messages would wait: another one's queue is claimed by nobody once that connector is gone.
+ */
 function usableRoutes(neighbours: Neighbours): IsUsableRoute {
   let known: RouteTable | undefined;
-  let usable: ReadonlySet<string> = new Set();
-  return (routeId) => {
+  let connectors: ReadonlyMap<string, string> = new Map();
+  return ({ routeId, connectorId }) => {
     if (routeId === TEST_ROUTE.routeId) return true;
     const table = neighbours.routeTable();
     if (table !== known) {
       known = table;
-      usable = new Set(
-        table.routes
-          .filter(({ connector, rule }) => connector !== undefined && rule.enabled)
-          .map(({ rule }) => rule.id),
+      connectors = new Map(
+        table.routes.flatMap(({ connector, rule }) =>
+          connector !== undefined && rule.enabled ? [[rule.id, connector.id]] : [],
+        ),
       );
     }
-    return usable.has(routeId);
+    return connectors.get(routeId) === connectorId;
   };
 }

@@ -93,15 +93,24 @@ export function openNeighbours(options: {
 
 /** Keeps the newest route table; the last good one serves while routing is away. */
 function keepRouteTable(client: NeighbourClients["routing"], log: Logger) {
+  let known: GetRouteTableResponse | undefined;
   let table: RouteTable | undefined;
   const loop = startLoop({
     name: "route table",
     intervalMs: FACT_AGE_MAX_MS / 2,
     log,
     async work() {
-      const knownVersion = table?.version ?? 0n;
+      const knownVersion = known?.version ?? 0n;
       const answer = await answered(client.getRouteTable({ knownVersion }, CALL));
-      if (!answer.unchanged || table === undefined) table = compileAnswer(answer);
+      // A connector's health changes without a new version of the table: each answer tells it.
+      const { unhealthyConnectorIds } = answer;
+      const whole = answer.unchanged && known !== undefined ? known : answer;
+      // The same table while nothing is new: what is worked out from it is kept for as long as it is.
+      if (whole === known && isSameSet(unhealthyConnectorIds, known.unhealthyConnectorIds)) {
+        return false;
+      }
+      known = { ...whole, unhealthyConnectorIds };
+      table = compileAnswer(known);
       return false;
     },
   });
@@ -112,6 +121,10 @@ function keepRouteTable(client: NeighbourClients["routing"], log: Logger) {
       throw new AppError("service_unavailable", "The service is starting; try again shortly.");
     },
   };
+}
+
+function isSameSet(some: readonly string[], others: readonly string[]): boolean {
+  return new Set(some).symmetricDifference(new Set(others)).size === 0;
 }
 
 function compileAnswer(answer: GetRouteTableResponse): RouteTable {

@@ -2,6 +2,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import type { Logger } from "../shared/io/log.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
 import { askedBy } from "./events.ts";
 import type { ResolveReservations } from "./service/sweep.ts";
 
@@ -14,7 +15,7 @@ export function createResolveReservations(
   log: Logger,
 ): ResolveReservations {
   return async (due) => {
-    const { answers } = await client.resolveReservations(
+    const asked = client.resolveReservations(
       {
         reservations: due.map((reservation) => ({
           tenantId: reservation.tenantId,
@@ -25,6 +26,9 @@ export function createResolveReservations(
       },
       { timeoutMs: TIMEOUT_MS },
     );
+    const { answers } = await asked.catch((error: unknown) => {
+      throw toAppError(error);
+    });
     return answers.map(({ reservationId, fenced, charges }) => ({
       reservationId,
       fenced,

@@ -1,4 +1,5 @@
 import type { Db, Document } from "mongodb";
+import { DEAD_LETTERS } from "../shared/io/dead-letters.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
 import { ACCOUNTS, ENTRY_KINDS } from "./domain/account.ts";
@@ -132,6 +133,6 @@ const SHAPES: readonly CollectionShape[] = [
 
 /** Brings the wallet's database to the shape this version needs. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, SHAPES);
+  await shapeCollections(db, [...SHAPES, DEAD_LETTERS]);
   await migrateOutbox(db);
 }

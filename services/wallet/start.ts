@@ -136,7 +136,9 @@ function startSweeper(
     async work() {
       const result = await sweep();
       parts.metrics.onSweep(result);
-      if (result.checked > 0) log.info(result, "swept reservations that stayed open");
+      const { failure, ...figures } = result;
+      if (result.checked > 0) log.info(figures, "swept reservations that stayed open");
+      if (failure !== undefined) throw failure;
       return result.checked === SWEEP_BATCH;
     },
   });

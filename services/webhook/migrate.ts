@@ -1,4 +1,5 @@
 import type { Db } from "mongodb";
+import { DEAD_LETTERS } from "../shared/io/dead-letters.ts";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { IS_PENDING, QUEUE_INDEX } from "./store/queue.ts";
 
@@ -73,8 +74,6 @@ const FENCES: CollectionShape = {
   name: "fences",
   indexes: [{ name: "until", key: { until: 1 }, expireAfterSeconds: 0 }],
 };
-
-const DEAD_LETTERS: CollectionShape = { name: "dead_letters", indexes: [] };
 
 /** Brings the webhook database to the shape that this version needs. Idempotent. */
 export async function migrate(db: Db): Promise<void> {

@@ -78,10 +78,12 @@ describe("the token bucket", () => {
     );
   });
 
-  it("a clock that steps back grants nothing", () => {
+  it("a clock that steps back grants nothing, and goes on from there", () => {
     const { bucket } = takeToken(undefined, 1, 1, 10_000_000);
-    const { isAllowed } = takeToken(bucket, 1, 1, 5_000_000);
-    expect(isAllowed).to.equal(false);
+    const back = takeToken(bucket, 1, 1, 5_000_000);
+    expect(back.isAllowed).to.equal(false);
+    expect(takeToken(back.bucket, 1, 1, 5_999_999).isAllowed).to.equal(false);
+    expect(takeToken(back.bucket, 1, 1, 6_000_000).isAllowed).to.equal(true);
   });
 
   for (const [level, rate, burst, isAllowed, wanted] of [

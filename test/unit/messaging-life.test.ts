@@ -36,7 +36,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     })
     .map<Step>(
       (outcome) => (message, nowMs) =>
-        applyOutcome(message, outcome, nowMs, WAITS, (id) => id !== "rte_gone"),
+        applyOutcome(message, outcome, nowMs, WAITS, ({ routeId }) => routeId !== "rte_gone"),
     ),
   fc
     .record<Receipt>({

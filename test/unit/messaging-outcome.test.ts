@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { checkMessage } from "../../services/messaging/domain/check-message.ts";
-import type { Message, QueuePhase } from "../../services/messaging/domain/message.ts";
+import type { FrozenRoute, Message, QueuePhase } from "../../services/messaging/domain/message.ts";
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
+import type { IsUsableRoute } from "../../services/messaging/domain/queueing.ts";
 import { applyReceipt } from "../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
 import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
@@ -20,11 +21,8 @@ function outcome(kind: Outcome["kind"], overrides: Partial<Outcome> = {}): Outco
   };
 }
 
-const apply = (
-  message: Message,
-  said: Outcome,
-  isUsable: (routeId: string) => boolean = () => true,
-) => applyOutcome(message, said, NOW_MS, WAITS, isUsable);
+const apply = (message: Message, said: Outcome, isUsable: IsUsableRoute = () => true) =>
+  applyOutcome(message, said, NOW_MS, WAITS, isUsable);
 
 type End = readonly [MessageStatus, QueuePhase | undefined, readonly MessageStatus[]];
 
@@ -102,7 +100,7 @@ describe("outcomes of submits", () => {
 
   const failures = [
     ["the last route refuses", { routeAt: 1 }, () => true],
-    ["no further route is usable any more", {}, (id: string) => id !== "rte_B"],
+    ["no further route is usable any more", {}, ({ routeId }: FrozenRoute) => routeId !== "rte_B"],
   ] as const;
   for (const [what, overrides, isUsable] of failures) {
     it(`a message has failed when ${what}`, () => {

@@ -3,6 +3,7 @@ import { cancelMessage, cancelWithCampaign } from "../../services/messaging/doma
 import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import { applyDue } from "../../services/messaging/domain/due.ts";
 import type { Message } from "../../services/messaging/domain/message.ts";
+import type { IsUsableRoute } from "../../services/messaging/domain/queueing.ts";
 import type { SendingRights } from "../../services/messaging/domain/schedule.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
@@ -15,7 +16,7 @@ const due = (
   message: Message,
   nowMs = NOW_MS,
   rights = ALL_RIGHTS,
-  isUsable = (_: string) => true,
+  isUsable: IsUsableRoute = () => true,
 ) => applyDue(message, nowMs, WAITS, rights, isUsable);
 
 describe("cancelling", () => {
@@ -86,7 +87,12 @@ describe("the end of each state's time", () => {
 
   it("a due scheduled message waits for its first usable route for the whole queue time", () => {
     const before = messageIn("scheduled");
-    const { message, events } = due(before, NOW_MS, ALL_RIGHTS, (id) => id === "rte_B");
+    const { message, events } = due(
+      before,
+      NOW_MS,
+      ALL_RIGHTS,
+      ({ routeId }) => routeId === "rte_B",
+    );
     expect(message).to.include({ phase: "waiting", routeAt: 1 });
     expect(message.dueAtMs).to.equal(NOW_MS + WAITS.queueMs);
     expect(message.queueUntilMs).to.equal(NOW_MS + WAITS.queueMs);

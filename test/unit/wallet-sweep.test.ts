@@ -10,6 +10,7 @@ import {
   nextCheckMs,
   questionsOf,
   type ResolveReservations,
+  type SweepResult,
 } from "../../services/wallet/service/sweep.ts";
 import { createWallets } from "../../services/wallet/service/wallets.ts";
 import { checkBooks } from "../support/wallet-commands.ts";
@@ -68,6 +69,8 @@ async function openSweep(resolve: ResolveReservations) {
   return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked };
 }
 
+const failureOf = ({ failure }: SweepResult) => (failure as AppError | undefined)?.code;
+
 const part = (
   tenantId: string,
   reservationId: string,
@@ -119,7 +122,7 @@ describe("the sweeper", () => {
       return due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] }));
     });
     clock.advance(GRACE_MS);
-    expect(await sweep().catch(({ code }: AppError) => code)).to.equal("service_unavailable");
+    expect(failureOf(await sweep())).to.equal("service_unavailable");
     expect(await figures()).to.equal("100/30");
     isAway = false;
     expect(await sweep()).to.include({ released: 1 });
@@ -133,12 +136,31 @@ describe("the sweeper", () => {
     });
     await hold(huge, 10_000);
     clock.advance(GRACE_MS);
-    expect(await sweep().catch(({ code }: AppError) => code)).to.equal("internal_error");
+    const first = await sweep();
+    expect(first).to.include({ checked: 1, released: 1 });
+    expect(failureOf(first)).to.equal("internal_error");
     expect(await figures()).to.equal("100/30");
     expect(asked()).to.equal(2);
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
     clock.advance(GRACE_MS);
-    expect(await sweep().catch(({ code }: AppError) => code)).to.equal("internal_error");
+    expect(failureOf(await sweep())).to.equal("internal_error");
+  });
+
+  it("asks no further when messaging goes away halfway, and puts nothing off", async () => {
+    let answers = 1;
+    const { clock, sweep, hold, asked } = await openSweep(async (due) => {
+      answers -= 1;
+      if (answers < 0) throw new AppError("service_unavailable", "away");
+      return due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] }));
+    });
+    for (let at = 0; at < 2; at += 1) await hold(newId("reservation"), 10_000);
+    clock.advance(GRACE_MS);
+    const first = await sweep();
+    expect(first).to.include({ checked: 1, released: 1 });
+    expect(failureOf(first)).to.equal("service_unavailable");
+    expect(asked()).to.equal(2);
+    answers = 2;
+    expect(await sweep()).to.deep.equal({ checked: 2, released: 2, settled: 0 });
   });
 
   it("asks about no more messages at once than an answer can hold", () => {

@@ -132,7 +132,7 @@
       key: {{ $one.key }}
 {{- end }}
 {{- with $root.Values.rpc.callers }}
-{{- if and .existingSecret $c.serves }}
+{{- if and .existingSecret (or $c.serves (eq $c.name "carrier")) }}
 - name: RPC_TOKENS
   valueFrom:
     secretKeyRef:

@@ -1,6 +1,7 @@
 import {
   currentRoute,
   type Decision,
+  type FrozenRoute,
   type Lane,
   type Message,
   moveTo,
@@ -60,7 +61,7 @@ export function backToWaiting(message: Message, facts: Partial<Message> = {}): D
 }
 
 /** Tells whether a frozen route may still be tried. */
-export type IsUsableRoute = (routeId: string) => boolean;
+export type IsUsableRoute = (route: FrozenRoute) => boolean;
 
 /**
  * Tries the next frozen route that is still usable; when there is none, the message has failed,
@@ -73,9 +74,7 @@ export function tryNextRoute(
   atMs: number,
   facts: Partial<Message> = {},
 ): Decision {
-  const next = message.routes.findIndex(
-    ({ routeId }, at) => at > message.routeAt && isUsable(routeId),
-  );
+  const next = message.routes.findIndex((route, at) => at > message.routeAt && isUsable(route));
   if (next < 0) return moveTo(unchanged(message), "failed", atMs, reason, facts);
   return backToWaiting(message, { ...facts, routeAt: next, attempts: 0, notBeforeMs: 0 });
 }

@@ -18,7 +18,7 @@ export function releaseScheduled(
   const start = unchanged(message);
   if (!rights.tenantMaySend) return moveTo(start, "failed", nowMs, "tenant_suspended");
   if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
-  const routeAt = message.routes.findIndex(({ routeId }) => isUsable(routeId));
+  const routeAt = message.routes.findIndex((route) => isUsable(route));
   if (routeAt < 0) return moveTo(start, "failed", nowMs, "no_route");
   return moveTo(start, "queued", nowMs, undefined, {
     phase: "waiting",

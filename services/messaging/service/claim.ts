@@ -99,9 +99,12 @@ export function createClaimer(options: {
   async function findByTurn(connectorId: string, lane: Lane, room: number): Promise<Turn> {
     const all = await tenants.list(connectorId, lane);
     const name = queueName(connectorId, lane);
-    const order = rotate(all, lastServed.get(name)).slice(0, Math.min(TENANTS_AT_A_LOOK, room));
-    const places = order.map((tenantId): Place => ({ connectorId, lane, tenantId }));
     const nowMs = clock.now();
+    const { places, hasOthers } = choosePlaces(
+      rotate(all, lastServed.get(name)).map((tenantId): Place => ({ connectorId, lane, tenantId })),
+      Math.min(TENANTS_AT_A_LOOK, room),
+      nowMs,
+    );
     const loaded = await lookForUnnamed(places, room, nowMs);
     // The whole room of each, so that short queues leave theirs to long ones; one beyond tells of more.
     let queues = places.map((place) =>
@@ -111,17 +114,38 @@ export function createClaimer(options: {
     for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
       const { messages: picks, last } = takeByTurn(queues, room - turn.found.length);
       if (last === undefined) break;
-      lastServed.set(name, order[last] as string);
+      lastServed.set(name, places[last]?.tenantId as string);
       const picked = new Set(picks);
       queues = queues.map((queue) => queue.filter((pick) => !picked.has(pick)));
       await read(turn, picks, loaded, nowMs);
     }
+    // Whoever turned out to have nothing now has had a turn, or nobody behind would ever have one.
+    const seen = places.at(-1);
+    if (turn.found.length === 0 && seen !== undefined) lastServed.set(name, seen.tenantId);
     turn.more =
-      all.length > order.length ||
+      hasOthers ||
       queues.some((queue) => queue.length > 0) ||
       // One look does not find everything; while it finds something, there may be more behind it.
       (turn.found.length > 0 && places.some(tenants.hasUnnamed));
     return turn;
+  }
+
+  /**
+   * The first of these that may have something now, so many at most. Those whose messages are all put off
+   * are passed over: their places are for others.
+   */
+  function choosePlaces(
+    inTurn: readonly Place[],
+    max: number,
+    nowMs: number,
+  ): { readonly places: readonly Place[]; readonly hasOthers: boolean } {
+    const places: Place[] = [];
+    for (const place of inTurn) {
+      if (!tenants.hasUnnamed(place) && tenants.named(place, nowMs, 1).length === 0) continue;
+      if (places.length === max) return { places, hasOthers: true };
+      places.push(place);
+    }
+    return { places, hasOthers: false };
   }
 
   /** Reads what was picked; a name whose message is not there any more is forgotten. */

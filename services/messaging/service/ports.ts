@@ -1,4 +1,5 @@
 /** What the use cases need of the world: their stores, and the other services. */
+import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { RouteTable } from "../../shared/core/route-table.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/check-message.ts";
@@ -175,8 +176,8 @@ export type MessageStore = {
     decide: (loaded: readonly Message[]) => ChangeSet,
     nowMs: number,
   ): Promise<void>;
-  /** What ends by time, the longest overdue first. */
-  findDue(nowMs: number, limit: number): Promise<DueMessage[]>;
+  /** What ends by time, the longest overdue first; of these statuses only, where they are named. */
+  findDue(nowMs: number, limit: number, statuses?: readonly MessageStatus[]): Promise<DueMessage[]>;
   /** Ids of a tenant's campaign after an id, in order. */
   findCampaign(
     tenantId: string,

@@ -67,6 +67,8 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
     async recount() {
       for (const [connectorId, queue] of queues) {
         if (queue.isCounted && queue.waiting < waitingMax * RECOUNT_SHARE) continue;
+        // Two counts at once would both set right what one of them has.
+        if (queue.countAgainAtMs === Number.POSITIVE_INFINITY) continue;
         await count(connectorId, queue);
         if (queue.waiting >= waitingMax) log.warn({ connectorId }, "a queue is full");
       }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { applyDue } from "../domain/due.ts";
 import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
@@ -24,6 +25,8 @@ export type Sweeps = {
  * first messages cause, which would otherwise take their turns between the pages.
  */
 const DUE_PAGE = 5000;
+/** States with a time to end that ask no neighbour. */
+const NOT_SCHEDULED: readonly MessageStatus[] = ["queued", "sent"];
 /** Keys are deleted this long after they have ended, by a walk in order of their making. */
 const KEY_SLACK_MS = 3_600_000;
 const NO_RIGHTS_NEEDED: SendingRights = { tenantMaySend: true, senderIsUsable: true };
@@ -71,9 +74,15 @@ export function createSweeps(options: {
 
   return {
     async due() {
-      const due = await store.findDue(clock.now(), DUE_PAGE);
+      const nowMs = clock.now();
+      const due = await store.findDue(nowMs, DUE_PAGE);
       const ended = await Promise.all(due.map(end));
-      return due.length === DUE_PAGE && ended.includes(true);
+      if (due.length < DUE_PAGE) return false;
+      if (ended.includes(true)) return true;
+      // A page of scheduled messages whose tenants or senders cannot be asked now must not hide the rest.
+      const others = await store.findDue(nowMs, DUE_PAGE, NOT_SCHEDULED);
+      const othersEnded = await Promise.all(others.map(end));
+      return others.length === DUE_PAGE && othersEnded.includes(true);
     },
     async retention() {
       const nowMs = clock.now();

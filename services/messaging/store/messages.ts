@@ -1,5 +1,7 @@
 import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
+import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
+import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
@@ -133,11 +135,14 @@ export function createMessageStore(
         await changeAll(ids, new Map(), decide, nowMs);
       }
     },
-    async findDue(nowMs, limit) {
+    async findDue(nowMs, limit, statuses) {
       const due = await guardMongo(
         messages
           .find(
-            { due_at: { $lte: new Date(nowMs) } },
+            {
+              due_at: { $lte: new Date(nowMs) },
+              ...(statuses === undefined ? {} : { status: { $in: [...statuses] } }),
+            },
             { projection: DUE_FIELDS, readConcern: SNAPSHOT },
           )
           .sort({ due_at: 1 })
@@ -159,6 +164,9 @@ export function createMessageStore(
           tenant_id: tenantId,
           mode: { $in: ["live", "test"] },
           search: SEARCH.campaign(campaignId),
+          // Every value named: only so the index answers in order of id, and a page reads no more than it.
+          source: { $in: [...MESSAGE_SOURCES] },
+          status: { $in: [...MESSAGE_STATUSES] },
           _id: { $gt: afterId },
         },
         { _id: 1 },

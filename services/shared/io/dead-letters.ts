@@ -4,6 +4,7 @@
  */
 import type { Binary, Collection, Db, Filter } from "mongodb";
 import type { Delivered, Verdict } from "./consumer.ts";
+import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
 
 /** An event that was put aside. */
@@ -31,6 +32,14 @@ type DeadLetterDocument = {
   data: Binary;
   reason: string;
   created_at: Date;
+};
+
+const YEAR_S = 366 * 86_400;
+
+/** They hold whole events, with numbers and bodies, and are kept no longer than messages are. */
+export const DEAD_LETTERS: CollectionShape = {
+  name: "dead_letters",
+  indexes: [{ name: "kept", key: { created_at: 1 }, expireAfterSeconds: YEAR_S }],
 };
 
 const REPLAY_BATCH = 100;

@@ -29,6 +29,8 @@ export type SweepResult = {
   readonly checked: number;
   readonly released: number;
   readonly settled: number;
+  /** Why the rest was not checked; the last reason, where there are several. */
+  readonly failure?: unknown;
 };
 
 /** Reservations per sweep. */
@@ -50,22 +52,21 @@ export function createSweep(parts: {
   const { store, queue, settleMessages, resolve, clock, graceMs } = parts;
   return async () => {
     const due = await store.listDue(clock.now(), SWEEP_BATCH);
-    const results: SweepResult[] = [];
-    const failures: { readonly group: readonly DueReservation[]; readonly error: unknown }[] = [];
+    let result: SweepResult = { checked: 0, released: 0, settled: 0 };
+    const unanswered: DueReservation[] = [];
     for (const group of questionsOf(due)) {
       try {
-        results.push(await ask(group));
+        result = addUp(result, await ask(group));
       } catch (error) {
-        failures.push({ group, error });
+        result = { ...result, failure: error };
+        // Nobody answers now: the others would wait for nothing, and are no nearer to their ends.
+        if (error instanceof AppError && error.code === "service_unavailable") return result;
+        unanswered.push(...group);
       }
     }
-    const [failure] = failures;
-    if (failure !== undefined) {
-      // Where others were answered, these are at fault themselves: the next sweep has to get past them.
-      if (results.length > 0) await putOff(failures.flatMap(({ group }) => group));
-      throw failure.error;
-    }
-    return results.reduce(addUp, { checked: 0, released: 0, settled: 0 });
+    // Where others were answered, these are at fault themselves: the next sweep has to get past them.
+    if (unanswered.length > 0 && result.checked > 0) await putOff(unanswered);
+    return result;
   };
 
   async function ask(due: readonly DueReservation[]): Promise<SweepResult> {
@@ -121,6 +122,7 @@ export function questionsOf<R extends { readonly messageCount: number }>(
 
 function addUp(a: SweepResult, b: SweepResult): SweepResult {
   return {
+    ...a,
     checked: a.checked + b.checked,
     released: a.released + b.released,
     settled: a.settled + b.settled,

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import type { Changes } from "../../services/messaging/service/changes.ts";
+import type {
+  DueMessage,
+  MessageStore,
+  Neighbours,
+  SendStore,
+} from "../../services/messaging/service/ports.ts";
+import { createSweeps } from "../../services/messaging/service/sweep.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { WAITS } from "../support/messages.ts";
+
+describe("the sweep of what is due", () => {
+  it("gets past a page of scheduled messages whose tenants cannot be asked", async () => {
+    const due: DueMessage[] = [
+      ...Array.from({ length: 6000 }, (_, at) => message(`scheduled-${at}`, "scheduled")),
+      message("expires", "sent"),
+    ];
+    const ended: string[] = [];
+    const sweeps = createSweeps({
+      store: {
+        findDue: async (_nowMs: number, limit: number, statuses?: readonly string[]) =>
+          due
+            .filter(({ status }) => statuses === undefined || statuses.includes(status))
+            .slice(0, limit),
+      } as unknown as MessageStore,
+      sends: {} as SendStore,
+      changes: {
+        change: async (id: string) => {
+          ended.push(id);
+          return { message: {}, events: [{}] };
+        },
+      } as unknown as Changes,
+      neighbours: {
+        tenant: async () => {
+          throw new AppError("service_unavailable", "away");
+        },
+      } as unknown as Neighbours,
+      clock: createManualClock(1_000_000),
+      log: createLogger("test", "silent"),
+      waits: WAITS,
+      isUsable: () => true,
+      keepMs: 1,
+      idempotencyMs: 1,
+    });
+    expect(await sweeps.due(), "nothing more can be done at once").to.equal(false);
+    expect(ended).to.deep.equal(["expires"]);
+  });
+});
+
+function message(id: string, status: DueMessage["status"]): DueMessage {
+  return { id, tenantId: "ten_a", from: "SENDER", status };
+}
