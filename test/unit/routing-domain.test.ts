@@ -90,6 +90,25 @@ describe("a connector", () => {
     }
   });
 
+  it("refuses HTTP settings that would break every message", () => {
+    const http = {
+      url: "https://carrier.example/send",
+      headers: { authorization: "Bearer x" },
+      receiptSecret: "sixteen-characters",
+    };
+    for (const wrong of [
+      { bodyTemplate: '{"text":"Msg: {{body}}"}' },
+      { bodyTemplate: "{{body}" },
+      { headers: { "Content-Type": "text/plain" } },
+      { headers: { HOST: "elsewhere.example" } },
+    ]) {
+      const input = { ...NOTHING, id: "web", type: "http", http: { ...http, ...wrong } } as const;
+      expect(() => createConnector(input, 0), JSON.stringify(wrong)).to.throw(AppError);
+    }
+    const form = { contentType: "application/x-www-form-urlencoded", bodyTemplate: "t={{body}}" };
+    createConnector({ ...NOTHING, id: "web", type: "http", http: { ...http, ...form } }, 0);
+  });
+
   it("shows no secret, and an update with hidden header values keeps them", () => {
     const http = {
       url: "https://carrier.example/send",

@@ -67,6 +67,13 @@ describe("parseReceipt", () => {
       { messageId: "A1", state: "delivered" },
     ],
     ["with an alphanumeric err", "id:a1 stat:UNDELIV err:E2F", { errorCode: "E2F" }],
+    [
+      "with an empty id and an empty stat",
+      "id: sub:001 dlvrd:001 submit date:2611211230 stat: err:045 text:",
+      { messageId: undefined, rawState: "", errorCode: "045" },
+    ],
+    ["with zeros for an id", "id:0000000000 stat:DELIVRD", { messageId: undefined }],
+    ["with a colon in its id", "id:smsc:17 stat:DELIVRD", { messageId: "smsc:17" }],
     ["with an empty err", "id:a1 stat:DELIVRD err: text:", { errorCode: undefined }],
     [
       "with an id of letters and dashes",

@@ -121,6 +121,14 @@ describe("splitMessage", () => {
     expect(texts.join("")).to.equal(body);
   });
 
+  it("leaves room for the longer header in text that it has to cut anew as UCS-2", () => {
+    const { encoding, segments } = splitText(`€${"x".repeat(240)}`);
+    expect(encoding).to.equal("gsm7");
+    const wanted = { segments, encoding, charset: "latin1", concatenator: "udh16" } as const;
+    const parts = splitMessage({ ...wanted, reference: 7 });
+    expect(parts.map(({ shortMessage }) => shortMessage.length)).to.deep.equal([139, 139, 139, 93]);
+  });
+
   it("uses the connector's data_coding for its own character set", () => {
     const [part] = splitMessage({ ...base, dataCoding: 0xf1, segments: ["hi"] });
     expect(part?.dataCoding).to.equal(0xf1);

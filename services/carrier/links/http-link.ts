@@ -8,6 +8,10 @@ import type { Link, LinkEvents } from "./link.ts";
 /** Octets of an answer that are read; a carrier's answer has some hundred. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
+/** How long a carrier that refused a connection is left alone: so long at first, and at the longest. */
+const REST_MS = 500;
+const REST_MAX_MS = 30_000;
+
 /** Makes the link of a connector that speaks HTTP: one request a message, `concurrency` at once. */
 export function createHttpLink(options: {
   readonly connectorId: string;
@@ -20,6 +24,24 @@ export function createHttpLink(options: {
   let inFlight = 0;
   let isOpen = false;
   let lastError = "";
+  let refusals = 0;
+  let resting: NodeJS.Timeout | undefined;
+
+  /**
+   * The carrier cannot be reached: down for a while, a longer one each time, as a lost bind is. Health then
+   * tells it, messages with another route take that, and those that wait are not claimed for nothing.
+   */
+  function rest(): void {
+    if (resting !== undefined || !isOpen) return;
+    const restMs = Math.min(REST_MAX_MS, REST_MS * 2 ** refusals);
+    refusals += 1;
+    resting = setTimeout(() => {
+      resting = undefined;
+      events.onChange();
+    }, restMs);
+    resting.unref();
+    events.onChange();
+  }
 
   async function post(body: string): Promise<PartOutcome> {
     try {
@@ -39,7 +61,7 @@ export function createHttpLink(options: {
 
   return {
     get status() {
-      return isOpen ? "bound" : "down";
+      return isOpen && resting === undefined ? "bound" : "down";
     },
     get lastError() {
       return lastError;
@@ -69,11 +91,14 @@ export function createHttpLink(options: {
       const outcome = await post(part.payload as string);
       inFlight -= 1;
       lastError = outcome.kind === "accepted" ? "" : outcome.code;
+      if (outcome.kind === "not_sent") rest();
+      else refusals = 0;
       return outcome;
     },
     keyOf: (carrierMessageId) => carrierMessageId,
     async close(drainMs) {
       isOpen = false;
+      clearTimeout(resting);
       const deadlineMs = performance.now() + drainMs;
       while (inFlight > 0 && performance.now() < deadlineMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));

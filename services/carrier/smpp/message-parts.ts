@@ -58,7 +58,7 @@ export function splitMessage(message: MessageToSplit): MessagePart[] {
   }
   const texts = isFit
     ? fitSegments(message.segments, charset, concatenator)
-    : cut(body, "ucs2", 67);
+    : cut(body, "ucs2", ROOM.ucs2[concatenator === "udh16" ? "udh16" : "udh8"]);
   if (texts.length > PARTS_MAX) throw new EncodeError("segments", "are more than 255");
   return texts.map((text, index) => {
     const octets = encode(text, charset);

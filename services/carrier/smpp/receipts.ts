@@ -144,8 +144,16 @@ interface TextFields {
   err?: string;
 }
 
-const FIELD =
-  /(?:^|[\s;,|])(id|sub(?:mit)?[ _-]?date|done[ _-]?date|stat(?:us)?|err(?:or)?)\s*[:=]\s*([^\s;,|]*)/gi;
+const NAME = "id|sub(?:mit)?[ _-]?date|done[ _-]?date|stat(?:us)?|err(?:or)?";
+
+/** An empty field is followed by the name of the next one, which is not its value. */
+const FIELD = new RegExp(
+  `(?:^|[\\s;,|])(${NAME})\\s*[:=]\\s*(?!(?:${NAME}|sub|dlvrd)\\s*[:=])([^\\s;,|]*)`,
+  "gi",
+);
+
+/** What carriers that give no ids write instead of one. */
+const NO_ID = /^0+$/;
 
 function readText(text: string): TextFields {
   const fields: TextFields = {};
@@ -154,8 +162,9 @@ function readText(text: string): TextFields {
   for (const [, name = "", value = ""] of text.slice(0, end).matchAll(FIELD)) {
     if (value === "") continue;
     const key = name.toLowerCase();
-    if (key === "id") fields.id ??= value;
-    else if (key.startsWith("sub")) fields.submit ??= value;
+    if (key === "id") {
+      if (!NO_ID.test(value)) fields.id ??= value;
+    } else if (key.startsWith("sub")) fields.submit ??= value;
     else if (key.startsWith("done")) fields.done ??= value;
     else if (key.startsWith("stat")) fields.stat ??= value;
     else if (/^[0-9a-z.-]{1,20}$/i.test(value)) fields.err ??= value;

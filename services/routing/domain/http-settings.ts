@@ -39,6 +39,10 @@ export const HIDDEN_HEADER_VALUE = "(hidden)";
 
 const CONTENT_TYPES = ["application/json", "application/x-www-form-urlencoded"] as const;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+/** Headers that follow from the other settings and the request. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  ...["connection", "content-length", "content-type", "host", "transfer-encoding"],
+]);
 /** RFC 6901 section 3: empty, or reference tokens each behind a slash. */
 const JSON_POINTER = /^(?:\/(?:[^~/]|~[01])*)*$/;
 /** The placeholders a request template may name. */
@@ -51,6 +55,7 @@ export function checkHttp(faults: Faults, http: HttpSettings): void {
   checkHeaders(faults, http.headers);
   checkLength(faults, "http.body_template", http.bodyTemplate, 1, 16_384);
   checkPlaceholders(faults, http.bodyTemplate);
+  if (http.contentType === "application/json") checkJsonTemplate(faults, http.bodyTemplate);
   checkOneOf(faults, "http.content_type", http.contentType, CONTENT_TYPES);
   for (const [field, pointer] of [
     ["id_pointer", http.idPointer],
@@ -88,9 +93,22 @@ function checkHeaders(faults: Faults, headers: Readonly<Record<string, string>>)
   const entries = Object.entries(headers);
   if (entries.length > 50) faults.add("http.headers", "too_many", "must have at most 50 entries");
   for (const [name, value] of entries) {
-    if (!HEADER_NAME.test(name) || /[^\t\x20-\x7e]/.test(value) || value.length > 4096) {
+    if (OWN_HEADERS.has(name.toLowerCase())) {
+      faults.add("http.headers", "invalid_value", `${name} is set by the request itself`);
+    } else if (!HEADER_NAME.test(name) || /[^\t\x20-\x7e]/.test(value) || value.length > 4096) {
       faults.add("http.headers", "invalid_format", `${name} is not a valid header`);
     }
+  }
+}
+
+/** In JSON a placeholder, with quotes around it or without, stands for a whole string: inside one it would end it. */
+function checkJsonTemplate(faults: Faults, template: string): void {
+  const filled = template.replaceAll(/"\{\{[a-z_]+\}\}"|\{\{[a-z_]+\}\}/g, '""');
+  try {
+    JSON.parse(filled);
+  } catch {
+    const text = "must be JSON in which each placeholder stands for a whole string";
+    faults.add("http.body_template", "invalid_format", text);
   }
 }
 

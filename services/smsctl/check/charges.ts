@@ -11,6 +11,7 @@ import {
   MessageStatus,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { idTimeMs, isId } from "../../shared/core/ids.ts";
 import type { Clients } from "../clients.ts";
 import { judge } from "./judge.ts";
 import { BREACHES_MAX, type CheckReport, createProgress, type FoundBreach } from "./report.ts";
@@ -73,8 +74,11 @@ export async function checkCharges(
 }
 
 function reportOrphan(settlement: Settlement, atMs: number, breaches: FoundBreach[]): void {
+  // Messages are deleted by when they were made, which for a scheduled one is long before its settlement.
+  const { messageId } = settlement;
+  const madeMs = isId("message", messageId) ? idTimeMs(messageId) : Number(settlement.settledAtMs);
+  if (atMs - madeMs > RETENTION_MS - 86_400_000) return;
   const ageMs = atMs - Number(settlement.settledAtMs);
-  if (ageMs > RETENTION_MS - 86_400_000) return;
   // Its message may have been accepted after the charges' snapshot: only old ones are breaches.
   if (ageMs < ORPHAN_AGE_MS) return;
   if (breaches.length >= BREACHES_MAX) return;
