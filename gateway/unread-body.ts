@@ -21,9 +21,12 @@ const DRAIN_IDLE_MS = 500;
 export function leavesBodyUnread(req: IncomingMessage, isTooSlow: boolean): boolean {
   if (req.complete) return false;
   if (isTooSlow) return true;
-  const announced = Number(req.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  const { "content-length": length, "transfer-encoding": coding, expect } = req.headers;
+  // No body at all (RFC 9112 section 6.3), though Node calls the request complete only a moment later.
+  if (length === undefined && coding === undefined) return false;
+  const announced = Number(length ?? Number.POSITIVE_INFINITY);
   // Node itself reads a short rest before it takes the connection's next request.
-  return req.headers.expect !== undefined || !(announced <= KEPT_BYTES_MAX);
+  return expect !== undefined || !(announced <= KEPT_BYTES_MAX);
 }
 
 /** Writes the answer that the context holds, drains the request, then closes the connection. */

@@ -63,7 +63,8 @@ export function createAuthenticator(ask: AskKey, cacheMs: number): Authenticator
   function find(hashHex: string): Caller | undefined | Promise<Caller | undefined> {
     const known = good.get(hashHex) ?? bad.get(hashHex);
     const leftMs = known === undefined ? 0 : known.untilMs - Date.now();
-    if (known === undefined || leftMs <= 0) return look(hashHex);
+    // A clock that was set back says nothing about an age.
+    if (known === undefined || leftMs <= 0 || leftMs > cacheMs) return look(hashHex);
     if (known.caller !== undefined && leftMs < cacheMs / 2) look(hashHex).catch(() => undefined);
     return known.caller;
   }

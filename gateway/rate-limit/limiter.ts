@@ -63,7 +63,7 @@ export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
         resolve(describeLevel(left, rate, burst, at < granted));
       });
     } catch {
-      leftAloneUntilMs = Date.now() + LEFT_ALONE_MS;
+      leftAloneUntilMs = performance.now() + LEFT_ALONE_MS;
       for (const { resolve } of batch) resolve(local.take(tenantId, rate, burst));
     }
   }
@@ -80,7 +80,7 @@ export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
 
   return {
     async take(tenantId, rate, burst) {
-      if (redis.status !== "ready" || Date.now() < leftAloneUntilMs) {
+      if (redis.status !== "ready" || performance.now() < leftAloneUntilMs) {
         return local.take(tenantId, rate, burst);
       }
       return new Promise((resolve) => {

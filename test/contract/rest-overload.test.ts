@@ -62,6 +62,14 @@ describe("REST: no room", () => {
     expect(shed).to.have.length(3);
   });
 
+  it("a request without a body is refused at the door, too, and its connection goes on", async () => {
+    const lines = ["GET /v1/balance HTTP/1.1", "Host: x", `Authorization: Bearer ${API_KEY}`];
+    const three = `${lines.join("\r\n")}\r\n\r\n`.repeat(3);
+    const { answers } = await exchange(app.port, (send) => send(three), { count: 3 });
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    expect(shed).to.deep.equal(Array(3).fill("GET /v1/balance"));
+  });
+
   for (const [what, bytes] of [
     ["a deprecated path", () => request("/v1/messages")],
     ["a request of a browser", () => request(SEND, [`Origin: ${ORIGIN}`])],

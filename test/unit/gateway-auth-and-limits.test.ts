@@ -171,6 +171,20 @@ describe("the authenticator", () => {
     expect(calls).to.have.length(3);
   });
 
+  it("asks again when the clock was set back, which says nothing about an age", async () => {
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    await authenticator.authenticate(header);
+    const { now } = Date;
+    try {
+      Date.now = () => now() - 3_600_000;
+      await authenticator.authenticate(header);
+    } finally {
+      Date.now = now;
+    }
+    expect(calls).to.have.length(2);
+  });
+
   it("an answer that was on its way when its key was to be forgotten is not kept", async () => {
     const waiting: ((value: unknown) => void)[] = [];
     const { ask, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));

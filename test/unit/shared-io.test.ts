@@ -55,6 +55,11 @@ describe("secrets at rest", () => {
     expect(() => createSecretBox(`a:${key(2)}`).open(sealed, "endpoint 1")).to.throw();
   });
 
+  it("can be opened whatever their key is called", () => {
+    const box = createSecretBox(`2024.1:${key(1)}`);
+    expect(box.open(box.seal("whsec_x", "endpoint 1"), "endpoint 1")).to.equal("whsec_x");
+  });
+
   it("can be read after a new first key was added", () => {
     const sealed = createSecretBox(`old:${key(1)}`).seal("x", "c");
     const rotated = createSecretBox(`new:${key(2)},old:${key(1)}`);

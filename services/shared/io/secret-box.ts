@@ -38,7 +38,8 @@ export function createSecretBox(keysText: string): SecretBox {
       return `${id}.${Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url")}`;
     },
     open(sealed, context) {
-      const at = sealed.indexOf(".");
+      // The last one: what follows it is base64url, while a key's id may have dots.
+      const at = sealed.lastIndexOf(".");
       const key = keys.get(sealed.slice(0, at));
       if (key === undefined) throw new Error("the key that sealed this secret is not configured");
       const bytes = Buffer.from(sealed.slice(at + 1), "base64url");
