@@ -164,7 +164,8 @@ describe("parseReceipt", () => {
 
   it("reads every receipt that formatReceipt writes", () => {
     const word = fc.constantFrom("DELIVRD", "EXPIRED", "UNDELIV", "REJECTD", "DELETED");
-    const id = fc.stringMatching(/^[0-9a-zA-Z-]{1,60}$/);
+    // Zeros alone are what carriers that give no ids write.
+    const id = fc.stringMatching(/^[0-9a-zA-Z-]{1,60}$/).filter((one) => !/^0+$/.test(one));
     const text = fc.stringMatching(/^[ -~]{0,40}$/);
     fc.assert(
       fc.property(
