@@ -3,6 +3,7 @@
  * are the ones published, and every error of the registry that an operation names is described.
  */
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
+import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { ANSWER_SCHEMAS } from "../schemas/answers.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
@@ -157,7 +158,7 @@ const IDEMPOTENCY_KEY = {
   description:
     "Makes a retry safe: for 24 hours the same key with the same body answers the stored first " +
     "response. A key belongs to one endpoint.",
-  schema: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+  schema: { type: "string", pattern: KEY_FORM.source },
   example: "order-1001-attempt",
 } as const;
 

@@ -1,6 +1,5 @@
 import type { FieldError } from "../../services/shared/core/errors.ts";
-
-const KEY = /^[A-Za-z0-9_-]{1,64}$/;
+import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
 
 /** The `Idempotency-Key` header: empty when absent, and its fault when malformed. */
 export function readIdempotencyKey(header: string | undefined): {
@@ -8,7 +7,7 @@ export function readIdempotencyKey(header: string | undefined): {
   readonly faults: readonly FieldError[];
 } {
   if (header === undefined) return { key: "", faults: [] };
-  if (KEY.test(header)) return { key: header, faults: [] };
+  if (KEY_FORM.test(header)) return { key: header, faults: [] };
   const message = "An Idempotency-Key has 1 to 64 of A-Z, a-z, 0-9, _ and -.";
   return { key: "", faults: [{ field: "Idempotency-Key", code: "invalid_format", message }] };
 }

@@ -19,9 +19,8 @@ import {
   type Outcome as WireOutcome,
   type Receipt as WireReceipt,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
-import { AppError } from "../shared/core/errors.ts";
 import { isId } from "../shared/core/ids.ts";
-import { checkKnown } from "../shared/core/limits.ts";
+import { checkKnown, unknownValue } from "../shared/core/limits.ts";
 import type { Draft } from "./domain/draft.ts";
 import { currentRoute, type Message, type MessageMode } from "./domain/message.ts";
 import type { Outcome } from "./domain/outcome.ts";
@@ -226,20 +225,14 @@ export function readReceipt(wire: WireReceipt): About<Receipt> {
 
 function readCampaign(text: string): string | undefined {
   if (text === "") return undefined;
-  if (!isId("campaign", text)) throw invalid("campaign_id");
+  if (!isId("campaign", text)) throw unknownValue("campaign_id");
   return text;
 }
 
 function readBeforeId(text: string): string | undefined {
   if (text === "") return undefined;
-  if (!isId("message", text)) throw invalid("before_id");
+  if (!isId("message", text)) throw unknownValue("before_id");
   return text;
-}
-
-function invalid(field: string): AppError {
-  return new AppError("validation_error", `The field ${field} is not valid.`, {
-    fields: [{ field, code: "invalid_value", message: "This value is not known." }],
-  });
 }
 
 function invert<Wire, Ours extends string>(

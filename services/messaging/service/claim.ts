@@ -101,7 +101,8 @@ export function createClaimer(options: {
     const name = queueName(connectorId, lane);
     const nowMs = clock.now();
     const { places, hasOthers } = choosePlaces(
-      rotate(all, lastServed.get(name)).map((tenantId): Place => ({ connectorId, lane, tenantId })),
+      { connectorId, lane },
+      rotate(all, lastServed.get(name)),
       Math.min(TENANTS_AT_A_LOOK, room),
       nowMs,
     );
@@ -131,16 +132,18 @@ export function createClaimer(options: {
   }
 
   /**
-   * The first of these that may have something now, so many at most. Those whose messages are all put off
-   * are passed over: their places are for others.
+   * Places of the first of these tenants that may have something now, so many at most. Those whose
+   * messages are all put off are passed over: their places are for others.
    */
   function choosePlaces(
-    inTurn: readonly Place[],
+    queue: Omit<Place, "tenantId">,
+    inTurn: readonly string[],
     max: number,
     nowMs: number,
   ): { readonly places: readonly Place[]; readonly hasOthers: boolean } {
     const places: Place[] = [];
-    for (const place of inTurn) {
+    for (const tenantId of inTurn) {
+      const place = { ...queue, tenantId };
       if (!tenants.hasUnnamed(place) && tenants.named(place, nowMs, 1).length === 0) continue;
       if (places.length === max) return { places, hasOthers: true };
       places.push(place);

@@ -13,11 +13,12 @@
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isRetryable } from "../../shared/core/errors.ts";
+import type { KeyFence } from "../../shared/io/key-fences.ts";
 import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";
-import type { KeyFence, SendStore, StoredSend } from "./ports.ts";
+import type { SendStore, StoredSend } from "./ports.ts";
 
 /** A request made under a key. */
 export type KeyedRequest = {

@@ -1,6 +1,7 @@
 /** What the use cases need of the world: their stores, and the other services. */
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { RouteTable } from "../../shared/core/route-table.ts";
+import type { FenceOutcome, KeyFence } from "../../shared/io/key-fences.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/check-message.ts";
 import type { Claim, Lane, Message, MessageMode } from "../domain/message.ts";
@@ -35,9 +36,6 @@ export type StoredSend = {
   readonly response: Uint8Array;
   readonly expiresAtMs: number;
 };
-
-/** Whether a running request's lease was taken, or who stands in the way. */
-export type FenceOutcome = "taken" | "running" | "reused";
 
 /** What messaging needs to know of a tenant. */
 export type TenantFacts = {
@@ -127,21 +125,13 @@ export type SendStore = {
   findByIds(ids: readonly string[]): Promise<Map<string, "sent" | "fenced">>;
   /** Writes a tombstone unless the send exists; answers which of the two stands now. */
   fence(id: string, nowMs: number): Promise<"sent" | "fenced">;
-  /** Takes the short lease of a key whose request is running. */
+  /** Takes the short lease of a running request's key, for callers that could not fence it themselves. */
   takeFence(fence: KeyFence, nowMs: number): Promise<FenceOutcome>;
   dropFence(fence: KeyFence): Promise<void>;
   /** About how many records there are. */
   count(): Promise<number>;
   /** Deletes records past their time, a bounded number; answers how many. */
   deleteExpired(nowMs: number, olderThanMs: number): Promise<number>;
-};
-
-/** The lease of a running request's key, for callers that could not fence it themselves. */
-export type KeyFence = {
-  readonly key: string;
-  readonly owner: string;
-  readonly fingerprint: Uint8Array;
-  readonly untilMs: number;
 };
 
 /** A changed message: what was loaded, and what it is to become. */

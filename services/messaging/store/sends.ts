@@ -1,9 +1,9 @@
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import { lowestIdAt, newId } from "../../shared/core/ids.ts";
+import { dropFence, type FenceDocument, takeFence } from "../../shared/io/key-fences.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import { isSameBytes } from "../service/idempotency.ts";
 import {
   type AcceptedSend,
   DuplicateDocument,
@@ -48,8 +48,6 @@ const CLOSINGS_MAX = 5;
 
 /** Undoes a transaction with an item in it that may not be committed. */
 class NotAll extends Error {}
-
-type FenceDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
 
 /** Makes the store over one database. */
 export function createSendStore(client: MongoClient, db: Db, remembered: Remembered): SendStore {
@@ -164,33 +162,8 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
         return present?.fenced === true ? "fenced" : "sent";
       }
     },
-    async takeFence(fence, nowMs) {
-      const document = {
-        owner: fence.owner,
-        fingerprint: new Binary(fence.fingerprint),
-        until: new Date(fence.untilMs),
-      };
-      try {
-        // The filter finds the document only when its lease is over, so a living one makes the
-        // upsert insert a second `_id`, which fails.
-        await guardMongo(
-          fences.updateOne(
-            { _id: fence.key, until: { $lte: new Date(nowMs) } },
-            { $set: document },
-            { upsert: true },
-          ),
-        );
-        return "taken";
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        const present = await guardMongo(fences.findOne({ _id: fence.key }));
-        if (present === null) return "running";
-        return isSameBytes(present.fingerprint.buffer, fence.fingerprint) ? "running" : "reused";
-      }
-    },
-    async dropFence({ key, owner }) {
-      await guardMongo(fences.deleteOne({ _id: key, owner }));
-    },
+    takeFence: (fence, nowMs) => takeFence(fences, fence, nowMs),
+    dropFence: (fence) => dropFence(fences, fence),
     count: () => guardMongo(sends.estimatedDocumentCount()),
     async deleteExpired(nowMs, olderThanMs) {
       const before = nowMs - olderThanMs;

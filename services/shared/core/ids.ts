@@ -64,12 +64,12 @@ export function idTimeMs(id: string): number {
   return decodeTime(id.slice(-26));
 }
 
-/** The last instant of an identifier, in the year 10889; later bounds mean it. */
-const TIME_MAX = 2 ** 48 - 1;
+/** The last instant that an identifier can hold, in milliseconds: a ULID has 48 bits for it. */
+export const ID_TIME_MAX_MS = 2 ** 48 - 1;
 
-/** The lowest identifier of a kind that could be made at an instant; for range queries. */
+/** The lowest identifier of a kind that could be made at an instant, or at the nearest there is; for range queries. */
 export function lowestIdAt(kind: IdKind, atMs: number): string {
   // Not `ulid(atMs)`: to that, the instant 0 means now.
-  const time = encodeTime(Math.min(TIME_MAX, Math.max(0, Math.trunc(atMs))), 10);
+  const time = encodeTime(Math.min(ID_TIME_MAX_MS, Math.max(0, Math.trunc(atMs))), 10);
   return `${ID_PREFIXES[kind]}${time}0000000000000000`;
 }

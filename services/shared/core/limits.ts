@@ -28,7 +28,12 @@ export function checkItems(field: string, count: number, least: number, most: nu
 /** A value that was found in a table of those there are; throws `validation_error` where it was not. */
 export function checkKnown<T>(field: string, value: T | undefined): T {
   if (value !== undefined) return value;
-  throw new AppError("validation_error", `The field ${field} is not valid.`, {
+  throw unknownValue(field);
+}
+
+/** The error for a value that is none of those there are. */
+export function unknownValue(field: string): AppError {
+  return new AppError("validation_error", `The field ${field} is not valid.`, {
     fields: [{ field, code: "invalid_value", message: "This value is not known." }],
   });
 }

@@ -1,9 +1,6 @@
 /** What bounds a part of the delivery log, as callers give it. */
 import { AppError } from "../../shared/core/errors.ts";
-import { isId } from "../../shared/core/ids.ts";
-
-/** The last instant that an identifier can hold: a ULID has 48 bits for it. */
-const INSTANT_MS_MAX = 2n ** 48n - 1n;
+import { ID_TIME_MAX_MS, isId } from "../../shared/core/ids.ts";
 
 /** The delivery before which a page begins; empty for the first page. Throws validation_error. */
 export function readBeforeId(text: string): string {
@@ -14,7 +11,7 @@ export function readBeforeId(text: string): string {
 
 /** An instant in milliseconds, of either sign. Throws validation_error beyond what ids can hold. */
 export function readInstantMs(field: string, instantMs: bigint): number {
-  if (instantMs >= -INSTANT_MS_MAX && instantMs <= INSTANT_MS_MAX) return Number(instantMs);
+  if (instantMs >= -ID_TIME_MAX_MS && instantMs <= ID_TIME_MAX_MS) return Number(instantMs);
   throw invalid(field, "out_of_range", "This instant is too far away.");
 }
 

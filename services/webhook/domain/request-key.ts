@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/core/errors.ts";
+import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 
-const KEY = /^[A-Za-z0-9_-]{1,64}$/;
 const FINGERPRINT_BYTES = 32;
 
 /**
@@ -13,7 +13,7 @@ export function checkRequestKey(request: {
   readonly fingerprint: Uint8Array;
 }): void {
   if (request.key === "") return;
-  if (!KEY.test(request.key)) {
+  if (!KEY_FORM.test(request.key)) {
     throw invalid("idempotency_key", "A key has 1 to 64 of A-Z, a-z, 0-9, _ and -.");
   }
   if (request.fingerprint.length !== FINGERPRINT_BYTES) {

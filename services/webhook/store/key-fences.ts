@@ -4,9 +4,10 @@
  * leaves it behind, and it ends by itself.
  */
 import { randomUUID } from "node:crypto";
-import { Binary, type Collection, type Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
-import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
+import { dropFence, type FenceDocument, meetFence, takeFence } from "../../shared/io/key-fences.ts";
+import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import { keyReused } from "../service/idempotency.ts";
 
 /** Fences by the id of their key. */
@@ -16,8 +17,6 @@ export type KeyFences = {
   /** Throws what `run` would, and does nothing. */
   check(id: string, fingerprint: Uint8Array): Promise<void>;
 };
-
-type FenceDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
 
 /** How long a key stays fenced by a process that died, or stood still. */
 const FENCE_MS = 15_000;
@@ -29,35 +28,18 @@ export function createKeyFences(db: Db): KeyFences {
 
   async function check(id: string, fingerprint: Uint8Array): Promise<void> {
     const fence = await guardMongo(fences.findOne({ _id: id }));
-    if (fence !== null && fence.until.getTime() > Date.now()) throw refusal(fence, fingerprint);
-  }
-
-  async function take(id: string, owner: string, fingerprint: Uint8Array): Promise<void> {
-    const now = Date.now();
-    const fence = {
-      owner,
-      fingerprint: new Binary(fingerprint),
-      until: new Date(now + FENCE_MS),
-    };
-    try {
-      // The filter finds only a fence that is over, so beside a living one the upsert inserts a
-      // second document of this id, which fails.
-      const over = { _id: id, until: { $lte: new Date(now) } };
-      await guardMongo(fences.updateOne(over, { $set: fence }, { upsert: true }));
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      const other = await guardMongo(fences.findOne({ _id: id }));
-      // Its request has ended this moment; the next look finds the answer.
-      if (other === null) throw inProgress();
-      throw refusal(other, fingerprint);
-    }
+    if (fence === null || fence.until.getTime() <= Date.now()) return;
+    throw refusal(meetFence(fence, fingerprint));
   }
 
   return {
     check,
     async run(id, fingerprint, work) {
       const owner = randomUUID();
-      await take(id, owner, fingerprint);
+      const nowMs = Date.now();
+      const fence = { key: id, owner, fingerprint, untilMs: nowMs + FENCE_MS };
+      const outcome = await takeFence(fences, fence, nowMs);
+      if (outcome !== "taken") throw refusal(outcome);
       const renewing = setInterval(() => {
         const until = new Date(Date.now() + FENCE_MS);
         fences.updateOne({ _id: id, owner }, { $set: { until } }).catch(IGNORED);
@@ -66,7 +48,7 @@ export function createKeyFences(db: Db): KeyFences {
         return await work();
       } finally {
         clearInterval(renewing);
-        await fences.deleteOne({ _id: id, owner }).catch(IGNORED);
+        await dropFence(fences, fence).catch(IGNORED);
       }
     },
   };
@@ -75,10 +57,7 @@ export function createKeyFences(db: Db): KeyFences {
 /** A fence that could not be renewed or removed ends by itself. */
 const IGNORED = () => undefined;
 
-function refusal(fence: FenceDocument, fingerprint: Uint8Array): AppError {
-  return Buffer.from(fence.fingerprint.buffer).equals(fingerprint) ? inProgress() : keyReused();
-}
-
-function inProgress(): AppError {
+function refusal(outcome: "running" | "reused"): AppError {
+  if (outcome === "reused") return keyReused();
   return new AppError("conflict", "A request with this idempotency key is still in progress.");
 }
