@@ -1,11 +1,9 @@
 import type { Clock } from "../shared/core/clock.ts";
-import type { RouteTable } from "../shared/core/route-table.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { Mongo } from "../shared/io/mongo.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import type { MessagingConfig } from "./config.ts";
-import { TEST_ROUTE } from "./domain/draft.ts";
-import type { IsUsableRoute, Waits } from "./domain/queueing.ts";
+import type { Waits } from "./domain/queueing.ts";
 import type { Bells } from "./doorbell-notes.ts";
 import { toStreamItem } from "./events.ts";
 import type { UseCases } from "./rpc.ts";
@@ -15,6 +13,7 @@ import { createCancels } from "./service/cancel.ts";
 import { createCarriers } from "./service/carriers.ts";
 import { createChanges } from "./service/changes.ts";
 import { createClaimer } from "./service/claim.ts";
+import { createDiverter, type Diverter } from "./service/divert.ts";
 import { createDoorbells } from "./service/doorbells.ts";
 import { createIdempotency } from "./service/idempotency.ts";
 import type { Neighbours } from "./service/ports.ts";
@@ -23,6 +22,7 @@ import { createReads } from "./service/read.ts";
 import { createResolver } from "./service/resolve.ts";
 import { createSweeps, type Sweeps } from "./service/sweep.ts";
 import { createWaitingTenants } from "./service/waiting-tenants.ts";
+import { createStandings } from "./standings.ts";
 import { createMessageLists } from "./store/lists.ts";
 import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
@@ -34,6 +34,7 @@ import { openMessageSnapshot } from "./store/snapshot.ts";
 export type OpenMessaging = UseCases & {
   readonly sweeps: Sweeps;
   readonly limits: QueueLimits;
+  readonly diverter: Diverter;
   /** Waits until everything taken in has been written. */
   close(): Promise<void>;
 };
@@ -66,7 +67,8 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
     unknownMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
     receiptMs: config.RECEIPT_WAIT_MS,
   };
-  const isUsable = usableRoutes(neighbours);
+  const standings = createStandings(neighbours);
+  const standingOf = standings.routeOf;
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
   const tenants = createWaitingTenants(queue, clock);
   const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
@@ -94,7 +96,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
     idempotency,
     limits,
     claimer: createClaimer({ store: queue, tenants, clock }),
-    carriers: createCarriers({ changes, queue, clock, waits, leaseMs, isUsable }),
+    carriers: createCarriers({ changes, queue, clock, waits, leaseMs, standingOf }),
     cancels: createCancels({
       changes,
       store,
@@ -104,6 +106,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       encodeResponse: encodeCancelResponse,
     }),
     reads: createReads({ store, lists, openSnapshot, queue, sends, outbox, clock }),
+    diverter: createDiverter({ queue, tenants, changes, standings, clock }),
     resolve: createResolver({ sends, store, clock }),
     sweeps: createSweeps({
       store,
@@ -113,7 +116,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       clock,
       log,
       waits,
-      isUsable,
+      standingOf,
       keepMs: config.MESSAGE_KEEP_MS,
       idempotencyMs,
     }),
@@ -122,27 +125,5 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       await idempotency.close();
       await changes.close();
     },
-  };
-}
-
-/**
- * A frozen route is still usable while the present table has it enabled, over the connector at which its
- * messages would wait: another one's queue is claimed by nobody once that connector is gone.
- */
-function usableRoutes(neighbours: Neighbours): IsUsableRoute {
-  let known: RouteTable | undefined;
-  let connectors: ReadonlyMap<string, string> = new Map();
-  return ({ routeId, connectorId }) => {
-    if (routeId === TEST_ROUTE.routeId) return true;
-    const table = neighbours.routeTable();
-    if (table !== known) {
-      known = table;
-      connectors = new Map(
-        table.routes.flatMap(({ connector, rule }) =>
-          connector !== undefined && rule.enabled ? [[rule.id, connector.id]] : [],
-        ),
-      );
-    }
-    return connectors.get(routeId) === connectorId;
   };
 }

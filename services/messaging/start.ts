@@ -21,6 +21,7 @@ import type { Neighbours } from "./service/ports.ts";
 export { readMessagingConfig as readSettings } from "./config.ts";
 
 const RECOUNT_INTERVAL_MS = 10_000;
+const DIVERT_INTERVAL_MS = 1000;
 const RETENTION_INTERVAL_MS = 600_000;
 
 /** Starts messaging in this process. */
@@ -109,6 +110,7 @@ function startSweepers(
         return false;
       },
     },
+    "diverted messages": { everyMs: DIVERT_INTERVAL_MS, work: messaging.diverter.run },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
   };
   for (const [name, { everyMs, work }] of Object.entries(loops)) {

@@ -2,10 +2,12 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { cancelMessage } from "../../services/messaging/domain/cancel.ts";
 import { checkMessage } from "../../services/messaging/domain/check-message.ts";
+import type { RouteStanding, StandingOf } from "../../services/messaging/domain/choose-route.ts";
 import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import { applyDue } from "../../services/messaging/domain/due.ts";
 import type { Decision, Message } from "../../services/messaging/domain/message.ts";
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
+import { divert } from "../../services/messaging/domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
 import { takeByTurn } from "../../services/messaging/service/claim.ts";
 import {
@@ -18,6 +20,19 @@ import { messageIn, START_MS, STATE_NAMES, WAITS } from "../support/messages.ts"
 
 type Step = (message: Message, nowMs: number) => Decision;
 
+/** How the two routes of a message stand. */
+const anyStanding = fc
+  .record({ rte_A: anyStandingOfOne(), rte_B: anyStandingOfOne() })
+  .map<StandingOf>(
+    (standings) =>
+      ({ routeId }) =>
+        standings[routeId as "rte_A" | "rte_B"],
+  );
+
+function anyStandingOfOne() {
+  return fc.constantFrom<RouteStanding>("well", "failing", "gone");
+}
+
 /** Anything that can happen to a message, in any order, early, late, repeated or stale. */
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.constant<Step>((message) => {
@@ -26,17 +41,21 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     return { message: { ...message, phase: "sending", claim }, events: [] };
   }),
   fc
-    .record<Outcome>({
-      claimId: fc.constantFrom("claim-1", "claim-0"),
-      kind: fc.constantFrom("accepted", "refused", "not_sent", "unknown", "partly_refused"),
-      carrierCode: fc.constantFrom("", "0x45"),
-      retryAtMs: fc.nat(),
-      occurredAtMs: fc.integer({ min: START_MS - 1e6, max: START_MS + 1e9 }),
-      errorCode: fc.constantFrom("", "no_route", "x"),
-    })
+    .tuple(
+      fc.record<Outcome>({
+        claimId: fc.constantFrom("claim-1", "claim-0"),
+        kind: fc.constantFrom("accepted", "refused", "not_sent", "unknown", "partly_refused"),
+        carrierCode: fc.constantFrom("", "0x45"),
+        retryAtMs: fc.nat(),
+        occurredAtMs: fc.integer({ min: START_MS - 1e6, max: START_MS + 1e9 }),
+        errorCode: fc.constantFrom("", "no_route", "x"),
+      }),
+      anyStanding,
+    )
     .map<Step>(
-      (outcome) => (message, nowMs) =>
-        applyOutcome(message, outcome, nowMs, WAITS, ({ routeId }) => routeId !== "rte_gone"),
+      ([outcome, standingOf]) =>
+        (message, nowMs) =>
+          applyOutcome(message, outcome, nowMs, WAITS, standingOf),
     ),
   fc
     .record<Receipt>({
@@ -59,12 +78,12 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
           WAITS,
         ),
     ),
-  fc
-    .boolean()
-    .map<Step>(
-      (senderIsUsable) => (message, nowMs) =>
-        applyDue(message, nowMs, WAITS, { tenantMaySend: true, senderIsUsable }, () => true),
-    ),
+  fc.tuple(fc.boolean(), anyStanding).map<Step>(
+    ([senderIsUsable, standingOf]) =>
+      (message, nowMs) =>
+        applyDue(message, nowMs, WAITS, { tenantMaySend: true, senderIsUsable }, standingOf),
+  ),
+  anyStanding.map<Step>((standingOf) => (message) => divert(message, standingOf)),
   fc.constant<Step>((message, nowMs) => {
     try {
       return cancelMessage(message, nowMs);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { checkMessage } from "../../services/messaging/domain/check-message.ts";
+import type { RouteStanding, StandingOf } from "../../services/messaging/domain/choose-route.ts";
 import type { FrozenRoute, Message, QueuePhase } from "../../services/messaging/domain/message.ts";
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
-import type { IsUsableRoute } from "../../services/messaging/domain/queueing.ts";
 import { applyReceipt } from "../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
 import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
@@ -21,8 +21,8 @@ function outcome(kind: Outcome["kind"], overrides: Partial<Outcome> = {}): Outco
   };
 }
 
-const apply = (message: Message, said: Outcome, isUsable: IsUsableRoute = () => true) =>
-  applyOutcome(message, said, NOW_MS, WAITS, isUsable);
+const apply = (message: Message, said: Outcome, standingOf: StandingOf = () => "well") =>
+  applyOutcome(message, said, NOW_MS, WAITS, standingOf);
 
 type End = readonly [MessageStatus, QueuePhase | undefined, readonly MessageStatus[]];
 
@@ -99,13 +99,17 @@ describe("outcomes of submits", () => {
   });
 
   const failures = [
-    ["the last route refuses", { routeAt: 1 }, () => true],
-    ["no further route is usable any more", {}, ({ routeId }: FrozenRoute) => routeId !== "rte_B"],
+    ["the last route refuses", { routeAt: 1 }, (): RouteStanding => "well"],
+    [
+      "no further route is left",
+      {},
+      ({ routeId }: FrozenRoute): RouteStanding => (routeId === "rte_B" ? "gone" : "well"),
+    ],
   ] as const;
-  for (const [what, overrides, isUsable] of failures) {
+  for (const [what, overrides, standingOf] of failures) {
     it(`a message has failed when ${what}`, () => {
       const message = messageIn("sending", overrides);
-      const after = apply(message, outcome("refused"), isUsable);
+      const after = apply(message, outcome("refused"), standingOf);
       expect(after.message.status).to.equal("failed");
       expect(after.message.error?.code).to.equal("carrier_rejected");
       expect(after.message.amount).to.equal(undefined);

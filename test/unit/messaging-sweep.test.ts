@@ -41,7 +41,7 @@ describe("the sweep of what is due", () => {
       clock: createManualClock(1_000_000),
       log: createLogger("test", "silent"),
       waits: WAITS,
-      isUsable: () => true,
+      standingOf: () => "well",
       keepMs: 1,
       idempotencyMs: 1,
     });

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { cancelMessage, cancelWithCampaign } from "../../services/messaging/domain/cancel.ts";
+import type { RouteStanding, StandingOf } from "../../services/messaging/domain/choose-route.ts";
 import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import { applyDue } from "../../services/messaging/domain/due.ts";
-import type { Message } from "../../services/messaging/domain/message.ts";
-import type { IsUsableRoute } from "../../services/messaging/domain/queueing.ts";
+import { currentRoute, type Message } from "../../services/messaging/domain/message.ts";
 import type { SendingRights } from "../../services/messaging/domain/schedule.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
@@ -16,8 +16,8 @@ const due = (
   message: Message,
   nowMs = NOW_MS,
   rights = ALL_RIGHTS,
-  isUsable: IsUsableRoute = () => true,
-) => applyDue(message, nowMs, WAITS, rights, isUsable);
+  standingOf: StandingOf = () => "well",
+) => applyDue(message, nowMs, WAITS, rights, standingOf);
 
 describe("cancelling", () => {
   const cancellable: readonly StateName[] = ["scheduled", "waiting"];
@@ -85,28 +85,26 @@ describe("the end of each state's time", () => {
     expect(message.dueAtMs).to.be.greaterThan(NOW_MS);
   });
 
-  it("a due scheduled message waits for its first usable route for the whole queue time", () => {
+  it("a due scheduled message waits at its first route that is well, for the whole queue time", () => {
     const before = messageIn("scheduled");
-    const { message, events } = due(
-      before,
-      NOW_MS,
-      ALL_RIGHTS,
-      ({ routeId }) => routeId === "rte_B",
+    const { message, events } = due(before, NOW_MS, ALL_RIGHTS, ({ routeId }) =>
+      routeId === "rte_B" ? "well" : "failing",
     );
-    expect(message).to.include({ phase: "waiting", routeAt: 1 });
+    expect(message.phase).to.equal("waiting");
+    expect(currentRoute(message)?.routeId).to.equal("rte_B");
     expect(message.dueAtMs).to.equal(NOW_MS + WAITS.queueMs);
     expect(message.queueUntilMs).to.equal(NOW_MS + WAITS.queueMs);
     expect(events).to.deep.equal([]);
   });
 
-  const refusals: readonly (readonly [string, SendingRights, boolean])[] = [
-    ["tenant_suspended", { tenantMaySend: false, senderIsUsable: false }, true],
-    ["sender_id_not_approved", { tenantMaySend: true, senderIsUsable: false }, true],
-    ["no_route", ALL_RIGHTS, false],
+  const refusals: readonly (readonly [string, SendingRights, RouteStanding])[] = [
+    ["tenant_suspended", { tenantMaySend: false, senderIsUsable: false }, "well"],
+    ["sender_id_not_approved", { tenantMaySend: true, senderIsUsable: false }, "well"],
+    ["no_route", ALL_RIGHTS, "gone"],
   ];
-  for (const [code, rights, isUsable] of refusals) {
+  for (const [code, rights, standing] of refusals) {
     it(`a due scheduled message fails with ${code}, with an event`, () => {
-      const { message, events } = due(messageIn("scheduled"), NOW_MS, rights, () => isUsable);
+      const { message, events } = due(messageIn("scheduled"), NOW_MS, rights, () => standing);
       expect(message.status).to.equal("failed");
       expect(message.error?.code).to.equal(code);
       expect(events.map(({ previous }) => previous)).to.deep.equal(["scheduled"]);

@@ -10,8 +10,9 @@
  * | `queued`, unknown    | `failed` `submission_unknown`; it is never sent again              |
  * | `sent`               | `expired` `no_receipt`                                             |
  */
+import type { StandingOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import type { IsUsableRoute, Waits } from "./queueing.ts";
+import type { Waits } from "./queueing.ts";
 import { releaseScheduled, type SendingRights } from "./schedule.ts";
 
 /** How much later a message that a live carrier still holds is looked at again. */
@@ -23,11 +24,11 @@ export function applyDue(
   nowMs: number,
   waits: Waits,
   rights: SendingRights,
-  isUsable: IsUsableRoute,
+  standingOf: StandingOf,
 ): Decision {
   if (message.dueAtMs === undefined || message.dueAtMs > nowMs) return unchanged(message);
   if (message.status === "scheduled") {
-    return releaseScheduled(message, nowMs, waits, rights, isUsable);
+    return releaseScheduled(message, nowMs, waits, rights, standingOf);
   }
   if (message.status === "sent") {
     return moveTo(unchanged(message), "expired", nowMs, "no_receipt");

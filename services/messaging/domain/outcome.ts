@@ -5,7 +5,7 @@
  * | outcome          | the message becomes                                                    |
  * | ---------------- | ---------------------------------------------------------------------- |
  * | accepted         | `sent`, charged the route's frozen price                               |
- * | refused          | waiting for its next usable route, or `failed` when there is none      |
+ * | refused          | waiting for the next route that is left, or `failed` when there is none      |
  * | not_sent         | waiting again, in its old place; only a system error spends budget     |
  * | unknown          | in doubt: never sent again, waits for proof (see `due.ts` for the end) |
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
@@ -13,15 +13,9 @@
  * A receipt of a first part may have made the message `sent` before its other parts were refused.
  * It then goes the rest of that way: `undelivered`, and charged no second time.
  */
+import type { StandingOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import {
-  backToWaiting,
-  type IsUsableRoute,
-  toSent,
-  toUnknown,
-  tryNextRoute,
-  type Waits,
-} from "./queueing.ts";
+import { backToWaiting, toSent, toUnknown, tryNextRoute, type Waits } from "./queueing.ts";
 import { failedCode } from "./reasons.ts";
 
 /** What a carrier says became of a claimed message. */
@@ -48,7 +42,7 @@ export function applyOutcome(
   outcome: Outcome,
   nowMs: number,
   waits: Waits,
-  isUsable: IsUsableRoute,
+  standingOf: StandingOf,
 ): OutcomeDecision {
   if (message.claim?.id !== outcome.claimId) return { ...unchanged(message), isStale: true };
   if (message.status === "sent" && outcome.kind === "partly_refused") {
@@ -56,7 +50,7 @@ export function applyOutcome(
   }
   // Resolved under this very claim, by this outcome's first copy or by a receipt.
   if (message.status !== "queued") return { ...unchanged(message), isStale: false };
-  return { ...decide(message, outcome, nowMs, waits, isUsable), isStale: false };
+  return { ...decide(message, outcome, nowMs, waits, standingOf), isStale: false };
 }
 
 function decide(
@@ -64,7 +58,7 @@ function decide(
   outcome: Outcome,
   nowMs: number,
   waits: Waits,
-  isUsable: IsUsableRoute,
+  standingOf: StandingOf,
 ): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = factsOf(outcome);
@@ -72,7 +66,7 @@ function decide(
     case "accepted":
       return toSent(message, occurredMs, waits, facts);
     case "refused":
-      return tryNextRoute(message, isUsable, failedCode(outcome.errorCode), occurredMs, facts);
+      return tryNextRoute(message, standingOf, failedCode(outcome.errorCode), occurredMs, facts);
     case "not_sent":
       return backToWaiting(message, {
         ...facts,

@@ -1,7 +1,7 @@
+import { type StandingOf, withNextRoute } from "./choose-route.ts";
 import {
   currentRoute,
   type Decision,
-  type FrozenRoute,
   type Lane,
   type Message,
   moveTo,
@@ -60,23 +60,39 @@ export function backToWaiting(message: Message, facts: Partial<Message> = {}): D
   });
 }
 
-/** Tells whether a frozen route may still be tried. */
-export type IsUsableRoute = (route: FrozenRoute) => boolean;
-
 /**
- * Tries the next frozen route that is still usable; when there is none, the message has failed,
- * for the given reason. This is where a refusal for good ends a message.
+ * Tries the next frozen route that is left; when there is none, the message has failed, for the
+ * given reason. This is where a refusal for good ends a message.
  */
 export function tryNextRoute(
   message: Message,
-  isUsable: IsUsableRoute,
+  standingOf: StandingOf,
   reason: ReasonCode,
   atMs: number,
   facts: Partial<Message> = {},
 ): Decision {
-  const next = message.routes.findIndex((route, at) => at > message.routeAt && isUsable(route));
-  if (next < 0) return moveTo(unchanged(message), "failed", atMs, reason, facts);
-  return backToWaiting(message, { ...facts, routeAt: next, attempts: 0, notBeforeMs: 0 });
+  const routeAt = message.routeAt + 1;
+  const routes = withNextRoute(message.routes, routeAt, standingOf);
+  if (routes === undefined) return moveTo(unchanged(message), "failed", atMs, reason, facts);
+  return backToWaiting(message, { ...facts, routes, routeAt, attempts: 0, notBeforeMs: 0 });
+}
+
+/**
+ * Moves a waiting message to a route whose connector carries, when its own does not; it has no
+ * other effect. The budget goes with it, so that connectors that fail in turn cannot renew it.
+ */
+export function divert(message: Message, standingOf: StandingOf): Decision {
+  const current = currentRoute(message);
+  if (message.phase !== "waiting" || current === undefined) return unchanged(message);
+  if (standingOf(current) === "well") return unchanged(message);
+  const routes = withNextRoute(message.routes, message.routeAt, standingOf);
+  const next = routes?.[message.routeAt];
+  if (routes === undefined || next === undefined || standingOf(next) !== "well") {
+    return unchanged(message);
+  }
+  return next.connectorId === current.connectorId
+    ? unchanged(message)
+    : unchanged({ ...message, routes, notBeforeMs: 0 });
 }
 
 /** Marks a message whose submit may have reached a carrier that never answered. */

@@ -1,5 +1,6 @@
+import { type StandingOf, withNextRoute } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import type { IsUsableRoute, Waits } from "./queueing.ts";
+import type { Waits } from "./queueing.ts";
 
 /** What must still hold of tenant and sender ID when a scheduled message is due. */
 export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIsUsable: boolean };
@@ -13,16 +14,17 @@ export function releaseScheduled(
   nowMs: number,
   waits: Waits,
   rights: SendingRights,
-  isUsable: IsUsableRoute,
+  standingOf: StandingOf,
 ): Decision {
   const start = unchanged(message);
   if (!rights.tenantMaySend) return moveTo(start, "failed", nowMs, "tenant_suspended");
   if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
-  const routeAt = message.routes.findIndex((route) => isUsable(route));
-  if (routeAt < 0) return moveTo(start, "failed", nowMs, "no_route");
+  const routes = withNextRoute(message.routes, 0, standingOf);
+  if (routes === undefined) return moveTo(start, "failed", nowMs, "no_route");
   return moveTo(start, "queued", nowMs, undefined, {
     phase: "waiting",
-    routeAt,
+    routes,
+    routeAt: 0,
     notBeforeMs: 0,
     queueUntilMs: nowMs + waits.queueMs,
     dueAtMs: nowMs + waits.queueMs,

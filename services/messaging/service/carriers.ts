@@ -2,11 +2,12 @@
  * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
  */
 import type { Clock } from "../../shared/core/clock.ts";
+import type { StandingOf } from "../domain/choose-route.ts";
 import { type ClaimCall, hasCallEnded } from "../domain/claim-calls.ts";
 import { isHeldBy, recoverClaim } from "../domain/claims.ts";
 import { type Message, unchanged } from "../domain/message.ts";
 import { applyOutcome, type Outcome } from "../domain/outcome.ts";
-import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
+import type { Waits } from "../domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../domain/receipt.ts";
 import type { Changes } from "./changes.ts";
 import type { QueueStore } from "./ports.ts";
@@ -59,9 +60,9 @@ export function createCarriers(options: {
   readonly clock: Clock;
   readonly waits: Waits;
   readonly leaseMs: number;
-  readonly isUsable: IsUsableRoute;
+  readonly standingOf: StandingOf;
 }): Carriers {
-  const { changes, queue, clock, waits, leaseMs, isUsable } = options;
+  const { changes, queue, clock, waits, leaseMs, standingOf } = options;
 
   async function eachHeld(
     holder: { readonly carrierId: string; readonly beforeMs: number },
@@ -92,7 +93,7 @@ export function createCarriers(options: {
       const decisions = await Promise.all(
         outcomes.map((outcome) =>
           changes.change(outcome.messageId, (message, nowMs) =>
-            applyOutcome(message, outcome, nowMs, waits, isUsable),
+            applyOutcome(message, outcome, nowMs, waits, standingOf),
           ),
         ),
       );

@@ -11,6 +11,7 @@ import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
 import type { Decision, Message, StatusEvent } from "../domain/message.ts";
+import { queueOf } from "../domain/queueing.ts";
 import type { Doorbells } from "./doorbells.ts";
 import { KeyLost } from "./idempotency.ts";
 import {
@@ -167,5 +168,5 @@ function decideAll(
 
 /** Tells whether a change put the message into a queue it was not in before. */
 function hasEntered({ before, after }: MessageChange): boolean {
-  return after.phase === "waiting" && before.phase !== "waiting";
+  return after.phase === "waiting" && queueOf(after) !== queueOf(before);
 }

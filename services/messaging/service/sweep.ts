@@ -6,8 +6,9 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Logger } from "../../shared/io/log.ts";
+import type { StandingOf } from "../domain/choose-route.ts";
 import { applyDue } from "../domain/due.ts";
-import type { IsUsableRoute, Waits } from "../domain/queueing.ts";
+import type { Waits } from "../domain/queueing.ts";
 import type { SendingRights } from "../domain/schedule.ts";
 import type { Changes } from "./changes.ts";
 import type { DueMessage, MessageStore, Neighbours, SendStore } from "./ports.ts";
@@ -40,11 +41,11 @@ export function createSweeps(options: {
   readonly clock: Clock;
   readonly log: Logger;
   readonly waits: Waits;
-  readonly isUsable: IsUsableRoute;
+  readonly standingOf: StandingOf;
   readonly keepMs: number;
   readonly idempotencyMs: number;
 }): Sweeps {
-  const { store, sends, changes, neighbours, clock, waits, isUsable } = options;
+  const { store, sends, changes, neighbours, clock, waits, standingOf } = options;
 
   /** Whether a scheduled message may still be sent; undefined while that cannot be told. */
   async function rightsOf(message: DueMessage): Promise<SendingRights | undefined> {
@@ -67,7 +68,7 @@ export function createSweeps(options: {
     // Nobody to ask: the message stays due, and the next sweep asks again.
     if (rights === undefined) return false;
     await changes.change(message.id, (current, nowMs) =>
-      applyDue(current, nowMs, waits, rights, isUsable),
+      applyDue(current, nowMs, waits, rights, standingOf),
     );
     return true;
   }
