@@ -8,6 +8,7 @@ import {
 import { type CarrierStack, startCarrierStack } from "../support/carrier-stack.ts";
 import { type HttpCarrier, startHttpCarrier } from "../support/http-carrier.ts";
 import { eventually } from "../support/poll.ts";
+import { smsctl } from "../support/smsctl.ts";
 
 const DELIVERED = "queued sent delivered";
 
@@ -176,6 +177,35 @@ describe("connectors at run time", () => {
     const doubtful = await carrier.send(numberIn("+234802200"));
     await until(doubtful, "queued failed submission_unknown");
     http.answerWith(undefined);
+  });
+
+  it("what waits at a carrier that went away goes over the backup route", async function () {
+    this.timeout(60_000);
+    await http.close();
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, () => carrier.send(numberIn("+234802200"))),
+    );
+    expect(await carrier.settled(ids, 45_000)).to.deep.equal({ delivered: 20 });
+    expect((await carrier.get(ids[0] as string)).connectorId).to.equal("smsc");
+  });
+
+  it("smsctl turns TLS on and off", async () => {
+    const add = ["--name", "secure", "--host", "127.0.0.1", "--port", "9", "--system-id", "a"];
+    const added = await smsctl(
+      carrier.stack,
+      "connector",
+      "add",
+      ...add,
+      "--password",
+      "b",
+      "--tls",
+    );
+    expect(added.value).to.nested.include({ "smpp.tls": true });
+    const changed = await smsctl(carrier.stack, "connector", "update", "secure", "--tls=false");
+    expect(changed.value)
+      .to.nested.include({ "smpp.port": 9 })
+      .and.not.nested.include({ "smpp.tls": true });
+    await smsctl(carrier.stack, "connector", "remove", "secure");
   });
 
   it("a connector whose routes are gone is removed with its link; one in use is not", async () => {

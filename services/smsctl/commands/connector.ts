@@ -19,7 +19,7 @@ import { type Json, present } from "../present.ts";
 
 const SMPP_OPTIONS = [
   "--host H --port P --system-id S --password P [--binds N --window N",
-  "--bind-mode transceiver|transmitter --tls --tls-ca FILE --tls-server-name N",
+  "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE --tls-server-name N",
   "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
   "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
@@ -199,7 +199,7 @@ function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSch
     bindMode: options.optional("bind-mode"),
     binds: options.whole("binds"),
     window: options.whole("window"),
-    tls: options.isSet("tls") ? true : undefined,
+    tls: options.boolean("tls"),
     tlsCa: caFile === undefined ? undefined : readFileSync(caFile, "utf8"),
     tlsServerName: options.optional("tls-server-name"),
     defaultCharset: options.optional("charset"),
