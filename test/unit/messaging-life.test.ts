@@ -9,7 +9,7 @@ import type { Decision, Message } from "../../services/messaging/domain/message.
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
 import { divert } from "../../services/messaging/domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
-import { takeByTurn } from "../../services/messaging/service/claim.ts";
+import { takeByTurn } from "../../services/messaging/service/turns.ts";
 import {
   fromDocument,
   nextDocument,

@@ -18,6 +18,9 @@ import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import { backToWaiting, toSent, toUnknown, tryNextRoute, type Waits } from "./queueing.ts";
 import { failedCode } from "./reasons.ts";
 
+/** No carrier asks for more than some seconds. */
+const PUT_OFF_MAX_MS = 60_000;
+
 /** What a carrier says became of a claimed message. */
 export type Outcome = {
   readonly claimId: string;
@@ -71,7 +74,8 @@ function decide(
       return backToWaiting(message, {
         ...facts,
         attempts: message.attempts + (outcome.errorCode === "carrier_unavailable" ? 1 : 0),
-        notBeforeMs: outcome.retryAtMs,
+        // By a clock that is ahead it could be put off until its queue time is over.
+        notBeforeMs: Math.min(outcome.retryAtMs, nowMs + PUT_OFF_MAX_MS),
       });
     case "unknown":
       // A repeat must not postpone the end of the wait.

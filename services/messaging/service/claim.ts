@@ -14,6 +14,7 @@ import type { Claim, Lane, Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
 import { CLAIM_MAX } from "../domain/share-room.ts";
 import type { NamedLook, QueueStore, Taking } from "./ports.ts";
+import { rotate, takeByTurn } from "./turns.ts";
 import type { NamedArrival, Place, WaitingTenants } from "./waiting-tenants.ts";
 
 /** What a claim brought. */
@@ -301,31 +302,4 @@ const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;
 function checkNames(connectorId: string, carrierId: string, max: number): void {
   if (CONNECTOR_NAME.test(connectorId) && CARRIER_NAME.test(carrierId) && max > 0) return;
   throw new AppError("validation_error", "A claim names its connector, its carrier and how many.");
-}
-
-/** The tenants after the one served last, then the others, in a stable order. */
-function rotate(tenantIds: readonly string[], last: string | undefined): string[] {
-  const sorted = [...tenantIds].sort();
-  const at = last === undefined ? 0 : sorted.findIndex((tenantId) => tenantId > last);
-  return at <= 0 ? sorted : [...sorted.slice(at), ...sorted.slice(0, at)];
-}
-
-/** Takes one of each queue in turn until `max`; answers whose turn was last. */
-export function takeByTurn<T>(
-  queues: readonly (readonly T[])[],
-  max: number,
-): { messages: T[]; last: number | undefined } {
-  const messages: T[] = [];
-  let last: number | undefined;
-  for (let round = 0; messages.length < max; round += 1) {
-    const before = messages.length;
-    for (let at = 0; at < queues.length && messages.length < max; at += 1) {
-      const message = queues[at]?.[round];
-      if (message === undefined) continue;
-      messages.push(message);
-      last = at;
-    }
-    if (messages.length === before) break;
-  }
-  return { messages, last };
 }

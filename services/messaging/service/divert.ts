@@ -9,116 +9,137 @@ import { currentRoute, type Lane, type Message } from "../domain/message.ts";
 import { divert, queueName, TEST_CONNECTOR } from "../domain/queueing.ts";
 import type { Changes } from "./changes.ts";
 import type { QueueStore } from "./ports.ts";
+import { rotate, takeByTurn } from "./turns.ts";
 import type { WaitingTenants } from "./waiting-tenants.ts";
 
 /** Moves what is stranded. */
 export type Diverter = {
-  /** Moves a bounded number of messages; answers whether more may be moved at once. */
+  /** Moves a bounded number of messages; answers whether it is worth going on at once. */
   run(): Promise<boolean>;
 };
 
 /** Messages, and tenants, of a queue looked at in one run. */
 const MESSAGES_MAX = 500;
 const TENANTS_MAX = 32;
-/** No more than this are let wait at the connector that takes over. */
+/** No more than this are let wait in the queue that takes over; the rest stays where it is. */
 const ROOM_MAX = 2000;
+/** After fewer than this the next run is worth waiting for. */
+const WORTH_GOING_ON = MESSAGES_MAX / 2;
+/** What was passed over is looked at again after this long. */
+const WHOLE_LOOK_MS = 60_000;
 const LANES: readonly Lane[] = ["single", "bulk"];
 
-/** Where to go on in the queues of the tenants that are not walked to their end; empty: the start. */
-type Walk = Map<string, string>;
+/** A message, whose it is, and the connector at which it could wait instead. */
+type Candidate = { readonly id: string; readonly tenantId: string; readonly target: string };
 
-/** Makes the diverter. A queue is walked a piece a run, again and again, so all of it is looked at. */
+/** Makes the diverter. */
 export function createDiverter(options: {
-  readonly queue: Pick<QueueStore, "waitingTenants" | "findWaiting" | "countWaiting">;
-  readonly tenants: Pick<WaitingTenants, "connectors">;
+  readonly queue: Pick<QueueStore, "waitingTenants" | "findWaiting" | "countIn">;
+  readonly tenants: Pick<WaitingTenants, "connectors" | "retain">;
   readonly changes: Changes;
   readonly standings: { readonly routeOf: StandingOf; carrying(): ReadonlySet<string> };
   readonly clock: Clock;
 }): Diverter {
   const { queue, tenants, changes, standings, clock } = options;
-  let walks = new Map<string, Walk>();
+  const lastServed = new Map<string, string>();
+  /** By queue and tenant: messages before this id have no other route. */
+  const passed = new Map<string, string>();
+  let passedSinceMs = clock.now();
+  let lastConnectorId: string | undefined;
 
-  async function walkOf(connectorId: string, lane: Lane): Promise<Walk> {
-    const known = walks.get(queueName(connectorId, lane));
-    if (known !== undefined && known.size > 0) return known;
-    const tenantIds = await queue.waitingTenants(connectorId, lane);
-    return new Map(tenantIds.map((tenantId) => [tenantId, ""]));
-  }
-
-  /** The ids of the next stranded messages of a queue for which there is room elsewhere. */
-  async function look(
-    connectorId: string,
-    lane: Lane,
-    walk: Walk,
-    takeRoom: (connectorId: string) => Promise<boolean>,
-  ): Promise<string[]> {
-    const nowMs = clock.now();
-    const some = [...walk].slice(0, TENANTS_MAX);
+  /** What of the next tenants' messages could move, tenants by turn, each one's oldest first. */
+  async function look(connectorId: string, lane: Lane): Promise<Candidate[]> {
+    const name = queueName(connectorId, lane);
+    const all = await queue.waitingTenants(connectorId, lane);
+    tenants.retain(connectorId, lane, all);
+    const some = rotate(all, lastServed.get(name)).slice(0, TENANTS_MAX);
+    // Unless one of them gets a place, the next look is at the others.
+    lastServed.set(name, some.at(-1) ?? "");
     const limit = Math.ceil(MESSAGES_MAX / some.length);
+    const nowMs = clock.now();
     const found = await Promise.all(
-      some.map(([tenantId, fromId]) =>
-        queue.findWaiting(connectorId, lane, { tenantIds: [tenantId], fromId, nowMs, limit }),
-      ),
+      some.map(async (tenantId) => {
+        const place = `${name}|${tenantId}`;
+        const fromId = passed.get(place) ?? "";
+        const look = { tenantIds: [tenantId], fromId, nowMs, limit };
+        const own = await queue.findWaiting(connectorId, lane, look);
+        const candidates = own.flatMap(candidateOf);
+        notePassed(place, own, candidates, limit);
+        return candidates;
+      }),
     );
-    const picked: string[] = [];
-    for (const [at, [tenantId]] of some.entries()) {
-      const own = found[at] ?? [];
-      const met = await pick(own, picked, takeRoom);
-      const last = own.at(-1)?.id;
-      // Behind the others, so that all have their turn.
-      walk.delete(tenantId);
-      if (met !== undefined) walk.set(tenantId, met);
-      else if (last !== undefined && own.length === limit) walk.set(tenantId, `${last}\0`);
-    }
-    return picked;
+    return takeByTurn(found, MESSAGES_MAX).messages;
   }
 
-  /** Picks what can be moved; answers the id of the first for which there is no room. */
-  async function pick(
-    messages: readonly Message[],
-    picked: string[],
-    takeRoom: (connectorId: string) => Promise<boolean>,
-  ): Promise<string | undefined> {
-    for (const message of messages) {
-      const target = currentRoute(divert(message, standings.routeOf).message)?.connectorId;
-      if (target === undefined || target === currentRoute(message)?.connectorId) continue;
-      if (!(await takeRoom(target))) return message.id;
-      picked.push(message.id);
-    }
-    return undefined;
+  /** Only a full look without a candidate is passed over; at the end it begins at the start again. */
+  function notePassed(
+    place: string,
+    own: readonly Message[],
+    candidates: readonly Candidate[],
+    limit: number,
+  ): void {
+    const last = own.at(-1);
+    if (last === undefined || own.length < limit) passed.delete(place);
+    else if (candidates.length === 0) passed.set(place, `${last.id}\0`);
+  }
+
+  function candidateOf(message: Message): Candidate[] {
+    const target = currentRoute(divert(message, standings.routeOf).message)?.connectorId;
+    if (target === undefined || target === currentRoute(message)?.connectorId) return [];
+    return [{ id: message.id, tenantId: message.tenantId, target }];
+  }
+
+  /** Connectors at which something waits that carry nothing, each first in its turn. */
+  async function strandedAt(carrying: ReadonlySet<string>): Promise<string[]> {
+    const stranded = (await tenants.connectors()).filter(
+      (id) => id !== TEST_CONNECTOR && !carrying.has(id),
+    );
+    const inTurn = rotate(stranded, lastConnectorId);
+    lastConnectorId = inTurn[0];
+    return inTurn;
   }
 
   return {
     async run() {
       const carrying = standings.carrying();
       if (carrying.size === 0) return false;
-      const stranded = (await tenants.connectors()).filter(
-        (id) => id !== TEST_CONNECTOR && !carrying.has(id),
-      );
-      const rooms = new Map<string, number>();
-      const takeRoom = async (connectorId: string): Promise<boolean> => {
-        const left =
-          rooms.get(connectorId) ?? ROOM_MAX - (await queue.countWaiting(connectorId, ROOM_MAX));
-        rooms.set(connectorId, Math.max(0, left - 1));
-        return left > 0;
-      };
-      const walked = new Map<string, Walk>();
-      let hasMoved = false;
-      for (const connectorId of stranded) {
-        for (const lane of LANES) {
-          const walk = await walkOf(connectorId, lane);
-          if (walk.size === 0) continue;
-          walked.set(queueName(connectorId, lane), walk);
-          const ids = await look(connectorId, lane, walk, takeRoom);
+      if (Math.abs(clock.now() - passedSinceMs) >= WHOLE_LOOK_MS) {
+        passed.clear();
+        passedSinceMs = clock.now();
+      }
+      const stranded = await strandedAt(carrying);
+      let moved = 0;
+      for (const lane of LANES) {
+        const hasRoom = createRooms(queue, lane);
+        for (const connectorId of stranded) {
+          const ids: string[] = [];
+          for (const { id, tenantId, target } of await look(connectorId, lane)) {
+            if (!(await hasRoom(target))) continue;
+            ids.push(id);
+            lastServed.set(queueName(connectorId, lane), tenantId);
+          }
+          // Decided anew on what it is by then: it may have been claimed or cancelled meanwhile.
           await Promise.all(
-            // Decided anew on what it is by then: it may be claimed or cancelled meanwhile.
             ids.map((id) => changes.change(id, (message) => divert(message, standings.routeOf))),
           );
-          hasMoved ||= ids.length > 0;
+          moved += ids.length;
         }
       }
-      walks = walked;
-      return hasMoved;
+      return moved >= WORTH_GOING_ON;
     },
+  };
+}
+
+/** Takes a place in a connector's queue while there is one; each queue is counted once. */
+function createRooms(
+  queue: Pick<QueueStore, "countIn">,
+  lane: Lane,
+): (connectorId: string) => Promise<boolean> {
+  const rooms = new Map<string, number>();
+  return async (connectorId) => {
+    const left =
+      rooms.get(connectorId) ?? ROOM_MAX - (await queue.countIn(connectorId, lane, ROOM_MAX));
+    rooms.set(connectorId, Math.max(0, left - 1));
+    return left > 0;
   };
 }

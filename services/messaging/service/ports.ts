@@ -233,6 +233,8 @@ export type QueueStore = {
   findSending(names: readonly string[], afterId: string, limit: number): Promise<Message[]>;
   /** How many messages wait for a connector, counted no further than `max`. */
   countWaiting(connectorId: string, max: number): Promise<number>;
+  /** How many messages wait in one lane of a connector, counted no further than `max`. */
+  countIn(connectorId: string, lane: Lane, max: number): Promise<number>;
   /** Every queue's figures. */
   figures(): Promise<QueueFigures[]>;
   /** Notes that a carrier is alive. */

@@ -43,6 +43,8 @@ export type WaitingTenants = {
   named(place: Place, nowMs: number, max: number): readonly NamedArrival[];
   /** Forgets names: claimed, or not found any more. One that came in again meanwhile stays. */
   forget(place: Place, gone: readonly NamedArrival[]): void;
+  /** Forgets all of a queue's tenants but these: at a connector where nobody claims nothing else would. */
+  retain(connectorId: string, lane: Lane, tenantIds: readonly string[]): void;
   /**
    * Whether to look for what has no name: there may be such, and fewer than `wanted` that may be claimed
    * have one, or the tenant was not looked at since the last look at everything. So nothing starves
@@ -221,6 +223,16 @@ export function createWaitingTenants(
         namesTotal -= 1;
       }
       dropIfEmpty(place, known);
+    },
+    retain(connectorId, lane, tenantIds) {
+      const { tenants } = queue(connectorId, lane).known;
+      const kept = new Set(tenantIds);
+      // One that comes in at this very moment is found by the next look at everything.
+      for (const [tenantId, { names }] of tenants) {
+        if (kept.has(tenantId)) continue;
+        namesTotal -= names.size;
+        tenants.delete(tenantId);
+      }
     },
     needsLook(place, nowMs, wanted) {
       const known = find(place);

@@ -157,6 +157,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
       const single = await count(queueName(connectorId, "single"), max);
       return single + (await count(queueName(connectorId, "bulk"), max));
     },
+    countIn: (connectorId, lane, max) => count(queueName(connectorId, lane), max),
     async figures() {
       const byConnector = new Map<string, QueueFigures>();
       for (const name of await queueNames()) {
