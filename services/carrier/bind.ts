@@ -1,7 +1,7 @@
 import type { Clock } from "../shared/core/clock.ts";
 import { type BindFigures, type BindStats, createBindStats } from "./domain/bind-stats.ts";
-import { openFlow, roomOf, throttle, widen } from "./domain/flow.ts";
-import type { PartOutcome } from "./domain/message.ts";
+import { openFlow, rest, roomOf, throttle, widen } from "./domain/flow.ts";
+import { isJournalFailure, JOURNAL_FAILED, type PartOutcome } from "./domain/message.ts";
 import type { Link, Part } from "./links/link.ts";
 
 /** A link with its pace and its figures. */
@@ -45,6 +45,7 @@ export function createBind(index: number, link: Link, clock: Clock): Bind {
       if (outcome.kind === "refused" && outcome.disposition === "throttled") {
         flow = throttle(flow, nowMs);
       }
+      if (isJournalFailure(outcome)) flow = rest(flow, nowMs);
       return outcome;
     },
     figures: () => stats.read(clock.now()),
@@ -56,6 +57,6 @@ async function send(link: Link, part: Part): Promise<PartOutcome> {
   try {
     return await link.submit(part);
   } catch {
-    return { kind: "not_sent", code: "journal_failed" };
+    return { kind: "not_sent", code: JOURNAL_FAILED };
   }
 }

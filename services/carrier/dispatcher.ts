@@ -217,8 +217,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     flights.delete(messageId);
     if (outcome.kind === "unknown") remember(messageId, flight);
     notePutOff(flight, outcome);
-    const unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
-    settle(outcome, flight, { unknowns });
+    flight.unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
+    settle(outcome, flight, { unknowns: flight.unknowns });
   }
 
   function settle(
@@ -238,6 +238,25 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   function remember(messageId: string, flight: InFlight): void {
     setRecent(doubtful, messageId, flight, DOUBTFUL_MAX);
+  }
+
+  /** Throws when the journal cannot be written: then nothing is, and its messages go back. */
+  function writeJournal(fresh: readonly InFlight[]): void {
+    const atMs = clock.now();
+    try {
+      options.journal.noteWritten(
+        fresh.map(({ message: { messageId, to, from, segments }, parts }) => ({
+          ...{ messageId, connectorId, to, from, parts: parts.length, atMs },
+          segments: options.hasSingleReceipt ? 0 : segments,
+        })),
+      );
+    } catch (error) {
+      log.error(
+        { error, connector: connectorId, messages: fresh.length },
+        "the journal cannot be written",
+      );
+      throw error;
+    }
   }
 
   function notePutOff({ message: { messageId }, outcomes }: InFlight, outcome: Outcome): void {
@@ -269,13 +288,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         if (flight !== undefined && !flight.isJournaled) fresh.add(flight);
       }
       if (fresh.size === 0) return;
-      const atMs = clock.now();
-      options.journal.noteWritten(
-        Array.from(fresh, ({ message: { messageId, to, from, segments }, parts }) => ({
-          ...{ messageId, connectorId, to, from, parts: parts.length, atMs },
-          segments: options.hasSingleReceipt ? 0 : segments,
-        })),
-      );
+      writeJournal([...fresh]);
       for (const flight of fresh) flight.isJournaled = true;
     },
     lateAnswer(messageId, partIndex, outcome) {
@@ -285,14 +298,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (flight === undefined || part === undefined || bind === undefined) return;
       const nowMs = clock.now();
       const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
-      const resolved = unknownsOf(flight, options.hasSingleReceipt, nowMs);
       const submission = noteOutcome(flight, part, outcome, how);
       if (submission !== undefined) options.recent.add(submission, flight.reported);
       const judged = judgeLate(flight, nowMs);
       if (judged === undefined) return;
       doubtful.delete(messageId);
       log.info({ connector: connectorId, messageId, kind: judged.kind }, "a late answer came");
-      settle(judged, flight, { resolved });
+      // Each of them may have been answered late, one after the other: all of it is out of doubt now.
+      const stillOpen = unknownsOf(flight, options.hasSingleReceipt, nowMs);
+      const open = new Set(stillOpen.map(({ segment }) => segment));
+      settle(judged, flight, {
+        resolved: flight.unknowns.filter(({ segment }) => !open.has(segment)),
+      });
     },
     setBinds(next) {
       binds = next;

@@ -12,6 +12,8 @@ export type InFlight = {
   /** The newest outcome of each part. */
   readonly outcomes: (PartOutcome | undefined)[];
   readonly submissions: Submission[];
+  /** Its parts without an id of their own when it ended in doubt. */
+  unknowns: readonly UnknownSubmission[];
   readonly startedAtMs: number;
   /** Its first octet may have left. */
   isJournaled: boolean;
@@ -35,6 +37,7 @@ export function startInFlight(
     parts,
     outcomes: new Array<PartOutcome | undefined>(parts.length).fill(undefined),
     submissions: [],
+    unknowns: [],
     startedAtMs: nowMs,
     isJournaled: false,
     reported,

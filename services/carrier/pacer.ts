@@ -23,7 +23,8 @@ export type Pacer = {
  * hold, submits wanted, submits that the asking replica used without asking. Answers how many, and
  * microseconds until it is worth asking again. Places and grants that Redis's clock has only in the future are
  * of before it was set back, and count no more. Who was alone comes back beside others who have not told
- * theirs yet, maybe to an empty Redis: then no places of the past are caught up with.
+ * theirs yet, maybe to an empty Redis: then no places of the past are caught up with. A full Redis may evict either key
+ * without the other: the list says what is used, and the total only saves adding it up.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -33,7 +34,13 @@ local most, wanted, alone = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[
 local state = redis.call('HMGET', KEYS[1], 'next', 'used')
 local from = math.max(math.min(tonumber(state[1] or now), now + interval), now - tolerance)
 if alone > 0 then from = math.max(from, now) end
-local used = tonumber(state[2] or '0')
+local used = tonumber(state[2])
+if not used then
+  used = 0
+  for _, grant in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+    used = used + tonumber(string.match(grant, ':(%d+)'))
+  end
+end
 local head = redis.call('LINDEX', KEYS[2], 0)
 while head do
   local at, count = string.match(head, '(%d+):(%d+)')
@@ -42,6 +49,7 @@ while head do
   used = used - tonumber(count)
   head = redis.call('LINDEX', KEYS[2], 0)
 end
+if not head then used = 0 end
 if alone > 0 then
   redis.call('RPUSH', KEYS[2], string.format('%.0f:%d', now, alone))
   used = used + alone

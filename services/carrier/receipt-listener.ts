@@ -14,8 +14,8 @@ export type ReceiptListenerOptions = {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** The settings of an HTTP connector; undefined when there is none of that name. */
-  readonly findSettings: (connectorId: string) => HttpSettings | undefined;
+  /** The settings of an HTTP connector; undefined when there is none of that name, or not known yet. */
+  readonly findSettings: (connectorId: string) => HttpSettings | "not_read" | undefined;
   /** Takes a receipt; the carrier hears "done" when this has answered. */
   readonly onReceipt: (receipt: IncomingReceipt) => Promise<void>;
 };
@@ -55,6 +55,8 @@ async function answer(request: IncomingMessage, options: ReceiptListenerOptions)
   const place = readReceiptPath((request.url ?? "").split("?", 1)[0] ?? "");
   const settings = place === undefined ? undefined : options.findSettings(place.connectorId);
   if (place === undefined || settings === undefined) return 404;
+  // Some carriers take 404 for the last word; whose receipt this is will be known in a moment.
+  if (settings === "not_read") return 503;
   if (!place.isSigned(settings.receiptSecret)) return 404;
   if (request.method !== "POST") return 405;
   const body = await readBody(request);

@@ -69,7 +69,10 @@ export const start: StartService = async (context) => {
     host: config.CARRIER_RECEIPT_HOST,
     port: config.CARRIER_RECEIPT_PORT,
     clock,
-    findSettings: (connectorId) => supervisor?.find(connectorId)?.connector.http,
+    findSettings(connectorId) {
+      const connector = supervisor === undefined ? "not_read" : supervisor.settingsOf(connectorId);
+      return connector === "not_read" ? connector : connector?.http;
+    },
     onReceipt: desk.take,
   });
   lifecycle.onClose("receipt listener", () => listener.close());

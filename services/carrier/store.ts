@@ -87,10 +87,17 @@ export function createCarrierStore(db: Db) {
       return new Map(found.map((document) => [document._id, fromSubmissionDocument(document)]));
     },
 
-    /** Submissions of a connector whose names lie in a range; for the test connector's restart. */
-    async listSubmissions(fromName: string, untilName: string, max: number): Promise<Submission[]> {
-      const range = { _id: { $gte: fromName, $lt: untilName } };
-      const found = await wrap(submissions.find(range).sort({ _id: 1 }).limit(max).toArray());
+    /** A connector's newest submissions since an instant; for the test connector's restart. */
+    async listSubmissions(
+      connectorId: string,
+      sinceMs: number,
+      max: number,
+    ): Promise<Submission[]> {
+      const query = {
+        _id: { $gte: `${connectorId}|`, $lt: `${connectorId}|~` },
+        at: { $gte: new Date(sinceMs) },
+      };
+      const found = await wrap(submissions.find(query).sort({ at: -1 }).limit(max).toArray());
       return found.map(fromSubmissionDocument);
     },
 

@@ -25,6 +25,11 @@ export type Supervisor = {
   /** Settings may have changed. */
   refresh(): void;
   find(connectorId: string): { connector: Connector; runner: ConnectorRunner } | undefined;
+  /**
+   * What a connector is set to, also while its runner is being exchanged: then what it was set to.
+   * `not_read` before the connectors have been read, when each may exist.
+   */
+  settingsOf(connectorId: string): Connector | "not_read" | undefined;
   readonly runners: ReadonlyMap<string, ConnectorRunner>;
   /** How long after its arrival a receipt's own submit may still be unanswered. */
   patienceMs(connectorId: string): number;
@@ -150,6 +155,10 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     ring: (connectorId) => entries.get(connectorId)?.runner.ring(),
     refresh: () => settingsLoop.nudge(),
     find: (connectorId) => entries.get(connectorId),
+    settingsOf(connectorId) {
+      if (!isSettled) return "not_read";
+      return allEntries().find(({ connector }) => connector.id === connectorId)?.connector;
+    },
     runners,
     patienceMs(connectorId) {
       const entry = entries.get(connectorId);

@@ -140,11 +140,14 @@ describe("carrier processes side by side", () => {
       makePacer: () => undefined,
       ...{ pollMs: 50, drainMs: 5000, log },
     });
+    expect(supervisor.settingsOf("smsc")).to.equal("not_read");
     const isLinked = () => supervisor.find("smsc")?.runner.isLinked(0) === true;
     try {
       await eventually(isLinked);
       window = 2;
       await eventually(() => supervisor.find("smsc") === undefined);
+      // A receipt that its carrier brings now is still of a connector that there is.
+      expect(supervisor.settingsOf("smsc")).to.have.property("id", "smsc");
       const before = syncs;
       await eventually(() => syncs >= before + 2, { timeoutMs: 5000 });
       expect(await owned(b, 1)).to.deep.equal([]);
@@ -196,6 +199,32 @@ describe("carrier processes side by side", () => {
     expect(busiestSecond(used)).to.be.at.most(110);
     expect(used.length).to.be.at.least(400);
   });
+
+  for (const kept of ["line", "granted"]) {
+    it(`a full Redis that keeps only the ${kept} of a rate does not jam it`, async function () {
+      this.timeout(20_000);
+      const pacer = createPacer({
+        redis,
+        key: "evicted",
+        ratePerSecond: 50,
+        replicas: () => 2,
+        log,
+      });
+      async function use(ms: number): Promise<number> {
+        let used = 0;
+        for (const endMs = performance.now() + ms; performance.now() < endMs; ) {
+          used += (await pacer.ask(10)).count;
+          await pause(5);
+        }
+        return used;
+      }
+      expect(await use(1000)).to.be.greaterThan(40);
+      await redis.del(`{evicted}:${kept === "line" ? "granted" : "line"}`);
+      await use(1000);
+      const used = await use(2000);
+      expect(used).to.be.greaterThan(80).and.at.most(110);
+    });
+  }
 
   it("with Redis away each replica keeps to its share by itself", async () => {
     const away = openRedis({ url: "redis://127.0.0.1:1", log });

@@ -96,6 +96,7 @@ describe("an SMPP bind of a connector", () => {
     "ESME_RINVOPTPARSTREAM",
     "ESME_ROPTPARNOTALLWD",
     "ESME_RINVPARLEN",
+    "ESME_RINVCMDLEN",
     "ESME_RINVOPTPARAMVAL",
   ] as const;
   for (const code of REFUSALS) {
@@ -125,6 +126,16 @@ describe("an SMPP bind of a connector", () => {
       answer(STATUS.ESME_RINVPARLEN, true);
       expect((await outcome).kind).to.equal(kind);
     }
+  });
+
+  it("zeros for an id are none: all messages would share it", async () => {
+    await open();
+    const outcome = submit(1);
+    await eventually(() => held.length === 1);
+    for (const { pdu, session } of held.splice(0)) {
+      session.respond(pdu, { body: { messageId: "00000000" } });
+    }
+    expect(await outcome).to.deep.equal({ kind: "accepted", carrierMessageId: "" });
   });
 
   it("a part prepared with the name in mind goes without it once the carrier has refused one", async () => {

@@ -1,46 +1,12 @@
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
-import { decodePdu, encodePdu } from "../../services/carrier/smpp/codec.ts";
-import { FrameReader } from "../../services/carrier/smpp/frame-reader.ts";
-import type { OutgoingPdu, Pdu } from "../../services/carrier/smpp/pdu.ts";
+import { encodePdu } from "../../services/carrier/smpp/codec.ts";
+import type { OutgoingPdu } from "../../services/carrier/smpp/pdu.ts";
 import { Session } from "../../services/carrier/smpp/session.ts";
 import type { CloseReason, SessionOptions } from "../../services/carrier/smpp/session-options.ts";
 import { eventually } from "../support/poll.ts";
-
-/** The other end of a session, under the test's full control. */
-class RawPeer {
-  readonly received: Pdu[] = [];
-  readonly socket: Socket;
-  isEnded = false;
-
-  constructor(socket: Socket) {
-    this.socket = socket;
-    const frames = new FrameReader(1 << 20, (buffer, start, end) => {
-      this.received.push(decodePdu(buffer, start, end));
-    });
-    socket.on("data", (chunk: Buffer) => frames.push(chunk));
-    socket.on("end", () => {
-      this.isEnded = true;
-    });
-    socket.on("error", () => {});
-  }
-
-  send(...pdus: OutgoingPdu[]): void {
-    this.socket.write(Buffer.concat(pdus.map((pdu) => encodePdu(pdu))));
-  }
-
-  /** Waits for the nth PDU of a command. */
-  async got<C extends Pdu["command"]>(command: C, nth = 1): Promise<Extract<Pdu, { command: C }>> {
-    const found = await eventually(
-      () => this.received.filter((pdu) => pdu.command === command)[nth - 1],
-      {
-        what: `${command} number ${nth}`,
-      },
-    );
-    return found as Extract<Pdu, { command: C }>;
-  }
-}
+import { RawPeer } from "../support/raw-smpp-peer.ts";
 
 describe("SMPP session over TCP", () => {
   let server: Server;
@@ -378,6 +344,21 @@ describe("SMPP session over TCP", () => {
       },
       { everyMs: 1, timeoutMs: 20_000 },
     );
+    expect(closed).to.deep.equal(["peer_not_reading"]);
+  });
+
+  it("ends what waits behind a peer that talks but does not read", async () => {
+    const options = { windowMax: 50_000, queueMax: 50_000, responseTimeoutMs: 300 };
+    const { session, peer, closed } = await bound({ ...options, outputBytesMax: 1e9 });
+    peer.socket.pause();
+    // More than the sockets of both sides hold.
+    const long = { ...body, shortMessage: Buffer.alloc(250, "x") };
+    for (let i = 0; i < 50_000; i++) void session.request("submit_sm", long);
+    const talking = setInterval(() => {
+      peer.send({ command: "enquire_link", sequence: 1 });
+    }, 50);
+    await eventually(() => closed.length > 0, { timeoutMs: 10_000 });
+    clearInterval(talking);
     expect(closed).to.deep.equal(["peer_not_reading"]);
   });
 

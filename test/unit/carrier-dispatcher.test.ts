@@ -139,6 +139,33 @@ describe("the dispatcher of a connector", () => {
     expect(settled.length).to.equal(2);
   });
 
+  it("late answers to several parts take all of them out of doubt, but those that have no id", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 4 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 4);
+    submits[1]?.answer({ kind: "unknown", code: "timeout" });
+    submits[2]?.answer({ kind: "unknown", code: "timeout" });
+    submits[3]?.answer(accept(""));
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2, 3, 4]);
+    dispatcher.lateAnswer("msg_0", 1, accept("b"));
+    dispatcher.lateAnswer("msg_0", 2, accept("c"));
+    expect(settled[1]?.outcome.kind).to.equal("accepted");
+    expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([2, 3]);
+  });
+
+  it("a journal that cannot be written rests the bind instead of going round", async () => {
+    const { clock, dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1));
+    submits[0]?.answer({ kind: "not_sent", code: "journal_failed" });
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome.kind).to.equal("not_sent");
+    expect(dispatcher.room).to.equal(0);
+    clock.advance(1000);
+    expect(dispatcher.room).to.equal(10);
+  });
+
   it("a throttled bind pauses, and what waits goes on afterwards", async () => {
     const { clock, dispatcher, submits, settled } = setUp(4);
     dispatcher.add(many(6));

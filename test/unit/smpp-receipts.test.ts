@@ -73,6 +73,12 @@ describe("parseReceipt", () => {
       { messageId: undefined, rawState: "", errorCode: "045" },
     ],
     ["with zeros for an id", "id:0000000000 stat:DELIVRD", { messageId: undefined }],
+    ["with a zero octet at its end", "id:a1 stat:DELIVRD\0", { state: "delivered" }],
+    [
+      "with zero octets between fields",
+      "id:a1\0stat:DELIVRD\0",
+      { messageId: "a1", state: "delivered" },
+    ],
     ["with a colon in its id", "id:smsc:17 stat:DELIVRD", { messageId: "smsc:17" }],
     ["with an empty err", "id:a1 stat:DELIVRD err: text:", { errorCode: undefined }],
     [
@@ -116,6 +122,16 @@ describe("parseReceipt", () => {
       errorCode: "007",
       networkError: { type: 3, code: 27 },
     });
+  });
+
+  it("takes zeros in the optional parameter for no id, as in the text", () => {
+    const pdu = deliver(
+      { shortMessage: Buffer.from("id:a1 stat:DELIVRD") },
+      { receiptedMessageId: "0000", messageState: 2 },
+    );
+    expect(parseReceipt(pdu)).to.deep.include({ messageId: "a1" });
+    const bare = deliver({}, { receiptedMessageId: "0", messageState: 2 });
+    expect(parseReceipt(bare)).to.deep.include({ messageId: undefined });
   });
 
   it("reads a receipt of optional parameters alone, even when esm_class does not tell", () => {

@@ -1,5 +1,5 @@
 /** What one bind has done: totals since it began, and the shape of its last half minute. */
-import type { PartOutcome } from "./message.ts";
+import { isJournalFailure, type PartOutcome } from "./message.ts";
 
 /** The figures of one bind now. */
 export type BindFigures = {
@@ -81,8 +81,12 @@ export function createBindStats(): BindStats {
   };
 }
 
-/** A refusal of one message is that message's fault, throttling is ours; the rest is the carrier's. */
+/**
+ * A refusal of one message is that message's fault, throttling is ours; the rest is the carrier's. A journal
+ * that cannot be written counts: messages had better go where they can.
+ */
 function isCarrierFailure(outcome: PartOutcome): boolean {
+  if (isJournalFailure(outcome)) return true;
   if (outcome.kind === "unknown") return true;
   if (outcome.kind !== "refused") return false;
   return outcome.disposition === "temporary" || outcome.disposition === "bind";

@@ -16,6 +16,7 @@ export type Flow = {
 
 const PAUSE_MIN_MS = 100;
 const PAUSE_MAX_MS = 5000;
+const JOURNAL_REST_MS = 1000;
 
 /** The pace of a fresh bind: the whole window. */
 export function openFlow(window: number): Flow {
@@ -30,6 +31,11 @@ export function throttle(flow: Flow, nowMs: number): Flow {
     pausedUntilMs: nowMs + flow.nextPauseMs,
     nextPauseMs: Math.min(PAUSE_MAX_MS, flow.nextPauseMs * 2),
   };
+}
+
+/** The pace after a submit that could not be journaled: each would come back the same, at once. */
+export function rest(flow: Flow, nowMs: number): Flow {
+  return { ...flow, pausedUntilMs: Math.max(flow.pausedUntilMs, nowMs + JOURNAL_REST_MS) };
 }
 
 /** The pace after an accepted submit. */

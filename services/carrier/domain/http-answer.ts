@@ -30,27 +30,10 @@ function readId(body: string, idPointer: string): string {
   }
 }
 
-/** Failures of a request before any octet of it left, by the codes of Node and of undici. */
-const BEFORE_WRITING: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
-
-/** What a request that failed without an answer means. */
-export function readHttpFailure(error: unknown): PartOutcome {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  const code =
-    cause instanceof Error && "code" in cause && typeof cause.code === "string"
-      ? cause.code
-      : "no_answer";
-  return BEFORE_WRITING.has(code) ? { kind: "not_sent", code } : { kind: "unknown", code };
+/** What a request without an answer means: certain only when there was no connection to take it. */
+export function readHttpFailure(failure: {
+  readonly code: string;
+  readonly mayHaveLeft: boolean;
+}): PartOutcome {
+  return { kind: failure.mayHaveLeft ? "unknown" : "not_sent", code: failure.code };
 }

@@ -88,3 +88,11 @@ export type IncomingReceipt = {
   /** Set when the receipt itself names the message (a signed receipt URL does). */
   readonly messageId: string;
 };
+
+/** The code of a part that was held back because the journal could not be written. */
+export const JOURNAL_FAILED = "journal_failed";
+
+/** Whether a part was held back for want of a journal: our own fault, and every part's. */
+export function isJournalFailure(outcome: PartOutcome): boolean {
+  return outcome.kind === "not_sent" && outcome.code === JOURNAL_FAILED;
+}

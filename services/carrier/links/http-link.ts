@@ -3,10 +3,8 @@ import { readHttpAnswer, readHttpFailure } from "../domain/http-answer.ts";
 import { fillTemplate } from "../domain/http-template.ts";
 import type { PartOutcome } from "../domain/message.ts";
 import { makeReceiptUrl } from "../domain/receipt-url.ts";
+import { createHttpPoster, HttpFailure } from "./http-post.ts";
 import type { Link, LinkEvents } from "./link.ts";
-
-/** Octets of an answer that are read; a carrier's answer has some hundred. */
-const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** How long a carrier that refused a connection is left alone: so long at first, and at the longest. */
 const REST_MS = 500;
@@ -21,6 +19,12 @@ export function createHttpLink(options: {
   readonly receiptBase: string;
 }): Link {
   const { connectorId, settings, events, receiptBase } = options;
+  const poster = createHttpPoster({
+    url: settings.url,
+    method: settings.method || "POST",
+    headers: { ...settings.headers, "content-type": settings.contentType },
+    timeoutMs: settings.timeoutMs,
+  });
   let inFlight = 0;
   let isOpen = false;
   let lastError = "";
@@ -45,17 +49,11 @@ export function createHttpLink(options: {
 
   async function post(body: string): Promise<PartOutcome> {
     try {
-      const response = await fetch(settings.url, {
-        method: settings.method || "POST",
-        headers: { ...settings.headers, "content-type": settings.contentType },
-        body,
-        // A redirect would send the message and our credentials to somebody else.
-        redirect: "manual",
-        signal: AbortSignal.timeout(settings.timeoutMs),
-      });
-      return readHttpAnswer(response.status, await readBody(response), settings.idPointer);
+      const { status, body: said } = await poster.post(body);
+      return readHttpAnswer(status, said, settings.idPointer);
     } catch (error) {
-      return readHttpFailure(error);
+      if (error instanceof HttpFailure) return readHttpFailure(error);
+      return { kind: "unknown", code: "no_answer" };
     }
   }
 
@@ -103,18 +101,7 @@ export function createHttpLink(options: {
       while (inFlight > 0 && performance.now() < deadlineMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
+      poster.close();
     },
   };
-}
-
-async function readBody(response: Response): Promise<string> {
-  if (response.body === null) return "";
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) break;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -9,6 +9,7 @@ import { createSmppClient } from "../smpp/client.ts";
 import type { IncomingMessage, LinkInfo, LinkState } from "../smpp/client-options.ts";
 import {
   canonicalMessageId,
+  isNoId,
   type MessageIdForm,
   messageIdCandidates,
 } from "../smpp/message-ids.ts";
@@ -39,6 +40,8 @@ const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVOPTPARSTREAM,
   STATUS.ESME_ROPTPARNOTALLWD,
   STATUS.ESME_RINVPARLEN,
+  // A carrier of before version 3.4 finds octets behind the fields that it knows.
+  STATUS.ESME_RINVCMDLEN,
   STATUS.ESME_RINVOPTPARAMVAL,
 ]);
 
@@ -237,7 +240,11 @@ function readToken(token: string): Token {
 function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
   switch (outcome.kind) {
     case "accepted":
-      return { kind: "accepted", carrierMessageId: outcome.messageId };
+      // The same no-id for every message would make each receipt fit the newest of them.
+      return {
+        kind: "accepted",
+        carrierMessageId: isNoId(outcome.messageId) ? "" : outcome.messageId,
+      };
     case "refused":
       return { kind: "refused", code: outcome.statusName, disposition: outcome.disposition };
     case "unknown":

@@ -1,5 +1,4 @@
 import type { Clock } from "../../shared/core/clock.ts";
-import { lowestIdAt } from "../../shared/core/ids.ts";
 import { setRecent } from "../../shared/core/recent.ts";
 import { planSubmit, type TestReceipt } from "../../shared/core/test-numbers.ts";
 import type { IncomingReceipt, PartOutcome } from "../domain/message.ts";
@@ -37,8 +36,12 @@ export function createTestLink(options: {
   readonly connectorId: string;
   readonly events: LinkEvents;
   readonly clock: Clock;
-  /** Lists stored submissions whose names lie in a range. */
-  readonly listSubmissions: (from: string, until: string, max: number) => Promise<Submission[]>;
+  /** Lists a connector's newest stored submissions since an instant. */
+  readonly listSubmissions: (
+    connectorId: string,
+    sinceMs: number,
+    max: number,
+  ) => Promise<Submission[]>;
 }): Link {
   const { connectorId, events, clock } = options;
   const seen = new Map<string, { count: number; firstMs: number }>();
@@ -79,8 +82,8 @@ export function createTestLink(options: {
   }
 
   async function replay(): Promise<void> {
-    const from = `${connectorId}|${lowestIdAt("message", clock.now() - REPLAY_MS)}`;
-    const found = await options.listSubmissions(from, `${connectorId}|msg_~`, REPLAY_MAX);
+    const sinceMs = clock.now() - REPLAY_MS;
+    const found = await options.listSubmissions(connectorId, sinceMs, REPLAY_MAX);
     for (const submission of found) {
       const plan = planSubmit(submission.to, RELENTED.count, RELENTED.sinceMs);
       for (const receipt of plan.receipts) {

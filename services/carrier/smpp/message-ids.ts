@@ -32,3 +32,8 @@ function tidy(raw: string): string {
   const significant = bare.replace(/^0+/, "");
   return significant === "" && bare !== "" ? "0" : significant;
 }
+
+/** Whether a carrier gives no id: nothing, or zeros instead of one. */
+export function isNoId(messageId: string): boolean {
+  return /^0*$/.test(messageId.trim());
+}

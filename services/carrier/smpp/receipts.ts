@@ -1,5 +1,6 @@
 import type { Charset } from "./charset.ts";
 import { charsetOf, decodeText } from "./charset.ts";
+import { isNoId } from "./message-ids.ts";
 import type { PduOf } from "./pdu.ts";
 import { formatReceiptDate, parseReceiptDate } from "./receipt-dates.ts";
 
@@ -101,7 +102,7 @@ export function parseReceipt(
   const offset = options.offsetMinutes ?? 0;
   const { messageState } = tlvs;
   return {
-    messageId: tlvs.receiptedMessageId || fields.id,
+    messageId: isNoId(tlvs.receiptedMessageId ?? "") ? fields.id : tlvs.receiptedMessageId,
     ...stateOf(messageState, fields.stat),
     errorCode: fields.err ?? networkError?.code.toString(),
     networkError,
@@ -152,18 +153,17 @@ const FIELD = new RegExp(
   "gi",
 );
 
-/** What carriers that give no ids write instead of one. */
-const NO_ID = /^0+$/;
-
-function readText(text: string): TextFields {
+function readText(raw: string): TextFields {
   const fields: TextFields = {};
+  // Some carriers end the text, or its fields, with a zero octet.
+  const text = raw.replaceAll("\0", " ");
   // What follows `text:` is the customer's own words and must not be read as fields.
   const end = /(?:^|\s)text\s*[:=]/i.exec(text)?.index ?? text.length;
   for (const [, name = "", value = ""] of text.slice(0, end).matchAll(FIELD)) {
     if (value === "") continue;
     const key = name.toLowerCase();
     if (key === "id") {
-      if (!NO_ID.test(value)) fields.id ??= value;
+      if (!isNoId(value)) fields.id ??= value;
     } else if (key.startsWith("sub")) fields.submit ??= value;
     else if (key.startsWith("done")) fields.done ??= value;
     else if (key.startsWith("stat")) fields.stat ??= value;

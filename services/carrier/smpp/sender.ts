@@ -28,7 +28,8 @@ export class Sender {
   readonly #output = new Output();
   #sequence: number;
   #isTurnDue = false;
-  #isBlocked = false;
+  /** Since when the socket has taken nothing more; 0 while it does. */
+  #blockedAtMs = 0;
   #isStopped = false;
   #isFrozen = false;
   #held: PendingRequest[] | undefined;
@@ -117,15 +118,22 @@ export class Sender {
     this.#isFrozen = true;
   }
 
+  /** Whether the peer has left unread for so long what was written. */
+  isBlockedFor(ms: number, nowMs: number): boolean {
+    return this.#blockedAtMs > 0 && nowMs - this.#blockedAtMs >= ms;
+  }
+
   /** Hands what is gathered to the socket. */
   flush(): void {
     if (this.#isStopped) return;
     const blocks = this.#output.take();
     if (this.#isFrozen) return;
     for (const block of blocks) {
-      if (!this.#socket.write(block)) this.#isBlocked = true;
+      if (!this.#socket.write(block) && this.#blockedAtMs === 0) {
+        this.#blockedAtMs = performance.now();
+      }
     }
-    if (!this.#isBlocked) return;
+    if (this.#blockedAtMs === 0) return;
     if (this.#socket.writableLength > this.#options.outputBytesMax) this.#port.onPeerNotReading();
     // A server that cannot get rid of its answers takes no more requests.
     else if (this.#options.role === "smsc") this.#socket.pause();
@@ -134,12 +142,12 @@ export class Sender {
   readonly #turn = (): void => {
     this.#isTurnDue = false;
     if (this.#isStopped) return;
-    if (this.#port.isBound() && !this.#isBlocked && this.#held === undefined) this.#pump();
+    if (this.#port.isBound() && this.#blockedAtMs === 0 && this.#held === undefined) this.#pump();
     this.flush();
   };
 
   #onDrain(): void {
-    this.#isBlocked = false;
+    this.#blockedAtMs = 0;
     if (this.#isStopped || this.#isFrozen) return;
     if (this.#options.role === "smsc") this.#socket.resume();
     this.scheduleTurn();

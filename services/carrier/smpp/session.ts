@@ -323,6 +323,9 @@ export class Session {
     const { bindTimeoutMs, frameTimeoutMs } = this.#options;
     if (this.#closeAtMs > 0 && nowMs >= this.#closeAtMs) return "peer_unbound";
     if (this.#state === "open" && nowMs - this.#startedAtMs > bindTimeoutMs) return "bind_timeout";
+    // What is queued would wait for ever: it has not left, and has no time of its own to end.
+    if (this.#sender.isBlockedFor(this.#options.responseTimeoutMs, nowMs))
+      return "peer_not_reading";
     const isStuck = this.#partialSinceMs > 0 && nowMs - this.#partialSinceMs > frameTimeoutMs;
     return isStuck ? "frame_timeout" : undefined;
   }
