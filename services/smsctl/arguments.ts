@@ -9,7 +9,11 @@ export type Arguments = {
 /** Options that take no value. */
 const FLAGS = new Set(["json", "approve", "watch", "dry-run", "tls", "help", "all", "insecure"]);
 
-/** Takes a command line apart. `--name=value` works too; what follows `--` is words. */
+/**
+ * Takes a command line apart. `--name=value` works too; what follows `--` is words. A value that
+ * begins with `--` must be given as `--name=--value`: apart, it is an option whose forerunner has
+ * lost its value.
+ */
 export function parseArguments(argv: readonly string[]): Arguments {
   const words: string[] = [];
   const options = new Map<string, string>();
@@ -29,7 +33,8 @@ export function parseArguments(argv: readonly string[]): Arguments {
     else {
       at += 1;
       const value = argv[at];
-      if (value === undefined) throw new AppError("validation_error", `--${name} needs a value.`);
+      if (value === undefined || value.startsWith("--"))
+        throw new AppError("validation_error", `--${name} needs a value.`);
       options.set(name, value);
     }
   }

@@ -19,3 +19,9 @@ export type Command = {
 
 /** Commands of one noun, by verb. */
 export type Commands = Readonly<Record<string, Command>>;
+
+/** How many words a usage line takes: those before its first option or remark; with "…" any number. */
+export function wordsMax(usage: string): number {
+  const words = usage.split(/ (?=--|\[--|\||\()/, 1)[0] ?? "";
+  return words.includes("…") ? Number.POSITIVE_INFINITY : words.split(" ").length;
+}

@@ -6,7 +6,7 @@ import { AppError, asAppError } from "../shared/core/errors.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
 import { parseArguments } from "./arguments.ts";
 import { openClients } from "./clients.ts";
-import type { Command, Commands } from "./command.ts";
+import { type Command, type Commands, wordsMax } from "./command.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
 import { DEAD_COMMANDS } from "./commands/dead.ts";
@@ -35,7 +35,7 @@ const NOUNS: Readonly<Record<string, Commands>> = {
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<number> {
-  const isJson = argv.includes("--json");
+  const isJson = argv.some((item) => item === "--json" || item === "--json=true");
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   const clients = openClients(process.env);
@@ -48,8 +48,9 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     if (command === undefined) throw unknownCommand(args.words);
     refuseUnknown(command, args.options.keys());
+    refuseSurplus(command, args.words);
     const options = createOptions(args);
-    const output = createOutput(isJson, (text) => process.stdout.write(text));
+    const output = createOutput(options.isSet("json"), (text) => process.stdout.write(text));
     const code = await command.run({ clients, options, output, signal: interrupt.signal });
     return code ?? 0;
   } catch (thrown) {
@@ -85,6 +86,13 @@ function refuseUnknown(command: Command, names: Iterable<string>): void {
   for (const name of [...names].filter((given) => given !== "json" && !known.has(given))) {
     throw new AppError("validation_error", `There is no option --${name}: smsctl ${command.usage}`);
   }
+}
+
+/** A word that no command reads must not be ignored: `key revoke K1 K2` would revoke K1 only. */
+function refuseSurplus(command: Command, words: readonly string[]): void {
+  const surplus = words[wordsMax(command.usage)];
+  if (surplus === undefined) return;
+  throw new AppError("validation_error", `"${surplus}" is too much: smsctl ${command.usage}`);
 }
 
 function usage(noun: string | undefined): string {

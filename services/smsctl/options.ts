@@ -26,32 +26,47 @@ export function createOptions({ options, words }: Arguments) {
     return parsed;
   }
 
+  function boolean(name: string): boolean | undefined {
+    const parse = (text: string) => (text === "true" ? true : text === "false" ? false : undefined);
+    return read(name, parse, "true or false");
+  }
+
+  /** The word at a place; the noun and the verb are the first two. */
+  function word(at: number, what: string): string {
+    const value = words[at];
+    if (value === undefined) throw wrong(`${what} is missing.`);
+    return value;
+  }
+
   return {
     optional,
     required,
-    isSet: (name: string) => optional(name) === "true",
-    /** The word at a place after the command's two words. */
-    word(at: number, what: string): string {
-      const value = words[at];
-      if (value === undefined) throw wrong(`${what} is missing.`);
-      return value;
+    isSet: (name: string) => boolean(name) === true,
+    word,
+    /** What may be given by an option or as the third word; both at once would leave one ignored. */
+    optionOrWord(name: string, what: string): string {
+      if (optional(name) === undefined) return word(2, what);
+      if (words[2] !== undefined) throw wrong(`${what} is given twice: --${name}, ${words[2]}.`);
+      return required(name);
     },
     optionalWord: (at: number) => words[at],
     whole: (name: string) =>
       read(name, (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined), "a whole number"),
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),
-    boolean: (name: string) =>
-      read(
-        name,
-        (text) => (text === "true" ? true : text === "false" ? false : undefined),
-        "true or false",
-      ),
+    boolean,
     instant: (name: string) => read(name, parseInstant, "an RFC 3339 date-time"),
-    list: (name: string) =>
-      optional(name)
-        ?.split(",")
-        .map((item) => item.trim())
-        .filter((item) => item !== "") ?? [],
+    /**
+     * The items of a list, none when the option is absent. An option that is there and names nothing is
+     * refused: to the services an empty list means "any", which an empty shell variable must not say.
+     */
+    list(name: string): string[] {
+      const value = optional(name);
+      if (value === undefined) return [];
+      const items = value.split(",").map((item) => item.trim());
+      const named = items.filter((item) => item !== "");
+      if (named.length === 0) throw wrong(`--${name} must not be empty.`);
+      return named;
+    },
   };
 }
 

@@ -190,6 +190,24 @@ describe("the routing service", () => {
     expect(connectors.find(({ id }) => id === "smsc")?.version).to.equal(13);
   });
 
+  it("of prices that are set at once none is lost, and each is a version", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    await service.createRoute(ROUTE, "ada");
+    const prefixes = Array.from({ length: 8 }, (_, at) => `4${at}`);
+    await Promise.all(
+      prefixes.map((prefix, at) => {
+        const prices = [{ prefix, price: BigInt(at) }];
+        return service.updateRoute("main", { ...ROUTE, prices }, ["prices.set"], "ada");
+      }),
+    );
+    const [route] = await service.listRoutes();
+    expect(route?.prices.map(({ prefix }) => prefix)).to.have.members(["234", ...prefixes]);
+    const versions = await mongo.db.collection("price_versions").find().toArray();
+    expect(versions.map(({ version }) => version)).to.have.members([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    const set = service.updateRoute("main", { ...ROUTE, prices: [] }, ["prices.set"], "ada");
+    expect(await codeOf(() => set)).to.equal("validation_error");
+  });
+
   it("a connector whose reports turn bad steps aside for every reader, and is announced once", async () => {
     await service.createConnector(CONNECTOR, "ada");
     announced = 0;

@@ -81,6 +81,40 @@ describe("a connector", () => {
     expect(changeConnector(before, partial, ["smpp.tls"], 1).smpp?.tls).to.equal(false);
   });
 
+  it("one field by its path: zero is refused where there is none, an empty secret stays", () => {
+    const before = createConnector({ ...INPUT, smpp: { ...SMPP, tls: true } }, 0);
+    const smpp = { host: "", window: 0, tls: false, password: "", systemType: "", errorCodes: {} };
+    const change = (...fields: string[]) =>
+      changeConnector(before, { ...NOTHING, smpp }, fields, 1).smpp;
+    expect(fieldsOf(() => change("smpp.window"))).to.deep.equal(["smpp.window"]);
+    expect(fieldsOf(() => change("smpp.host"))).to.deep.equal(["smpp.host"]);
+    const after = change("smpp.tls", "smpp.password", "smpp.system_type");
+    expect(after).to.deep.equal({ ...before.smpp, tls: false });
+    const nothing = () => changeConnector(before, NOTHING, ["smpp.error_codes", "smpp.tls"], 1);
+    expect(fieldsOf(nothing)).to.deep.equal(["connector.smpp.error_codes", "connector.smpp.tls"]);
+  });
+
+  it("HTTP settings by their paths; headers that are hidden stay", () => {
+    const http = {
+      url: "https://carrier.example/send",
+      headers: { authorization: "Bearer x" },
+      receiptSecret: "sixteen-characters",
+    };
+    const before = createConnector({ ...NOTHING, id: "web", type: "http", http }, 0);
+    const change = (stated: object, ...fields: string[]) =>
+      changeConnector(before, { ...NOTHING, http: stated }, fields, 1).http;
+    const headers = { authorization: "(hidden)", "x-new": "1" };
+    const after = change({ headers, timeoutMs: 500 }, "http.headers", "http.timeout_ms");
+    expect(after?.headers).to.deep.equal({ authorization: "Bearer x", "x-new": "1" });
+    expect(after).to.include({ timeoutMs: 500, url: http.url, concurrency: 10 });
+    expect(change({ receiptSecret: "" }, "http.receipt_secret")).to.deep.equal(before.http);
+    expect(fieldsOf(() => change({}, "http.headers"))).to.deep.equal(["connector.http.headers"]);
+    expect(fieldsOf(() => change({ concurrency: 0 }, "http.concurrency"))).to.deep.equal([
+      "http.concurrency",
+    ]);
+    expect(fieldsOf(() => change({}, "smpp.window"))).to.deep.equal(["fields"]);
+  });
+
   it("refuses a change of a field it does not have", () => {
     const before = createConnector(INPUT, 0);
     for (const field of ["id", "smpp.nothing", "http", "__proto__"]) {
@@ -132,6 +166,7 @@ describe("a connector", () => {
 });
 
 describe("a route", () => {
+  const P44 = { prefix: "44", price: 1n };
   const input: RouteInput = {
     name: "main",
     connectorId: "smsc",
@@ -153,6 +188,39 @@ describe("a route", () => {
     const after = changeRoute(route, other, ["enabled"], 1);
     expect(after).to.include({ enabled: false, priority: 1, pricesVersion: 1 });
     expect(changeRoute(route, other, ["prices"], 1).pricesVersion).to.equal(2);
+  });
+
+  it("prices that are set stand among those there are, and are a new version", () => {
+    const route = createRoute("rte_1", { ...input, prices: [...input.prices, P44] }, 0);
+    const prices = [
+      { prefix: "1", price: 3n },
+      { prefix: "234", price: 2n },
+    ];
+    const after = changeRoute(route, { ...input, prices }, ["prices.set"], 1);
+    expect(after.prices).to.deep.equal([prices[1], P44, prices[0]]);
+    expect(after).to.include({ pricesVersion: 2, updatedAtMs: 1 });
+    const both = changeRoute(
+      route,
+      { ...input, prices, priority: 9 },
+      ["prices.set", "priority"],
+      1,
+    );
+    expect(both).to.include({ priority: 9, pricesVersion: 2 });
+  });
+
+  it("refuses to set no prices, one twice, a wrong one, or beside a whole list", () => {
+    const route = createRoute("rte_1", input, 0);
+    const set = (prices: RouteInput["prices"], ...more: string[]) =>
+      fieldsOf(() => changeRoute(route, { ...input, prices }, ["prices.set", ...more], 1));
+    expect(set([])).to.deep.equal(["route.prices"]);
+    expect(set([P44, P44])).to.deep.equal(["route.prices[1].prefix"]);
+    expect(set([{ prefix: "0", price: 1n }])).to.deep.equal(["route.prices[0].prefix"]);
+    expect(set([P44], "prices")).to.deep.equal(["fields"]);
+    const change = () => changeRoute(route, { ...input, prices: [] }, ["prices.set"], 1);
+    expect(change).to.throw(AppError).with.nested.property("fields[0].code", "required");
+    for (const field of ["constructor", "__proto__"]) {
+      expect(fieldsOf(() => changeRoute(route, input, [field], 1))).to.deep.equal(["fields"]);
+    }
   });
 
   it("is refused with every wrong price named", () => {

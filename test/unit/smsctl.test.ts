@@ -6,6 +6,7 @@ import { EntrySchema, SettlementSchema } from "../../proto/gen/sms/v1/wallet_pb.
 import { AppError } from "../../services/shared/core/errors.ts";
 import { parseArguments } from "../../services/smsctl/arguments.ts";
 import { judge } from "../../services/smsctl/check/judge.ts";
+import { wordsMax } from "../../services/smsctl/command.ts";
 import { createOptions } from "../../services/smsctl/options.ts";
 import { present } from "../../services/smsctl/present.ts";
 import { smsctl } from "../support/smsctl.ts";
@@ -61,6 +62,71 @@ describe("smsctl's command line", () => {
     expect(() => options.boolean("suspended")).to.throw(AppError, /--suspended/);
     expect(() => options.instant("since")).to.throw(AppError, /--since/);
     expect(() => options.required("tenant")).to.throw(AppError, /--tenant/);
+  });
+
+  it("takes no option for the value of another", () => {
+    for (const next of ["--tenant", "--tls=false", "--"]) {
+      expect(() => parseArguments(["--reason", next])).to.throw("--reason needs a value.");
+    }
+    expect([...parseArguments(["--reason=--x", "--amount", "-5"]).options]).to.deep.equal([
+      ["reason", "--x"],
+      ["amount", "-5"],
+    ]);
+  });
+
+  it("a flag is true or false, and nothing else passes for false", () => {
+    const isSet = (...argv: string[]) => createOptions(parseArguments(argv)).isSet("dry-run");
+    expect([isSet("--dry-run"), isSet("--dry-run=true")]).to.deep.equal([true, true]);
+    expect([isSet(), isSet("--dry-run=false")]).to.deep.equal([false, false]);
+    for (const text of ["yes", "1", "TRUE", ""]) {
+      expect(() => isSet(`--dry-run=${text}`)).to.throw(
+        AppError,
+        "--dry-run must be true or false.",
+      );
+    }
+  });
+
+  it("a list that is there names something", () => {
+    const list = (...argv: string[]) => createOptions(parseArguments(argv)).list("scopes");
+    expect(list()).to.deep.equal([]);
+    expect(list("--scopes", " a,,b ,")).to.deep.equal(["a", "b"]);
+    for (const text of ["", ",", " , "]) {
+      expect(() => list("--scopes", text)).to.throw(AppError, "--scopes must not be empty.");
+    }
+  });
+
+  for (const [usage, most] of [
+    ["check", 1],
+    ["tenant list", 2],
+    ["connector list [--watch]", 2],
+    ["key revoke KEY_ID | --key KEY_ID", 3],
+    ["webhook resend ENDPOINT_ID DELIVERY_ID --tenant T", 4],
+    ["connector update C [--rate R] [--host H]", 3],
+    ["dead replay [ID…] (none means all)", Number.POSITIVE_INFINITY],
+    ["sender-id reject ID | --tenant T --name N --reason R", 3],
+    ["message list --tenant T [--status S,…]", 2],
+  ] as const) {
+    it(`"${usage}" takes at most ${most} words`, () => {
+      expect(wordsMax(usage)).to.equal(most);
+    });
+  }
+
+  for (const [surplus, ...words] of [
+    ["K2", "key", "revoke", "K1", "K2"],
+    ["false", "connector", "update", "C", "--tls", "false"],
+    ["T", "tenant", "list", "T"],
+  ] as const) {
+    it(`refuses the word that is too much in "${words.join(" ")}"`, async () => {
+      const { code, error } = await smsctl({ grpc: {}, grpc_token: "" }, ...words);
+      expect(code).to.equal(1);
+      const { message } = JSON.parse(error).error;
+      expect(message).to.include(`"${surplus}" is too much: smsctl ${words[0]} ${words[1]}`);
+    });
+  }
+
+  it("refuses what is given both as a word and as an option", () => {
+    const options = createOptions(parseArguments(["key", "revoke", "K1", "--key", "K2"]));
+    expect(() => options.optionOrWord("key", "The key's id")).to.throw(AppError, /K1/);
   });
 });
 

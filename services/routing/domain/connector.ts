@@ -146,6 +146,10 @@ function pick<T extends object>(
   }
   const value = stated[key];
   if (SECRETS.includes(key as string) && (value === undefined || value === "")) return {};
+  if (value === undefined && !isOverride(key as string)) {
+    faults.add(`connector.${path}`, "required", "is required, because it is to change");
+    return {};
+  }
   return { [key]: value } as { -readonly [K in keyof T]?: T[K] };
 }
 

@@ -47,7 +47,10 @@ const FIELDS: Readonly<Record<string, keyof RouteInput>> = {
   enabled_until_minute: "enabledUntilMinute",
 };
 
-/** Replaces the named fields. Throws `validation_error`. */
+/** Puts the stated prices into the list that is there, so that no caller has to know all of it. */
+const SET_PRICES = "prices.set";
+
+/** Replaces the named fields; `prices.set` adds or replaces the stated prefixes only. Throws `validation_error`. */
 export function changeRoute(
   route: Route,
   input: RouteInput,
@@ -58,14 +61,31 @@ export function changeRoute(
   if (fields.length === 0) faults.add("fields", "required", "name at least one field to change");
   const changes: Record<string, unknown> = {};
   for (const field of fields) {
-    const key = FIELDS[field];
+    if (field === SET_PRICES) continue;
+    const key = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
     if (key === undefined) faults.add("fields", "invalid_value", `${field} is not a field`);
     else changes[key] = input[key];
+  }
+  const isSetting = fields.includes(SET_PRICES);
+  if (isSetting) changes.prices = mergePrices(route.prices, input.prices, faults);
+  if (isSetting && fields.includes("prices")) {
+    faults.add("fields", "invalid_value", `prices and ${SET_PRICES} exclude each other`);
   }
   faults.throwIfAny();
   const next = { ...route, ...changes, updatedAtMs: nowMs } as Route;
   checkRoute(next);
-  return fields.includes("prices") ? { ...next, pricesVersion: route.pricesVersion + 1 } : next;
+  return changes.prices === undefined ? next : { ...next, pricesVersion: route.pricesVersion + 1 };
+}
+
+/** The prices with others set among them; what is wrong with the stated ones is named by their own places. */
+function mergePrices(
+  prices: readonly PriceRule[],
+  stated: readonly PriceRule[],
+  faults: Faults,
+): readonly PriceRule[] {
+  if (stated.length === 0) faults.add("route.prices", "required", "name at least one price to set");
+  checkPrices(faults, stated);
+  return [...new Map([...prices, ...stated].map((rule) => [rule.prefix, rule])).values()];
 }
 
 /** The route with other prices, as an import brings them. Throws `validation_error`. */

@@ -9,6 +9,8 @@ export type FoundBreach = {
 export type CheckReport = {
   readonly breaches: readonly FoundBreach[];
   readonly looked: Readonly<Record<string, number>>;
+  /** What was not looked at, and why; absent when everything was. A check that left something out proves nothing. */
+  readonly unfinished?: string;
 };
 
 /** Breaches listed in full; beyond it they are only counted, so that a report stays readable. */

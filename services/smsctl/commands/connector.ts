@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type BindHealth,
   BindHealthSchema,
@@ -8,43 +6,38 @@ import {
   ConnectorSchema,
   ConnectorState,
   ConnectorType,
-  type HttpSettingsSchema,
-  type SmppSettingsSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { carrierOps } from "../clients.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
-import type { Options } from "../options.ts";
+import {
+  fieldPaths,
+  HTTP_OPTIONS,
+  httpSettings,
+  SMPP_OPTIONS,
+  smppSettings,
+} from "../connector-settings.ts";
 import { type Json, present } from "../present.ts";
 
-const SMPP_OPTIONS = [
-  "--host H --port P --system-id S --password P [--binds N --window N",
-  "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE --tls-server-name N",
-  "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
-  "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
-  "--enquire-link-ms N --response-timeout-ms N --system-type T",
-  "--source-ton N --source-npi N --destination-ton N --destination-npi N]",
-].join(" ");
-const HTTP_OPTIONS = [
-  "--url U --body-template T --id-pointer P --receipt-secret S [--method POST --content-type T",
-  "--timeout-ms N --concurrency N --receipt-id-pointer P --receipt-status-pointer P]",
-].join(" ");
+const TYPES = { smpp: ConnectorType.SMPP, http: ConnectorType.HTTP };
 
 /** `smsctl connector …` */
 export const CONNECTOR_COMMANDS: Commands = {
   add: {
-    usage: `connector add --name C --type smpp|http [--rate R] ${SMPP_OPTIONS} | ${HTTP_OPTIONS}`,
+    usage: `connector add C | --name C [--type smpp|http --rate R] ${SMPP_OPTIONS} | ${HTTP_OPTIONS}`,
     async run(context) {
       const { clients, options } = context;
       const type = readType(options.optional("type") ?? "smpp");
+      const smpp = smppSettings(options);
+      const http = httpSettings(options);
+      refuseOther(type, type === "smpp" ? http : smpp);
       const { connector } = await clients.routing.createConnector({
         connector: {
-          id: options.optional("name") ?? options.word(2, "The connector's name"),
-          type,
+          id: options.optionOrWord("name", "The connector's name"),
+          type: TYPES[type],
           state: ConnectorState.ACTIVE,
           ratePerSecond: options.whole("rate") ?? 0,
-          ...(type === ConnectorType.SMPP ? { smpp: smppSettings(options) } : {}),
-          ...(type === ConnectorType.HTTP ? { http: httpSettings(options) } : {}),
+          ...(type === "smpp" ? { smpp } : { http }),
         },
       });
       return show(context, connector);
@@ -55,26 +48,21 @@ export const CONNECTOR_COMMANDS: Commands = {
     run: list,
   },
   update: {
-    usage: `connector update C [--type smpp|http --rate R] [${SMPP_OPTIONS} ${HTTP_OPTIONS}]`,
+    usage: `connector update C [--rate R] [${SMPP_OPTIONS} ${HTTP_OPTIONS}]`,
     async run(context) {
       const { clients, options } = context;
       const id = options.word(2, "The connector's name");
-      const before = await find(context, id);
       const rate = options.whole("rate");
       const smpp = smppSettings(options);
       const http = httpSettings(options);
+      // Only what was given is sent, so that two operators do not undo each other's changes.
       const { connector } = await clients.routing.updateConnector({
         id,
-        connector: {
-          id,
-          ratePerSecond: rate ?? before.ratePerSecond,
-          ...(before.smpp === undefined ? {} : { smpp: { ...before.smpp, ...smpp } }),
-          ...(before.http === undefined ? {} : { http: { ...before.http, ...http } }),
-        },
+        connector: { id, ratePerSecond: rate ?? 0, smpp, http },
         fields: [
           ...(rate === undefined ? [] : ["rate_per_second"]),
-          ...(Object.keys(smpp).length > 0 && before.smpp !== undefined ? ["smpp"] : []),
-          ...(Object.keys(http).length > 0 && before.http !== undefined ? ["http"] : []),
+          ...fieldPaths("smpp", smpp),
+          ...fieldPaths("http", http),
         ],
       });
       return show(context, connector);
@@ -170,69 +158,19 @@ function setState(verb: string, state: ConnectorState): Command {
   };
 }
 
-async function find({ clients }: CommandContext, id: string): Promise<Connector> {
-  const { connectors } = await clients.routing.listConnectors({});
-  const found = connectors.find((connector) => connector.id === id);
-  if (found === undefined) throw new AppError("not_found", `There is no connector ${id}.`);
-  return found;
-}
-
 function show({ output }: CommandContext, connector: Connector | undefined): number {
   if (connector !== undefined) output.result(present(ConnectorSchema, connector));
   return 0;
 }
 
-function readType(text: string): ConnectorType {
-  if (text === "smpp") return ConnectorType.SMPP;
-  if (text === "http") return ConnectorType.HTTP;
+function readType(text: string): keyof typeof TYPES {
+  if (text === "smpp" || text === "http") return text;
   throw new AppError("validation_error", "--type must be smpp or http.");
 }
 
-function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSchema> {
-  const caFile = options.optional("tls-ca");
-  return defined({
-    host: options.optional("host"),
-    port: options.whole("port"),
-    systemId: options.optional("system-id"),
-    password: options.optional("password"),
-    systemType: options.optional("system-type"),
-    bindMode: options.optional("bind-mode"),
-    binds: options.whole("binds"),
-    window: options.whole("window"),
-    tls: options.boolean("tls"),
-    tlsCa: caFile === undefined ? undefined : readFileSync(caFile, "utf8"),
-    tlsServerName: options.optional("tls-server-name"),
-    defaultCharset: options.optional("charset"),
-    sourceTon: options.whole("source-ton"),
-    sourceNpi: options.whole("source-npi"),
-    destinationTon: options.whole("destination-ton"),
-    destinationNpi: options.whole("destination-npi"),
-    longMessage: options.optional("long-message"),
-    receiptIdForm: options.optional("receipt-id"),
-    singleReceipt: options.boolean("single-receipt"),
-    enquireLinkIntervalMs: options.whole("enquire-link-ms"),
-    responseTimeoutMs: options.whole("response-timeout-ms"),
-  });
-}
-
-function httpSettings(options: Options): MessageInitShape<typeof HttpSettingsSchema> {
-  return defined({
-    url: options.optional("url"),
-    method: options.optional("method"),
-    bodyTemplate: options.optional("body-template"),
-    contentType: options.optional("content-type"),
-    idPointer: options.optional("id-pointer"),
-    timeoutMs: options.whole("timeout-ms"),
-    concurrency: options.whole("concurrency"),
-    receiptSecret: options.optional("receipt-secret"),
-    receiptIdPointer: options.optional("receipt-id-pointer"),
-    receiptStatusPointer: options.optional("receipt-status-pointer"),
-  });
-}
-
-/** Leaves out what was not given, so that the service's defaults or the old values hold. */
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
+/** Settings of the other kind would be left out without a word. */
+function refuseOther(type: "smpp" | "http", settings: object): void {
+  const [first] = fieldPaths(type === "smpp" ? "http" : "smpp", settings);
+  if (first === undefined) return;
+  throw new AppError("validation_error", `A connector of --type ${type} has no ${first}.`);
 }

@@ -40,7 +40,7 @@ export const KEY_COMMANDS: Commands = {
   revoke: {
     usage: "key revoke KEY_ID | --key KEY_ID",
     async run({ clients, options, output }) {
-      const keyId = options.optional("key") ?? options.word(2, "The key's id");
+      const keyId = options.optionOrWord("key", "The key's id");
       const { key } = await clients.tenants.revokeApiKey({ keyId });
       if (key !== undefined) output.result(present(ApiKeySchema, key));
       return 0;

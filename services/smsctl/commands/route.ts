@@ -55,17 +55,11 @@ export const ROUTE_COMMANDS: Commands = {
     async run(context) {
       const { clients, options } = context;
       const idOrName = options.word(2, "The route");
-      const { routes } = await clients.routing.listRoutes({});
-      const before = routes.find(({ id, name }) => id === idOrName || name === idOrName);
-      if (before === undefined) throw new AppError("not_found", `There is no route ${idOrName}.`);
-      const changes = readPrices(options.list("prices"));
-      const changed = new Set(changes.map(({ prefix }) => prefix));
+      options.required("prices");
       const { route } = await clients.routing.updateRoute({
-        idOrName: before.id,
-        route: {
-          prices: [...before.prices.filter(({ prefix }) => !changed.has(prefix)), ...changes],
-        },
-        fields: ["prices"],
+        idOrName,
+        route: { prices: readPrices(options.list("prices")) },
+        fields: ["prices.set"],
       });
       return show(context, route);
     },
@@ -90,7 +84,7 @@ export const ROUTE_COMMANDS: Commands = {
       const found =
         tenant === undefined ? undefined : await clients.tenants.getTenant({ idOrName: tenant });
       const answer = await clients.routing.explain({
-        to: options.optional("to") ?? options.word(2, "The number"),
+        to: options.optionOrWord("to", "The number"),
         from: options.optional("from") ?? "",
         segments: options.whole("segments") ?? 1,
         tenantId: found?.tenant?.id ?? "",
@@ -118,9 +112,9 @@ function setEnabled(verb: string, enabled: boolean): Command {
 
 function readPrices(texts: readonly string[]): Pick<Price, "prefix" | "price">[] {
   return texts.map((text) => {
-    const [prefix = "", priceText = ""] = text.split("=");
+    const [prefix = "", priceText = "", ...rest] = text.split("=");
     const price = parseAmount(priceText);
-    if (!/^\d{1,15}$/.test(prefix) || price === undefined || price < 0n) {
+    if (!/^\d{1,15}$/.test(prefix) || price === undefined || price < 0n || rest.length > 0) {
       throw new AppError("validation_error", `${text} is not PREFIX=PRICE, such as 234=4.5000.`);
     }
     return { prefix, price };

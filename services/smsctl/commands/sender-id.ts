@@ -50,7 +50,7 @@ function review(verb: string, action: SenderIdReview): Command {
       const byName = options.optional("tenant") !== undefined;
       const { senderId } = await clients.senderIds.reviewSenderId({
         tenantId: byName ? await tenantId(context) : "",
-        idOrName: options.optional("name") ?? options.word(2, "The sender ID"),
+        idOrName: options.optionOrWord("name", "The sender ID"),
         review: action,
         reason: options.optional("reason") ?? "",
       });

@@ -1,7 +1,9 @@
 import { TenantSchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
 import { localActor } from "../actor.ts";
-import type { Commands } from "../command.ts";
+import type { Clients } from "../clients.ts";
+import type { CommandContext, Commands } from "../command.ts";
 import { present } from "../present.ts";
 
 /** `smsctl tenant …` */
@@ -10,34 +12,13 @@ export const TENANT_COMMANDS: Commands = {
     usage:
       "tenant create --name N [--rate-limit R --burst B --currency C --low-balance A " +
       "--plan P --bulk-max M --email-verified true|false]",
-    async run({ clients, options, output }) {
-      const lowBalance = options.amount("low-balance") ?? 0n;
-      const emailVerified = options.boolean("email-verified");
-      const { tenant } = await clients.tenants.createTenant({
-        name: options.required("name"),
-        rateLimit: options.whole("rate-limit") ?? 0,
-        burst: options.whole("burst") ?? 0,
-        bulkMax: options.whole("bulk-max") ?? 0,
-        currency: options.optional("currency") ?? "",
-        plan: options.optional("plan") ?? "",
-        ...(emailVerified === undefined ? {} : { emailVerified }),
-      });
-      if (tenant === undefined) throw new AppError("internal_error", "The answer is empty.");
-      await clients.wallets.createWallet({
-        tenantId: tenant.id,
-        currency: tenant.currency,
-        lowBalanceThreshold: lowBalance,
-        actor: localActor(),
-      });
-      output.result(present(TenantSchema, tenant));
-      return 0;
-    },
+    run: createTenant,
   },
   show: {
     usage: "tenant show T | --tenant T",
     async run({ clients, options, output }) {
       const { tenant } = await clients.tenants.getTenant({
-        idOrName: options.optional("tenant") ?? options.word(2, "The tenant"),
+        idOrName: options.optionOrWord("tenant", "The tenant"),
       });
       if (tenant !== undefined) output.result(present(TenantSchema, tenant));
       return 0;
@@ -63,7 +44,7 @@ export const TENANT_COMMANDS: Commands = {
       "--rate-limit R --burst B --bulk-max M --plan P --redact-bodies true|false]",
     async run({ clients, options, output }) {
       const found = await clients.tenants.getTenant({
-        idOrName: options.optional("tenant") ?? options.word(2, "The tenant"),
+        idOrName: options.optionOrWord("tenant", "The tenant"),
       });
       const { tenant } = await clients.tenants.updateTenant({
         tenantId: found.tenant?.id ?? "",
@@ -82,6 +63,55 @@ export const TENANT_COMMANDS: Commands = {
     },
   },
 };
+
+/** A tenant and its wallet live in two services; a tenant that was left without a wallet gets it by a repeat. */
+async function createTenant({ clients, options, output }: CommandContext): Promise<number> {
+  const lowBalanceThreshold = options.amount("low-balance") ?? 0n;
+  if (lowBalanceThreshold < 0n) {
+    throw new AppError("validation_error", "--low-balance must not be negative.");
+  }
+  const emailVerified = options.boolean("email-verified");
+  const name = options.required("name");
+  const wanted = {
+    name,
+    rateLimit: options.whole("rate-limit") ?? 0,
+    burst: options.whole("burst") ?? 0,
+    bulkMax: options.whole("bulk-max") ?? 0,
+    currency: options.optional("currency") ?? "",
+    plan: options.optional("plan") ?? "",
+    ...(emailVerified === undefined ? {} : { emailVerified }),
+  };
+  const made = await clients.tenants.createTenant(wanted).catch(async (thrown: unknown) => {
+    if (toAppError(thrown).code !== "already_exists") throw thrown;
+    const { tenant } = await clients.tenants.getTenant({ idOrName: name });
+    if (tenant === undefined || (await hasWallet(clients, tenant.id))) throw thrown;
+    return { tenant, existed: true };
+  });
+  const tenant = made.tenant;
+  const existed = "existed" in made;
+  if (tenant === undefined) throw new AppError("internal_error", "The answer is empty.");
+  await clients.wallets.createWallet({
+    tenantId: tenant.id,
+    currency: tenant.currency,
+    lowBalanceThreshold,
+    actor: localActor(),
+  });
+  output.result({ ...present(TenantSchema, tenant), ...(existed ? { existed } : {}) });
+  if (existed) {
+    output.note("The tenant existed, without a wallet: it has one now, the rest is as it was.");
+  }
+  return 0;
+}
+
+async function hasWallet(clients: Clients, tenantId: string): Promise<boolean> {
+  try {
+    await clients.wallets.getWallet({ tenantId });
+    return true;
+  } catch (thrown) {
+    if (toAppError(thrown).code === "not_found") return false;
+    throw thrown;
+  }
+}
 
 /** Leaves out what was not given, so that it is not changed. */
 function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -6,10 +6,11 @@ import {
   WalletSchema,
 } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
-import { newId } from "../../shared/core/ids.ts";
 import { localActor } from "../actor.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { CommandContext, Commands } from "../command.ts";
+import { moveOnce } from "../money-reference.ts";
+import { readUpToLimit } from "../pages.ts";
 import { type Json, present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
 
@@ -19,13 +20,17 @@ export const WALLET_COMMANDS: Commands = {
     usage: "wallet fund --tenant T --amount A [--reference R]",
     async run(context) {
       const { clients, options, output } = context;
-      const answer = await clients.wallets.fundWallet({
-        tenantId: await tenantId(context),
-        amount: positive(options.amount("amount")),
-        reference: options.optional("reference") ?? newId("request"),
-        actor: localActor(),
-      });
-      output.result({ ...showWallet(answer.wallet), replayed: answer.replayed });
+      const amount = positive(options.amount("amount"));
+      const tenant = await tenantId(context);
+      const { answer, reference } = await moveOnce(options, (once) =>
+        clients.wallets.fundWallet({
+          tenantId: tenant,
+          amount,
+          reference: once,
+          actor: localActor(),
+        }),
+      );
+      output.result({ ...showWallet(answer.wallet), reference, replayed: answer.replayed });
       return 0;
     },
   },
@@ -33,14 +38,19 @@ export const WALLET_COMMANDS: Commands = {
     usage: "wallet adjust --tenant T --amount ±A --reason R [--reference R]",
     async run(context) {
       const { clients, options, output } = context;
-      const answer = await clients.wallets.adjustWallet({
-        tenantId: await tenantId(context),
-        amount: options.amount("amount") ?? 0n,
-        reason: options.required("reason"),
-        reference: options.optional("reference") ?? newId("request"),
-        actor: localActor(),
-      });
-      output.result({ ...showWallet(answer.wallet), replayed: answer.replayed });
+      const amount = options.amount("amount") ?? 0n;
+      const reason = options.required("reason");
+      const tenant = await tenantId(context);
+      const { answer, reference } = await moveOnce(options, (once) =>
+        clients.wallets.adjustWallet({
+          tenantId: tenant,
+          amount,
+          reason,
+          reference: once,
+          actor: localActor(),
+        }),
+      );
+      output.result({ ...showWallet(answer.wallet), reference, replayed: answer.replayed });
       return 0;
     },
   },
@@ -76,15 +86,8 @@ export const WALLET_COMMANDS: Commands = {
     run: (context) => listEntries(context),
   },
   audit: {
-    usage: "wallet audit --tenant T [--limit N]",
-    async run(context) {
-      const { entries } = await context.clients.wallets.listAuditEntries({
-        tenantId: await tenantId(context),
-        limit: context.options.whole("limit") ?? 100,
-      });
-      context.output.result(entries.map((entry) => present(AuditEntrySchema, entry)));
-      return 0;
-    },
+    usage: "wallet audit --tenant T [--limit N --cursor C]",
+    run: (context) => listAudit(context),
   },
   check: {
     usage: "wallet check [--tenant T]",
@@ -101,7 +104,20 @@ export const WALLET_COMMANDS: Commands = {
   },
 };
 
-/** The statement: one page of a list, or everything in a range as CSV. */
+/** Who changed what, newest first. */
+async function listAudit(context: CommandContext): Promise<number> {
+  const { clients, options, output } = context;
+  const tenant = await tenantId(context);
+  const { items, nextCursor } = await readUpToLimit(options, 100, async (wish) => {
+    const page = await clients.wallets.listAuditEntries({ tenantId: tenant, ...wish });
+    return { items: page.entries, nextCursor: page.nextCursor };
+  });
+  output.result(items.map((entry) => present(AuditEntrySchema, entry)));
+  if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
+  return 0;
+}
+
+/** The statement: the newest of a range, or everything in a range as CSV. */
 async function listEntries(context: CommandContext): Promise<number> {
   const { clients, options, output } = context;
   const wanted = {
@@ -112,11 +128,12 @@ async function listEntries(context: CommandContext): Promise<number> {
   };
   const csv = options.optional("csv");
   if (csv === undefined) {
-    const limit = options.whole("limit") ?? 50;
-    const cursor = options.optional("cursor") ?? "";
-    const page = await clients.wallets.listEntries({ ...wanted, limit, cursor });
-    output.result(page.entries.map((entry) => present(EntrySchema, entry)));
-    if (page.nextCursor !== "") output.note(`older ones: --cursor ${page.nextCursor}`);
+    const { items, nextCursor } = await readUpToLimit(options, 50, async (wish) => {
+      const page = await clients.wallets.listEntries({ ...wanted, ...wish });
+      return { items: page.entries, nextCursor: page.nextCursor };
+    });
+    output.result(items.map((entry) => present(EntrySchema, entry)));
+    if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
     return 0;
   }
   const { exportStatement } = await import("../statement-csv.ts");

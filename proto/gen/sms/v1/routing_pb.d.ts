@@ -690,7 +690,8 @@ export declare type UpdateRouteRequest = Message<"sms.v1.UpdateRouteRequest"> & 
   route?: Route | undefined;
 
   /**
-   * Names of the fields to change, for example "enabled", "prices".
+   * Names of the fields to change, for example "enabled", "prices". "prices" replaces the whole list; "prices.set"
+   * adds or replaces the stated prefixes and leaves the others, so that two callers keep each other's.
    *
    * @generated from field: repeated string fields = 3;
    */

@@ -581,6 +581,48 @@ export declare type ListDeliveriesResponse = Message<"sms.v1.ListDeliveriesRespo
 export declare const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse>;
 
 /**
+ * @generated from message sms.v1.GetDeliveryRequest
+ */
+export declare type GetDeliveryRequest = Message<"sms.v1.GetDeliveryRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string endpoint_id = 2;
+   */
+  endpointId: string;
+
+  /**
+   * @generated from field: string delivery_id = 3;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message sms.v1.GetDeliveryRequest.
+ * Use `create(GetDeliveryRequestSchema)` to create a new message.
+ */
+export declare const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest>;
+
+/**
+ * @generated from message sms.v1.GetDeliveryResponse
+ */
+export declare type GetDeliveryResponse = Message<"sms.v1.GetDeliveryResponse"> & {
+  /**
+   * @generated from field: sms.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message sms.v1.GetDeliveryResponse.
+ * Use `create(GetDeliveryResponseSchema)` to create a new message.
+ */
+export declare const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse>;
+
+/**
  * @generated from message sms.v1.ResendDeliveryRequest
  */
 export declare type ResendDeliveryRequest = Message<"sms.v1.ResendDeliveryRequest"> & {
@@ -795,6 +837,12 @@ export declare const CheckKeyRequestSchema: GenMessage<CheckKeyRequest>;
  * @generated from message sms.v1.CheckKeyResponse
  */
 export declare type CheckKeyResponse = Message<"sms.v1.CheckKeyResponse"> & {
+  /**
+   * The request has its answer, which a repeat gets.
+   *
+   * @generated from field: bool answered = 1;
+   */
+  answered: boolean;
 };
 
 /**
@@ -1083,7 +1131,15 @@ export declare const WebhookService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * One more attempt of one delivery, now.
+   * @generated from rpc sms.v1.WebhookService.GetDelivery
+   */
+  getDelivery: {
+    methodKind: "unary";
+    input: typeof GetDeliveryRequestSchema;
+    output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * One more attempt of one delivery, now. ABORTED conflict while one is being made.
    *
    * @generated from rpc sms.v1.WebhookService.ResendDelivery
    */

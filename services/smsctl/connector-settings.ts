@@ -1,0 +1,79 @@
+/** A connector's SMPP and HTTP settings as options of the command line. */
+import { readFileSync } from "node:fs";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HttpSettingsSchema, SmppSettingsSchema } from "../../proto/gen/sms/v1/routing_pb.js";
+import type { Options } from "./options.ts";
+
+/** The options of SMPP settings, as the usage line shows them. */
+export const SMPP_OPTIONS = [
+  "--host H --port P --system-id S --password P [--binds N --window N",
+  "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE --tls-server-name N",
+  "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
+  "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
+  "--enquire-link-ms N --response-timeout-ms N --system-type T",
+  "--source-ton N --source-npi N --destination-ton N --destination-npi N]",
+].join(" ");
+
+/** The options of HTTP settings, as the usage line shows them. */
+export const HTTP_OPTIONS = [
+  "--url U --body-template T --id-pointer P --receipt-secret S [--method POST --content-type T",
+  "--timeout-ms N --concurrency N --receipt-id-pointer P --receipt-status-pointer P]",
+].join(" ");
+
+/** The SMPP settings that were given, and no others. */
+export function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSchema> {
+  const caFile = options.optional("tls-ca");
+  return defined({
+    host: options.optional("host"),
+    port: options.whole("port"),
+    systemId: options.optional("system-id"),
+    password: options.optional("password"),
+    systemType: options.optional("system-type"),
+    bindMode: options.optional("bind-mode"),
+    binds: options.whole("binds"),
+    window: options.whole("window"),
+    tls: options.boolean("tls"),
+    tlsCa: caFile === undefined ? undefined : readFileSync(caFile, "utf8"),
+    tlsServerName: options.optional("tls-server-name"),
+    defaultCharset: options.optional("charset"),
+    sourceTon: options.whole("source-ton"),
+    sourceNpi: options.whole("source-npi"),
+    destinationTon: options.whole("destination-ton"),
+    destinationNpi: options.whole("destination-npi"),
+    longMessage: options.optional("long-message"),
+    receiptIdForm: options.optional("receipt-id"),
+    singleReceipt: options.boolean("single-receipt"),
+    enquireLinkIntervalMs: options.whole("enquire-link-ms"),
+    responseTimeoutMs: options.whole("response-timeout-ms"),
+  });
+}
+
+/** The HTTP settings that were given, and no others. */
+export function httpSettings(options: Options): MessageInitShape<typeof HttpSettingsSchema> {
+  return defined({
+    url: options.optional("url"),
+    method: options.optional("method"),
+    bodyTemplate: options.optional("body-template"),
+    contentType: options.optional("content-type"),
+    idPointer: options.optional("id-pointer"),
+    timeoutMs: options.whole("timeout-ms"),
+    concurrency: options.whole("concurrency"),
+    receiptSecret: options.optional("receipt-secret"),
+    receiptIdPointer: options.optional("receipt-id-pointer"),
+    receiptStatusPointer: options.optional("receipt-status-pointer"),
+  });
+}
+
+/** The field paths of settings as an update names them: `smpp.bind_mode` for `bindMode`. */
+export function fieldPaths(part: "smpp" | "http", settings: object): string[] {
+  return Object.keys(settings).map(
+    (key) => `${part}.${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
+  );
+}
+
+/** Leaves out what was not given, so that the service's defaults or the old values hold. */
+function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,36 @@
+import { AppError, type ErrorCode } from "../shared/core/errors.ts";
+import { newId } from "../shared/core/ids.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+import type { Options } from "./options.ts";
+
+/** Answers that leave open whether the money was moved. */
+const UNCERTAIN: ReadonlySet<ErrorCode> = new Set([
+  "service_unavailable",
+  "request_timeout",
+  "internal_error",
+]);
+
+/**
+ * Moves money under `--reference`, or under one made here, which is shown either way: when the answer
+ * is lost, only a repeat under the same reference is certain not to move the money twice.
+ */
+export async function moveOnce<T>(
+  options: Options,
+  move: (reference: string) => Promise<T>,
+): Promise<{ readonly answer: T; readonly reference: string }> {
+  const isGiven = options.optional("reference") !== undefined;
+  const reference = isGiven ? options.required("reference") : newId("request");
+  try {
+    return { answer: await move(reference), reference };
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (!UNCERTAIN.has(error.code)) throw thrown;
+    const said = error.code === "internal_error" ? (thrown as Error).message : error.message;
+    const text = `${said} Whether the money was moved is not known: repeat with --reference ${reference}.`;
+    throw new AppError(error.code, text, {
+      cause: thrown,
+      fields: error.fields,
+      extra: { ...error.extra, reference },
+    });
+  }
+}

@@ -1,0 +1,30 @@
+import { AppError } from "../shared/core/errors.ts";
+import type { Options } from "./options.ts";
+
+/** Most items that the services answer in one page. */
+const PAGE_MAX = 1000;
+
+/** What a list was asked for: how many at most, and after which place. */
+export type PageWish = { readonly limit: number; readonly cursor: string };
+
+/**
+ * Reads page after page until `--limit` items are there, beginning at `--cursor`; answers them, and where
+ * the next ones begin ("" when there are no more). The services answer at most a page however many
+ * are asked for.
+ */
+export async function readUpToLimit<T>(
+  options: Options,
+  limitDefault: number,
+  readPage: (wish: PageWish) => Promise<{ items: readonly T[]; nextCursor: string }>,
+): Promise<{ items: T[]; nextCursor: string }> {
+  const limit = options.whole("limit") ?? limitDefault;
+  if (limit === 0) throw new AppError("validation_error", "--limit must be at least 1.");
+  const items: T[] = [];
+  let cursor = options.optional("cursor") ?? "";
+  do {
+    const page = await readPage({ limit: Math.min(PAGE_MAX, limit - items.length), cursor });
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  } while (cursor !== "" && items.length < limit);
+  return { items, nextCursor: cursor };
+}

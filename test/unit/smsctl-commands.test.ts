@@ -1,0 +1,339 @@
+/** What smsctl's commands ask of the services, which here are routes in memory. */
+import { create } from "@bufbuild/protobuf";
+import { createClient, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
+import { expect } from "chai";
+import {
+  type Charge,
+  ChargeSchema,
+  MessageStatus,
+  MessagingService,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
+import { parseArguments } from "../../services/smsctl/arguments.ts";
+import { checkCharges } from "../../services/smsctl/check/charges.ts";
+import { BREACHES_MAX } from "../../services/smsctl/check/report.ts";
+import type { Clients } from "../../services/smsctl/clients.ts";
+import type { Command } from "../../services/smsctl/command.ts";
+import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
+import { CONNECTOR_COMMANDS } from "../../services/smsctl/commands/connector.ts";
+import { KEY_COMMANDS } from "../../services/smsctl/commands/key.ts";
+import { ROUTE_COMMANDS } from "../../services/smsctl/commands/route.ts";
+import { TENANT_COMMANDS } from "../../services/smsctl/commands/tenant.ts";
+import { WALLET_COMMANDS } from "../../services/smsctl/commands/wallet.ts";
+import { createOptions } from "../../services/smsctl/options.ts";
+import type { Json } from "../../services/smsctl/present.ts";
+
+type Fakes = {
+  tenants?: Partial<ServiceImpl<typeof TenantService>>;
+  wallets?: Partial<ServiceImpl<typeof WalletService>>;
+  routing?: Partial<ServiceImpl<typeof RoutingService>>;
+  messaging?: Partial<ServiceImpl<typeof MessagingService>>;
+};
+
+const TENANT = { id: "ten_1", name: "Ada", currency: "NGN" };
+const getTenant = () => ({ tenant: TENANT });
+
+function clientsOf({ tenants = { getTenant }, wallets, routing, messaging }: Fakes): Clients {
+  const transport = createRouterTransport((router) => {
+    router.service(TenantService, tenants);
+    router.service(WalletService, wallets ?? {});
+    router.service(RoutingService, routing ?? {});
+    router.service(MessagingService, messaging ?? {});
+  });
+  return {
+    tenants: createClient(TenantService, transport),
+    wallets: createClient(WalletService, transport),
+    routing: createClient(RoutingService, transport),
+    messaging: createClient(MessagingService, transport),
+  } as unknown as Clients;
+}
+
+/** Runs a command's words and options; answers its code and result, or throws what it throws. */
+async function run(command: Command | undefined, words: string[], fakes: Fakes) {
+  const results: Json[] = [];
+  const notes: string[] = [];
+  const code = await command?.run({
+    clients: clientsOf(fakes),
+    options: createOptions(parseArguments(words)),
+    output: {
+      isJson: true,
+      result: (value) => results.push(value),
+      note: (line) => notes.push(line),
+    },
+    signal: new AbortController().signal,
+  });
+  return { code, result: results[0] as Record<string, Json>, notes };
+}
+
+async function errorOf(work: Promise<unknown>): Promise<AppError> {
+  return work.then(
+    () => {
+      throw new Error("it was not refused");
+    },
+    (thrown: unknown) => toAppError(thrown),
+  );
+}
+
+const refuse = (...error: ConstructorParameters<typeof AppError>) => {
+  throw toConnectError(new AppError(...error));
+};
+
+describe("smsctl key create and route add", () => {
+  for (const option of ["--allow-ip=", "--scopes=,", "--scopes= , "]) {
+    it(`${option} makes no key, which would be one without that limit`, async () => {
+      const fakes = {
+        tenants: { getTenant, createApiKey: () => refuse("internal_error", "made") },
+      };
+      const words = ["key", "create", "--tenant", "T", option];
+      const error = await errorOf(run(KEY_COMMANDS.create, words, fakes));
+      expect(error.message).to.equal(`${option.split("=")[0]} must not be empty.`);
+    });
+  }
+
+  it("an empty --tenants makes no route, which would be one for everybody", async () => {
+    const fakes = { routing: { createRoute: () => refuse("internal_error", "made") } };
+    const words = ["route", "add", "--name", "N", "--connector", "C", "--tenants", ""];
+    const error = await errorOf(run(ROUTE_COMMANDS.add, words, fakes));
+    expect(error.message).to.equal("--tenants must not be empty.");
+  });
+});
+
+describe("smsctl route price", () => {
+  const words = (prices: string) => ["route", "price", "main", "--prices", prices];
+
+  it("sends the stated prices only, without reading the list", async () => {
+    const asked: unknown[] = [];
+    const updateRoute: ServiceImpl<typeof RoutingService>["updateRoute"] = (request) => {
+      const prices = request.route?.prices.map(({ prefix, price }) => [prefix, price]);
+      asked.push([request.idOrName, prices, request.fields]);
+      return { route: {} };
+    };
+    await run(ROUTE_COMMANDS.price, words("234=4.5,44=10"), { routing: { updateRoute } });
+    const prices = [
+      ["234", 45_000n],
+      ["44", 100_000n],
+    ];
+    expect(asked).to.deep.equal([["main", prices, ["prices.set"]]]);
+  });
+
+  for (const prices of ["", ",", "234", "234=1=2", "234=-1"]) {
+    it(`refuses --prices "${prices}"`, async () => {
+      const error = await errorOf(run(ROUTE_COMMANDS.price, words(prices), {}));
+      expect(error.code).to.equal("validation_error");
+    });
+  }
+});
+
+describe("smsctl connector", () => {
+  type Asked = { fields: string[]; connector: Record<string, unknown> };
+
+  async function update(...options: string[]): Promise<Asked> {
+    let asked: Asked | undefined;
+    const updateConnector: ServiceImpl<typeof RoutingService>["updateConnector"] = (request) => {
+      asked = request as unknown as Asked;
+      return { connector: { id: request.id } };
+    };
+    const words = ["connector", "update", "smsc", ...options];
+    // Only this one method is there: a command that read the connector first would fail.
+    await run(CONNECTOR_COMMANDS.update, words, { routing: { updateConnector } });
+    return asked as Asked;
+  }
+
+  it("update names what was given and nothing else, zero and false too", async () => {
+    const { fields, connector } = await update("--window", "0", "--tls=false", "--charset", "gsm7");
+    expect(fields).to.have.members(["smpp.window", "smpp.tls", "smpp.default_charset"]);
+    expect(connector.smpp).to.include({ window: 0, tls: false, defaultCharset: "gsm7", host: "" });
+  });
+
+  it("update names settings of either kind, so that the service refuses those of the other", async () => {
+    const { fields } = await update("--rate", "0", "--binds", "2", "--id-pointer", "/x");
+    expect(fields).to.have.members(["rate_per_second", "smpp.binds", "http.id_pointer"]);
+  });
+
+  it("add refuses settings of the other kind", async () => {
+    const words = ["connector", "add", "web", "--type", "http", "--window", "5"];
+    const error = await errorOf(run(CONNECTOR_COMMANDS.add, words, {}));
+    expect(error.message).to.equal("A connector of --type http has no smpp.window.");
+  });
+});
+
+describe("smsctl wallet fund and adjust", () => {
+  const MOVES = {
+    fund: { method: "fundWallet", words: ["--amount", "5"] },
+    adjust: { method: "adjustWallet", words: ["--amount", "-5", "--reason", "R"] },
+  } as const;
+
+  for (const [verb, { method, words }] of Object.entries(MOVES)) {
+    const all = ["wallet", verb, "--tenant", "T", ...words];
+    const command = WALLET_COMMANDS[verb];
+
+    for (const code of ["service_unavailable", "request_timeout", "internal_error"] as const) {
+      it(`${verb}: ${code} names the reference that makes a repeat harmless`, async () => {
+        let used = "";
+        const fail = ({ reference }: { reference: string }) => {
+          used = reference;
+          return refuse(code, "Gone.", { extra: { other: "kept" } });
+        };
+        const error = await errorOf(run(command, all, { wallets: { [method]: fail } }));
+        expect(used).to.match(/^req_/);
+        expect(error).to.deep.include({ code, extra: { other: "kept", reference: used } });
+        expect(error.message).to.include(`repeat with --reference ${used}.`);
+      });
+    }
+
+    it(`${verb}: an empty reference, which would be no protection, is refused`, async () => {
+      const error = await errorOf(run(command, [...all, "--reference", ""], {}));
+      expect(error.message).to.equal("--reference is required.");
+    });
+
+    it(`${verb}: a refusal stays as it is`, async () => {
+      const fail = () => refuse("insufficient_balance", "Too little.");
+      const error = await errorOf(run(command, all, { wallets: { [method]: fail } }));
+      expect(error).to.deep.include({ message: "Too little.", extra: {} });
+    });
+
+    it(`${verb}: the result shows the reference, given or made`, async () => {
+      const answer = { [method]: () => ({ wallet: { tenantId: "ten_1" } }) };
+      const given = await run(command, [...all, "--reference", "R1"], { wallets: answer });
+      expect(given.result).to.include({ reference: "R1", replayed: false });
+      const made = await run(command, all, { wallets: answer });
+      expect(made.result.reference).to.match(/^req_/);
+    });
+  }
+});
+
+describe("smsctl wallet entries and audit", () => {
+  const ALL = Array.from({ length: 2500 }, (_, at) => ({ id: String(at) }));
+  /** Pages of at most a thousand, as the wallet answers. */
+  const page = ({ limit, cursor }: { limit: number; cursor: string }) => {
+    const from = Number(cursor);
+    const end = from + Math.min(limit, 1000);
+    return { entries: ALL.slice(from, end), nextCursor: end < ALL.length ? String(end) : "" };
+  };
+  const wallets = { listEntries: page, listAuditEntries: page };
+
+  for (const verb of ["entries", "audit"]) {
+    const list = async (...words: string[]) => {
+      const all = ["wallet", verb, "--tenant", "T", ...words];
+      const { result, notes } = await run(WALLET_COMMANDS[verb], all, { wallets });
+      return { ids: (result as unknown as { id: string }[]).map(({ id }) => Number(id)), notes };
+    };
+
+    it(`${verb}: a limit beyond a page is kept, from the cursor on`, async () => {
+      const { ids, notes } = await list("--limit", "1200", "--cursor", "100");
+      expect(ids).to.have.length(1200);
+      expect([ids[0], ids.at(-1)]).to.deep.equal([100, 1299]);
+      expect(new Set(ids).size).to.equal(1200);
+      expect(notes).to.deep.equal(["older ones: --cursor 1300"]);
+    });
+
+    it(`${verb}: the end is the end`, async () => {
+      const { ids, notes } = await list("--limit", "5000");
+      expect(ids).to.have.length(2500);
+      expect(notes).to.deep.equal([]);
+    });
+
+    it(`${verb}: a limit of nothing is refused`, async () => {
+      expect((await errorOf(list("--limit", "0"))).message).to.include("--limit");
+    });
+  }
+});
+
+describe("smsctl tenant create", () => {
+  const words = ["tenant", "create", "--name", "Ada"];
+  const exists = () => refuse("already_exists", "There is one.");
+  const noWallet = () => refuse("not_found", "No such wallet.");
+
+  it("refuses a negative --low-balance before anything is made", async () => {
+    const all = [...words, "--low-balance", "-1"];
+    const error = await errorOf(run(TENANT_COMMANDS.create, all, {}));
+    expect(error).to.include({
+      code: "validation_error",
+      message: "--low-balance must not be negative.",
+    });
+  });
+
+  it("makes the wallet of a tenant that was left without, and says so", async () => {
+    const made: string[] = [];
+    const createWallet: ServiceImpl<typeof WalletService>["createWallet"] = (request) => {
+      made.push(`${request.tenantId} ${request.currency} ${request.lowBalanceThreshold}`);
+      return {};
+    };
+    const { code, result } = await run(TENANT_COMMANDS.create, [...words, "--low-balance", "2"], {
+      tenants: { createTenant: exists, getTenant },
+      wallets: { getWallet: noWallet, createWallet },
+    });
+    expect(code).to.equal(0);
+    expect(result).to.include({ id: "ten_1", existed: true });
+    expect(made).to.deep.equal(["ten_1 NGN 20000"]);
+  });
+
+  it("is refused when the tenant has its wallet", async () => {
+    const fakes = {
+      tenants: { createTenant: exists, getTenant },
+      wallets: { getWallet: () => ({ wallet: { tenantId: "ten_1" } }) },
+    };
+    const error = await errorOf(run(TENANT_COMMANDS.create, words, fakes));
+    expect(error).to.include({ code: "already_exists", message: "There is one." });
+  });
+});
+
+describe("smsctl check", () => {
+  /** Messages that look late at first and good when looked at again; more than are compared. */
+  const late = (at: number): Charge =>
+    create(ChargeSchema, {
+      tenantId: "ten_1",
+      messageId: `msg_${String(at).padStart(6, "0")}`,
+      reservationId: `rsv_${at}`,
+      status: MessageStatus.SENT,
+      heldAmount: 1n,
+    });
+  const COUNT = BREACHES_MAX + 50;
+  const fakes = (count: number): Fakes => ({
+    messaging: {
+      async *checkMessages() {},
+      async *streamCharges() {
+        yield { charges: Array.from({ length: count }, (_, at) => late(at)) };
+      },
+      getMessage: () => ({ message: { status: MessageStatus.QUEUED } }),
+    },
+    wallets: {
+      async *checkWallets() {},
+      async *streamSettlements() {},
+      async *streamReservations() {
+        yield {
+          reservations: Array.from({ length: COUNT }, (_, at) => ({
+            id: `rsv_${at}`,
+            openAmount: 1n,
+          })),
+        };
+      },
+    },
+  });
+
+  it("names no hold as unexplained when it did not reach all messages", async () => {
+    const report = await checkCharges(clientsOf(fakes(COUNT)), () => undefined);
+    expect(report.breaches).to.deep.equal([]);
+    expect(report.unfinished).to.include(`after ${BREACHES_MAX + 1} messages`);
+  });
+
+  it("is not ok when not everything was compared", async () => {
+    const { code, result, notes } = await run(CHECK_COMMAND, ["check"], fakes(COUNT));
+    expect(code).to.equal(1);
+    expect(result).to.include({ ok: false });
+    expect(result.unfinished).to.have.length(1);
+    expect(notes.at(-1)).to.include("NOT EVERYTHING WAS COMPARED");
+  });
+
+  it("compares open holds when it did reach all messages", async () => {
+    const report = await checkCharges(clientsOf(fakes(COUNT - 60)), () => undefined);
+    expect(report.unfinished).to.equal(undefined);
+    expect(report.breaches.map(({ invariant, ids }) => [invariant, ids[0]])).to.deep.equal(
+      Array.from({ length: 60 }, (_, at) => [3, `rsv_${COUNT - 60 + at}`]),
+    );
+  });
+});
