@@ -93,8 +93,14 @@ export const WEBHOOKS = {
       parameters: [
         header("User-Agent", "Who sends.", { const: "Service-Webhooks/1" }),
         header("X-Service-Event-Type", "The event's type.", { const: "message.status_changed" }),
+        header("X-Service-Event-Id", "The event, as in the body: deduplicate by it.", {
+          pattern: "^evt_",
+        }),
         header("X-Service-Delivery-Id", "The delivery; the same on every retry.", {
           pattern: "^whd_",
+        }),
+        header("X-Service-Delivery-Attempt", "Which attempt of the delivery this is, from 1.", {
+          pattern: "^[1-9]\\d*$",
         }),
         header(
           "X-Service-Signature",

@@ -19,6 +19,7 @@ import { EMPTY_BODY, RECOVERY } from "../schemas/webhooks.ts";
 import { ENDPOINT_PARAM } from "./webhook-endpoints.ts";
 import {
   endpointTarget,
+  existsDelivery,
   existsEndpoint,
   keyCheck,
   keyedAnswer,
@@ -137,7 +138,7 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
 const RESEND: Omit<Operation, "tag"> = {
   id: "resendWebhookDelivery",
   summary: "Resend a delivery",
-  description: "One more attempt, now.",
+  description: "One more attempt, now. While one is being made, the answer is 409 `conflict`.",
   params: {
     ...ENDPOINT_PARAM,
     delivery_id: { type: "string", pattern: "^whd_[0-9A-HJKMNP-TV-Z]{26}$" },
@@ -155,19 +156,15 @@ const RESEND: Omit<Operation, "tag"> = {
 };
 
 const resend: Handler = async ({ webhooks }, request) => {
-  const target = endpointTarget(request);
   const deliveryId = request.params.delivery_id ?? "";
+  const target = { ...endpointTarget(request), deliveryId };
   if (!isId("webhookDelivery", deliveryId)) throw unknownDelivery();
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
-    exists: existsEndpoint(webhooks, target),
-    checkKey: keyCheck(webhooks, {
-      ...target,
-      deliveryId,
-      operation: KeyedOperation.RESEND_DELIVERY,
-    }),
+    exists: existsDelivery(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RESEND_DELIVERY }),
   });
-  const made = await rpcAnswer(webhooks.resendDelivery({ ...target, deliveryId, ...keyed }));
+  const made = await rpcAnswer(webhooks.resendDelivery({ ...target, ...keyed }));
   return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);
 };
 

@@ -171,7 +171,7 @@ const UPDATE: Omit<Operation, "tag"> = {
     schema: SHOWN,
     example: { data: { ...WEBHOOK_ENDPOINT_EXAMPLE, status: "disabled" } },
   },
-  errors: ["not_found", "validation_error"],
+  errors: ["not_found", "conflict", "validation_error"],
 };
 
 const update: Handler = async (webhooks, request) => {

@@ -38,8 +38,11 @@ export type Keyed = { readonly idempotencyKey: string; readonly fingerprint: Buf
 type FirstChecks = {
   /** Throws `not_found` when what the path names is not there. */
   readonly exists?: () => Promise<unknown>;
-  /** Throws when the key is another request's; absent where keys are not taken. */
-  readonly checkKey?: (keyed: Keyed) => Promise<unknown>;
+  /**
+   * Answers whether the request has its answer already. Throws when the key is another request's; absent where
+   * keys are not taken.
+   */
+  readonly checkKey?: (keyed: Keyed) => Promise<boolean>;
 };
 
 /**
@@ -52,7 +55,8 @@ export async function readWebhookRequest(
   options: FirstChecks & { readonly isBodyRequired: boolean },
 ): Promise<{ body: Record<string, unknown>; keyed: Keyed }> {
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
-  const faults: FieldError[] = [...queryFaults(request.query), ...keyFaults];
+  const ofQuery = queryFaults(request.query);
+  const faults: FieldError[] = [...ofQuery, ...keyFaults];
   let body: Record<string, unknown> | undefined = {};
   if (request.bodyBytes.length > 0 || options.isBodyRequired) {
     try {
@@ -67,8 +71,10 @@ export async function readWebhookRequest(
   const keyed = { idempotencyKey: key, fingerprint: printOf(request, key, body) };
   if (faults.length > 0) {
     await options.exists?.();
-    if (key !== "" && body !== undefined) await options.checkKey?.(keyed);
-    refuse(faults);
+    const isAskable = key !== "" && body !== undefined;
+    const isAnswered = isAskable && ((await options.checkKey?.(keyed)) ?? false);
+    // A repeat gets its answer whatever its query says, as that of a send does.
+    if (!isAnswered || faults.length > ofQuery.length) refuse(faults);
   }
   return { body: body ?? {}, keyed };
 }
@@ -88,18 +94,36 @@ export function existsEndpoint(
 }
 
 /**
- * Asks whether a key may be used for an operation; throws when it is another request's. A webhook service of
- * the version before cannot tell: then the request is only refused for its own faults.
+ * Asks whether the delivery and its endpoint exist; throws `not_found` when one does not. A webhook service of
+ * the version before is asked for the endpoint alone.
+ */
+export function existsDelivery(
+  webhooks: Webhooks,
+  target: ReturnType<typeof endpointTarget> & { readonly deliveryId: string },
+): () => Promise<unknown> {
+  return () => {
+    const asked = webhooks.getDelivery(target).catch((error: unknown) => {
+      if (!isNotKnownYet(error)) throw error;
+      return webhooks.getEndpoint(target);
+    });
+    return rpcAnswer<unknown>(asked);
+  };
+}
+
+/**
+ * Asks whether a key has its answer; throws when it is another request's. A webhook service of the version
+ * before cannot tell: then the request is only refused for its own faults.
  */
 export function keyCheck(
   webhooks: Webhooks,
   target: MessageInitShape<typeof CheckKeyRequestSchema>,
-): (keyed: Keyed) => Promise<unknown> {
-  return (keyed) => {
+): (keyed: Keyed) => Promise<boolean> {
+  return async (keyed) => {
     const checked = webhooks.checkKey({ ...target, ...keyed }).catch((error: unknown) => {
       if (!isNotKnownYet(error)) throw error;
+      return { answered: false };
     });
-    return rpcAnswer(checked);
+    return (await rpcAnswer(checked)).answered;
   };
 }
 

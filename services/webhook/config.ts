@@ -19,7 +19,7 @@ const SETTINGS = {
   ENCRYPTION_KEYS: text(),
   /** Waits before the second and later attempts, each from the failure before it. */
   WEBHOOK_RETRY_DELAYS_MS: list(durationMs(), [60_000, 300_000, 900_000, 3_600_000]),
-  /** From the start of an attempt to the end of the answer. */
+  /** From the start of an attempt to the end of the answer; to the end of its head when it is 2xx. */
   WEBHOOK_TIMEOUT_MS: whole(100, 60_000, 10_000),
   /** CIDRs exempt from the public-address rule. */
   WEBHOOK_ALLOWED_NETWORKS: list(network(), []),

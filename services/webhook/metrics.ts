@@ -31,7 +31,7 @@ export function createWebhookMetrics(registry: Registry): WebhookEvents & Sender
   const stored = counter("webhook_deliveries_stored_total", "Deliveries stored.");
   const final = counter("webhook_deliveries_final_total", "Deliveries ended.", ["status"]);
   const lost = counter("webhook_leases_lost_total", "Results written after the lease was lost.");
-  const disabled = counter("webhook_endpoints_disabled_total", "Endpoints disabled.", ["cause"]);
+  const disabled = counter("webhook_endpoints_disabled_total", "Endpoints disabled.");
   const connections = counter("webhook_requests_by_connection_total", "Requests answered.", [
     "connection",
   ]);
@@ -40,7 +40,7 @@ export function createWebhookMetrics(registry: Registry): WebhookEvents & Sender
     onAttempt: (outcome, durationMs) => attempts.labels(outcome).observe(durationMs / 1000),
     onFinal: (status) => final.labels(status).inc(),
     onLeaseLost: (count) => lost.inc(count),
-    onDisabled: (cause) => disabled.labels(cause).inc(),
+    onDisabled: () => disabled.inc(),
     onConnection: (kind) => connections.labels(kind).inc(),
   };
 }

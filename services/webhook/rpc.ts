@@ -32,6 +32,8 @@ import {
 } from "./rpc-mapping.ts";
 import {
   type DeliveryParts,
+  findEndpoint,
+  getDelivery,
   listDeliveries,
   recoverDeliveries,
   resendDelivery,
@@ -79,7 +81,7 @@ type EndpointRpc = Pick<
 >;
 type DeliveryRpc = Pick<
   Handlers,
-  "listDeliveries" | "resendDelivery" | "recoverDeliveries" | "sendTestEvent"
+  "listDeliveries" | "getDelivery" | "resendDelivery" | "recoverDeliveries" | "sendTestEvent"
 >;
 
 function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
@@ -113,6 +115,7 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
     },
     async rotateSecret(request) {
       const { tenantId, endpointId } = request;
+      await getEndpoint(endpoints, tenantId, endpointId);
       return once(
         idempotency,
         keyOf(KeyedOperation.ROTATE_SECRET, request),
@@ -139,7 +142,11 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
       });
       return { deliveries: page.deliveries.map(toDeliveryProto), hasMore: page.hasMore };
     },
+    async getDelivery(request) {
+      return { delivery: toDeliveryProto(await getDelivery(deliveries, request)) };
+    },
     async resendDelivery(request) {
+      await getDelivery(deliveries, request);
       return once(
         idempotency,
         keyOf(KeyedOperation.RESEND_DELIVERY, request),
@@ -149,6 +156,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
       );
     },
     async recoverDeliveries(request) {
+      await findEndpoint(deliveries, request.tenantId, request.endpointId);
       const wanted = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
       return once(
         idempotency,
@@ -160,6 +168,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
     },
     async sendTestEvent(request) {
       const { tenantId, endpointId } = request;
+      await findEndpoint(deliveries, tenantId, endpointId);
       return once(
         idempotency,
         keyOf(KeyedOperation.SEND_TEST_EVENT, request),
@@ -176,8 +185,7 @@ function keyRpc({ idempotency }: RpcParts): Pick<Handlers, "checkKey"> {
     async checkKey(request) {
       const key = keyOf(request.operation, request);
       checkRequestKey(key);
-      await idempotency.check(key);
-      return {};
+      return { answered: await idempotency.check(key) };
     },
   };
 }
@@ -205,8 +213,9 @@ function deadLetterRpc({
 }
 
 /**
- * Runs a use case once per key. The stored response is looked for before anything but the key is
- * checked: a repeat must get it even when the request would no longer pass.
+ * Runs a use case once per key. What the request names has been found: a key does not outlive it. The
+ * stored response is looked for before anything but the key is checked: a repeat must get it even when
+ * the request would no longer pass.
  */
 async function once<Schema extends DescMessage, Made>(
   idempotency: Idempotency<ClientSession>,

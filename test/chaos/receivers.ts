@@ -8,7 +8,10 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { isSigned } from "../../deploy/dev/signature.ts";
 
-/** `flaky` refuses the first attempt of each delivery; `disabled` and `deleted` are so from the start. */
+/**
+ * `flaky` refuses the first attempt of each delivery; `drip` says 200 and never ends its body, which is
+ * success; `disabled` and `deleted` are so from the start.
+ */
 export type EndpointKind =
   | "ok"
   | "slow"
@@ -21,10 +24,10 @@ export type EndpointKind =
   | "deleted";
 
 /** Those that take every event in the end. */
-export const HEALTHY_KINDS: ReadonlySet<EndpointKind> = new Set(["ok", "slow", "flaky"]);
+export const HEALTHY_KINDS: ReadonlySet<EndpointKind> = new Set(["ok", "slow", "flaky", "drip"]);
 
 /** Those that let every attempt run into its timeout: each holds its slot for the longest time. */
-export const HANGING_KINDS: ReadonlySet<EndpointKind> = new Set(["hang", "drip"]);
+export const HANGING_KINDS: ReadonlySet<EndpointKind> = new Set(["hang"]);
 
 /** One endpoint of a tenant. */
 export type Endpoint = {

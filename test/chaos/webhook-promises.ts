@@ -3,8 +3,22 @@ import type { Request } from "../support/webhook-receiver-process.ts";
 import type { ChaosReport } from "./webhook-run.ts";
 import { checkSchedule } from "./webhook-schedule.ts";
 
-/** How an endpoint behaves; `disabled` ones are good, and turned off for a while. */
+/**
+ * How an endpoint behaves; `disabled` ones are good, and turned off for a while. `drip` ones say 200 and
+ * never end their body, which is success.
+ */
 export type EndpointKind = "ok" | "disabled" | "hang" | "fail" | "reset" | "drip";
+
+/** Those that take every event. */
+const GOOD: ReadonlySet<EndpointKind> = new Set(["ok", "drip"]);
+
+function isGood({ kind }: EndpointRecord): boolean {
+  return GOOD.has(kind);
+}
+
+function isGoodOrOff(endpoint: EndpointRecord): boolean {
+  return endpoint.kind === "disabled" || isGood(endpoint);
+}
 
 /** One endpoint of a storm. */
 export type EndpointRecord = {
@@ -45,6 +59,8 @@ export type LoggedDelivery = {
     readonly number: number;
     readonly started_at: Date;
     readonly duration_ms: number;
+    readonly http_status: number;
+    readonly error: string;
   }[];
 };
 
@@ -75,6 +91,7 @@ export function checkPromises(evidence: Evidence): ChaosReport {
     ...checkDuplicates(evidence),
     ...checkDisabled(evidence),
     ...checkEnds(evidence),
+    ...checkSuccesses(evidence),
     ...schedule.faults,
   ];
   if (evidence.overlaps > 0) {
@@ -97,7 +114,7 @@ export function checkPromises(evidence: Evidence): ChaosReport {
  * told apart from a lost one: it says that the machine was too busy, not that the service forgot.
  */
 function checkArrival({ endpoints, storm, requests, deliveries }: Evidence): string[] {
-  const good = new Set(endpoints.filter(({ kind }) => kind === "ok").map(({ id }) => id));
+  const good = new Set(endpoints.filter(isGood).map(({ id }) => id));
   const seen = new Set(requests.map(([, eventId]) => eventId));
   const tried = new Set(
     deliveries.filter(({ status }) => status === "failed").map(({ event_id }) => event_id),
@@ -122,9 +139,7 @@ function checkArrival({ endpoints, storm, requests, deliveries }: Evidence): str
  * the first one's answer to come in time.
  */
 function checkDuplicates({ endpoints, storm, requests }: Evidence): string[] {
-  const good = new Set(
-    endpoints.filter(({ kind }) => kind === "ok" || kind === "disabled").map(({ path }) => path),
-  );
+  const good = new Set(endpoints.filter(isGoodOrOff).map(({ path }) => path));
   const first = new Map<string, number>();
   const unexplained: string[] = [];
   for (const [path, , deliveryId, attempt, , atMs] of requests) {
@@ -139,7 +154,7 @@ function checkDuplicates({ endpoints, storm, requests }: Evidence): string[] {
 }
 
 function countDuplicates({ endpoints, requests }: Evidence): number {
-  const good = new Set(endpoints.filter(({ kind }) => kind === "ok").map(({ path }) => path));
+  const good = new Set(endpoints.filter(isGood).map(({ path }) => path));
   const ids = requests.filter(([path]) => good.has(path)).map(([, , deliveryId]) => deliveryId);
   return ids.length - new Set(ids).size;
 }
@@ -173,9 +188,7 @@ function checkDisabled({ endpoints, storm, requests }: Evidence): string[] {
 
 /** Every delivery to a bad endpoint used its whole schedule, no less and no more. */
 function checkEnds({ endpoints, deliveries, retryDelaysMs }: Evidence): string[] {
-  const bad = new Set(
-    endpoints.filter(({ kind }) => kind !== "ok" && kind !== "disabled").map(({ id }) => id),
-  );
+  const bad = new Set(endpoints.filter((each) => !isGoodOrOff(each)).map(({ id }) => id));
   const wrong = deliveries.filter(
     ({ endpoint_id, status, attempts }) =>
       bad.has(endpoint_id) && (status !== "failed" || attempts.length !== retryDelaysMs.length + 1),
@@ -183,4 +196,16 @@ function checkEnds({ endpoints, deliveries, retryDelaysMs }: Evidence): string[]
   return wrong.length === 0
     ? []
     : [`${wrong.length} deliveries to bad endpoints ended wrongly, ${wrong[0]?._id} first`];
+}
+
+/** Any 2xx in time is success, whatever becomes of its body. */
+function checkSuccesses({ deliveries }: Evidence): string[] {
+  const wrong = deliveries.filter(({ attempts }) =>
+    attempts.some(
+      ({ http_status: status, error }) => status >= 200 && status < 300 && error !== "",
+    ),
+  );
+  return wrong.length === 0
+    ? []
+    : [`${wrong.length} deliveries failed with a 2xx, ${wrong[0]?._id} first`];
 }

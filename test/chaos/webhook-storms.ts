@@ -4,8 +4,8 @@ import type { ChaosOptions } from "./webhook-run.ts";
 type StormShape = Omit<ChaosOptions, "seed" | "say">;
 
 /**
- * The whole one: about four minutes. Each event for one of the sixty bad endpoints makes five
- * attempts, so this is 220 attempts a second, most of them on connections of their own, by a process
+ * The whole one: about four minutes. Each event for one of the fifty bad endpoints makes five
+ * attempts, so this is 200 attempts a second, most of them on connections of their own, by a process
  * that lives for three seconds and shares two cores with the database and all receivers. At twice
  * that rate nothing is lost either, but such a process can no longer keep the schedule.
  */

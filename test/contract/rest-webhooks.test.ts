@@ -1,5 +1,6 @@
 /** What the gateway itself promises of operations on webhooks, over a webhook service in memory. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { EndpointPorts } from "../../gateway/endpoints.ts";
 import {
@@ -30,6 +31,10 @@ function serving(methods: Record<string, (request: never) => Promise<unknown>>) 
   return methods as unknown as EndpointPorts["webhooks"];
 }
 const isThere = async () => ({});
+const isFree = async () => ({ answered: false });
+const isNotKnown = async () => {
+  throw new ConnectError("not known", Code.Unimplemented);
+};
 const reused = async () => {
   throw new AppError("idempotency_key_reused", "Used with a different body.");
 };
@@ -70,19 +75,24 @@ describe("REST: webhooks, before the service", () => {
 
   for (const [path, operation, body] of KEYED) {
     const name = path.replace(ENDPOINT, "…").replace(DELIVERY, "…");
+    const finds = path.endsWith("/resend") ? "getDelivery" : "getEndpoint";
     it(`POST ${name}: 404, then idempotency, then 422`, async () => {
       const post = (methods: Parameters<typeof serving>[0], key?: string, sent: unknown = body) =>
         call(serving(methods), "POST", path, sent, key);
       if (path !== "") {
-        const gone = await post({ getEndpoint: isGone, checkKey: reused }, "one");
+        const gone = await post({ [finds]: isGone, checkKey: reused }, "one");
         expect(gone.status).to.equal(404);
+        expect((await post({ [finds]: isGone }, "no key!")).status).to.equal(404);
       }
-      const used = await post({ getEndpoint: isThere, checkKey: reused }, "one");
+      const used = await post({ [finds]: isThere, checkKey: reused }, "one");
       expect([used.status, used.code]).to.deep.equal([409, "idempotency_key_reused"]);
 
       const asked: unknown[] = [];
-      const checkKey = async (request: unknown) => void asked.push(request);
-      const free = await post({ getEndpoint: isThere, checkKey }, "one");
+      const checkKey = async (request: unknown) => {
+        asked.push(request);
+        return isFree();
+      };
+      const free = await post({ [finds]: isThere, checkKey }, "one");
       expect([free.status, free.code]).to.deep.equal([422, "validation_error"]);
       expect(asked[0]).to.deep.include({
         operation: KeyedOperation[operation],
@@ -91,12 +101,40 @@ describe("REST: webhooks, before the service", () => {
       });
 
       // Without a key, or a body that can be told from others, there is nothing to ask.
-      const never = { getEndpoint: isThere };
+      const never = { [finds]: isThere };
       expect((await post(never)).status).to.equal(422);
       expect((await post(never, "no key!")).status).to.equal(422);
       expect((await post(never, "one", "{")).status).to.equal(422);
     });
   }
+
+  it("a repeat gets its answer whatever its query says, and no other request does", async () => {
+    const path = `/${ENDPOINT}/recover?dry_run=true`;
+    const since = "2026-11-01T00:00:00Z";
+    const recoverDeliveries = async () => ({ recovered: 7n, replayed: true });
+    const answered = { checkKey: async () => ({ answered: true }), recoverDeliveries };
+    const post = (methods: Parameters<typeof serving>[0], body: unknown) =>
+      call(serving({ getEndpoint: isThere, ...methods }), "POST", path, body, "one");
+    const repeat = await post(answered, { since });
+    expect([repeat.status, repeat.data]).to.deep.equal([
+      202,
+      { object: "webhook_recovery", recovered: 7 },
+    ]);
+    expect((await post({ ...answered, checkKey: isFree }, { since })).status).to.equal(422);
+    expect((await post({ ...answered, checkKey: isNotKnown }, { since })).status).to.equal(422);
+    expect((await post(answered, { since: "yesterday" })).status).to.equal(422);
+  });
+
+  it("a webhook service of the version before is asked for a delivery's endpoint alone", async () => {
+    const path = `/${ENDPOINT}/deliveries/${DELIVERY}/resend`;
+    for (const [getEndpoint, status] of [
+      [isThere, 422],
+      [isGone, 404],
+    ] as const) {
+      const before = serving({ getDelivery: isNotKnown, getEndpoint });
+      expect((await call(before, "POST", path, { more: 1 })).status).to.equal(status);
+    }
+  });
 
   it("texts are what protobuf makes of them, or the first answer would differ from its replay", async () => {
     const seen: unknown[] = [];

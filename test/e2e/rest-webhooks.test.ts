@@ -159,10 +159,22 @@ describe("REST: webhook endpoints", function () {
     expect(again.status).to.equal(201);
     expect(again.text).to.equal(first.text);
     expect(again.headers.get("idempotent-replayed")).to.equal("true");
+    const misspelt = await call("POST", `${PATH}?more=1`, options);
+    expect(misspelt.text, "a repeat, whatever its query").to.equal(first.text);
     expect((await call("GET", PATH)).body.data).to.have.length(1);
     for (const body of [{ url, description: "x" }, { url: 1 }, {}]) {
       const reused = await call("POST", PATH, { key: "hook-1", body });
       expect(reused.body.code, "even an invalid one").to.equal("idempotency_key_reused");
+    }
+  });
+
+  it("an unknown delivery is not found, whatever else is wrong with its resending", async () => {
+    const { id } = await create();
+    const path = `${PATH}/${id}/deliveries/whd_${"0".repeat(26)}/resend`;
+    await call("PATCH", `${PATH}/${id}`, { body: { status: "disabled" } });
+    for (const options of [{}, { body: { more: 1 } }, { key: "no key!" }]) {
+      const answer = await call("POST", path, options);
+      expect(answer.status, JSON.stringify(options)).to.equal(404);
     }
   });
 

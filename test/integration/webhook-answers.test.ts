@@ -115,13 +115,25 @@ describe("answers to webhook requests", () => {
     {
       name: "an end in the middle of the body",
       behaviour: thenEnd(`${OK}Content-Length: 5\n\nhell`),
-      is: ["connection", 200, ""],
+      is: ["", 200, "hell"],
+      isKept: false,
+    },
+    {
+      name: "an end in the middle of an error's body",
+      behaviour: thenEnd("HTTP/1.1 500 X\nContent-Length: 5\n\nhell"),
+      is: ["connection", 500, ""],
       isKept: false,
     },
     {
       name: "a chunk that is none",
       behaviour: say(`${OK}Transfer-Encoding: chunked\n\nhello\n`),
-      is: ["connection", 200, ""],
+      is: ["", 200, ""],
+      isKept: false,
+    },
+    {
+      name: "an error with a chunk that is none",
+      behaviour: say("HTTP/1.1 500 X\nTransfer-Encoding: chunked\n\nhello\n"),
+      is: ["connection", 500, ""],
       isKept: false,
     },
     {
@@ -157,15 +169,42 @@ describe("answers to webhook requests", () => {
     );
   });
 
-  it("octets that drip for ever end with the time, with the status that was heard", async () => {
-    receiver.behave(({ socket }) => {
-      socket.write(`${OK}Content-Length: 10000\n\n`.replaceAll("\n", "\r\n"));
+  const dripAfter =
+    (head: string): RawBehaviour =>
+    ({ socket }) => {
+      socket.write(head.replaceAll("\n", "\r\n"));
       const timer = setInterval(() => socket.write("."), 20);
       socket.once("close", () => clearInterval(timer));
+    };
+  const UNENDED = [
+    ["a length that is never reached", "Content-Length: 10000\n\n"],
+    ["a body without a length", "\n"],
+    ["chunks that are never closed", "Transfer-Encoding: chunked\n\n2000\n"],
+  ] as const;
+
+  for (const [name, rest] of UNENDED) {
+    it(`${name}: a 2xx is success within the time, and the connection is ended`, async () => {
+      receiver.behave(dripAfter(`${OK}${rest}`));
+      const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
+      expect(result).to.include({ error: "", httpStatus: 200 });
+      expect(result?.answer).to.match(/^\.+$/);
+      expect(result?.durationMs).to.be.within(TIMEOUT_MS - 5, TIMEOUT_MS + 400);
+      await eventually(() => receiver.sockets[0]?.destroyed);
     });
-    const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
-    expect(result).to.include({ error: "timeout", httpStatus: 200, answer: "" });
-    expect(result?.durationMs).to.be.within(TIMEOUT_MS - 5, TIMEOUT_MS + 400);
+
+    it(`${name}: an error ends with the time, with the status that was heard`, async () => {
+      receiver.behave(dripAfter(`HTTP/1.1 500 X\n${rest}`));
+      const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
+      expect(result).to.include({ error: "timeout", httpStatus: 500, answer: "" });
+      await eventually(() => receiver.sockets[0]?.destroyed);
+    });
+  }
+
+  it("a 2xx that does not end is awaited for a second, not for the whole time", async () => {
+    receiver.behave(say(`${OK}Content-Length: 5\n\nhell`));
+    const result = await sender.to(receiver.port, { timeoutMs: 10_000 });
+    expect(result).to.include({ error: "", httpStatus: 200, answer: "hell" });
+    expect(result?.durationMs).to.be.within(995, 2000);
     await eventually(() => receiver.sockets[0]?.destroyed);
   });
 

@@ -15,8 +15,7 @@ import { openWebhookStores } from "../support/webhook-harness.ts";
 
 const NOW = Date.now();
 const SINCE = NOW - 4 * 86_400_000;
-const FAILING = { kind: "disable", cause: "failing", reason: "Every delivery failed." } as const;
-const GONE = { kind: "disable", cause: "gone", reason: "The endpoint answered 410." } as const;
+const REASON = "Every delivery failed.";
 
 describe("the health record of a webhook endpoint", () => {
   let servers: TestServers;
@@ -80,28 +79,27 @@ describe("the health record of a webhook endpoint", () => {
   it("is disabled by what was judged while that stands", async () => {
     const failing = await add(SINCE);
     expect(await store.markWarned(failing, NOW)).to.equal(true);
-    expect(await store.disable(failing, FAILING, NOW)).to.equal(true);
-    expect(await now(failing)).to.include({ status: "disabled", disabledReason: FAILING.reason });
-    expect(await store.disable(await add(), GONE, NOW)).to.equal(true);
+    expect(await store.disable(failing, REASON, NOW)).to.equal(true);
+    expect(await now(failing)).to.include({ status: "disabled", disabledReason: REASON });
+    expect(await store.disable(await add(), REASON, NOW)).to.equal(false);
   });
 
   it("is neither disabled nor warned for failures that a success has ended", async () => {
     const failing = await add(SINCE);
     expect(await store.clearFailing(failing)).to.equal(true);
     expect(await store.markWarned(failing, NOW)).to.equal(false);
-    expect(await store.disable(failing, FAILING, NOW)).to.equal(false);
+    expect(await store.disable(failing, REASON, NOW)).to.equal(false);
     // Failing again is another record than the one that was judged.
     expect(await store.markFailing(failing, NOW - 1000)).to.equal(true);
     expect(await store.markWarned(failing, NOW)).to.equal(false);
-    expect(await store.disable(failing, FAILING, NOW)).to.equal(false);
+    expect(await store.disable(failing, REASON, NOW)).to.equal(false);
     expect(await now(failing)).to.include({ status: "enabled", failingSinceMs: NOW - 1000 });
   });
 
   it("does not answer for what its old URL did", async () => {
     const failing = await add(SINCE);
     await save(failing, { url: "https://example.com/new" });
-    expect(await store.disable(failing, GONE, NOW)).to.equal(false);
-    expect(await store.disable(failing, FAILING, NOW)).to.equal(false);
+    expect(await store.disable(failing, REASON, NOW)).to.equal(false);
     expect(await store.markFailing(failing, NOW)).to.equal(false);
     expect(await now(failing)).to.include({ status: "enabled", failingSinceMs: 0 });
     expect(await store.markFailing(await now(failing), NOW)).to.equal(true);

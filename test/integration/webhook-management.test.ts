@@ -121,6 +121,7 @@ describe("managing webhook endpoints", () => {
       () => client.deleteEndpoint(key),
       () => client.rotateSecret(key),
       () => client.listDeliveries(key),
+      () => client.getDelivery({ ...key, deliveryId: "whd_01JABCDEFGHJKMNPQRSTVWXYZ0" }),
       () => client.resendDelivery({ ...key, deliveryId: "whd_01JABCDEFGHJKMNPQRSTVWXYZ0" }),
       () => client.recoverDeliveries({ ...key, sinceMs: 0n }),
       () => client.sendTestEvent(key),
@@ -286,6 +287,7 @@ describe("managing webhook endpoints", () => {
     const tenantId = newId("tenant");
     const key = { tenantId, endpointId: (await addEndpoint(tenantId)).id };
     const { client } = webhooks;
+    const deliveryId = (await client.sendTestEvent(key)).delivery?.id ?? "";
     const print = fingerprint({});
     const refused = [
       ["idempotency_key", { idempotencyKey: "a b", fingerprint: print }],
@@ -298,7 +300,7 @@ describe("managing webhook endpoints", () => {
         () => client.createEndpoint({ tenantId, url: receiver.url(), ...keyed }),
         () => client.rotateSecret({ ...key, ...keyed }),
         () => client.sendTestEvent({ ...key, ...keyed }),
-        () => client.resendDelivery({ ...key, deliveryId: newId("webhookDelivery"), ...keyed }),
+        () => client.resendDelivery({ ...key, deliveryId, ...keyed }),
         () => client.recoverDeliveries({ ...key, ...keyed }),
       ]) {
         const error = await refusal(call());

@@ -153,6 +153,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     ...endpoint(tenantId, own),
     limit: 50,
   })),
+  "WebhookService/GetDelivery": thing((tenantId, own) => ({
+    ...endpoint(tenantId, own),
+    deliveryId: own.delivery,
+  })),
   "WebhookService/ResendDelivery": thing((tenantId, own) => ({
     ...endpoint(tenantId, own),
     deliveryId: own.delivery,

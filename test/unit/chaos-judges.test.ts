@@ -253,6 +253,11 @@ describe("the judges of a chaos run", () => {
       "delivered never reached",
     ],
     [
+      "a change that never reached an endpoint whose 200 has no end",
+      () => judgeWebhooks([MESSAGE], [{ ...ENDPOINT, kind: "drip" }], []),
+      "delivered never reached",
+    ],
+    [
       "deliveries to a hanging endpoint that do not get fewer",
       () => open({ hanging: 9 }),
       "not over",

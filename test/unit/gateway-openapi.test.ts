@@ -111,6 +111,26 @@ describe("the OpenAPI document", () => {
     expect(validate(schema, example)).to.equal("");
   });
 
+  it("names every header of a webhook that is the service's own", () => {
+    const { parameters } = document.webhooks["message.status_changed"].post;
+    const names = parameters.map(({ name }: { name: string }) => name);
+    expect(names).to.deep.equal([
+      "User-Agent",
+      "X-Service-Event-Type",
+      "X-Service-Event-Id",
+      "X-Service-Delivery-Id",
+      "X-Service-Delivery-Attempt",
+      "X-Service-Signature",
+    ]);
+  });
+
+  it("says that a change of a webhook endpoint may meet another's", () => {
+    const { operation } = operations.find(
+      ({ name }) => name === "PATCH /v1/webhook-endpoints/{endpoint_id}",
+    ) as (typeof operations)[number];
+    expect(Object.keys(operation.responses)).to.include("409");
+  });
+
   it("promises RateLimit headers after the limiter, and on 403 only at times", () => {
     for (const { name, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {

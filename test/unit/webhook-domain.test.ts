@@ -69,9 +69,10 @@ describe("the schedule of a delivery", () => {
     }
   });
 
-  it("drops at once what is answered with 410", () => {
+  it("goes on after 410 as after any other status", () => {
     const claimed = { attemptsLeft: 5, failsAs: "failed" } as const;
-    expect(decideOutcome(claimed, gone, NOW, DELAYS, 0)).to.deep.equal({ status: "dropped" });
+    const outcome = { status: "pending", attemptsLeft: 4, nextAttemptAtMs: NOW + 60_000 };
+    expect(decideOutcome(claimed, gone, NOW, DELAYS, 0)).to.deep.equal(outcome);
   });
 
   it("leaves a success a success when sending it again by hand fails", () => {
@@ -111,11 +112,18 @@ describe("an endpoint", () => {
       { change: { eventTypes: ["message.sent", "nope"] }, field: "event_types[1]" },
       { change: { eventTypes: [] }, field: "event_types" },
       { change: { description: "x".repeat(257) }, field: "description" },
+      { change: { description: "😀".repeat(257) }, field: "description" },
     ];
     for (const { change, field } of refusals) {
       expect(() => changeEndpoint(endpoint(), change, NOW))
         .to.throw(AppError)
         .with.nested.property("fields[0].field", field);
+    }
+  });
+
+  it("takes a description of 256 characters, be they one UTF-16 unit or two", () => {
+    for (const description of ["x".repeat(256), "😀".repeat(256)]) {
+      expect(changeEndpoint(endpoint(), { description }, NOW)).to.include({ description });
     }
   });
 
@@ -221,8 +229,9 @@ describe("an endpoint's health", () => {
     expect(judge(warned, success, NOW + AFTER)).to.equal("clear");
   });
 
-  it("disables at once on 410", () => {
-    expect(judge(healthy, gone, NOW)).to.equal("disable");
+  it("takes 410 for a failure like any other", () => {
+    expect(judge(healthy, gone, NOW)).to.equal("failing");
+    expect(judge(failing, gone, NOW + AFTER)).to.equal("disable");
   });
 
   it("is cleared by a success that knows of a failure after its endpoint was read", () => {
@@ -231,24 +240,19 @@ describe("an endpoint's health", () => {
   });
 
   it("waits to be written in order: a success overtakes failures, and nothing is said twice", () => {
-    const disable = (cause: "gone" | "failing"): HealthChange => {
-      return { kind: "disable", cause, reason: cause };
-    };
+    const disable: HealthChange = { kind: "disable", reason: "Every delivery failed." };
     const names = (...changes: readonly HealthChange[]) => {
       let waiting: readonly { readonly change: HealthChange }[] = [];
       for (const change of changes) waiting = queueChange(waiting, { change });
-      return waiting.map(({ change }) => (change.kind === "disable" ? change.cause : change.kind));
+      return waiting.map(({ change }) => change.kind);
     };
     const [none, clear, mark, warn] = (["none", "clear", "failing", "warn"] as const).map(
       (kind): HealthChange => ({ kind }),
     ) as [HealthChange, HealthChange, HealthChange, HealthChange];
     expect(names(none)).to.deep.equal([]);
     expect(names(mark, mark, warn, mark)).to.deep.equal(["failing", "warn"]);
-    expect(names(mark, warn, disable("failing"), clear)).to.deep.equal(["clear"]);
+    expect(names(disable, disable)).to.deep.equal(["disable"]);
+    expect(names(mark, warn, disable, clear)).to.deep.equal(["clear"]);
     expect(names(clear, mark, clear, mark)).to.deep.equal(["clear", "failing"]);
-    expect(names(disable("failing"), disable("gone"), clear, clear)).to.deep.equal([
-      "gone",
-      "clear",
-    ]);
   });
 });

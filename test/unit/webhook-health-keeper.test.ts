@@ -9,7 +9,6 @@ const NOW = 1_700_000_000_000;
 const AFTER = 3 * 86_400_000;
 const success: AttemptResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
 const failure: AttemptResult = { error: "timeout", httpStatus: 0, durationMs: 5, answer: "" };
-const gone: AttemptResult = { error: "status", httpStatus: 410, durationMs: 5, answer: "" };
 
 const healthy: Endpoint = createEndpoint(
   {
@@ -53,9 +52,9 @@ describe("the keeper of webhook endpoints' health", () => {
             return true;
           }),
         markWarned: () => hold("warn", () => false),
-        disable: ({ failingSinceMs }, { cause }) =>
-          hold(`disable ${cause}`, () => {
-            isOff = cause === "gone" || failingSinceMs === record.failingSinceMs;
+        disable: ({ failingSinceMs }) =>
+          hold("disable", () => {
+            isOff = failingSinceMs === record.failingSinceMs;
             return isOff;
           }),
       },
@@ -106,7 +105,7 @@ describe("the keeper of webhook endpoints' health", () => {
     expect(keeper.written).to.deep.equal(["clear"]);
     await keeper.endAll();
     await keeper.close();
-    expect(keeper.written).to.deep.equal(["clear", "disable failing"]);
+    expect(keeper.written).to.deep.equal(["clear", "disable"]);
     expect(keeper.isOff()).to.equal(false);
     expect(keeper.dropped).to.deep.equal([]);
   });
@@ -148,18 +147,16 @@ describe("the keeper of webhook endpoints' health", () => {
     await keeper.fail();
     keeper.report(failing, failure);
     await keeper.endAll();
-    expect(keeper.written).to.deep.equal(["clear", "clear", "disable failing"]);
+    expect(keeper.written).to.deep.equal(["clear", "clear", "disable"]);
     expect(keeper.isOff()).to.equal(false);
   });
 
-  it("410 and failures alone disable, once each, and what waits is dropped", async () => {
-    for (const result of [gone, failure]) {
-      const keeper = open({ failingSinceMs: failing.failingSinceMs });
-      keeper.report(failing, result);
-      await keeper.endAll();
-      expect(keeper.isOff()).to.equal(true);
-      expect(keeper.dropped).to.deep.equal(["whe_1"]);
-    }
+  it("failures alone disable, and what waits is dropped", async () => {
+    const keeper = open({ failingSinceMs: failing.failingSinceMs });
+    keeper.report(failing, failure);
+    await keeper.endAll();
+    expect(keeper.isOff()).to.equal(true);
+    expect(keeper.dropped).to.deep.equal(["whe_1"]);
   });
 
   it("nothing is written for endpoints that are well", async () => {

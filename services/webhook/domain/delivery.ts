@@ -113,9 +113,6 @@ export type Outcome =
 /** The longest jitter added to a retry's due time, in milliseconds; never subtracted. */
 export const RETRY_JITTER_MS_MAX = 250;
 
-/** 410 Gone (RFC 9110 section 15.5.11): the receiver wants no more; its endpoint is disabled. */
-export const GONE = 410;
-
 /**
  * Decides what follows an attempt. Each wait counts from the failure before it; `random` (0 to
  * 1) spreads retries a little, later and never earlier.
@@ -128,7 +125,6 @@ export function decideOutcome(
   random: number,
 ): Outcome {
   if (result.error === "") return { status: "succeeded" };
-  if (result.httpStatus === GONE) return { status: "dropped" };
   const attemptsLeft = claimed.attemptsLeft - 1;
   if (attemptsLeft <= 0) {
     return { status: claimed.failsAs === "pending" ? "failed" : claimed.failsAs };

@@ -5,8 +5,8 @@
  *
  * - enabled: entered at creation and by an update. Events that happen from `enabledAtMs` on are
  *   delivered.
- * - disabled: entered by an update, by an answer of 410, or after days of failures alone, with the
- *   reason kept. Nothing is sent, what was due is dropped, and nothing of this time is sent later.
+ * - disabled: entered by an update, or after days of failures alone, with the reason kept. Nothing
+ *   is sent, what was due is dropped, and nothing of this time is sent later.
  */
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import type { EventType } from "../../shared/core/event-types.ts";
@@ -211,7 +211,8 @@ function checkEventTypes(types: readonly string[]): EventType[] {
 }
 
 function checkDescription(description: string): string {
-  if (description.length <= DESCRIPTION_LENGTH_MAX) return description;
+  // Counted in code points, as `maxLength` of a JSON schema is.
+  if ([...description].length <= DESCRIPTION_LENGTH_MAX) return description;
   const text = `A description has at most ${DESCRIPTION_LENGTH_MAX} characters.`;
   throw invalid([fault("description", "too_long", text)]);
 }

@@ -1,14 +1,13 @@
 /**
  * Automatic disabling (`decisions.md` "Webhook endpoint management"): failures for days without one
  * success. The clock starts at the first failure after a success; one success clears it. The first
- * attempt that fails when the time is over disables. An answer of 410 Gone (RFC 9110 section
- * 15.5.11) disables at once: the receiver says that it wants no more.
+ * attempt that fails when the time is over disables.
  *
  * An attempt is judged by its endpoint as it was read before it, and that may be ten seconds old. So
  * each change names what it was judged by, and is written only where that still stands; and changes
  * of one endpoint are written in the order in which its attempts ended.
  */
-import { type AttemptResult, GONE } from "./delivery.ts";
+import type { AttemptResult } from "./delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** What an attempt means for its endpoint's health. */
@@ -19,7 +18,6 @@ export type HealthChange =
   | { readonly kind: "warn" }
   | {
       readonly kind: "disable";
-      readonly cause: "gone" | "failing";
       /** For the owner to read. */
       readonly reason: string;
     };
@@ -38,9 +36,6 @@ export function judgeHealth(
   isMarked: boolean,
 ): HealthChange {
   if (result.error === "") return endpoint.failingSinceMs === 0 && !isMarked ? NONE : CLEAR;
-  if (result.httpStatus === GONE) {
-    return { kind: "disable", cause: "gone", reason: "The endpoint answered 410 Gone." };
-  }
   if (endpoint.failingSinceMs === 0) return { kind: "failing" };
   const failingMs = nowMs - endpoint.failingSinceMs;
   if (failingMs >= disableAfterMs) {
@@ -48,7 +43,6 @@ export function judgeHealth(
     const days = (disableAfterMs / DAY_MS).toLocaleString("en", { maximumFractionDigits: 1 });
     return {
       kind: "disable",
-      cause: "failing",
       reason: `Every delivery has failed since ${since}, for ${days} days or more.`,
     };
   }
@@ -61,8 +55,8 @@ const CLEAR: HealthChange = { kind: "clear" };
 
 /**
  * Adds a change to those of its endpoint that wait to be written, in order. A success overtakes the
- * failures before it, 410 aside; of what says the same twice, the first is enough, as a later attempt
- * will say it again. So few wait, however slow the writing is.
+ * failures before it; of what says the same twice, the first is enough, as a later attempt will say
+ * it again. So few wait, however slow the writing is.
  */
 export function queueChange<T extends { readonly change: HealthChange }>(
   waiting: readonly T[],
@@ -70,13 +64,6 @@ export function queueChange<T extends { readonly change: HealthChange }>(
 ): readonly T[] {
   const { change } = added;
   if (change.kind === "none") return waiting;
-  if (change.kind === "clear") return [...waiting.filter((one) => isGone(one.change)), added];
-  const isSaid = waiting.some(
-    (one) => one.change.kind === change.kind && isGone(one.change) === isGone(change),
-  );
-  return isSaid ? waiting : [...waiting, added];
-}
-
-function isGone(change: HealthChange): boolean {
-  return change.kind === "disable" && change.cause === "gone";
+  if (change.kind === "clear") return [added];
+  return waiting.some((one) => one.change.kind === change.kind) ? waiting : [...waiting, added];
 }

@@ -15,6 +15,9 @@ export type ExchangeParts = {
   readonly live: Set<Exchange>;
 };
 
+/** After a head that says success, so much longer is read: a whole answer keeps the connection. */
+const BODY_GRACE_MS = 1000;
+
 /** Ends once, with a result, or with none when it was stopped before anything was written. */
 export class Exchange implements ConnectionUser {
   readonly endpointId: string;
@@ -23,7 +26,7 @@ export class Exchange implements ConnectionUser {
   readonly #request: string;
   readonly #onEnd: (result: AttemptResult | undefined) => void;
   readonly #startedMs = performance.now();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #connection: Connection | undefined = undefined;
   #answer = new AnswerReader();
   /** Whether the request is still to be written, to the connection that it has or waits for. */
@@ -42,7 +45,7 @@ export class Exchange implements ConnectionUser {
     this.#wanted = wanted;
     this.#request = composeRequest(wanted.target, wanted.headers, wanted.body);
     this.#onEnd = onEnd;
-    // One clock for everything: name, connection, handshake, headers and body.
+    // One clock for everything: name, connection, handshake and the answer's head.
     this.#timer = setTimeout(() => this.fail("timeout"), wanted.timeoutMs);
     parts.live.add(this);
   }
@@ -72,8 +75,10 @@ export class Exchange implements ConnectionUser {
     else this.#end(undefined);
   }
 
+  /** A 2xx head in time is success, whatever becomes of the body (`service.md` "Delivery rules"). */
   fail(error: AttemptError): void {
-    this.#end({ error, httpStatus: this.#answer.httpStatus, answer: "" });
+    if (isSuccess(this.#answer.httpStatus)) this.#judge();
+    else this.#end({ error, httpStatus: this.#answer.httpStatus, answer: "" });
   }
 
   onReady(connection: Connection): void {
@@ -94,6 +99,14 @@ export class Exchange implements ConnectionUser {
       else connection.retire();
       this.#judge();
     } else if (answer.isFaulty) this.fail("connection");
+    else if (wasUnknown && isSuccess(answer.httpStatus)) this.#awaitRest();
+  }
+
+  /** The result is certain; the rest is awaited only for what the log and the connection gain. */
+  #awaitRest(): void {
+    const leftMs = this.#wanted.timeoutMs - (performance.now() - this.#startedMs);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#judge(), Math.min(BODY_GRACE_MS, leftMs));
   }
 
   onGone(connection: Connection, error: Error | undefined): void {
@@ -114,8 +127,7 @@ export class Exchange implements ConnectionUser {
   #judge(): void {
     const { httpStatus, text } = this.#answer;
     const isRedirect = httpStatus >= 300 && httpStatus < 400;
-    const isSuccess = httpStatus >= 200 && httpStatus < 300;
-    const error = isSuccess ? "" : isRedirect ? "redirect" : "status";
+    const error = isSuccess(httpStatus) ? "" : isRedirect ? "redirect" : "status";
     this.#end({ error, httpStatus, answer: text });
   }
 
@@ -129,6 +141,10 @@ export class Exchange implements ConnectionUser {
     const durationMs = Math.round(performance.now() - this.#startedMs);
     this.#onEnd(ending === undefined ? undefined : { ...ending, durationMs });
   }
+}
+
+function isSuccess(httpStatus: number): boolean {
+  return httpStatus >= 200 && httpStatus < 300;
 }
 
 /** What a fault before the answer is called. */

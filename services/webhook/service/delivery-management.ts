@@ -1,13 +1,20 @@
 /** What owners do with their deliveries. Each use case: load, decide, save. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { isId, newId } from "../../shared/core/ids.ts";
+import { newId } from "../../shared/core/ids.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { deliveryId } from "../domain/deterministic-ids.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import { eventBody, testData } from "../domain/payloads.ts";
 import { notFound, type RunOnce } from "./endpoint-management.ts";
 import type { DeliveryFilter, DeliveryLog, EndpointStore, NewDelivery } from "./ports.ts";
+
+/** Where one delivery is. */
+export type DeliveryKey = {
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly deliveryId: string;
+};
 
 /** What managing deliveries needs. */
 export type DeliveryParts<Session> = {
@@ -16,10 +23,10 @@ export type DeliveryParts<Session> = {
   readonly deliveries: DeliveryLog & {
     insertDue(delivery: NewDelivery, retentionMs: number, session: Session): Promise<Delivery>;
     resend(
-      key: { readonly tenantId: string; readonly endpointId: string; readonly deliveryId: string },
+      key: DeliveryKey,
       nowMs: number,
       session: Session,
-    ): Promise<Delivery | "redacted" | undefined>;
+    ): Promise<Delivery | "redacted" | "attempting" | undefined>;
     recover(endpointId: string, sinceMs: number, attempts: number, nowMs: number): Promise<number>;
   };
   /** Starts what is due soon. */
@@ -34,19 +41,35 @@ export async function listDeliveries<S>(parts: DeliveryParts<S>, filter: Deliver
   return parts.deliveries.list(filter);
 }
 
-/** Attempts a delivery once more, now. Throws not_found and invalid_state_transition. */
+/** One delivery. Throws not_found, for its endpoint too. */
+export async function getDelivery<S>(
+  parts: DeliveryParts<S>,
+  { tenantId, endpointId, deliveryId }: DeliveryKey,
+): Promise<Delivery> {
+  await findEndpoint(parts, tenantId, endpointId);
+  return (await parts.deliveries.get(tenantId, endpointId, deliveryId)) ?? noDelivery();
+}
+
+/**
+ * Attempts a delivery once more, now; it has been found. Throws invalid_state_transition, and conflict
+ * while an attempt is being made: one more could not be promised, as that may be the last.
+ */
 export async function resendDelivery<S, Answer>(
   parts: DeliveryParts<S>,
-  key: { readonly tenantId: string; readonly endpointId: string; readonly deliveryId: string },
+  key: DeliveryKey,
   runOnce: RunOnce<S, Delivery, Answer>,
 ): Promise<Answer> {
   requireEnabled(await findEndpoint(parts, key.tenantId, key.endpointId));
-  if (!isId("webhookDelivery", key.deliveryId)) noDelivery();
   const result = await runOnce(async (session) => {
     const delivery = await parts.deliveries.resend(key, parts.clock.now(), session);
     if (delivery === undefined) return noDelivery();
-    if (delivery !== "redacted") return delivery;
-    throw new AppError("invalid_state_transition", "The delivery's body is no longer kept.");
+    if (delivery === "redacted") {
+      throw new AppError("invalid_state_transition", "The delivery's body is no longer kept.");
+    }
+    if (delivery === "attempting") {
+      throw new AppError("conflict", "An attempt is being made; try again when it is over.");
+    }
+    return delivery;
   });
   parts.nudge();
   return result;
@@ -106,7 +129,8 @@ export async function sendTestEvent<S, Answer>(
   return result;
 }
 
-async function findEndpoint<S>(
+/** The endpoint of some deliveries. Throws not_found. */
+export async function findEndpoint<S>(
   parts: DeliveryParts<S>,
   tenantId: string,
   endpointId: string,

@@ -9,18 +9,15 @@ import type { DeliveryQueue, WebhookEvents } from "./ports.ts";
 
 /**
  * Where health is kept. Each takes the endpoint as it was judged, changes it only if that still
- * stands (URL, enabled period and, but for 410, the record of failures), and answers whether it did.
+ * stands (URL, enabled period and the record of failures), and answers whether it did.
  */
 export type HealthStore = {
   /** Clears whatever is marked of the URL that was asked. */
   clearFailing(endpoint: Endpoint): Promise<boolean>;
   markFailing(endpoint: Endpoint, sinceMs: number): Promise<boolean>;
   markWarned(endpoint: Endpoint, atMs: number): Promise<boolean>;
-  disable(endpoint: Endpoint, change: Disabling, atMs: number): Promise<boolean>;
+  disable(endpoint: Endpoint, reason: string, atMs: number): Promise<boolean>;
 };
-
-/** Why an endpoint is turned off. */
-export type Disabling = Extract<HealthChange, { kind: "disable" }>;
 
 /** What operators are told. */
 export type OperatorNotice = {
@@ -134,9 +131,9 @@ async function apply(parts: HealthParts, { endpoint, change, nowMs }: Judged): P
       }
       return;
     case "disable":
-      if (await store.disable(endpoint, change, nowMs)) {
+      if (await store.disable(endpoint, change.reason, nowMs)) {
         parts.onStopped(endpoint.id);
-        events.onDisabled(change.cause);
+        events.onDisabled();
         tell(parts, endpoint, "endpoint_disabled", change.reason);
         await parts.queue.dropWaiting(endpoint.id, nowMs);
       }

@@ -22,8 +22,8 @@ export type Codec<Response> = {
 export type Idempotency<Session> = {
   /** The stored response of this request, if it has one. Throws idempotency_key_reused. */
   find<Response>(request: RequestKey, codec: Codec<Response>): Promise<Response | undefined>;
-  /** Throws what the request's key would have it refused for, and does nothing. */
-  check(request: RequestKey): Promise<void>;
+  /** Whether the request has its answer. Throws what its key would have it refused for; does nothing. */
+  check(request: RequestKey): Promise<boolean>;
   /**
    * Runs work while no other request of the key runs, in any process. Throws `conflict` while the
    * same request runs, idempotency_key_reused while another does.

@@ -116,5 +116,5 @@ export type WebhookEvents = {
   onAttempt(outcome: string, durationMs: number): void;
   onFinal(status: DeliveryStatus): void;
   onLeaseLost(count: number): void;
-  onDisabled(reason: "gone" | "failing"): void;
+  onDisabled(): void;
 };

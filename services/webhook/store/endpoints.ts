@@ -112,9 +112,9 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
         { ...period(endpoint), ...failingAsJudged(endpoint), warned_at: null },
         { $set: { warned_at: new Date(atMs) } },
       ),
-    disable: (endpoint, { cause, reason }, atMs) =>
+    disable: (endpoint, reason, atMs) =>
       update(
-        { ...period(endpoint), ...(cause === "gone" ? {} : failingAsJudged(endpoint)) },
+        { ...period(endpoint), ...failingAsJudged(endpoint) },
         {
           $set: { status: "disabled", disabled_reason: reason, updated_at: new Date(atMs) },
           $inc: { version: 1 },

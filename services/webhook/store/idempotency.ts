@@ -53,8 +53,10 @@ export function createIdempotency(
   return {
     find,
     async check(request) {
-      if (request.key === "" || (await load(request)) !== undefined) return;
+      if (request.key === "") return false;
+      if ((await load(request)) !== undefined) return true;
       await fences.check(idOf(request), request.fingerprint);
+      return false;
     },
     alone(request, work) {
       if (request.key === "") return work();

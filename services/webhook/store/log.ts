@@ -11,15 +11,15 @@ export type Deliveries = DeliveryLog & {
   /** Stores one delivery that is due now. */
   insertDue(delivery: NewDelivery, retentionMs: number, session: ClientSession): Promise<Delivery>;
   /**
-   * Makes a delivery due now: a pending one that nobody works on keeps its schedule's rest, a
-   * finished one gets one attempt. Answers `undefined` when there is none, `"redacted"` when its
-   * body is no longer kept.
+   * Makes a delivery due now: a pending one keeps its schedule's rest, a finished one gets one
+   * attempt. Answers `undefined` when there is none, `"redacted"` when its body is no longer kept,
+   * `"attempting"` when someone works on it.
    */
   resend(
     key: { readonly tenantId: string; readonly endpointId: string; readonly deliveryId: string },
     nowMs: number,
     session: ClientSession,
-  ): Promise<Delivery | "redacted" | undefined>;
+  ): Promise<Delivery | "redacted" | "attempting" | undefined>;
   /** Makes deliveries that failed since an instant due, with a whole schedule; answers how many. */
   recover(endpointId: string, sinceMs: number, attempts: number, nowMs: number): Promise<number>;
 };
@@ -82,7 +82,7 @@ export function createDeliveries(db: Db): Deliveries {
       const found = await deliveries.findOne(key, { session });
       if (found === null) return undefined;
       if (found.body === undefined) return "redacted";
-      if (found.lease_id !== undefined) return toDelivery(found);
+      if (found.lease_id !== undefined) return "attempting";
       const changed = await deliveries.findOneAndUpdate(
         key,
         { $set: resent(found, new Date(nowMs)), $unset: { completed_at: "" } },
