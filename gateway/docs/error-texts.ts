@@ -95,7 +95,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     detail: "A request with this Idempotency-Key is still in progress.",
     happened:
       "The first request with this Idempotency-Key is still running. This later one was " +
-      "refused; the first goes on.",
+      "refused; the first goes on. Or an endpoint was changed by somebody else meanwhile, or a " +
+      "delivery is being attempted at this moment.",
     fix: "Wait for the first request's answer.",
     retry:
       "Yes, after about a second, with the same key and body: you get the first request's answer.",

@@ -90,7 +90,11 @@ async function cancel(ports: CancelPorts, request: EndpointRequest): Promise<End
   // test key a live message is not there, whatever a live key has stored.
   if (faults.length > 0 || key !== "") await rpcAnswer(ports.messaging.getMessage(target));
   if (faults.length > 0) {
-    if (key !== "" && body !== undefined) await lookup();
+    const stored = key !== "" && body !== undefined ? await lookup() : undefined;
+    // A repeat gets its answer whatever its query says, as that of a send does.
+    if (stored !== undefined && faults.length === queryFaults(request.query).length) {
+      return toAnswer(stored);
+    }
     refuse(faults);
   }
   if (key === "") return toAnswer(await rpcAnswer(ports.messaging.cancelMessage(target)));

@@ -4,6 +4,7 @@ import type { Event } from "../../proto/gen/sms/v1/events_pb.js";
 import { Encoding, type Message } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import type { Wallet } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { idTimeMs } from "../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../shared/core/message-source.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../shared/core/message-status.ts";
 import type { Change, MessageView, SenderIdView, WalletView } from "./domain/change.ts";
@@ -13,7 +14,9 @@ import type { Change, MessageView, SenderIdView, WalletView } from "./domain/cha
  * an `Error` when the event lacks what its kind must have.
  */
 export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Change | undefined {
-  const head = { id, tenantId, occurredAtMs: Number(occurredAtMs) };
+  const atMs = Number(occurredAtMs);
+  // The id was made when the change was recorded; the change itself may be dated back by a receipt.
+  const head = { id, tenantId, occurredAtMs: atMs, recordedAtMs: Math.max(atMs, idTimeMs(id)) };
   switch (payload.case) {
     case "messageChanged": {
       const { message, previousStatus } = payload.value;

@@ -196,6 +196,9 @@ describe("REST: idempotency", function () {
     const other = await cancel(two);
     expect(other.status).to.equal(200);
     expect(other.headers.get("idempotent-replayed")).to.equal(null);
+    const id = one.body.data.id;
+    const odd = await customer.call("POST", `/v1/messages/${id}/cancel?x=1`, { key });
+    expect([odd.status, odd.text]).to.deep.equal([200, first.text]);
     const reused = await cancel(one, { reason: "x" });
     expect(reused.body.code).to.equal("idempotency_key_reused");
   });

@@ -11,7 +11,7 @@ import { type Event, EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { MessageSource, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { systemClock } from "../../services/shared/core/clock.ts";
-import { newId } from "../../services/shared/core/ids.ts";
+import { lowestIdAt, newId } from "../../services/shared/core/ids.ts";
 import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createMetrics } from "../../services/shared/io/metrics.ts";
@@ -168,7 +168,14 @@ export async function publishEvents(nats: Nats, events: readonly Event[]): Promi
   );
 }
 
-/** A message that was delivered, as messaging reports it. */
+/** The id of an event that was recorded at an instant; now when none is given. */
+function eventIdAt(atMs: number | undefined): string {
+  const fresh = newId("event");
+  // The instant of one, the random part of the other: ids of this process never go back.
+  return atMs === undefined ? fresh : lowestIdAt("event", atMs).slice(0, -16) + fresh.slice(-16);
+}
+
+/** A message that was delivered, as messaging reports it, recorded when it happened. */
 export function messageEvent(
   tenantId: string,
   about: {
@@ -181,7 +188,7 @@ export function messageEvent(
 ): Event {
   const nowMs = about.occurredAtMs ?? Date.now();
   return create(EventSchema, {
-    id: about.id ?? newId("event"),
+    id: about.id ?? eventIdAt(about.occurredAtMs),
     tenantId,
     occurredAtMs: BigInt(nowMs),
     payload: {

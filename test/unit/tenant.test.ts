@@ -68,7 +68,16 @@ describe("an API key", () => {
 
   it("with unknown scopes or malformed networks is refused", () => {
     expect(fieldsOf(() => make(["messages:delete"], []))).to.deep.equal(["scopes"]);
-    for (const network of ["10.0.0.0/33", "300.1.1.1", "x", "::/129"]) {
+    for (const network of [
+      "10.0.0.0/33",
+      "300.1.1.1",
+      "x",
+      "::/129",
+      "010.0.0.1",
+      "10/8",
+      "256",
+      "fe80::1%eth0",
+    ]) {
       expect(
         fieldsOf(() => make([], [network])),
         network,

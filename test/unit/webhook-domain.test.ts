@@ -129,20 +129,20 @@ describe("an endpoint", () => {
 
   it("wants events of its types, sources and present enabled period alone", () => {
     const type = "message.status_changed" as const;
-    const event = { type, source: "api", occurredAtMs: NOW } as const;
+    const event = { type, source: "api", recordedAtMs: NOW } as const;
     const fromApi = { ...endpoint(), sources: ["api"] as const };
     expect(wantsEvent(endpoint(), event)).to.equal(true);
     expect(wantsEvent(endpoint(), { ...event, type: "message.sent" })).to.equal(false);
     expect(wantsEvent(fromApi, event)).to.equal(true);
     expect(wantsEvent(fromApi, { ...event, source: "campaign" })).to.equal(false);
     expect(wantsEvent(fromApi, { ...event, source: undefined })).to.equal(true);
-    expect(wantsEvent(endpoint(), { ...event, occurredAtMs: NOW - 1 })).to.equal(false);
+    expect(wantsEvent(endpoint(), { ...event, recordedAtMs: NOW - 1 })).to.equal(false);
 
     const off = changeEndpoint(endpoint(), { status: "disabled" }, NOW + 10);
-    expect(wantsEvent(off, { ...event, occurredAtMs: NOW + 20 })).to.equal(false);
+    expect(wantsEvent(off, { ...event, recordedAtMs: NOW + 20 })).to.equal(false);
     const on = changeEndpoint(off, { status: "enabled" }, NOW + 30);
-    expect(wantsEvent(on, { ...event, occurredAtMs: NOW + 20 })).to.equal(false);
-    expect(wantsEvent(on, { ...event, occurredAtMs: NOW + 30 })).to.equal(true);
+    expect(wantsEvent(on, { ...event, recordedAtMs: NOW + 20 })).to.equal(false);
+    expect(wantsEvent(on, { ...event, recordedAtMs: NOW + 30 })).to.equal(true);
   });
 
   it("shows why it is disabled, and forgets it when enabled", () => {

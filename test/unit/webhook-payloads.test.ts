@@ -38,6 +38,7 @@ function changeOf(message: Partial<MessageView>): Change {
     id: EVENT_ID,
     tenantId: "ten_1",
     occurredAtMs: AT,
+    recordedAtMs: AT,
     kind: "message",
     message: { ...MESSAGE, ...message },
     previousStatus: "sent",
@@ -146,7 +147,7 @@ describe("webhook bodies", () => {
       lowBalanceThreshold: 500_000n,
       asOfMs: AT,
     };
-    const head = { id: newId("event"), tenantId: "ten_1", occurredAtMs: AT };
+    const head = { id: newId("event"), tenantId: "ten_1", occurredAtMs: AT, recordedAtMs: AT };
     const funded = noticesOf({
       ...head,
       kind: "wallet",
@@ -195,7 +196,7 @@ describe("webhook bodies", () => {
       createdAtMs: AT,
       updatedAtMs: AT,
     } as const;
-    const head = { id: newId("event"), tenantId: "ten_1", occurredAtMs: AT };
+    const head = { id: newId("event"), tenantId: "ten_1", occurredAtMs: AT, recordedAtMs: AT };
     expect(noticesOf({ ...head, kind: "sender_id", type: "renamed", senderId })).to.deep.equal([]);
   });
 

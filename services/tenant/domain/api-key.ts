@@ -85,6 +85,11 @@ export function createApiKey(input: {
   };
 }
 
+/** IPv4 in four decimal parts only: `010.0.0.1` and `10/8` are read as other networks than they look. */
 function isNetwork(text: string): boolean {
-  return ipaddr.isValidCIDR(text) || (ipaddr.isValid(text) && text.length > 2);
+  const { IPv4, IPv6 } = ipaddr;
+  if (!text.includes(":")) {
+    return IPv4.isValidFourPartDecimal(text) || IPv4.isValidCIDRFourPartDecimal(text);
+  }
+  return !text.includes("%") && (IPv6.isValid(text) || IPv6.isValidCIDR(text));
 }

@@ -55,6 +55,8 @@ export type Change = {
   readonly id: string;
   readonly tenantId: string;
   readonly occurredAtMs: number;
+  /** When it became known here: later, where a receipt is dated back. Endpoints take what is known from then on. */
+  readonly recordedAtMs: number;
 } & (
   | {
       readonly kind: "message";

@@ -3,7 +3,7 @@
  *
  *   enabled ⇄ disabled
  *
- * - enabled: entered at creation and by an update. Events that happen from `enabledAtMs` on are
+ * - enabled: entered at creation and by an update. Events recorded from `enabledAtMs` on are
  *   delivered.
  * - disabled: entered by an update, or after days of failures alone, with the reason kept. Nothing
  *   is sent, what was due is dropped, and nothing of this time is sent later.
@@ -181,12 +181,12 @@ export function wantsEvent(
   event: {
     readonly type: EventType;
     readonly source: MessageSourceName | undefined;
-    readonly occurredAtMs: number;
+    readonly recordedAtMs: number;
   },
 ): boolean {
   return (
     endpoint.status === "enabled" &&
-    event.occurredAtMs >= endpoint.enabledAtMs &&
+    event.recordedAtMs >= endpoint.enabledAtMs &&
     endpoint.eventTypes.includes(event.type) &&
     (event.source === undefined ||
       endpoint.sources.length === 0 ||

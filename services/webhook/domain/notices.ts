@@ -12,7 +12,8 @@ export type Notice = {
   readonly tenantId: string;
   readonly type: EventType;
   readonly source: MessageSourceName | undefined;
-  readonly occurredAtMs: number;
+  /** When the change was recorded, see `Change`. */
+  readonly recordedAtMs: number;
   /** W3C traceparent of the change, when it is traced. */
   readonly trace?: string | undefined;
   /** Id and body are made when first asked for, then kept: most notices have no taker. */
@@ -70,7 +71,7 @@ function notice(
   data: () => Readonly<Record<string, unknown>>,
 ): Notice[] {
   if (!isEventType(type)) return [];
-  const { tenantId, occurredAtMs } = change;
+  const { tenantId, occurredAtMs, recordedAtMs } = change;
   let id: string | undefined;
   let body: string | undefined;
   const eventId = () => {
@@ -82,7 +83,7 @@ function notice(
       tenantId,
       type,
       source: change.kind === "message" ? change.message.source : undefined,
-      occurredAtMs,
+      recordedAtMs,
       eventId,
       body() {
         body ??= eventBody({ id: eventId(), tenantId, type, occurredAtMs }, data());

@@ -221,7 +221,7 @@ function plan(
         body: notice.body(),
         attemptsLeft: parts.attemptsMax,
         createdAtMs: idTimeMs(notice.eventId()),
-        activatedAtMs: notice.occurredAtMs,
+        activatedAtMs: notice.recordedAtMs,
         trace: notice.trace,
         dueAtMs: parts.clock.now(),
       })),
