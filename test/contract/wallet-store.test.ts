@@ -232,7 +232,9 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       ]);
       expect([...view.references.keys()]).to.deep.equal(["start"]);
       expect(view.references.get("start")).to.include({ kind: "fund", amount: 100n });
-      expect(await store.findSettled([messageId, "msg_none"])).to.deep.equal(new Set([messageId]));
+      const settled = await store.findSettled([messageId, "msg_none"]);
+      expect([...settled.keys()]).to.deep.equal([messageId]);
+      expect(settled.get(messageId)).to.include({ heldAmount: 6n, capturedAmount: 4n });
       expect(await store.findReservation(tenantId, id)).to.include({ openAmount: 4n });
       expect(await store.findReservation("ten_other", id)).to.equal(undefined);
     });

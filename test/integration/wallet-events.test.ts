@@ -110,6 +110,16 @@ describe("the wallet and the event stream", () => {
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
+  it("says that a message was settled with other amounts, and moves nothing", async () => {
+    const reservationId = await hold(1);
+    const request = { tenantId, reservationId, messageId: newId("message"), heldAmount: 10n };
+    const settle = async (capturedAmount: bigint) =>
+      (await wallet.settleMessages([{ ...request, capturedAmount }]))[0];
+    expect(await settle(6n)).to.deep.equal({ kind: "settled" });
+    expect(await settle(6n)).to.deep.equal({ kind: "already", differs: false });
+    expect(await settle(7n)).to.deep.equal({ kind: "already", differs: true });
+  });
+
   it("puts an event aside whose reservation does not exist, and goes on", async () => {
     const reservationId = await hold(1);
     const stray = eventOf(newId("message"), newId("reservation"), SENT);

@@ -78,7 +78,7 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
       const reservation = tables.reservations.get(reservationId);
       return reservation?.tenantId === tenantId ? reservation : undefined;
     },
-    findSettled: async (ids) => new Set(ids.filter((id) => tables.settlements.has(id))),
+    findSettled: async (ids) => pick(tables.settlements, ids),
     async listEntries({ tenantId, fromMs, toMs, kinds, limit, before }) {
       return entries(tables, tenantId)
         .filter(

@@ -1,7 +1,21 @@
 import { AppError } from "../../shared/core/errors.ts";
 import { type Book, findReservation, markLow, post, replaceReservation } from "./book.ts";
 import type { Outcomes, ReleaseCommand, SettleCommand } from "./command.ts";
-import { fenceReservation, type Reservation, takePart } from "./reservation.ts";
+import { fenceReservation, type Reservation, type Settlement, takePart } from "./reservation.ts";
+
+/** Whether a settlement asked for is another one than that which stands. */
+export function differsFrom(
+  earlier: Settlement,
+  tenantId: string,
+  asked: Pick<SettleCommand, "reservationId" | "heldAmount" | "capturedAmount">,
+): boolean {
+  return (
+    earlier.tenantId !== tenantId ||
+    earlier.reservationId !== asked.reservationId ||
+    earlier.capturedAmount !== asked.capturedAmount ||
+    earlier.heldAmount !== asked.heldAmount
+  );
+}
 
 /**
  * Decides one message's settlement. The first one stands for ever; any later one moves nothing.
@@ -12,12 +26,7 @@ export function decideSettle(book: Book, command: SettleCommand): Outcomes["sett
   const { messageId, reservationId, heldAmount, capturedAmount } = command;
   const earlier = book.newSettlements.get(messageId) ?? book.view.settlements.get(messageId);
   if (earlier !== undefined) {
-    const differs =
-      earlier.tenantId !== book.wallet.tenantId ||
-      earlier.reservationId !== reservationId ||
-      earlier.capturedAmount !== capturedAmount ||
-      earlier.heldAmount !== heldAmount;
-    return { isNew: false, differs };
+    return { isNew: false, differs: differsFrom(earlier, book.wallet.tenantId, command) };
   }
   if (capturedAmount < 0n || capturedAmount > heldAmount) {
     return new AppError("validation_error", "The captured amount must be from 0 to the held one.");

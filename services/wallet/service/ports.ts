@@ -60,8 +60,8 @@ export type WalletStore = {
   createWallet(wallet: Wallet, audit: AuditRecord): Promise<Wallet>;
   findWallet(tenantId: string): Promise<Wallet | undefined>;
   findReservation(tenantId: string, reservationId: string): Promise<Reservation | undefined>;
-  /** Which of these messages are settled; at most 1,000 at once. */
-  findSettled(messageIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The settlements of these messages, by message; at most 1,000 at once. */
+  findSettled(messageIds: readonly string[]): Promise<ReadonlyMap<string, Settlement>>;
   /** A statement page, newest first, at most `limit` lines. */
   listEntries(query: StatementQuery): Promise<Entry[]>;
   listAudit(tenantId: string, beforeId: string, limit: number): Promise<AuditRecord[]>;

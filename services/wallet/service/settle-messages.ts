@@ -1,6 +1,7 @@
 /** Settling what messages became, whoever reports it: an event, an RPC, or the sweeper. */
 import { AppError } from "../../shared/core/errors.ts";
 import type { SettleCommand } from "../domain/command.ts";
+import { differsFrom } from "../domain/settlement.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { WalletStore } from "./ports.ts";
 
@@ -45,9 +46,11 @@ export function createSettleMessages(parts: {
     const settled = await store.findSettled(requests.map(({ messageId }) => messageId));
     return Promise.all(
       requests.map(async (request): Promise<SettleResult> => {
-        const result: SettleResult = settled.has(request.messageId)
-          ? { kind: "already", differs: false }
-          : await settle(request);
+        const earlier = settled.get(request.messageId);
+        const result: SettleResult =
+          earlier === undefined
+            ? await settle(request)
+            : { kind: "already", differs: differsFrom(earlier, request.tenantId, request) };
         onResult?.(result.kind);
         return result;
       }),

@@ -96,10 +96,8 @@ export function createWalletStore(parts: {
       }),
     findSettled: (messageIds) =>
       edge(async () => {
-        const found = await settlements
-          .find({ _id: { $in: [...messageIds] } }, { projection: { _id: 1 } })
-          .toArray();
-        return new Set(found.map(({ _id }) => _id));
+        const found = await settlements.find({ _id: { $in: [...messageIds] } }).toArray();
+        return new Map(found.map((document) => [document._id, toSettlement(document)]));
       }),
     listEntries: (query) => edge(() => listStatement(collections, query)),
     listAudit: (tenantId, beforeId, limit) =>
