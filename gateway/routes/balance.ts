@@ -1,5 +1,6 @@
 import type { Client } from "@connectrpc/connect";
 import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { systemClock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
@@ -30,22 +31,29 @@ export function balanceEndpoint(wallets: Client<typeof WalletService>): Endpoint
     },
     async handle({ caller, query }) {
       refuseQuery(query);
-      const { wallet } = await rpcAnswer(wallets.getWallet({ tenantId: caller.tenantId }));
-      if (wallet === undefined) throw new AppError("not_found", "There is no wallet.");
+      const asked = wallets.getWallet({ tenantId: caller.tenantId });
+      const { wallet } = await rpcAnswer(asked).catch(noWallet);
+      const { balance = 0n, held = 0n, available = 0n, lowBalanceThreshold = 0n } = wallet ?? {};
       return {
         status: 200,
         body: {
           data: {
             object: "balance",
-            currency: wallet.currency,
-            balance: formatAmount(wallet.balance),
-            held: formatAmount(wallet.held),
-            available: formatAmount(wallet.available),
-            low_balance_threshold: formatAmount(wallet.lowBalanceThreshold),
-            as_of: formatInstant(Number(wallet.asOfMs)),
+            currency: wallet?.currency ?? caller.currency,
+            balance: formatAmount(balance),
+            held: formatAmount(held),
+            available: formatAmount(available),
+            low_balance_threshold: formatAmount(lowBalanceThreshold),
+            as_of: formatInstant(Number(wallet?.asOfMs ?? systemClock.now())),
           },
         },
       };
     },
   };
+}
+
+/** A tenant whose wallet was never made has no money, which is no fault of its request. */
+function noWallet(error: unknown): { readonly wallet?: undefined } {
+  if (error instanceof AppError && error.code === "not_found") return {};
+  throw error;
 }

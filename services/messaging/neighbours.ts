@@ -51,13 +51,14 @@ export function openNeighbours(options: {
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
   const tenants = createFactCache({ ...cache, load: createTenantQuestions(clients.tenant) });
   const senders = createFactCache({ ...cache, load: createSenderQuestions(clients.senderId) });
+  const currencyOf = async (tenantId: string) => (await tenants.get(tenantId))?.currency ?? "";
   const table = keepRouteTable(clients.routing, log);
   const holds = createBatcher<Hold, void>({
     name: "holds",
     batchMax: 256,
     queueMax: 8192,
     lanes: 4,
-    flush: (items) => runDetached(() => placeHolds(clients.wallet, items)),
+    flush: (items) => runDetached(() => placeHolds(clients.wallet, items, currencyOf)),
   });
   const subscriptions = [
     nats.subscribe("invalidate.tenant.*", {
@@ -79,7 +80,7 @@ export function openNeighbours(options: {
     usableSender: (tenantId, name) => senders.get(senderKey(tenantId, name)),
     routeTable: () => table.current(),
     placeHold: (hold) => holds.add(hold),
-    placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all)),
+    placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all, currencyOf)),
     async releaseReservation(tenantId, reservationId) {
       await answered(clients.wallet.releaseReservation({ tenantId, reservationId }, CALL));
     },
@@ -140,32 +141,44 @@ function compileAnswer(answer: GetRouteTableResponse): RouteTable {
   });
 }
 
+/** The currency of a tenant whose wallet could not say it. */
+type CurrencyOf = (tenantId: string) => Promise<string>;
+
 /** Never rejects: a call that fails is the failure of each hold in it. */
 async function placeHolds(
   client: NeighbourClients["wallet"],
   holds: readonly Hold[],
+  currencyOf: CurrencyOf,
 ): Promise<(undefined | Error)[]> {
   try {
     const { outcomes } = await client.placeHolds({ holds: [...holds] }, CALL);
-    return holds.map((hold, at) => toRefusal(hold, outcomes[at]));
+    const refusals = holds.map((hold, at) =>
+      outcomes[at]?.errorCode === "" ? undefined : toRefusal(hold, outcomes[at], currencyOf),
+    );
+    return await Promise.all(refusals);
   } catch (error) {
     const failure = toAppError(error);
     return holds.map(() => failure);
   }
 }
 
-function toRefusal(hold: Hold, outcome: HoldOutcome | undefined): Error | undefined {
+async function toRefusal(
+  hold: Hold,
+  outcome: HoldOutcome | undefined,
+  currencyOf: CurrencyOf,
+): Promise<Error> {
   if (outcome === undefined) return new AppError("internal_error", "A hold had no outcome.");
-  if (outcome.errorCode === "") return undefined;
-  if (outcome.errorCode === "insufficient_balance") {
+  const { errorCode } = outcome;
+  // A tenant whose wallet was never made has no money.
+  if (errorCode === "insufficient_balance" || errorCode === "not_found") {
     return new AppError("insufficient_balance", "The available balance does not cover this.", {
       extra: {
         required_amount: formatAmount(hold.amount),
         available_amount: formatAmount(outcome.available),
-        currency: outcome.currency,
+        currency: outcome.currency || (await currencyOf(hold.tenantId)),
       },
     });
   }
-  const code = isErrorCode(outcome.errorCode) ? outcome.errorCode : "internal_error";
-  return new AppError(code, "The funds could not be held.", { cause: outcome.errorCode });
+  const code = isErrorCode(errorCode) ? errorCode : "internal_error";
+  return new AppError(code, "The funds could not be held.", { cause: errorCode });
 }

@@ -63,6 +63,21 @@ describe("REST errors: the table of service.md", () => {
       },
     },
     {
+      status: 402,
+      code: "insufficient_balance",
+      when: "the account has no wallet yet: it has no money, and its balance says so",
+      async provoke() {
+        const fresh = await rest.addCustomer({ hasNoWallet: true });
+        const balance = await fresh.call("GET", "/v1/balance");
+        expect(balance.body.data).to.include({ currency: "NGN", available: "0.0000" });
+        return fresh.call("POST", SEND, { body: body() });
+      },
+      check: ({ body: problem }) => {
+        expect(problem.available_amount).to.equal("0.0000");
+        expect(problem.currency).to.equal("NGN");
+      },
+    },
+    {
       status: 403,
       code: "ip_not_allowed",
       when: "the caller's IP is not permitted",

@@ -62,6 +62,31 @@ describe("a link to an HTTP carrier", () => {
     await link.close(0);
   });
 
+  it("is in doubt about a request that is answered with another protocol", async () => {
+    const port = await listen();
+    server?.removeAllListeners("request");
+    server?.on("request", (request) => {
+      request.socket.write("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");
+    });
+    const link = open(`http://127.0.0.1:${port}/send`);
+    expect(await link.submit(PART)).to.include({ kind: "unknown", code: "http_101" });
+    expect(link.inFlight).to.equal(0);
+    await link.close(0);
+  });
+
+  it("lets a request that is under way end when the link closes", async () => {
+    const port = await listen();
+    server?.removeAllListeners("request");
+    server?.on("request", (_request, response) =>
+      setTimeout(() => response.end('{"id":"c-2"}'), 200),
+    );
+    const link = open(`http://127.0.0.1:${port}/send`);
+    const outcome = link.submit(PART);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await link.close(0);
+    expect(await outcome).to.include({ kind: "accepted", carrierMessageId: "c-2" });
+  });
+
   it("sends nothing to a server that never ends its TLS handshake, and knows it", async () => {
     const silent = createTcpServer(() => undefined);
     silent.listen(0, "127.0.0.1");

@@ -66,6 +66,8 @@ export type CustomerOptions = {
   readonly emailVerified?: boolean;
   /** In 1/10,000 of the currency unit. */
   readonly funds?: bigint;
+  /** The tenant is made, and its wallet is not. */
+  readonly hasNoWallet?: boolean;
 };
 
 /** Starts a stack for REST tests; `settings` reach every process of it. */
@@ -163,7 +165,8 @@ export async function callRest(
 }
 
 async function addCustomer(rest: RestStack, options: CustomerOptions): Promise<Customer> {
-  const { rateLimit = 5000, burst = 10_000, funds = 100_000_000n, ...others } = options;
+  const { rateLimit = 5000, burst = 10_000, hasNoWallet = false, ...rested } = options;
+  const { funds = hasNoWallet ? 0n : 100_000_000n, ...others } = rested;
   const name = `Customer ${randomBytes(6).toString("hex")}`;
   const { tenant } = await rest.tenants.createTenant({ name, rateLimit, burst, ...others });
   const tenantId = tenant?.id ?? "";
@@ -180,7 +183,7 @@ async function addCustomer(rest: RestStack, options: CustomerOptions): Promise<C
     addKey({}),
     addKey({ mode: Mode.TEST }),
     rest.senderIds.createSenderId({ tenantId, name: "Acme", approve: true }),
-    rest.wallets.createWallet({ tenantId, currency: "NGN" }),
+    hasNoWallet ? undefined : rest.wallets.createWallet({ tenantId, currency: "NGN" }),
   ]);
   if (funds > 0n) {
     const actor = { name: "test" };

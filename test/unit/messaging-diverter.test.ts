@@ -13,6 +13,7 @@ function makeWorld() {
   const retained: string[][] = [];
   const moved: Message[] = [];
   const clock = createManualClock(START_MS);
+  const carrying = new Set(["beta"]);
   const diverter = createDiverter({
     queue: {
       waitingTenants: async (_connectorId: string, lane: Lane) => [
@@ -28,6 +29,7 @@ function makeWorld() {
     },
     tenants: {
       connectors: async () => ["alpha", "beta"],
+      mark: () => 0,
       retain: (_connectorId, _lane, tenantIds) => void retained.push([...tenantIds]),
     },
     changes: {
@@ -42,7 +44,7 @@ function makeWorld() {
     } as unknown as Changes,
     standings: {
       routeOf: ({ connectorId }) => (connectorId === "alpha" ? "failing" : "well"),
-      carrying: () => new Set(["beta"]),
+      carrying: () => carrying,
     },
     clock,
   });

@@ -54,6 +54,19 @@ describe("what is known of waiting messages", () => {
     return { clock, tenants, place, looks, note, noteCrowd, named, forget, look, needsLook, list };
   }
 
+  it("forgets tenants that have nothing in a queue, but not one for whom something came in meanwhile", async () => {
+    const { tenants, note, named } = open();
+    note(1);
+    const mark = tenants.mark();
+    note(2);
+    tenants.retain("smsc", "single", [], mark);
+    expect(named()).to.deep.equal([1, 2]);
+    tenants.retain("smsc", "single", ["ten_a"], tenants.mark());
+    expect(named()).to.deep.equal([1, 2]);
+    tenants.retain("smsc", "single", [], tenants.mark());
+    expect(named()).to.deep.equal([]);
+  });
+
   it("names what came in, oldest first, until it is claimed", async () => {
     const { note, named, forget, needsLook, list } = open();
     for (const at of [5, 3, 9]) note(at);

@@ -6,6 +6,9 @@ import { makeReceiptUrl } from "../domain/receipt-url.ts";
 import { createHttpPoster, HttpFailure } from "./http-post.ts";
 import type { Link, LinkEvents } from "./link.ts";
 
+/** Some carriers' firewalls refuse requests without them. */
+const USUAL_HEADERS = { accept: "*/*", "user-agent": "sms-service" };
+
 /** How long a carrier that refused a connection is left alone: so long at first, and at the longest. */
 const REST_MS = 500;
 const REST_MAX_MS = 30_000;
@@ -22,7 +25,7 @@ export function createHttpLink(options: {
   const poster = createHttpPoster({
     url: settings.url,
     method: settings.method || "POST",
-    headers: { ...settings.headers, "content-type": settings.contentType },
+    headers: { ...USUAL_HEADERS, ...settings.headers, "content-type": settings.contentType },
     timeoutMs: settings.timeoutMs,
   });
   let inFlight = 0;
@@ -101,7 +104,6 @@ export function createHttpLink(options: {
       while (inFlight > 0 && performance.now() < deadlineMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      poster.close();
     },
   };
 }

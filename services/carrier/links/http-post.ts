@@ -33,7 +33,6 @@ export type HttpTarget = {
 export type HttpPoster = {
   /** Throws `HttpFailure`. A redirect is an answer: followed, it would give the message to others. */
   post(body: string): Promise<HttpReply>;
-  close(): void;
 };
 
 /** Octets of an answer that are read; a carrier's answer has some hundred. */
@@ -67,8 +66,19 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       whenConnected(request, isTls, () => {
         isConnected = true;
       });
+      let isAnswered = false;
       request.on("error", fail);
+      // Without a word of its own, when it does not know what to do with the answer.
+      request.on("close", () => {
+        if (!isAnswered) fail(new Error("closed"));
+      });
+      request.on("upgrade", ({ statusCode = 101 }, socket) => {
+        isAnswered = true;
+        socket.destroy();
+        resolve({ status: statusCode, body: "" });
+      });
       request.on("response", (response) => {
+        isAnswered = true;
         readBody(response).then(
           (text) => resolve({ status: response.statusCode ?? 0, body: text }),
           fail,
@@ -79,7 +89,8 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
     });
   }
 
-  return { post, close: () => agent.destroy() };
+  // Nothing is to be closed: idle connections end by themselves, and what is under way by its time.
+  return { post };
 }
 
 /** A kept connection stands already; a new one stands when the last handshake is over. */

@@ -25,8 +25,6 @@ const TENANTS_MAX = 32;
 const ROOM_MAX = 2000;
 /** After fewer than this the next run is worth waiting for. */
 const WORTH_GOING_ON = MESSAGES_MAX / 2;
-/** What was passed over is looked at again after this long. */
-const WHOLE_LOOK_MS = 60_000;
 const LANES: readonly Lane[] = ["single", "bulk"];
 
 /** A message, whose it is, and the connector at which it could wait instead. */
@@ -35,23 +33,24 @@ type Candidate = { readonly id: string; readonly tenantId: string; readonly targ
 /** Makes the diverter. */
 export function createDiverter(options: {
   readonly queue: Pick<QueueStore, "waitingTenants" | "findWaiting" | "countIn">;
-  readonly tenants: Pick<WaitingTenants, "connectors" | "retain">;
+  readonly tenants: Pick<WaitingTenants, "connectors" | "mark" | "retain">;
   readonly changes: Changes;
   readonly standings: { readonly routeOf: StandingOf; carrying(): ReadonlySet<string> };
   readonly clock: Clock;
 }): Diverter {
   const { queue, tenants, changes, standings, clock } = options;
   const lastServed = new Map<string, string>();
-  /** By queue and tenant: messages before this id have no other route. */
+  /** By queue and tenant: messages before this id have no other route, as far as the last look at them. */
   const passed = new Map<string, string>();
-  let passedSinceMs = clock.now();
+  let carriedAt: ReadonlySet<string> = new Set();
   let lastConnectorId: string | undefined;
 
   /** What of the next tenants' messages could move, tenants by turn, each one's oldest first. */
   async function look(connectorId: string, lane: Lane): Promise<Candidate[]> {
     const name = queueName(connectorId, lane);
+    const mark = tenants.mark();
     const all = await queue.waitingTenants(connectorId, lane);
-    tenants.retain(connectorId, lane, all);
+    tenants.retain(connectorId, lane, all, mark);
     const some = rotate(all, lastServed.get(name)).slice(0, TENANTS_MAX);
     // Unless one of them gets a place, the next look is at the others.
     lastServed.set(name, some.at(-1) ?? "");
@@ -103,10 +102,9 @@ export function createDiverter(options: {
     async run() {
       const carrying = standings.carrying();
       if (carrying.size === 0) return false;
-      if (Math.abs(clock.now() - passedSinceMs) >= WHOLE_LOOK_MS) {
-        passed.clear();
-        passedSinceMs = clock.now();
-      }
+      // The very set as long as the table stands: with another one, other messages may go.
+      if (carrying !== carriedAt) passed.clear();
+      carriedAt = carrying;
       const stranded = await strandedAt(carrying);
       let moved = 0;
       for (const lane of LANES) {

@@ -43,8 +43,13 @@ export type WaitingTenants = {
   named(place: Place, nowMs: number, max: number): readonly NamedArrival[];
   /** Forgets names: claimed, or not found any more. One that came in again meanwhile stays. */
   forget(place: Place, gone: readonly NamedArrival[]): void;
-  /** Forgets all of a queue's tenants but these: at a connector where nobody claims nothing else would. */
-  retain(connectorId: string, lane: Lane, tenantIds: readonly string[]): void;
+  /** How much has come in so far, for `retain`. */
+  mark(): number;
+  /**
+   * Forgets a queue's tenants that are not among these, which were read after a mark, and for whom nothing has come in
+   * since: at a connector where nobody claims nothing else would.
+   */
+  retain(connectorId: string, lane: Lane, tenantIds: readonly string[], mark: number): void;
   /**
    * Whether to look for what has no name: there may be such, and fewer than `wanted` that may be claimed
    * have one, or the tenant was not looked at since the last look at everything. So nothing starves
@@ -91,6 +96,8 @@ type Known = {
   fromId: string;
   /** The first without a name that came in since the look that is going on began. */
   arrivedId: string | undefined;
+  /** How much had come in, here and elsewhere, with its latest. */
+  arrival: number;
   /** The instant of that look. */
   lookedAtMs: number;
   /** Something without a name may be claimed only then. */
@@ -106,6 +113,7 @@ export function createWaitingTenants(
 ): WaitingTenants {
   const queues = new Map<string, { tenants: Map<string, Known>; readAtMs: number }>();
   let namesTotal = 0;
+  let arrivals = 0;
   /** Queues that hold anything: one question for all, because most connectors are idle. */
   const inUse = createFactCache<ReadonlySet<string>>({
     maxAgeMs: WHOLE_LOOK_MS,
@@ -180,6 +188,8 @@ export function createWaitingTenants(
       const latestMs = clock.now() + LATER_MAX_MS;
       const place = { connectorId, lane, tenantId };
       const known = open(place);
+      arrivals += 1;
+      known.arrival = arrivals;
       if (named === undefined) {
         noteUnnamed(known, messageId, Math.min(dueAtMs, latestMs));
         return;
@@ -224,12 +234,12 @@ export function createWaitingTenants(
       }
       dropIfEmpty(place, known);
     },
-    retain(connectorId, lane, tenantIds) {
+    mark: () => arrivals,
+    retain(connectorId, lane, tenantIds, mark) {
       const { tenants } = queue(connectorId, lane).known;
       const kept = new Set(tenantIds);
-      // One that comes in at this very moment is found by the next look at everything.
-      for (const [tenantId, { names }] of tenants) {
-        if (kept.has(tenantId)) continue;
+      for (const [tenantId, { names, arrival }] of tenants) {
+        if (kept.has(tenantId) || arrival > mark) continue;
         namesTotal -= names.size;
         tenants.delete(tenantId);
       }
@@ -294,6 +304,7 @@ function unheardOf(): Known {
     isOverdue: false,
     fromId: "",
     arrivedId: undefined,
+    arrival: 0,
     lookedAtMs: NEVER,
     dueAtMs: NEVER,
   };
