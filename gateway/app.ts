@@ -10,11 +10,11 @@ import type { Logger } from "../services/shared/io/log.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
 import { type AdmissionParts, admit } from "./admit.ts";
-import { type BodyLimits, readBody } from "./body.ts";
+import { announcesBody, type BodyLimits, readBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { LoadGate } from "./load-gate.ts";
+import { busy, type LoadGate } from "./load-gate.ts";
 import { answerProblem, problemHeaders, toProblem } from "./problem.ts";
 import { isRepeated } from "./repeated-header.ts";
 import { endRequestSpan, openRequestSpan, traceOf } from "./request-span.ts";
@@ -79,10 +79,11 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
     context.set("Cache-Control", "no-store");
     parts.cors(context, undefined);
     let code = "";
-    let isIn = false;
+    state.isIn = false;
     try {
-      parts.gate.enter();
-      isIn = true;
+      // While its body is on its way nothing is done for a request, so it takes no room yet.
+      if (!announcesBody(context.req)) letIn(parts, state);
+      else if (!parts.gate.hasRoom()) throw busy();
       if (context.req.headers.host === undefined && context.req.httpVersionMinor > 0) {
         throw new AppError("bad_request", "An HTTP/1.1 request names its host.");
       }
@@ -93,7 +94,8 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
     } catch (thrown) {
       code = answerError(parts, context, thrown);
     } finally {
-      if (isIn) parts.gate.leave();
+      if (state.isIn) parts.gate.leave();
+      state.bodyPlace?.leave();
       const finished: FinishedRequest = {
         requestId: state.requestId,
         method: context.method,
@@ -108,6 +110,13 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
       parts.onFinish(finished);
     }
   };
+}
+
+/** Counts the request among those in progress, once. Throws `service_unavailable` when there is no room. */
+function letIn({ gate }: AppParts, state: RequestState): void {
+  if (state.isIn) return;
+  gate.enter();
+  state.isIn = true;
 }
 
 /** Answers with the problem of whatever was thrown, and gives its code back. */
@@ -133,7 +142,10 @@ function dispatch(parts: AppParts): Middleware {
     const state = context.state as RequestState;
     const { match } = state;
     const endpoint = endpointFor(match, context.method);
-    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits);
+    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits, (place) => {
+      state.bodyPlace = place;
+    });
+    letIn(parts, state);
     if (match === undefined || endpoint === undefined) return unmatched(parts, context);
     const caller = await admit(parts, context);
     if (!caller.scopes.has(endpoint.scope)) {

@@ -1,19 +1,32 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../services/shared/core/errors.ts";
+import type { BodyCrowd, BodyPlace } from "./body-crowd.ts";
+import { busy } from "./load-gate.ts";
 import { isRepeated } from "./repeated-header.ts";
 
-/** Bounds of a request body. */
-export type BodyLimits = { readonly bytesMax: number; readonly timeoutMs: number };
+/** Bounds of a request body, and of all together. */
+export type BodyLimits = {
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+  readonly crowd: BodyCrowd;
+};
+
+/** Whether a request announces a body. */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) !== 0;
+}
 
 /**
  * Reads a request's body whole, bounded in size and time. Errors: `payload_too_large` as soon as
  * the length is known to be over, `unsupported_media_type` for a body that is not JSON in UTF-8,
- * `request_timeout` when it does not arrive in time.
+ * `request_timeout` when it does not arrive in time, `service_unavailable` when it has to make room for others.
+ * `onPlace` gets what the body counts for until the request has been answered.
  */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
+  onPlace: (place: BodyPlace) => void,
 ): Promise<Buffer> {
   const { headers } = request;
   const isChunked = headers["transfer-encoding"] !== undefined;
@@ -24,9 +37,9 @@ export async function readBody(
   // Only a chunked body can turn out to be none at all, so only then its first byte is awaited.
   if (!isAcceptable && !isChunked) throw wrongType();
   if (headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  return collect(request, isAcceptable ? limits : { ...limits, bytesMax: 0 }, () =>
-    isAcceptable ? tooLarge(limits.bytesMax) : wrongType(),
-  );
+  const bounds = isAcceptable ? limits : { ...limits, bytesMax: 0 };
+  const overflow = () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType());
+  return collect(request, bounds, overflow, onPlace);
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -62,6 +75,7 @@ function collect(
   request: IncomingMessage,
   limits: BodyLimits,
   overflow: () => AppError,
+  onPlace: (place: BodyPlace) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -71,10 +85,17 @@ function collect(
       reject(new AppError("request_timeout", "The request body did not arrive in time."));
     }, limits.timeoutMs);
 
+    const place = limits.crowd.enter(() => {
+      finish();
+      reject(busy());
+    });
+    onPlace(place);
+
     function onData(chunk: Buffer): void {
       size += chunk.length;
       if (size <= limits.bytesMax) {
         chunks.push(chunk);
+        place.grow(chunk.length);
         return;
       }
       finish();
@@ -90,6 +111,7 @@ function collect(
     }
     function finish(): void {
       clearTimeout(timer);
+      place.end();
       request.off("data", onData);
       request.off("end", onEnd);
       request.off("error", onGone);

@@ -16,6 +16,12 @@ export const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
 };
 
+/** A connection on which nothing moves for so long ends: an answer that is not read, above all. */
+const STILL_MAX_MS = 30_000;
+
+/** Requests that a client may send ahead on one connection; each of them takes memory until it is answered. */
+const AHEAD_MAX = 64;
+
 /** How long busy connections get to leave by themselves before the idle ones are ended. */
 const LEAVE_MS = 500;
 
@@ -51,6 +57,8 @@ export async function listen(
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     refuseInput(error, socket as ServerSocket, options.docsUrl);
   });
+  server.timeout = STILL_MAX_MS;
+  boundAhead(server);
   let isClosing = false;
   server.prependListener("request", (_request, response) => {
     if (isClosing || options.isLeaving?.() === true) response.setHeader("Connection", "close");
@@ -73,6 +81,17 @@ export async function listen(
   };
 }
 
+/** Ends connections with too many requests that have not been answered. */
+function boundAhead(server: Server): void {
+  const open = new WeakMap<Socket, number>();
+  server.prependListener("request", ({ socket }, response) => {
+    const ahead = (open.get(socket) ?? 0) + 1;
+    open.set(socket, ahead);
+    response.once("close", () => open.set(socket, (open.get(socket) ?? 1) - 1));
+    if (ahead > AHEAD_MAX) socket.destroy();
+  });
+}
+
 /**
  * Answers input that is no HTTP, or not in time. An answer under way on the connection belongs
  * to an earlier request and goes first; input of the request that it answers gets no second one.
@@ -84,9 +103,8 @@ function refuseInput(error: NodeJS.ErrnoException, socket: ServerSocket, docsUrl
   } else if (underWay === null || underWay === undefined) {
     farewell(socket, protocolAnswer(error.code, docsUrl));
   } else if (underWay.req.complete) {
-    underWay.once("close", () => {
-      if (socket.writable) farewell(socket, protocolAnswer(error.code, docsUrl));
-    });
+    // Behind it there may be the answer to a next request, which goes first, too.
+    underWay.once("close", () => refuseInput(error, socket, docsUrl));
   } else if (underWay.headersSent) {
     socket.destroySoon();
   } else {

@@ -4,11 +4,14 @@ export type JsonSurvey = {
   readonly depth: number;
   /** Members of all objects, repeated names counted each time. */
   readonly members: number;
+  /** Commas between members and between items: with `members` a bound of how much there is to check. */
+  readonly commas: number;
 };
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const COMMA = 0x2c;
 
 /**
  * Measures UTF-8 JSON text without parsing it: four mebibytes of opening brackets would cost a
@@ -18,17 +21,19 @@ export function surveyJson(json: Uint8Array): JsonSurvey {
   let depth = 0;
   let deepest = 0;
   let members = 0;
+  let commas = 0;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at] as number;
     if (byte === QUOTE) {
       for (at++; at < json.length && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
     } else if (byte === COLON) members++;
+    else if (byte === COMMA) commas++;
     // The brackets and braces differ from one another in bit 0x20 only.
     else if ((byte | 0x20) === 0x7b) {
       if (++depth > deepest) deepest = depth;
     } else if ((byte | 0x20) === 0x7d) depth--;
   }
-  return { depth: deepest, members };
+  return { depth: deepest, members, commas };
 }
 
 /** Members of all objects of a parsed value; fewer than its text had when a name came twice. */

@@ -3,10 +3,10 @@ import { JSON_DEPTH_MAX } from "../services/shared/core/canonical-json-depth.ts"
 import { AppError } from "../services/shared/core/errors.ts";
 import { countMembers, surveyJson } from "./json-survey.ts";
 
-/** A parsed body, and how many members its objects have in all. */
+/** A parsed body, and how much there is in it: members of objects and what commas part, together. */
 export type JsonBody = {
   readonly value: Record<string, unknown>;
-  readonly members: number;
+  readonly size: number;
 };
 
 /**
@@ -16,7 +16,7 @@ export type JsonBody = {
  */
 export function parseObject(bytes: Buffer): JsonBody {
   if (!isUtf8(bytes)) throw invalidJson("The body is not valid UTF-8.");
-  const { depth, members } = surveyJson(bytes);
+  const { depth, members, commas } = surveyJson(bytes);
   if (depth > JSON_DEPTH_MAX) throw invalidJson("The body is nested too deeply.");
   let value: unknown;
   try {
@@ -30,7 +30,7 @@ export function parseObject(bytes: Buffer): JsonBody {
   if (countMembers(value) !== members) {
     throw invalidJson("An object in the body has the same name twice.");
   }
-  return { value: value as Record<string, unknown>, members };
+  return { value: value as Record<string, unknown>, size: members + commas };
 }
 
 function invalidJson(message: string, cause?: unknown): AppError {

@@ -1,5 +1,6 @@
 import type { Mode } from "../proto/gen/sms/v1/common_pb.js";
 import type { OpenSpan } from "../services/shared/io/tracing.ts";
+import type { BodyPlace } from "./body-crowd.ts";
 import type { RouteMatch } from "./route-table.ts";
 
 /** Who is calling: the key and its tenant, as last confirmed by the tenant service. */
@@ -30,6 +31,10 @@ export type RequestState = {
   span?: OpenSpan | undefined;
   /** The raw body; empty when there was none. */
   bodyBytes: Buffer;
+  /** What the body counts for among all that are kept. */
+  bodyPlace?: BodyPlace;
+  /** Set once the request counts as one in progress. */
+  isIn: boolean;
   /** Set once the caller is known. */
   caller?: Caller;
 };

@@ -14,6 +14,7 @@ import { createAuthenticator } from "./auth/authenticate.ts";
 import { compileNetworks } from "./auth/caller-address.ts";
 import { watchInvalidations } from "./auth/invalidations.ts";
 import { createKeyQuestions } from "./auth/key-questions.ts";
+import { createBodyCrowd } from "./body-crowd.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
 import { createCors } from "./cors.ts";
 import { createPages } from "./docs/pages.ts";
@@ -88,7 +89,11 @@ export async function start(context: ServiceContext): Promise<void> {
     isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
     docsUrl: addresses.docsUrl,
     log,
-    bodyLimits: { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS },
+    bodyLimits: {
+      bytesMax: config.BODY_BYTES_MAX,
+      timeoutMs: config.BODY_TIMEOUT_MS,
+      crowd: createBodyCrowd(),
+    },
     onFinish: reports.onFinish,
   });
 

@@ -19,6 +19,9 @@ export type Fence = {
 /** Longer than any request may run; a crashed holder's fence is gone after this. */
 const FENCE_MS = 25_000;
 
+/** How long Redis is left alone after it did not answer: the record keeps keys apart without it. */
+const LEFT_ALONE_MS = 1000;
+
 const RELEASE_LUA = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0
@@ -37,10 +40,12 @@ const NOTHING = () => undefined;
 export function createFenceKeeper(redis: Redis): FenceKeeper {
   redis.defineCommand("smsReleaseFence", { numberOfKeys: 1, lua: RELEASE_LUA });
   const shared = redis as FenceRedis;
+  let leftAloneUntilMs = 0;
 
   return {
     async take(scope, fingerprint) {
-      if (redis.status !== "ready") return { state: "unknown", release: NOTHING };
+      if (redis.status !== "ready" || performance.now() < leftAloneUntilMs)
+        return { state: "unknown", release: NOTHING };
       const key = `idem:${scope}`;
       const print = fingerprint.toString("base64");
       const value = `${print}.${randomBytes(8).toString("base64")}`;
@@ -53,6 +58,7 @@ export function createFenceKeeper(redis: Redis): FenceKeeper {
         const isSame = holder === null || holder.startsWith(`${print}.`);
         return { state: isSame ? "busy_same" : "busy_other", release: NOTHING };
       } catch {
+        leftAloneUntilMs = performance.now() + LEFT_ALONE_MS;
         // The command may have been carried out all the same, so the fence is given back too.
         return { state: "unknown", release };
       }

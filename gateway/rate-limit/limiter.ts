@@ -52,6 +52,8 @@ export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
 
   async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
     const { rate, burst } = batch[0] as Waiting;
+    // Those that waited for a call that failed do not wait for another one.
+    if (performance.now() < leftAloneUntilMs) return serveLocally(tenantId, batch);
     try {
       const key = `rate:{${tenantId}}`;
       const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length);
@@ -64,8 +66,12 @@ export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
       });
     } catch {
       leftAloneUntilMs = performance.now() + LEFT_ALONE_MS;
-      for (const { resolve } of batch) resolve(local.take(tenantId, rate, burst));
+      serveLocally(tenantId, batch);
     }
+  }
+
+  function serveLocally(tenantId: string, batch: readonly Waiting[]): void {
+    for (const { rate, burst, resolve } of batch) resolve(local.take(tenantId, rate, burst));
   }
 
   async function drain(tenantId: string, first: Waiting): Promise<void> {

@@ -118,8 +118,8 @@ function readEmptyBody(request: EndpointRequest): {
   const faults = [...queryFaults(request.query)];
   if (request.bodyBytes.length === 0) return { body: {}, faults };
   try {
-    const { value, members } = parseObject(request.bodyBytes);
-    return { body: value, faults: [...faults, ...validate(value, members)] };
+    const { value, size } = parseObject(request.bodyBytes);
+    return { body: value, faults: [...faults, ...validate(value, size)] };
   } catch (error) {
     return { body: undefined, faults: [...faults, ...asAppError(error).fields] };
   }

@@ -7,14 +7,14 @@ import type { SendKind } from "./send-kinds.ts";
 export function findFaults(
   kind: SendKind,
   body: Record<string, unknown>,
-  members: number,
+  size: number,
   bulkMax: number,
 ): FieldError[] {
   const overflow = lengthFault(kind, body, bulkMax);
   // The items of a list that is too long are not looked at: there may be a million of them.
   const checked = overflow === undefined ? body : { ...body, [overflow.field]: [] };
   const faults = kind
-    .validate(checked, members)
+    .validate(checked, size)
     .filter(({ field }) => overflow === undefined || field !== overflow.field);
   if (overflow !== undefined) faults.push(overflow);
   addTextFaults(checked, faults);

@@ -139,11 +139,11 @@ function toRequest(
   ports: SendPorts,
   kind: SendKind,
   request: EndpointRequest,
-  { value, members }: JsonBody,
+  { value, size }: JsonBody,
   keyFaults: ReturnType<typeof readIdempotencyKey>["faults"],
 ): SendRequest {
   const { caller } = request;
-  const faults = findFaults(kind, value, members, caller.bulkMax);
+  const faults = findFaults(kind, value, size, caller.bulkMax);
   const isSendAtKnown = kind.takesSendAt && !faults.some(({ field }) => field === "send_at");
   const sendAt = isSendAtKnown
     ? readSendAt(value.send_at, ports.clock.now(), ports.sendTime)

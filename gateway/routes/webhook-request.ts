@@ -62,7 +62,7 @@ export async function readWebhookRequest(
     try {
       const parsed = parseObject(request.bodyBytes);
       body = parsed.value;
-      faults.push(...validate(body, parsed.members));
+      faults.push(...validate(body, parsed.size));
     } catch (error) {
       body = undefined;
       faults.push(...asAppError(error).fields);

@@ -20,18 +20,18 @@ const first = prepare(new Ajv(OPTIONS));
 /** Field errors of one answer. */
 const ERRORS_MAX = 1000;
 
-/** Members of a body beyond which only its first fault is looked for; no valid body has as many. */
-const MEMBERS_MAX = 50_000;
+/** Size of a body beyond which only its first fault is looked for; no valid body has as much. */
+const SIZE_MAX = 100_000;
 
-/** Answers the field errors of a value, none when it is valid; `members` as `parseObject` gives. */
-export type Validator = (value: unknown, members?: number) => readonly FieldError[];
+/** Answers the field errors of a value, none when it is valid; `size` as `parseObject` gives. */
+export type Validator = (value: unknown, size?: number) => readonly FieldError[];
 
 /** Compiles a schema; the variant that stops at the first fault only when it is needed. */
 export function compileSchema(schema: SchemaObject): Validator {
   const findAll = all.compile(schema);
   let findFirst: typeof findAll | undefined;
-  return (value, members = 0) => {
-    if (members > MEMBERS_MAX) {
+  return (value, size = 0) => {
+    if (size > SIZE_MAX) {
       findFirst ??= first.compile(schema);
       return findFirst(value) ? [] : toFieldErrors(findFirst.errors ?? []);
     }

@@ -7,6 +7,7 @@ import { connect } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { pino } from "pino";
 import { createApp, type FinishedRequest } from "../../gateway/app.ts";
+import { createBodyCrowd } from "../../gateway/body-crowd.ts";
 import { createCors } from "../../gateway/cors.ts";
 import { createPages } from "../../gateway/docs/pages.ts";
 import type { Endpoint } from "../../gateway/endpoint.ts";
@@ -34,6 +35,7 @@ export type RestAppOptions = {
   readonly ports?: Partial<EndpointPorts>;
   readonly decision?: RateDecision;
   readonly corsOrigins?: readonly string[];
+  readonly bodyBounds?: Parameters<typeof createBodyCrowd>[0];
   readonly bodyTimeoutMs?: number;
   readonly requestsMax?: number;
   readonly serverOptions?: Partial<typeof SERVER_OPTIONS>;
@@ -119,7 +121,11 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     isTrustedProxy: () => false,
     docsUrl: DOCS_URL,
     log: pino({ level: "silent" }),
-    bodyLimits: { bytesMax: 4_194_304, timeoutMs: options.bodyTimeoutMs ?? 5000 },
+    bodyLimits: {
+      bytesMax: 4_194_304,
+      timeoutMs: options.bodyTimeoutMs ?? 5000,
+      crowd: createBodyCrowd(options.bodyBounds),
+    },
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
   const log = pino({ level: "silent" });

@@ -98,7 +98,7 @@ describe("JSON bodies", () => {
   it("nest 64 levels and no more", () => {
     const nested = (depth: number) =>
       Buffer.from(`${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`);
-    expect(parseObject(nested(64)).members).to.equal(63);
+    expect(parseObject(nested(64)).size).to.equal(63);
     expect(() => parseObject(nested(65))).to.throw("nested too deeply");
   });
 

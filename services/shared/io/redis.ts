@@ -5,6 +5,9 @@ import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 export type { Redis } from "ioredis";
 
+/** How long Redis may leave a command unanswered before the connection counts as lost. */
+const SILENCE_MAX_MS = 5000;
+
 /**
  * Opens Redis. It is never waited for: commands fail at once while it is away (callers have a
  * local fallback each), and the connection is tried again for ever with back-off.
@@ -22,6 +25,8 @@ export function openRedis(options: {
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 2000,
+    // A peer that is gone without a word is noticed, and dialled anew.
+    socketTimeout: SILENCE_MAX_MS,
     enableAutoPipelining: true,
     retryStrategy: (attempt) => backoffMs(attempt, 50, 2000),
     lazyConnect: false,

@@ -52,7 +52,7 @@ export const jsonTarget: FuzzTarget = {
       const reversed = Object.fromEntries(Object.entries(body.value).reverse());
       assert.deepEqual(fingerprint(reversed), fingerprint(body.value), "order does not matter");
       for (const { faultsOf, isValid } of CHECKS) {
-        const faults = faultsOf(body.value, body.members);
+        const faults = faultsOf(body.value, body.size);
         assert.equal(faults.length === 0, isValid(body.value), "no fault means valid");
         for (const { field, code, message } of faults) {
           assert.match(code, /^[a-z_]+$/);
