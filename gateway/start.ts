@@ -14,6 +14,7 @@ import { createAuthenticator } from "./auth/authenticate.ts";
 import { compileNetworks } from "./auth/caller-address.ts";
 import { watchInvalidations } from "./auth/invalidations.ts";
 import { createKeyQuestions } from "./auth/key-questions.ts";
+import type { BodyLimits } from "./body.ts";
 import { createBodyCrowd } from "./body-crowd.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
 import { createCors } from "./cors.ts";
@@ -89,11 +90,7 @@ export async function start(context: ServiceContext): Promise<void> {
     isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
     docsUrl: addresses.docsUrl,
     log,
-    bodyLimits: {
-      bytesMax: config.BODY_BYTES_MAX,
-      timeoutMs: config.BODY_TIMEOUT_MS,
-      crowd: createBodyCrowd(),
-    },
+    bodyLimits: bodyLimitsOf(config),
     onFinish: reports.onFinish,
   });
 
@@ -107,6 +104,11 @@ export async function start(context: ServiceContext): Promise<void> {
     isLeaving: () => lifecycle.state === "draining",
   });
   lifecycle.onClose("HTTP server", () => http.close());
+}
+
+function bodyLimitsOf(config: Config<typeof GATEWAY_SETTINGS>): BodyLimits {
+  const { BODY_BYTES_MAX: bytesMax, BODY_TIMEOUT_MS: timeoutMs } = config;
+  return { bytesMax, timeoutMs, crowd: createBodyCrowd() };
 }
 
 /** The addresses that answers and documents name, without a last slash. */

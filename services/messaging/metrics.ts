@@ -30,11 +30,14 @@ export function registerMetrics(
     labelNames: ["connector"],
     registers: [registry],
     async collect() {
+      // While the database is away the last figures stand: a scrape that fails would take all others with it.
+      const queues = await messaging.reads.queues().catch(() => undefined);
+      if (queues === undefined) return;
       for (const gauge of [waiting, oldest, this]) {
         gauge.reset();
         for (const connector of connectors()) gauge.labels(connector).set(0);
       }
-      for (const queue of await messaging.reads.queues()) {
+      for (const queue of queues) {
         waiting.labels(queue.connectorId).set(queue.waiting);
         oldest.labels(queue.connectorId).set(queue.oldestWaitingMs / 1000);
         this.labels(queue.connectorId).set(queue.sending);
@@ -47,7 +50,8 @@ export function registerMetrics(
     help: "Committed batches of events not yet published.",
     registers: [registry],
     async collect() {
-      this.set((await outbox.backlog()).count);
+      const backlog = await outbox.backlog().catch(() => undefined);
+      if (backlog !== undefined) this.set(backlog.count);
     },
   });
 }

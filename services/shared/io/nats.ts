@@ -8,7 +8,7 @@ import {
 } from "nats";
 import { backoffMs, pause } from "./backoff.ts";
 import type { Logger } from "./log.ts";
-import { tlsFilesOf } from "./tls-files.ts";
+import { natsOptions } from "./nats-options.ts";
 
 /** The stream of events (design section 5). */
 export const EVENT_STREAM = "SMS_EVENTS";
@@ -30,12 +30,11 @@ export async function openNats(options: {
   readonly signal?: AbortSignal;
 }): Promise<Nats> {
   const { url, name, log, signal } = options;
-  const tls = tlsFilesOf(process.env, "NATS");
+  const servers = natsOptions(url, process.env);
   for (let attempt = 0; ; attempt += 1) {
     try {
       const connection = await connect({
-        ...(tls === undefined ? {} : { tls }),
-        servers: url.split(","),
+        ...servers,
         name,
         maxReconnectAttempts: -1,
         reconnectTimeWait: 250,

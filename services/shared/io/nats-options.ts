@@ -1,0 +1,22 @@
+import type { ConnectionOptions } from "nats";
+import { tlsFilesOf } from "./tls-files.ts";
+
+/**
+ * What `NATS_URL` (servers, separated by commas) and the TLS settings say, in the terms of the client. It
+ * reads no credentials in URLs by itself: `nats://user:password@host:4222`, or a token alone.
+ * Throws `TypeError` for a URL that is none.
+ */
+export function natsOptions(url: string, env: NodeJS.ProcessEnv): ConnectionOptions {
+  const tls = tlsFilesOf(env, "NATS");
+  const options: ConnectionOptions = tls === undefined ? {} : { tls };
+  const servers = url.split(",").map((server) => {
+    if (!server.includes("@")) return server;
+    const parsed = new URL(server.includes("://") ? server : `nats://${server}`);
+    const name = decodeURIComponent(parsed.username);
+    const pass = decodeURIComponent(parsed.password);
+    if (pass === "") options.token = name;
+    else Object.assign(options, { user: name, pass });
+    return `${parsed.protocol}//${parsed.host}`;
+  });
+  return { ...options, servers };
+}
