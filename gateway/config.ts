@@ -6,6 +6,7 @@ import {
   port,
   type Schema,
   text,
+  timerMs,
   whole,
 } from "../services/shared/io/config.ts";
 
@@ -20,7 +21,7 @@ export const GATEWAY_SETTINGS = {
   /** Largest request body. */
   BODY_BYTES_MAX: whole(1, 67_108_864, 4_194_304),
   /** How long a client may take to send its body. */
-  BODY_TIMEOUT_MS: durationMs(15_000),
+  BODY_TIMEOUT_MS: timerMs(15_000),
   /** Documentation address of error types; empty means this gateway's own `/docs`. */
   DOCS_URL: text(""),
   /** The address customers use; empty means the `Host` of the request. */

@@ -23,9 +23,11 @@ const MIGRATIONS: Readonly<Record<string, () => Promise<{ migrate(db: Db): Promi
 /** Runs every migration; answers the process's exit code. */
 export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
   const log = createLogger("migrate");
+  const opened: { close(): Promise<void> }[] = [];
   try {
     const config = readConfig(env, { ...DATABASE_SETTINGS, ...EVENT_SETTINGS });
     const nats = await openNats({ url: config.NATS_URL, name: "migrate", log });
+    opened.push(nats);
     await ensureStream(await nats.connection.jetstreamManager(), {
       name: EVENT_STREAM,
       subjects: ["events.>"],
@@ -33,18 +35,20 @@ export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
       maxAgeMs: config.EVENT_STREAM_MAX_AGE_MS,
       maxBytes: config.EVENT_STREAM_MAX_BYTES,
     });
-    await nats.close();
     const mongo = await openMongo({ uri: config.MONGODB_URI, database: "admin", log });
+    opened.push(mongo);
     for (const [name, load] of Object.entries(MIGRATIONS)) {
       const { migrate: run } = await load();
       await run(mongo.client.db(`${config.MONGODB_PREFIX}_${name}`));
       log.info({ database: name }, "migrated");
     }
-    await mongo.close();
     return 0;
   } catch (error) {
     if (error instanceof ConfigError) process.stderr.write(`migrate: ${error.message}\n`);
     else log.fatal({ error }, "the migration failed");
     return 1;
+  } finally {
+    // A connection that stays open keeps the process alive, and whoever waits for its end in the dark.
+    await Promise.allSettled(opened.map((connection) => connection.close()));
   }
 }

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
-import { type Config, durationMs, port, readConfig, text } from "../shared/io/config.ts";
+import { type Config, durationMs, port, readConfig, text, timerMs } from "../shared/io/config.ts";
 
 const SETTINGS = {
   ...DATABASE_SETTINGS,
@@ -11,7 +11,7 @@ const SETTINGS = {
   /** A folder on this replica's own disk that outlives the process. */
   CARRIER_JOURNAL_DIR: text(".local/carrier"),
   /** How long a stopping carrier waits for answers. */
-  CARRIER_DRAIN_MS: durationMs(10_000),
+  CARRIER_DRAIN_MS: timerMs(10_000),
   /** Where receipts of HTTP carriers are taken; port 0 lets the system choose. */
   CARRIER_RECEIPT_HOST: text("127.0.0.1"),
   CARRIER_RECEIPT_PORT: port(0),
@@ -20,7 +20,7 @@ const SETTINGS = {
   /** A receipt that has waited so long for its message is unmatched. */
   RECEIPT_GIVE_UP_MS: durationMs(900_000),
   /** How often settings are read when nobody announces a change. */
-  CONNECTOR_POLL_MS: durationMs(2000),
+  CONNECTOR_POLL_MS: timerMs(2000, 10),
 } as const;
 
 /** The carrier's settings. */

@@ -1,5 +1,5 @@
 import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
-import { type Config, durationMs, readConfig, text } from "../shared/io/config.ts";
+import { type Config, readConfig, text, timerMs } from "../shared/io/config.ts";
 
 const SETTINGS = {
   ...DATABASE_SETTINGS,
@@ -7,7 +7,7 @@ const SETTINGS = {
   /** Keys for connector secrets at rest: `id:base64,…`, the first one seals. */
   ENCRYPTION_KEYS: text(),
   /** How often connectors are judged by their binds' reports. */
-  CONNECTOR_JUDGE_INTERVAL_MS: durationMs(1000),
+  CONNECTOR_JUDGE_INTERVAL_MS: timerMs(1000, 10),
 } as const;
 
 /** The routing service's settings. */

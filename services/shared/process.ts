@@ -168,6 +168,8 @@ async function startAll(
     lifecycle.onClose("health port", async () => void (await probed.drain(0)));
   }
   await server.listen(config.GRPC_HOST, config.GRPC_PORT);
+  // Who balances by the health service hears it while the delay lasts, as `/readyz` tells others.
+  lifecycle.onDrain(() => server.health.stop());
   lifecycle.onClose("gRPC server", async () => void (await server.drain(GRPC_DRAIN_MS)));
   opsHandlers.push(createJsonOps({ routes: serveAll, auth, log, onCall }));
 }
@@ -209,7 +211,12 @@ function createTransports(
 }
 
 function tlsFiles(config: Config<typeof SETTINGS>) {
-  if (config.RPC_TLS_CERT_FILE === "") return undefined;
+  const files = [config.RPC_TLS_CERT_FILE, config.RPC_TLS_KEY_FILE, config.RPC_TLS_CA_FILE];
+  if (files.every((file) => file === "")) return undefined;
+  // Half of it would be none, and everything would go in clear.
+  if (files.includes("")) {
+    throw new ConfigError(["RPC_TLS_CERT_FILE, RPC_TLS_KEY_FILE and RPC_TLS_CA_FILE go together"]);
+  }
   return {
     certFile: config.RPC_TLS_CERT_FILE,
     keyFile: config.RPC_TLS_KEY_FILE,

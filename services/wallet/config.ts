@@ -1,5 +1,12 @@
 import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
-import { type Config, durationMs, readConfig, type Schema, whole } from "../shared/io/config.ts";
+import {
+  type Config,
+  durationMs,
+  readConfig,
+  type Schema,
+  timerMs,
+  whole,
+} from "../shared/io/config.ts";
 
 const SETTINGS = {
   ...DATABASE_SETTINGS,
@@ -7,9 +14,9 @@ const SETTINGS = {
   /** How long a reservation may stay open before messaging is asked about it. */
   SETTLEMENT_GRACE_MS: durationMs(300_000),
   /** How often the sweeper looks for such reservations. */
-  WALLET_SWEEP_INTERVAL_MS: durationMs(1000),
+  WALLET_SWEEP_INTERVAL_MS: timerMs(1000, 10),
   /** How often the ledger is checked for the metric; 0 never. */
-  WALLET_CHECK_INTERVAL_MS: durationMs(3_600_000),
+  WALLET_CHECK_INTERVAL_MS: timerMs(3_600_000),
   /** Commands written in one transaction at most. */
   WALLET_BATCH_MAX: whole(1, 5000, 1000),
   /** Commands that may wait for one wallet, and for all together. */

@@ -1,4 +1,4 @@
-import { durationMs, list, oneOf, port, type Schema, text, whole } from "./config.ts";
+import { durationMs, list, oneOf, port, type Schema, text, timerMs, whole } from "./config.ts";
 
 /** Settings that every process reads. */
 export const PROCESS_SETTINGS = {
@@ -17,10 +17,10 @@ export const PROCESS_SETTINGS = {
   /** With TLS: a port where probes, which have no certificate, ask for health in clear; 0 for none. */
   GRPC_HEALTH_PORT: port(0),
   RPC_IN_FLIGHT_MAX: whole(1, 1_000_000, 4096),
-  RPC_CONNECTION_AGE_MS: durationMs(0),
+  RPC_CONNECTION_AGE_MS: timerMs(0),
   /** How long a drain waits before closing, for load balancers to notice. */
-  DRAIN_DELAY_MS: durationMs(0),
-  CLOSE_TIMEOUT_MS: durationMs(25_000),
+  DRAIN_DELAY_MS: timerMs(0),
+  CLOSE_TIMEOUT_MS: timerMs(25_000),
 } as const satisfies Schema;
 
 /** Settings of services that own a database. */

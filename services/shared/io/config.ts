@@ -117,6 +117,14 @@ export function durationMs(fallback?: number): Setting<number> {
   return whole(0, 31_536_000_000, fallback);
 }
 
+/** The longest time that a timer takes, in milliseconds (24.8 days); for a longer one it goes off at once. */
+const TIMER_MAX_MS = 2_147_483_647;
+
+/** A duration that becomes a timer, in milliseconds; `leastMs` keeps loops from running without a pause. */
+export function timerMs(fallback: number, leastMs = 0): Setting<number> {
+  return whole(leastMs, Math.floor(TIMER_MAX_MS / 1.25), fallback);
+}
+
 /** A TCP port; 0 lets the system choose. */
 export function port(fallback?: number): Setting<number> {
   return whole(0, 65_535, fallback);

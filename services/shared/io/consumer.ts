@@ -17,6 +17,7 @@ import { backoffMs, pause } from "./backoff.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import type { Logger } from "./log.ts";
 import { EVENT_STREAM, type Nats } from "./nats.ts";
+import { pullBatch } from "./pull-batch.ts";
 
 /** What a handler decided about one item. */
 export type Verdict =
@@ -173,17 +174,8 @@ async function fetchBatch(
   if (first === null) return [];
   const { pending } = first.info;
   if (pending === 0 || batchMax === 1 || signal.aborted) return [first];
-  const messages = [first];
   const batch = Math.min(batchMax - 1, pending);
-  const more = nats.jetstream.fetch(stream, durable, { batch, no_wait: true });
-  // Without an answer (the server died right now) the iterator would never end by itself.
-  const limit = setTimeout(() => more.stop(), 2000);
-  try {
-    for await (const message of more) messages.push(message);
-  } finally {
-    clearTimeout(limit);
-  }
-  return messages;
+  return [first, ...(await pullBatch(nats.connection, stream, durable, batch))];
 }
 
 async function buryDead(

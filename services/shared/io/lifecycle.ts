@@ -24,6 +24,8 @@ export type Lifecycle = {
   readonly state: LifeState;
   /** Aborted when draining begins; loops watch it. */
   readonly signal: AbortSignal;
+  /** Registers what says no at once when draining begins, before anything closes. */
+  onDrain(sayNo: () => void): void;
   /** Registers something to close; closed in reverse order of registration. */
   onClose(name: string, close: () => void | Promise<void>): void;
   /** Registers a dependency that readiness depends on. */
@@ -43,6 +45,7 @@ export function createLifecycle(options: {
 }): Lifecycle {
   const { log } = options;
   const closers: { name: string; close: () => void | Promise<void> }[] = [];
+  const drainers: (() => void)[] = [];
   const checks: { name: string; check: ReadinessCheck }[] = [];
   const abort = new AbortController();
   let state: LifeState = "starting";
@@ -51,6 +54,7 @@ export function createLifecycle(options: {
   async function closeAll(): Promise<boolean> {
     state = "draining";
     log.info("draining");
+    for (const sayNo of drainers) sayNo();
     if (options.drainDelayMs > 0) await delay(options.drainDelayMs);
     abort.abort();
     const deadlineMs = performance.now() + options.closeTimeoutMs;
@@ -73,6 +77,7 @@ export function createLifecycle(options: {
       return state;
     },
     signal: abort.signal,
+    onDrain: (sayNo) => void drainers.push(sayNo),
     onClose: (name, close) => void closers.push({ name, close }),
     addReadinessCheck: (name, check) => void checks.push({ name, check }),
     async failingChecks() {
