@@ -3,8 +3,8 @@ import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../shared/core/ids.ts";
 import type { Nats } from "../shared/io/nats.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
-import type { Review, SenderId } from "./domain/sender-id.ts";
-import type { SenderIdNotices } from "./service.ts";
+import type { Review } from "./domain/sender-id.ts";
+import type { Reviewed, SenderIdNotices } from "./service.ts";
 import { senderIdToProto } from "./wire.ts";
 
 /** The event type each review publishes (`service.md` "Announced"). */
@@ -16,7 +16,7 @@ const EVENT_TYPES: Readonly<Record<Review, string>> = {
 };
 
 /** The stream item of a review: `events.sender_id.<tenant>.<type>`. */
-export function toSenderIdEvent(senderId: SenderId, action: Review): StreamItem {
+export function toSenderIdEvent({ senderId, action, isTenantActive }: Reviewed): StreamItem {
   const type = EVENT_TYPES[action];
   const id = newId("event");
   const event = create(EventSchema, {
@@ -25,7 +25,7 @@ export function toSenderIdEvent(senderId: SenderId, action: Review): StreamItem 
     occurredAtMs: BigInt(senderId.updatedAtMs),
     payload: {
       case: "senderIdChanged",
-      value: { type, senderId: senderIdToProto(senderId) },
+      value: { type, senderId: senderIdToProto(senderId), tenantSuspended: !isTenantActive },
     },
   });
   return {

@@ -23,6 +23,13 @@ export type SenderIdFilter = {
 /** A tenant's name for itself. */
 export type SenderName = { readonly tenantId: string; readonly key: string };
 
+/** A sender ID after its review, and what its event tells beside it. */
+export type Reviewed = {
+  readonly senderId: SenderId;
+  readonly action: Review;
+  readonly isTenantActive: boolean;
+};
+
 /** What the service needs kept. */
 export type SenderIdStore = {
   /** Throws `already_exists` when the tenant has the name. */
@@ -32,7 +39,7 @@ export type SenderIdStore = {
   findByNames(names: readonly SenderName[]): Promise<readonly SenderId[]>;
   list(tenantId: string, filter: SenderIdFilter): Promise<readonly SenderId[]>;
   /** Saves a review with its event in one transaction, if the status is still `from`. */
-  saveReview(after: SenderId, from: SenderIdStatus, action: Review): Promise<boolean>;
+  saveReview(reviewed: Reviewed, from: SenderIdStatus): Promise<boolean>;
 };
 
 /** Tells caches elsewhere to forget a tenant's sender IDs. */
@@ -128,7 +135,9 @@ export function createSenderIdService(
       const before = await find(tenantId, idOrName);
       const after = review(before, action, reason, clock.now());
       if (after === before) return before;
-      if (!(await store.saveReview(after, before.status, action))) {
+      const isTenantActive = await tenants.isActive(after.tenantId);
+      const reviewed = { senderId: after, action, isTenantActive };
+      if (!(await store.saveReview(reviewed, before.status))) {
         throw new AppError("conflict", "The sender ID was reviewed by someone else; look again.");
       }
       notices.changed(after.tenantId);

@@ -5,8 +5,8 @@ import { runTransaction } from "../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import { migrateOutbox, type Outbox, type OutboxTicket } from "../shared/io/outbox.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
-import { nameKey, type Review, type SenderId, type SenderIdStatus } from "./domain/sender-id.ts";
-import type { SenderIdStore } from "./service.ts";
+import { nameKey, type SenderId, type SenderIdStatus } from "./domain/sender-id.ts";
+import type { Reviewed, SenderIdStore } from "./service.ts";
 
 type SenderIdDocument = {
   _id: string;
@@ -24,7 +24,7 @@ export function createSenderIdStore(options: {
   readonly client: MongoClient;
   readonly db: Db;
   readonly outbox: Outbox;
-  readonly toEvent: (senderId: SenderId, action: Review) => StreamItem | undefined;
+  readonly toEvent: (reviewed: Reviewed) => StreamItem;
 }): SenderIdStore {
   const { client, db, outbox, toEvent } = options;
   const collection = db.collection<SenderIdDocument>("sender_ids");
@@ -68,18 +68,18 @@ export function createSenderIdStore(options: {
       );
       return documents.map(toSenderId);
     },
-    async saveReview(after, from, action) {
-      const item = toEvent(after, action);
+    async saveReview(reviewed, from) {
+      const item = toEvent(reviewed);
       let ticket: OutboxTicket | undefined;
       const isSaved = await runTransaction(client, async (session) => {
-        const { _id, ...fields } = fromSenderId(after);
+        const { _id, ...fields } = fromSenderId(reviewed.senderId);
         const result = await collection.updateOne(
           { _id, status: from },
           { $set: fields },
           { session },
         );
         if (result.matchedCount === 0) return false;
-        ticket = await outbox.write(item === undefined ? [] : [item], session);
+        ticket = await outbox.write([item], session);
         return true;
       });
       if (isSaved) outbox.publish(ticket);

@@ -39,8 +39,9 @@ export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Chan
       };
     }
     case "senderIdChanged": {
-      const { type, senderId } = payload.value;
-      return { ...head, kind: "sender_id", type, senderId: readSenderId(present(senderId)) };
+      const { type, tenantSuspended } = payload.value;
+      const senderId = readSenderId(present(payload.value.senderId), tenantSuspended);
+      return { ...head, kind: "sender_id", type, senderId };
     }
     default:
       return undefined;
@@ -99,12 +100,13 @@ const SENDER_ID_STATUSES: Readonly<Record<SenderIdStatus, SenderIdView["status"]
   [SenderIdStatus.SUSPENDED]: "suspended",
 };
 
-function readSenderId(senderId: SenderId): SenderIdView {
+function readSenderId(senderId: SenderId, isTenantSuspended: boolean): SenderIdView {
   return {
     id: senderId.id,
     name: senderId.name,
     status: present(SENDER_ID_STATUSES[senderId.status]),
     rejectionReason: senderId.rejectionReason,
+    isUsable: !isTenantSuspended && senderId.status === SenderIdStatus.APPROVED,
     createdAtMs: Number(senderId.createdAtMs),
     updatedAtMs: Number(senderId.updatedAtMs),
   };

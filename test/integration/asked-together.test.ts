@@ -1,5 +1,6 @@
 /** Keys, tenants and sender IDs asked for many at once, on a real database. */
 import { expect } from "chai";
+import { toSenderIdEvent } from "../../services/sender-id/events.ts";
 import { createSenderIdService } from "../../services/sender-id/service.ts";
 import { createSenderIdStore, shapeSenderIdDatabase } from "../../services/sender-id/store.ts";
 import { systemClock } from "../../services/shared/core/clock.ts";
@@ -75,7 +76,7 @@ describe("asked together", () => {
       const { client, db } = mongo;
       const store = createSenderIdStore({
         ...{ client, db, outbox: noOutbox },
-        toEvent: () => undefined,
+        toEvent: toSenderIdEvent,
       });
       const notices = { changed: () => undefined };
       return createSenderIdService(store, notices, { isActive: async () => true }, systemClock);

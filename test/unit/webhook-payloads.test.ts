@@ -1,9 +1,14 @@
+import { fromBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
+import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { createSenderId } from "../../services/sender-id/domain/sender-id.ts";
+import { toSenderIdEvent } from "../../services/sender-id/events.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import type { Change, MessageView } from "../../services/webhook/domain/change.ts";
 import { noticesOf } from "../../services/webhook/domain/notices.ts";
 import { SUBJECTS } from "../../services/webhook/events.ts";
+import { readChange } from "../../services/webhook/events-mapping.ts";
 
 const AT = Date.UTC(2026, 3, 15, 10, 20, 30, 45);
 const EVENT_ID = "evt_01JABCDEFGHJKMNPQRSTVWXYZ0";
@@ -175,6 +180,7 @@ describe("webhook bodies", () => {
       name: "Acme",
       status: "approved",
       rejectionReason: "",
+      isUsable: true,
       createdAtMs: AT,
       updatedAtMs: AT,
     } as const;
@@ -187,12 +193,26 @@ describe("webhook bodies", () => {
     });
   });
 
+  it("calls an approved sender ID of a suspended tenant not usable, as its listing does", () => {
+    const senderId = createSenderId({
+      ...{ id: newId("senderId"), tenantId: newId("tenant"), name: "Acme" },
+      ...{ isApproved: true, nowMs: AT },
+    });
+    for (const isTenantActive of [true, false]) {
+      const { data } = toSenderIdEvent({ senderId, action: "approve", isTenantActive });
+      const change = readChange(fromBinary(EventSchema, data));
+      const [approved] = change === undefined ? [] : noticesOf(change);
+      expect(JSON.parse(approved?.body() ?? "").data.object.usable).to.equal(isTenantActive);
+    }
+  });
+
   it("a kind of change that no endpoint can subscribe to makes nothing", () => {
     const senderId = {
       id: "sid_1",
       name: "Acme",
       status: "pending",
       rejectionReason: "",
+      isUsable: false,
       createdAtMs: AT,
       updatedAtMs: AT,
     } as const;

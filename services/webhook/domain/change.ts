@@ -45,6 +45,8 @@ export type SenderIdView = {
   readonly name: string;
   readonly status: "pending" | "approved" | "rejected" | "suspended";
   readonly rejectionReason: string;
+  /** Whether messages can be sent from it: approved, and its tenant active. */
+  readonly isUsable: boolean;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 };

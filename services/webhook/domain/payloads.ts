@@ -134,7 +134,7 @@ export function senderIdData(senderId: SenderIdView) {
       object: "sender_id",
       name: senderId.name,
       status: senderId.status,
-      usable: senderId.status === "approved",
+      usable: senderId.isUsable,
       rejection_reason: textOrNull(senderId.rejectionReason),
       created_at: formatInstant(senderId.createdAtMs),
       updated_at: formatInstant(senderId.updatedAtMs),

@@ -153,6 +153,13 @@ export declare type SenderIdChanged = Message<"sms.v1.SenderIdChanged"> & {
    * @generated from field: sms.v1.SenderId sender_id = 2;
    */
   senderId?: SenderId | undefined;
+
+  /**
+   * Whether the tenant was suspended then: an approved name of such a tenant cannot be used.
+   *
+   * @generated from field: bool tenant_suspended = 3;
+   */
+  tenantSuspended: boolean;
 };
 
 /**
