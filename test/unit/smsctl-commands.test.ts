@@ -11,6 +11,7 @@ import {
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
 import { parseArguments } from "../../services/smsctl/arguments.ts";
@@ -20,10 +21,13 @@ import type { Clients } from "../../services/smsctl/clients.ts";
 import type { Command } from "../../services/smsctl/command.ts";
 import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
 import { CONNECTOR_COMMANDS } from "../../services/smsctl/commands/connector.ts";
+import { DEAD_COMMANDS } from "../../services/smsctl/commands/dead.ts";
 import { KEY_COMMANDS } from "../../services/smsctl/commands/key.ts";
+import { MESSAGE_COMMANDS } from "../../services/smsctl/commands/message.ts";
 import { ROUTE_COMMANDS } from "../../services/smsctl/commands/route.ts";
 import { TENANT_COMMANDS } from "../../services/smsctl/commands/tenant.ts";
 import { WALLET_COMMANDS } from "../../services/smsctl/commands/wallet.ts";
+import { WEBHOOK_COMMANDS } from "../../services/smsctl/commands/webhook.ts";
 import { createOptions } from "../../services/smsctl/options.ts";
 import type { Json } from "../../services/smsctl/present.ts";
 
@@ -32,23 +36,27 @@ type Fakes = {
   wallets?: Partial<ServiceImpl<typeof WalletService>>;
   routing?: Partial<ServiceImpl<typeof RoutingService>>;
   messaging?: Partial<ServiceImpl<typeof MessagingService>>;
+  webhooks?: Partial<ServiceImpl<typeof WebhookService>>;
 };
 
 const TENANT = { id: "ten_1", name: "Ada", currency: "NGN" };
 const getTenant = () => ({ tenant: TENANT });
 
-function clientsOf({ tenants = { getTenant }, wallets, routing, messaging }: Fakes): Clients {
+function clientsOf(fakes: Fakes): Clients {
+  const { tenants = { getTenant }, wallets, routing, messaging, webhooks } = fakes;
   const transport = createRouterTransport((router) => {
     router.service(TenantService, tenants);
     router.service(WalletService, wallets ?? {});
     router.service(RoutingService, routing ?? {});
     router.service(MessagingService, messaging ?? {});
+    router.service(WebhookService, webhooks ?? {});
   });
   return {
     tenants: createClient(TenantService, transport),
     wallets: createClient(WalletService, transport),
     routing: createClient(RoutingService, transport),
     messaging: createClient(MessagingService, transport),
+    webhooks: createClient(WebhookService, transport),
   } as unknown as Clients;
 }
 
@@ -239,6 +247,58 @@ describe("smsctl wallet entries and audit", () => {
 
     it(`${verb}: a limit of nothing is refused`, async () => {
       expect((await errorOf(list("--limit", "0"))).message).to.include("--limit");
+    });
+  }
+});
+
+describe("smsctl lists beyond a page", () => {
+  const idOf = (at: number) => `id_${String(at).padStart(4, "0")}`;
+  const ALL = Array.from({ length: 2500 }, (_, at) => ({ id: idOf(at) }));
+  /** What follows an id: at most `limit`, which above `max` is an error. */
+  const pageAfter = (all: { id: string }[], id: string, limit: number, max: number) => {
+    if (limit > max) refuse("validation_error", "The limit is out of range.");
+    const rest = all.filter((one) => id === "" || one.id > id);
+    return { items: rest.slice(0, limit), hasMore: rest.length > limit };
+  };
+  /** Of two services' letters every third is the second's. */
+  const letters = (isMine: (at: number) => boolean) => {
+    const mine = ALL.filter((_, at) => isMine(at));
+    return ({ cursor, limit }: { cursor: string; limit: number }) => {
+      const { items, hasMore } = pageAfter(mine, cursor, limit, 1000);
+      return { deadLetters: items, nextCursor: hasMore ? (items.at(-1)?.id ?? "") : "" };
+    };
+  };
+  const fakes: Fakes = {
+    messaging: {
+      listMessages({ beforeId, limit }) {
+        const { items, hasMore } = pageAfter(ALL, beforeId, limit, 1000);
+        return { messages: items, hasMore };
+      },
+    },
+    webhooks: {
+      listDeliveries({ beforeId, limit }) {
+        const { items, hasMore } = pageAfter(ALL, beforeId, limit, 100);
+        return { deliveries: items, hasMore };
+      },
+      listDeadLetters: letters((at) => at % 3 !== 0),
+    },
+    wallets: { listDeadLetters: letters((at) => at % 3 === 0) },
+  };
+  const commands: [Command | undefined, string[]][] = [
+    [MESSAGE_COMMANDS.list, ["message", "list", "--tenant", "T"]],
+    [WEBHOOK_COMMANDS.deliveries, ["webhook", "deliveries", "whe_1", "--tenant", "T"]],
+    [DEAD_COMMANDS.list, ["dead", "list"]],
+  ];
+  for (const [command, words] of commands) {
+    it(`${words.slice(0, 2).join(" ")}: each once, from the cursor on, up to the limit`, async () => {
+      const all = [...words, "--limit", "1200", "--cursor", idOf(99)];
+      const { result, notes } = await run(command, all, fakes);
+      const ids = (result as unknown as { id: string }[]).map(({ id }) => id);
+      expect(ids).to.deep.equal(ALL.slice(100, 1300).map(({ id }) => id));
+      expect(notes.join()).to.include(`--cursor ${idOf(1299)}`);
+      const rest = await run(command, [...words, "--limit", "9999"], fakes);
+      expect(rest.result).to.have.length(2500);
+      expect(rest.notes).to.deep.equal([]);
     });
   }
 });

@@ -1,19 +1,27 @@
 import { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import type { Commands } from "../command.ts";
+import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 
 /** `smsctl dead …`: events that could not be handled. */
 export const DEAD_COMMANDS: Commands = {
   list: {
-    usage: "dead list [--limit N]",
+    usage: "dead list [--limit N --cursor C]",
     async run({ clients, options, output }) {
-      const limit = options.whole("limit") ?? 100;
-      const [webhook, wallet] = await Promise.all([
-        clients.webhooks.listDeadLetters({ limit }),
-        clients.wallets.listDeadLetters({ limit }),
-      ]);
-      const letters = [...webhook.deadLetters, ...wallet.deadLetters];
-      output.result(letters.map((letter) => present(DeadLetterSchema, letter)));
+      const { items, nextCursor } = await readUpToLimit(options, 100, async (wish) => {
+        const pages = await Promise.all([
+          clients.webhooks.listDeadLetters(wish),
+          clients.wallets.listDeadLetters(wish),
+        ]);
+        // Both lists go by id, so one cursor is right for both.
+        const letters = pages.flatMap(({ deadLetters }) => deadLetters).sort(byId);
+        const shown = letters.slice(0, wish.limit);
+        const hasMore =
+          letters.length > shown.length || pages.some((page) => page.nextCursor !== "");
+        return { items: shown, nextCursor: cursorAfter(shown, hasMore) };
+      });
+      output.result(items.map((letter) => present(DeadLetterSchema, letter)));
+      if (nextCursor !== "") output.note(`more: --cursor ${nextCursor}`);
       return 0;
     },
   },
@@ -34,3 +42,7 @@ export const DEAD_COMMANDS: Commands = {
     },
   },
 };
+
+function byId(one: { readonly id: string }, other: { readonly id: string }): number {
+  return one.id < other.id ? -1 : 1;
+}

@@ -1,6 +1,7 @@
 import { MessageSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Commands } from "../command.ts";
+import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
 
@@ -18,22 +19,26 @@ export const MESSAGE_COMMANDS: Commands = {
     },
   },
   list: {
-    usage: "message list --tenant T [--status S,… --limit N --from TIME --to TIME]",
+    usage: "message list --tenant T [--status S,… --limit N --cursor C --from TIME --to TIME]",
     async run(context) {
       const { clients, options, output } = context;
-      const { messages } = await clients.messaging.listMessages({
+      const wanted = {
         tenantId: await tenantId(context),
         statuses: options.list("status").map(readStatus),
-        limit: options.whole("limit") ?? 50,
         createdAfterMs: BigInt(options.instant("from") ?? 0),
         createdBeforeMs: BigInt(options.instant("to") ?? 0),
+      };
+      const { items, nextCursor } = await readUpToLimit(options, 50, async ({ limit, cursor }) => {
+        const page = await clients.messaging.listMessages({ ...wanted, limit, beforeId: cursor });
+        return { items: page.messages, nextCursor: cursorAfter(page.messages, page.hasMore) };
       });
       output.result(
-        messages.map((message) => {
+        items.map((message) => {
           const { history: _history, ...shown } = present(MessageSchema, message);
           return shown;
         }),
       );
+      if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
       return 0;
     },
   },

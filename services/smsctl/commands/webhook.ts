@@ -6,8 +6,12 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
 import { listen } from "../listen.ts";
+import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
+
+/** Most deliveries in one answer of the webhook service. */
+const DELIVERIES_MAX = 100;
 
 /** `smsctl webhook …` */
 export const WEBHOOK_COMMANDS: Commands = {
@@ -68,13 +72,22 @@ export const WEBHOOK_COMMANDS: Commands = {
     },
   },
   deliveries: {
-    usage: "webhook deliveries ENDPOINT_ID --tenant T [--limit N]",
+    usage: "webhook deliveries ENDPOINT_ID --tenant T [--limit N --cursor C]",
     async run(context) {
-      const { deliveries } = await context.clients.webhooks.listDeliveries({
-        ...(await place(context)),
-        limit: context.options.whole("limit") ?? 50,
-      });
-      context.output.result(deliveries.map((delivery) => present(DeliverySchema, delivery)));
+      const { clients, options, output } = context;
+      const endpoint = await place(context);
+      const { items, nextCursor } = await readUpToLimit(
+        options,
+        50,
+        async ({ limit, cursor }) => {
+          const wanted = { ...endpoint, limit, beforeId: cursor };
+          const { deliveries, hasMore } = await clients.webhooks.listDeliveries(wanted);
+          return { items: deliveries, nextCursor: cursorAfter(deliveries, hasMore) };
+        },
+        DELIVERIES_MAX,
+      );
+      output.result(items.map((delivery) => present(DeliverySchema, delivery)));
+      if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
       return 0;
     },
   },
