@@ -165,6 +165,40 @@ describe("holds and commits at the same time", () => {
     await committer.close();
   });
 
+  it("bulk sends given up while they wait behind others for their turn do not happen", async () => {
+    const { committer } = openCommitter();
+    const before = await heldBy(rich);
+    let isGivenUp = false;
+    const given = { ...bulkOf(checkedSend(rich), 40), isGivenUp: () => isGivenUp };
+    // The two lanes are taken by sends of which the second is asked while the first is written.
+    const ahead = Array.from({ length: 12 }, () => bulkOf(checkedSend(rich), 500));
+    const done = Promise.all(ahead.map((send) => codeOf(committer.commit(send))));
+    const outcome = codeOf(committer.commit(given));
+    await eventually(async () => (await heldBy(rich)) - before >= 13n * PRICE, { what: "holds" });
+    isGivenUp = true;
+    expect(await outcome).to.equal("service_unavailable");
+    expect(await done).to.deep.equal(ahead.map(() => "no error"));
+    expect(await harness.db.collection("messages").countDocuments(ofSend(given))).to.equal(0);
+    expect((await heldBy(rich)) - before).to.equal(12n * PRICE);
+    await committer.close();
+  });
+
+  it("asks again whether a send may be committed when its transaction is made again", async () => {
+    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    const [given, neighbour] = [checkedSend(rich), checkedSend(rich)];
+    let asked = 0;
+    const judge = async () => {
+      asked += 1;
+      if (asked > 1) return [new Error("given up"), undefined];
+      const lost = new MongoServerError({ message: "the primary is another" });
+      lost.addErrorLabel("TransientTransactionError");
+      throw lost;
+    };
+    const outcomes = await sends.commit([given, neighbour], judge, harness.clock.now());
+    expect(outcomes.map((outcome) => outcome?.message)).to.deep.equal(["given up", undefined]);
+    expect([await isStored(given), await isStored(neighbour)]).to.deep.equal([false, true]);
+  });
+
   it("a key that another send holds loses its hold, and its neighbours go on", async () => {
     const { committer } = openCommitter();
     const before = await heldBy(rich);
@@ -225,6 +259,18 @@ describe("holds and commits at the same time", () => {
 
 function ofSend({ messages }: CheckedSend) {
   return { _id: messages[0]?.id as never };
+}
+
+/** The same as a bulk send: many messages under one hold. */
+function bulkOf(send: CheckedSend, count: number): CheckedSend {
+  const { reservationId, tenantId } = send.messages[0] ?? {};
+  const messages = Array.from({ length: count }, () =>
+    messageIn("waiting", { reservationId, tenantId: tenantId ?? "" }),
+  );
+  const [firstMessageId, lastMessageId] = [messages[0]?.id ?? "", messages.at(-1)?.id ?? ""];
+  const ends = { firstMessageId, lastMessageId };
+  const hold = send.hold === undefined ? undefined : { ...send.hold, messageCount: count, ...ends };
+  return { ...send, record: { ...send.record, ...ends }, messages, hold };
 }
 
 function checkedSend(tenant: TestTenant, key?: string): CheckedSend {

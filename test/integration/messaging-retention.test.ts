@@ -27,7 +27,7 @@ describe("what is kept, and for how long", () => {
   });
 
   const openSends = () => createSendStore(harness.mongo, harness.db, createRemembered());
-  const admitted = (sends: readonly unknown[]) => Promise.resolve(sends.map(() => undefined));
+  const admitted = (sends: readonly unknown[]) => async () => sends.map(() => undefined);
   const kept = async (ids: readonly string[]) =>
     (
       await harness.db

@@ -31,7 +31,7 @@ import {
 export type CheckedSend = AcceptedSend & {
   /** Undefined when it costs nothing. */
   readonly hold: Hold | undefined;
-  /** Whether nobody waits for the answer any more; asked between the hold and the commit. */
+  /** Whether nobody waits for the answer any more; asked after the hold, just before each commit. */
   readonly isGivenUp: () => boolean;
 };
 
@@ -83,34 +83,53 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
       besideMs: BESIDE_MS.least,
       besideMostMs: BESIDE_MS.most,
     },
-    placeAll,
+    (items) => sends.commit(items, placeAll(items), clock.now()),
   );
-  const singles = batch<CheckedSend>({ name: "held sends", batchMax: 512, lanes: 3 }, admitAll);
-  const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, admitAll);
+  const singles = batch<CheckedSend>({ name: "held sends", batchMax: 512, lanes: 3 }, commitHeld);
+  const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, commitHeld);
 
   function batch<S extends CheckedSend>(
     shape: Pick<
       BatcherOptions<S, undefined>,
       "name" | "batchMax" | "lanes" | "besideMs" | "besideMostMs"
     >,
-    judge: (items: readonly S[]) => Verdicts,
+    commitItems: (items: readonly S[]) => Promise<(Error | undefined)[]>,
   ) {
     return createBatcher<S, undefined>({
       ...shape,
       queueMax: parts.acceptQueueMax,
       isTransient: isMongoOutage,
-      flush: (items) => runDetached(() => sends.commit(items, judge(items), clock.now())),
+      flush: (items) => runDetached(() => commitItems(items)),
     });
   }
 
-  async function placeAll(items: readonly HeldSend[]): Promise<readonly (Error | undefined)[]> {
+  /** Places the holds at once, whatever is asked and when. */
+  function placeAll(items: readonly HeldSend[]): () => Verdicts {
+    const placed = placeWithin(items);
+    return async () => {
+      const refusals = await placed;
+      return items.map((item, at) => refusals[at] ?? givenUp(item));
+    };
+  }
+
+  async function placeWithin(items: readonly HeldSend[]): Verdicts {
     const placing = neighbours.placeHolds(items.map(({ hold }) => hold));
     const refusals = await answerWithin(placing, HOLDS_WAIT_MS);
-    return items.map(({ hold, isGivenUp }, at) => {
+    return items.map(({ hold }, at) => {
       const refusal = refusals === undefined ? new HoldLate() : refusals[at];
       if (refusal !== undefined) doubts.note(hold.tenantId);
-      return refusal ?? (isGivenUp() ? new GivenUp() : undefined);
+      return refusal;
     });
+  }
+
+  /** Commits what has its holds. What was given up while it waited for its turn costs no writing. */
+  async function commitHeld(items: readonly CheckedSend[]): Promise<(Error | undefined)[]> {
+    const late = items.map(givenUp);
+    const wanted = items.filter((_, at) => late[at] === undefined);
+    if (wanted.length === 0) return late;
+    const judge = async () => wanted.map(givenUp);
+    const outcomes = (await sends.commit(wanted, judge, clock.now())).values();
+    return late.map((error) => error ?? outcomes.next().value);
   }
 
   async function commitTogether(send: HeldSend): Promise<void> {
@@ -124,14 +143,13 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   }
 
   async function commitAfterHold(send: CheckedSend): Promise<void> {
-    const { hold, isGivenUp, messages } = send;
+    const { hold, messages } = send;
     if (hold !== undefined) {
       await neighbours.placeHold(hold).catch((refusal: unknown) => {
         doubts.note(hold.tenantId);
         throw refusal;
       });
     }
-    if (isGivenUp()) throw new GivenUp();
     await (messages.length > SINGLE_MESSAGES_MAX ? bulks : singles).add(send);
   }
 
@@ -172,8 +190,8 @@ function mayGoTogether(send: CheckedSend, doubts: Doubts): send is HeldSend {
   return !doubts.has(hold.tenantId);
 }
 
-function admitAll(items: readonly CheckedSend[]): Verdicts {
-  return Promise.resolve(items.map(() => undefined));
+function givenUp({ isGivenUp }: CheckedSend): GivenUp | undefined {
+  return isGivenUp() ? new GivenUp() : undefined;
 }
 
 function tooLate(cause: Error): AppError {

@@ -105,13 +105,14 @@ export class DuplicateDocument extends Error {
 export type SendStore = {
   /**
    * Commits sends with their messages in one transaction, which is written while the verdicts on
-   * them are awaited, and stays open until they come. An item whose verdict is an error fails with
-   * that; one whose reservation was fenced off, or whose key another send holds, fails alone with
-   * `DuplicateDocument`. Nothing is answered before the verdicts are known.
+   * them are awaited, and stays open until they come; `judge` is asked again before each attempt
+   * to commit. An item whose verdict is an error fails with that; one whose reservation was fenced
+   * off, or whose key another send holds, fails alone with `DuplicateDocument`. Nothing is answered
+   * before the verdicts are known.
    */
   commit(
     items: readonly AcceptedSend[],
-    verdicts: Verdicts,
+    judge: () => Verdicts,
     nowMs: number,
   ): Promise<(undefined | Error)[]>;
   /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */

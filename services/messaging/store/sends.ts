@@ -105,12 +105,16 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
   }
 
   return {
-    async commit(items, verdicts, nowMs) {
+    async commit(items, judge, nowMs) {
       const duplicates = new Map<number, DuplicateDocument>();
+      const refusals = new Map<number, Error>();
       let open = items.map((item, at) => ({ item, at }));
       const admitAll = async () => {
-        const known = await verdicts;
-        if (open.some(({ at }) => known[at] !== undefined)) throw new NotAll();
+        for (const [at, refusal] of (await judge()).entries()) {
+          if (refusal !== undefined && open.some((entry) => entry.at === at))
+            refusals.set(at, refusal);
+        }
+        if (open.some(({ at }) => refusals.has(at))) throw new NotAll();
       };
       while (open.length > 0) {
         try {
@@ -119,8 +123,7 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
           break;
         } catch (error) {
           if (error instanceof NotAll) {
-            const known = await verdicts;
-            open = open.filter(({ at }) => known[at] === undefined);
+            open = open.filter(({ at }) => !refusals.has(at));
             continue;
           }
           const faulty = error instanceof DuplicateDocument ? open[error.at] : undefined;
@@ -129,8 +132,12 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
           open = open.filter((entry) => entry !== faulty);
         }
       }
-      const known = await verdicts;
-      return items.map((_, at) => known[at] ?? duplicates.get(at));
+      // A duplicate may have been met before the verdicts were known, and is no answer until they are.
+      const known = duplicates.size === 0 ? [] : await judge();
+      return items.map((_, at) => {
+        const duplicate = duplicates.get(at);
+        return duplicate === undefined ? refusals.get(at) : (known[at] ?? duplicate);
+      });
     },
     findByKeys,
     async closeKeys(keys, nowMs) {
