@@ -43,6 +43,7 @@ export const start: StartService = async (context) => {
     db: mongo.db,
     outbox,
     toItem: toStreamItem,
+    clock,
     graceMs: config.SETTLEMENT_GRACE_MS,
     turns,
   });

@@ -155,6 +155,34 @@ describe("the wallet and the event stream", () => {
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
+  it("takes full batches one after the other, and waits for more after one that was not full", async () => {
+    const subject = `events.other.${tenantId}`;
+    const sizes: number[] = [];
+    const items = Array.from({ length: 45 }, () => {
+      return { id: newId("event"), subject: `${subject}.x`, data: new Uint8Array(1) };
+    });
+    await publishAll(wallet.nats.jetstream, items);
+    const read = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable: `${durable}-paced`,
+      subjects: [`${subject}.>`],
+      batchMax: 10,
+      ackWaitMs: 60_000,
+      paceMs: 30_000,
+      log: silentLog,
+      async handle(taken) {
+        sizes.push(taken.length);
+        return taken.map(() => ({ kind: "ack" as const }));
+      },
+    });
+    await eventually(() => sizes.length === 5, { what: "all of them, without a pause" });
+    expect(sizes).to.deep.equal([10, 10, 10, 10, 5]);
+    await read.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, `${durable}-paced`);
+  });
+
   it("tells of money that came in and of a crossing of the threshold, once each", async () => {
     const subject = `events.wallet.${tenantId}`;
     const got: string[] = [];

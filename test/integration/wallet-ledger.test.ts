@@ -238,12 +238,41 @@ describe("the wallet's ledger on MongoDB", () => {
       }
     };
     const writers = [write(), write(), write()];
-    for (let checks = 0; checks < 8; checks += 1) {
+    for (let checks = 0; checks < 8 || written <= 5; checks += 1) {
       expect(await wallet.breaches(tenantId)).to.deep.equal([]);
     }
     isDone = true;
     await Promise.all(writers);
     expect(written).to.be.greaterThan(5);
+  });
+
+  const holdOf = (reservationId: string, messageId = newId("message")) => ({
+    ...{ kind: "hold" as const, reservationId, amount: 1n, messageCount: 1 },
+    ...{ firstMessageId: messageId, lastMessageId: messageId },
+  });
+
+  it("a ledger once written by a clock that was ahead keeps no hold longer from its check", async () => {
+    const { tenantId } = await newTenant();
+    const { wallets, reservations } = openCollections(wallet.mongo.db);
+    const tomorrow = new Date(Date.now() + 86_400_000);
+    await wallets.updateOne({ _id: tenantId }, { $set: { updated_at: tomorrow } });
+    const reservationId = newId("reservation");
+    await wallet.wallets.hold(tenantId, holdOf(reservationId));
+    const held = await reservations.findOne({ _id: reservationId });
+    expect(held?.created_at, "the ledger's order").to.be.at.least(tomorrow);
+    expect(held?.check_at.getTime()).to.be.at.most(Date.now() + 300_000);
+  });
+
+  it("a wallet goes on where its version passes 2^31", async () => {
+    const { tenantId } = await newTenant();
+    const { wallets } = openCollections(wallet.mongo.db);
+    for (const version of [2 ** 31 - 1, 2 ** 31]) {
+      const stored = version < 2 ** 31 ? version : Long.fromNumber(version);
+      await wallets.updateOne({ _id: tenantId }, { $set: { version: stored as number } });
+      await wallet.wallets.hold(tenantId, holdOf(newId("reservation")));
+      await wallet.wallets.hold(tenantId, holdOf(newId("reservation")));
+    }
+    expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
   it("can be migrated again and again", async () => {

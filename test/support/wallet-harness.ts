@@ -45,6 +45,7 @@ export async function openWallet(
     db: mongo.db,
     outbox,
     toItem: toStreamItem,
+    clock: systemClock,
     graceMs: options.graceMs ?? 300_000,
     turns,
   });

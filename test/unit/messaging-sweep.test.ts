@@ -13,7 +13,12 @@ import { createLogger } from "../../services/shared/io/log.ts";
 import { WAITS } from "../support/messages.ts";
 
 describe("the sweep of what is due", () => {
-  it("gets past a page of scheduled messages whose tenants cannot be asked", async () => {
+  for (const code of ["service_unavailable", "internal_error"] as const) {
+    it(`gets past a page of scheduled messages whose tenants cannot be asked: ${code}`, () =>
+      past(code));
+  }
+
+  async function past(code: "service_unavailable" | "internal_error") {
     const due: DueMessage[] = [
       ...Array.from({ length: 6000 }, (_, at) => message(`scheduled-${at}`, "scheduled")),
       message("expires", "sent"),
@@ -35,7 +40,7 @@ describe("the sweep of what is due", () => {
       } as unknown as Changes,
       neighbours: {
         tenant: async () => {
-          throw new AppError("service_unavailable", "away");
+          throw new AppError(code, "away");
         },
       } as unknown as Neighbours,
       clock: createManualClock(1_000_000),
@@ -47,7 +52,7 @@ describe("the sweep of what is due", () => {
     });
     expect(await sweeps.due(), "nothing more can be done at once").to.equal(false);
     expect(ended).to.deep.equal(["expires"]);
-  });
+  }
 });
 
 function message(id: string, status: DueMessage["status"]): DueMessage {

@@ -45,7 +45,10 @@ export function createSweeps(options: {
   readonly keepMs: number;
   readonly idempotencyMs: number;
 }): Sweeps {
-  const { store, sends, changes, neighbours, clock, waits, standingOf } = options;
+  const { store, sends, changes, neighbours, clock, waits, standingOf, log } = options;
+
+  /** The last of a page's unexpected faults, which are told once however many there are. */
+  let fault: unknown;
 
   /** Whether a scheduled message may still be sent; undefined while that cannot be told. */
   async function rightsOf(message: DueMessage): Promise<SendingRights | undefined> {
@@ -58,8 +61,9 @@ export function createSweeps(options: {
         senderIsUsable: sender !== undefined,
       };
     } catch (error) {
-      if (error instanceof AppError && error.code === "service_unavailable") return undefined;
-      throw error;
+      // Whatever went wrong with one of them must not keep the others from their ends.
+      if (!isAway(error)) fault = error;
+      return undefined;
     }
   }
 
@@ -77,7 +81,9 @@ export function createSweeps(options: {
     async due() {
       const nowMs = clock.now();
       const due = await store.findDue(nowMs, DUE_PAGE);
+      fault = undefined;
       const ended = await Promise.all(due.map(end));
+      if (fault !== undefined) log.warn({ error: fault }, "cannot tell who may send");
       if (due.length < DUE_PAGE) return false;
       if (ended.includes(true)) return true;
       // A page of scheduled messages whose tenants or senders cannot be asked now must not hide the rest.
@@ -89,9 +95,12 @@ export function createSweeps(options: {
       const nowMs = clock.now();
       const keys = await sends.deleteExpired(nowMs, options.idempotencyMs + KEY_SLACK_MS);
       const messages = await store.deleteBefore(nowMs - options.keepMs);
-      if (keys + messages > 0)
-        options.log.info({ keys, messages }, "deleted what is past its time");
+      if (keys + messages > 0) log.info({ keys, messages }, "deleted what is past its time");
       return keys > 0 || messages > 0;
     },
   };
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === "service_unavailable";
 }

@@ -51,7 +51,10 @@ export type ConsumerOptions = {
   readonly subjects: readonly string[];
   readonly batchMax: number;
   readonly ackWaitMs: number;
-  /** A batch begins this long after the one before it, so that it finds more; in milliseconds. */
+  /**
+   * A batch begins this long after the one before it, so that it finds more; in milliseconds. After
+   * a full one there is no more to be found, and the next begins at once.
+   */
   readonly paceMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
@@ -67,15 +70,18 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
   async function run(): Promise<void> {
     let failures = 0;
     let consumer: Consumer | undefined;
+    let wasFull = false;
     while (!abort.signal.aborted) {
       try {
         consumer ??= await ensureConsumer(options, stream);
-        const waitMs = pace.leftMs();
+        const waitMs = wasFull ? 0 : pace.leftMs();
         if (waitMs > 0) await pause(waitMs, abort.signal);
-        await takeBatch(consumer, options, stream, abort.signal, pace);
+        const taken = await takeBatch(consumer, options, stream, abort.signal, pace);
+        wasFull = taken === options.batchMax;
         failures = 0;
       } catch (error) {
         consumer = undefined;
+        wasFull = false;
         failures += 1;
         if (abort.signal.aborted) return;
         log.warn({ error, durable, failures }, "the consumer starts again");
@@ -118,16 +124,19 @@ async function ensureConsumer(options: ConsumerOptions, stream: string): Promise
   return options.nats.jetstream.consumers.get(stream, options.durable);
 }
 
-/** Fetches one batch (waiting at most a second for its first item), handles it, answers it. */
+/**
+ * Fetches one batch (waiting at most a second for its first item), handles it, and says how each item
+ * ended; answers how many there were.
+ */
 async function takeBatch(
   consumer: Consumer,
   options: ConsumerOptions,
   stream: string,
   signal: AbortSignal,
   pace: Pace,
-): Promise<void> {
+): Promise<number> {
   const messages = await fetchBatch(consumer, options, stream, signal);
-  if (messages.length === 0) return;
+  if (messages.length === 0) return 0;
   pace.beat();
   let verdicts: readonly Verdict[];
   const span = openBatchSpan(options.durable, stream, messages);
@@ -158,6 +167,7 @@ async function takeBatch(
     if (verdict?.kind === "retry") message.nak(verdict.afterMs);
     else message.ack();
   });
+  return messages.length;
 }
 
 /**

@@ -96,8 +96,9 @@ export function toWallet(document: WalletDocument): Wallet {
     lowBalanceThreshold: document.low_balance_threshold,
     frozen: document.frozen,
     low: document.low,
-    version: document.version,
-    sequence: document.sequence,
+    // Beyond 2^31 they are read as bigint.
+    version: Number(document.version),
+    sequence: Number(document.sequence),
     lastHash: document.last_hash,
     createdAtMs: document.created_at.getTime(),
     updatedAtMs: document.updated_at.getTime(),
@@ -136,8 +137,8 @@ export function toReservation(document: ReservationDocument): Reservation {
   };
 }
 
-/** A new reservation's document, to be checked `graceMs` after its creation. */
-export function fromReservation(reservation: Reservation, graceMs: number): ReservationDocument {
+/** A new reservation's document, to be checked at `checkAtMs`. */
+export function fromReservation(reservation: Reservation, checkAtMs: number): ReservationDocument {
   return {
     _id: reservation.id,
     tenant_id: reservation.tenantId,
@@ -149,7 +150,7 @@ export function fromReservation(reservation: Reservation, graceMs: number): Rese
     first_message_id: reservation.firstMessageId,
     last_message_id: reservation.lastMessageId,
     created_at: new Date(reservation.createdAtMs),
-    check_at: new Date(reservation.createdAtMs + graceMs),
+    check_at: new Date(checkAtMs),
     checks: 0,
   };
 }
@@ -180,7 +181,7 @@ export function toBatch(document: BatchDocument): EntryBatch {
   return {
     tenantId: document.tenant_id,
     currency: document.currency,
-    sequence: document.sequence,
+    sequence: Number(document.sequence),
     createdAtMs: document.created_at.getTime(),
     balanceAfter: document.balance_after,
     heldAfter: document.held_after,

@@ -101,11 +101,14 @@ export async function loadViews(
   return views;
 }
 
-/** Writes the changes of one or several wallets. */
+/**
+ * Writes the changes of one or several wallets; new reservations are checked at `checkAtMs`. That is the
+ * clock's time, not the ledger's, which stays in the future for as long as a clock was once ahead.
+ */
 export async function saveChanges(
   collections: Collections,
   changes: readonly Changes[],
-  graceMs: number,
+  checkAtMs: number,
   session: ClientSession,
 ): Promise<void> {
   const { reservations, settlements, entries, audit } = collections;
@@ -117,7 +120,7 @@ export async function saveChanges(
   try {
     if (newReservations.length > 0) {
       await reservations.insertMany(
-        newReservations.map((reservation) => fromReservation(reservation, graceMs)),
+        newReservations.map((reservation) => fromReservation(reservation, checkAtMs)),
         { session },
       );
     }
