@@ -131,7 +131,8 @@ function answerError(parts: AppParts, context: Context, thrown: unknown): string
     if (endpoint?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
   }
   answerProblem(context, toProblem(error, state.requestId, parts.docsUrl), problemHeaders(error));
-  if (leavesBodyUnread(context.req, error.code === "request_timeout")) answerAndDrain(context);
+  const isTooSlow = error.code === "request_timeout" || state.bodyPlace?.hasGivenWay() === true;
+  if (leavesBodyUnread(context.req, isTooSlow)) answerAndDrain(context);
   return error.code;
 }
 

@@ -11,6 +11,8 @@ export type BodyPlace = {
   /** It is whole: it gives way no more, but counts until `leave`. */
   end(): void;
   leave(): void;
+  /** Whether it had to make room for others. */
+  hasGivenWay(): boolean;
 };
 
 /** The places. */
@@ -27,7 +29,7 @@ const BYTES_MAX = 134_217_728;
 export function createBodyCrowd(
   bounds = { receivedMax: RECEIVED_MAX, bytesMax: BYTES_MAX },
 ): BodyCrowd {
-  type Member = { bytes: number; readonly giveWay: () => void };
+  type Member = { bytes: number; hasGivenWay: boolean; readonly giveWay: () => void };
   /** In the order in which they began. */
   const received = new Set<Member>();
   let total = 0;
@@ -43,13 +45,14 @@ export function createBodyCrowd(
       if (oldest === undefined) return;
       received.delete(oldest);
       free(oldest);
+      oldest.hasGivenWay = true;
       oldest.giveWay();
     }
   }
 
   return {
     enter(giveWay) {
-      const member: Member = { bytes: 0, giveWay };
+      const member: Member = { bytes: 0, hasGivenWay: false, giveWay };
       received.add(member);
       makeRoom();
       return {
@@ -63,6 +66,7 @@ export function createBodyCrowd(
           received.delete(member);
           free(member);
         },
+        hasGivenWay: () => member.hasGivenWay,
       };
     },
   };

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../services/shared/core/errors.ts";
 import type { BodyCrowd, BodyPlace } from "./body-crowd.ts";
+import { createBodyOctets } from "./body-octets.ts";
 import { busy } from "./load-gate.ts";
 import { isRepeated } from "./repeated-header.ts";
 
@@ -78,7 +79,7 @@ function collect(
   onPlace: (place: BodyPlace) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const octets = createBodyOctets(limits.bytesMax);
     let size = 0;
     const timer = setTimeout(() => {
       finish();
@@ -94,8 +95,7 @@ function collect(
     function onData(chunk: Buffer): void {
       size += chunk.length;
       if (size <= limits.bytesMax) {
-        chunks.push(chunk);
-        place.grow(chunk.length);
+        place.grow(octets.add(chunk));
         return;
       }
       finish();
@@ -103,7 +103,7 @@ function collect(
     }
     function onEnd(): void {
       finish();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      resolve(octets.whole());
     }
     function onGone(): void {
       finish();

@@ -54,8 +54,12 @@ export async function listen(
   // The body reader says when to go on; expectations that nobody knows are not refused.
   server.on("checkContinue", (request, response) => server.emit("request", request, response));
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    refuseInput(error, socket as ServerSocket, options.docsUrl);
+  const refused = new WeakSet<Socket>();
+  server.on("clientError", ({ code }: NodeJS.ErrnoException, socket: Socket) => {
+    // What comes behind wrong input is wrong each time anew; the first refusal ends the connection.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    refuseInput(code, socket as ServerSocket, options.docsUrl);
   });
   server.timeout = STILL_MAX_MS;
   boundAhead(server);
@@ -81,7 +85,10 @@ export async function listen(
   };
 }
 
-/** Ends connections with too many requests that have not been answered. */
+/**
+ * Ends connections with too many requests that have not been answered. What the same segment brings
+ * behind them is not handled (`shed.ts`).
+ */
 function boundAhead(server: Server): void {
   const open = new WeakMap<Socket, number>();
   server.prependListener("request", ({ socket }, response) => {
@@ -96,20 +103,22 @@ function boundAhead(server: Server): void {
  * Answers input that is no HTTP, or not in time. An answer under way on the connection belongs
  * to an earlier request and goes first; input of the request that it answers gets no second one.
  */
-function refuseInput(error: NodeJS.ErrnoException, socket: ServerSocket, docsUrl: string): void {
+function refuseInput(code: string | undefined, socket: ServerSocket, docsUrl: string): void {
   const underWay = socket._httpMessage;
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  if (code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
   } else if (underWay === null || underWay === undefined) {
-    farewell(socket, protocolAnswer(error.code, docsUrl));
+    farewell(socket, protocolAnswer(code, docsUrl));
   } else if (underWay.req.complete) {
+    // Nothing more is read meanwhile: it would be kept, and nothing would bound it.
+    socket.pause();
     // Behind it there may be the answer to a next request, which goes first, too.
-    underWay.once("close", () => refuseInput(error, socket, docsUrl));
+    underWay.once("close", () => refuseInput(code, socket, docsUrl));
   } else if (underWay.headersSent) {
     socket.destroySoon();
   } else {
     // The request under way is the broken one; its handler finds the socket gone.
-    farewell(socket, protocolAnswer(error.code, docsUrl));
+    farewell(socket, protocolAnswer(code, docsUrl));
   }
 }
 

@@ -53,6 +53,8 @@ export function shedFirst(parts: ShedParts, next: RequestListener): RequestListe
   }
 
   return (request, response) => {
+    // Its connection was ended for sending too much ahead: what came in the same segment is nobody's.
+    if (request.socket.destroyed) return;
     if (gate.hasRoom() || request.headers.origin !== undefined) return next(request, response);
     const path = plain.get(`${request.method} ${request.url}`);
     if (path === undefined || leavesBodyUnread(request, false)) return next(request, response);

@@ -81,6 +81,50 @@ describe("REST: crowds", () => {
     expect(await send()).to.equal(202);
   });
 
+  it("a body in chunks of one octet keeps little more than its octets", async function () {
+    this.timeout(20_000);
+    app = await openRestApp();
+    const start = `POST ${SEND} HTTP/1.1\r\n${lines(
+      "Content-Type: application/json",
+      "Transfer-Encoding: chunked",
+    )}`;
+    const before = process.memoryUsage().rss;
+    const { socket, text } = await stall(app.port, start);
+    for (let at = 0; at < 40; at += 1) {
+      if (!socket.write("1\r\n1\r\n".repeat(10_000))) await once(socket, "drain");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(process.memoryUsage().rss - before).to.be.below(100e6);
+    socket.write("0\r\n\r\n");
+    await eventually(() => text().startsWith("HTTP/1.1 422 "));
+  });
+
+  it("a body that gave way ends its connection, and gets one answer", async () => {
+    app = await openRestApp({ bodyBounds: { receivedMax: 1, bytesMax: 1e9 } });
+    const { socket, text } = await stall(app.port, begun(9));
+    await stall(app.port, begun(9));
+    await once(socket, "close");
+    expect(text().match(/HTTP\/1\.1/g)).to.have.length(1);
+    expect(text()).to.match(/^HTTP\/1\.1 503 [\s\S]*connection: close/i);
+  });
+
+  it("nothing is read behind garbage while the answer before it is not taken", async function () {
+    this.timeout(20_000);
+    app = await openRestApp();
+    const { socket } = await stall(app.port, "");
+    socket.pause();
+    socket.write(`${get("/openapi.json").repeat(60)}garbage\r\n\r\n`);
+    const offered = 64_000_000;
+    socket.write(Buffer.alloc(offered, "x"));
+    let left = socket.writableLength;
+    for (let at = 0; at < 10; at += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      left = socket.writableLength;
+    }
+    expect(left, "octets that the gateway did not take").to.be.above(offered / 2);
+    expect(await send()).to.equal(202);
+  });
+
   it("a client that sends far ahead without reading is cut off", async () => {
     app = await openRestApp();
     const { socket } = await stall(app.port, "");
