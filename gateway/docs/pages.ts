@@ -56,6 +56,8 @@ function buildPages(
     ["/docs", reference],
     ["/docs/", reference],
   ]);
+  // Documents with a host of their own have their reference at its root.
+  if (new URL(docsUrl).pathname === "/") pages.set("/", reference);
   const add = (path: string, page: Page) => pages.set(path, page).set(`/docs${path}`, page);
   add("/openapi.json", openApi);
   add("/api/migrations/send-endpoint", { type: HTML, body: migrationPage(docsUrl) });

@@ -17,24 +17,25 @@ export type KeyedRequest<T> = {
 
 /**
  * Runs a request behind its key's fence. Errors: `conflict` while the same request runs,
- * `idempotency_key_reused` while one with another body does. A fence that is still up although
- * its request has finished (the release is on its way) is no conflict: the stored answer decides.
+ * `idempotency_key_reused` while one with another body does. Where an answer is stored already that
+ * decides, whoever has the fence: its request may have finished (the release is on its way), or be
+ * another one that will hear that the key is this one's.
  */
 export async function runOnce<T>(fences: FenceKeeper, request: KeyedRequest<T>): Promise<T> {
   const fence = await fences.take(request.scope, request.fingerprint);
-  if (fence.state === "busy_other") {
-    throw new AppError(
-      "idempotency_key_reused",
-      "This Idempotency-Key is in use by a request with another body.",
-    );
-  }
-  if (fence.state === "busy_same") {
+  if (fence.state === "busy_other" || fence.state === "busy_same") {
     const stored = await request.lookup(BUSY_LOOKUP_MS).catch((error: unknown) => {
       // Whoever cannot look in time knows at least that the first request is not through.
       if (asAppError(error).code === "service_unavailable") return undefined;
       throw error;
     });
     if (stored !== undefined) return stored;
+    if (fence.state === "busy_other") {
+      throw new AppError(
+        "idempotency_key_reused",
+        "This Idempotency-Key is in use by a request with another body.",
+      );
+    }
     throw new AppError("conflict", "A request with this Idempotency-Key is still in progress.");
   }
   try {

@@ -54,7 +54,9 @@ export async function readWebhookRequest(
   validate: Validator,
   options: FirstChecks & { readonly isBodyRequired: boolean },
 ): Promise<{ body: Record<string, unknown>; keyed: Keyed }> {
-  const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
+  // Where keys are not taken the header means nothing, however it is formed.
+  const header = options.checkKey === undefined ? undefined : request.idempotencyKey;
+  const { key, faults: keyFaults } = readIdempotencyKey(header);
   const ofQuery = queryFaults(request.query);
   const faults: FieldError[] = [...ofQuery, ...keyFaults];
   let body: Record<string, unknown> | undefined = {};

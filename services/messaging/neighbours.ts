@@ -14,6 +14,7 @@ import type { Clock } from "../shared/core/clock.ts";
 import { AppError, isErrorCode } from "../shared/core/errors.ts";
 import { formatAmount } from "../shared/core/money.ts";
 import { compileRouteTable, type RouteTable } from "../shared/core/route-table.ts";
+import { answerWithin } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
@@ -31,6 +32,9 @@ import type { Hold, Neighbours } from "./service/ports.ts";
 /** No answer of a neighbour is used for longer than this. */
 const FACT_AGE_MAX_MS = 5000;
 const FACTS_MAX = 50_000;
+
+/** The refusal of one hold waits so long for the currency that it names. */
+const CURRENCY_WAIT_MS = 100;
 
 /** Clients of the neighbours, wherever they run. */
 export type NeighbourClients = {
@@ -51,7 +55,11 @@ export function openNeighbours(options: {
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
   const tenants = createFactCache({ ...cache, load: createTenantQuestions(clients.tenant) });
   const senders = createFactCache({ ...cache, load: createSenderQuestions(clients.senderId) });
-  const currencyOf = async (tenantId: string) => (await tenants.get(tenantId))?.currency ?? "";
+  // The other holds of a batch do not wait for it, and do not fail with it.
+  const currencyOf = async (tenantId: string) => {
+    const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
+    return (await answerWithin(asked, CURRENCY_WAIT_MS))?.currency ?? "";
+  };
   const table = keepRouteTable(clients.routing, log);
   const holds = createBatcher<Hold, void>({
     name: "holds",
@@ -141,7 +149,7 @@ function compileAnswer(answer: GetRouteTableResponse): RouteTable {
   });
 }
 
-/** The currency of a tenant whose wallet could not say it. */
+/** The currency of a tenant whose wallet could not say it; "" when it cannot be told soon. */
 type CurrencyOf = (tenantId: string) => Promise<string>;
 
 /** Never rejects: a call that fails is the failure of each hold in it. */

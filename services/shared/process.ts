@@ -21,6 +21,7 @@ import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
 import { rpcMetrics } from "./io/rpc-metrics.ts";
 import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { releaseStartUpMemory } from "./io/start-up-memory.ts";
+import { rpcTlsFilesOf } from "./io/tls-files.ts";
 import { traceFields, useTracer } from "./io/tracing.ts";
 import { readTracingConfig, type TracingConfig } from "./io/tracing-settings.ts";
 import { createRpcAuth, readRpcCallers } from "./rpc/auth.ts";
@@ -83,6 +84,7 @@ function refuseFaults(services: readonly NamedService[], env: NodeJS.ProcessEnv)
   const faults = [
     ...faultsOf([
       () => readConfig(env, SETTINGS),
+      () => rpcTlsFilesOf(env),
       () => readTracingConfig(env),
       ...services.map((service) => () => service.readSettings(env)),
     ]),
@@ -160,7 +162,7 @@ async function startAll(
     ...(config.RPC_CONNECTION_AGE_MS === 0
       ? {}
       : { maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS }),
-    tls: tlsFiles(config),
+    tls: rpcTlsFilesOf(config),
   });
   if (config.GRPC_HEALTH_PORT !== 0) {
     const probed = createRpcServer({ routes: () => {}, health: server.health, log });
@@ -202,24 +204,10 @@ function createTransports(
     const channel = createGrpcJsTransport({
       target: targets.length === 1 ? (targets[0] as string) : targets,
       token: config.RPC_TOKEN,
-      tls: tlsFiles(config),
+      tls: rpcTlsFilesOf(config),
     });
     parts.lifecycle.onClose(`channel to ${place.name}`, () => channel.close());
     remote.set(place.name, channel);
     return channel;
-  };
-}
-
-function tlsFiles(config: Config<typeof SETTINGS>) {
-  const files = [config.RPC_TLS_CERT_FILE, config.RPC_TLS_KEY_FILE, config.RPC_TLS_CA_FILE];
-  if (files.every((file) => file === "")) return undefined;
-  // Half of it would be none, and everything would go in clear.
-  if (files.includes("")) {
-    throw new ConfigError(["RPC_TLS_CERT_FILE, RPC_TLS_KEY_FILE and RPC_TLS_CA_FILE go together"]);
-  }
-  return {
-    certFile: config.RPC_TLS_CERT_FILE,
-    keyFile: config.RPC_TLS_KEY_FILE,
-    caFile: config.RPC_TLS_CA_FILE,
   };
 }

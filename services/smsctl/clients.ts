@@ -9,6 +9,7 @@ import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../shared/core/errors.ts";
+import { rpcTlsFilesOf } from "../shared/io/tls-files.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../shared/service-addresses.ts";
 
@@ -55,7 +56,7 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
         `Where is the ${place?.name} service? Set ${place?.setting} and RPC_TOKEN, or run make up.`,
       );
     }
-    const transport = createGrpcJsTransport({ target: address, token, tls: tlsOf(env) });
+    const transport = createGrpcJsTransport({ target: address, token, tls: rpcTlsFilesOf(env) });
     transports.push(transport);
     return createClient(service, transport);
   }
@@ -89,12 +90,6 @@ export function carrierOps(
 /** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */
 export function stackFolder(): string {
   return process.env.STACK_DIR ?? join(import.meta.dirname, "../../.local");
-}
-
-/** Mutual TLS as the services have it: `RPC_TLS_CERT_FILE`, `RPC_TLS_KEY_FILE`, `RPC_TLS_CA_FILE`. */
-function tlsOf(env: NodeJS.ProcessEnv) {
-  const { RPC_TLS_CA_FILE: caFile, RPC_TLS_CERT_FILE: certFile, RPC_TLS_KEY_FILE: keyFile } = env;
-  return caFile && certFile && keyFile ? { caFile, certFile, keyFile } : undefined;
 }
 
 function readStackFile(): StackFile {

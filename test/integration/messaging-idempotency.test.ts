@@ -56,6 +56,16 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.sendMessages(other))).to.equal("idempotency_key_reused");
   });
 
+  it("repeats get the stored answer beside each other, and beside a request with another body", async () => {
+    const request = keyed(singleSend(tenant), "beside");
+    const first = await harness.messaging.sendMessages(request);
+    const other = keyed(singleSend(tenant, { body: "Another" }), "beside");
+    const refused = codeOf(harness.messaging.sendMessages(other));
+    const repeats = await Promise.all([1, 2, 3].map(() => harness.messaging.sendMessages(request)));
+    expect(await refused).to.equal("idempotency_key_reused");
+    for (const repeat of repeats) expect(repeat).to.deep.equal({ ...first, replayed: true });
+  });
+
   it("a key belongs to one endpoint and to one tenant", async () => {
     const request = keyed(singleSend(tenant), "scoped");
     const bulk = { ...request, endpoint: SendEndpoint.BULK };

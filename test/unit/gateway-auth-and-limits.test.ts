@@ -296,15 +296,16 @@ describe("a keyed request", () => {
     ).to.equal("conflict");
   });
 
-  it("is answered what is stored when the same request has just finished", async () => {
-    const { keeper } = fences("busy_same");
-    expect(
-      await runOnce(
-        keeper,
-        request(async () => "stored"),
-      ),
-    ).to.equal("stored");
-  });
+  for (const [state, when] of [
+    ["busy_same", "the same request has just finished"],
+    ["busy_other", "one with another body has the fence"],
+  ] as const) {
+    it(`is answered what is stored when ${when}`, async () => {
+      const { keeper } = fences(state);
+      const asked = request(async () => "stored");
+      expect(await runOnce(keeper, asked)).to.equal("stored");
+    });
+  }
 
   it("is a conflict when nobody can say whether the same request has finished", async () => {
     const { keeper } = fences("busy_same");

@@ -21,6 +21,7 @@ describe("errors of the database", () => {
     ["a server that shuts down", ofServer(11600)],
     ["a write that a server did and cannot confirm as it shuts down", unconfirmed(91)],
     ["a full disk", ofServer(14031)],
+    ["a read that took longer than it may", ofServer(50)],
     ["a server that has left the set", new MongoServerClosedError()],
     ["a client that is closing", new MongoTopologyClosedError()],
     ["a primary that is none any more", ofServer(10107)],

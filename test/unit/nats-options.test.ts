@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect } from "chai";
 import { natsOptions } from "../../services/shared/io/nats-options.ts";
 
@@ -18,4 +19,15 @@ describe("what NATS_URL says", () => {
       expect(natsOptions(url, {})).to.deep.equal(expected);
     });
   }
+
+  it("is not repeated when it is no URL: it may hold a password", () => {
+    let thrown: unknown;
+    try {
+      natsOptions("nats://user:se/cret@host:4222", {});
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).to.be.instanceOf(TypeError);
+    expect(inspect(thrown)).not.to.include("cret");
+  });
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { tlsFilesOf } from "../../services/shared/io/tls-files.ts";
+import { rpcTlsFilesOf, tlsFilesOf } from "../../services/shared/io/tls-files.ts";
 
 describe("certificate files of a connection", () => {
   it("are none unless the environment names one", () => {
@@ -23,4 +23,24 @@ describe("certificate files of a connection", () => {
       "MONGODB_TLS_CERT_FILE and MONGODB_TLS_KEY_FILE belong together",
     );
   });
+});
+
+describe("certificate files of the services among each other", () => {
+  const all = { RPC_TLS_CERT_FILE: "/crt", RPC_TLS_KEY_FILE: "/key", RPC_TLS_CA_FILE: "/ca" };
+
+  it("are all three or none", () => {
+    expect(rpcTlsFilesOf({})).to.equal(undefined);
+    expect(rpcTlsFilesOf({ RPC_TLS_CA_FILE: "" })).to.equal(undefined);
+    expect(rpcTlsFilesOf(all)).to.deep.equal({
+      certFile: "/crt",
+      keyFile: "/key",
+      caFile: "/ca",
+    });
+  });
+
+  for (const name of Object.keys(all)) {
+    it(`are refused without ${name}: everything would go in clear`, () => {
+      expect(() => rpcTlsFilesOf({ ...all, [name]: "" })).to.throw("go together");
+    });
+  }
 });

@@ -171,6 +171,8 @@ export function createIdempotency(options: {
       }
       const rival = running.get(request.scope);
       if (rival !== undefined) {
+        const { response } = await findReplay(request);
+        if (response !== undefined) return { kind: "replay", response };
         throw isSameBytes(rival, request.fingerprint) ? inProgress() : reused();
       }
       running.set(request.scope, request.fingerprint);

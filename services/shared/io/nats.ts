@@ -53,7 +53,9 @@ export async function openNats(options: {
           await connection.rtt();
         },
         async close() {
-          await connection.drain().catch(() => connection.close());
+          // While the server is away draining ends without closing, and dialling would go on for ever.
+          await connection.drain().catch(() => undefined);
+          await connection.close();
         },
       };
     } catch (error) {

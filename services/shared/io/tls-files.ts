@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ConfigError } from "./config.ts";
 
 /** PEM files for a connection to a server outside: its authority, and a certificate to show. */
 export type TlsFiles = {
@@ -38,6 +39,21 @@ export function tlsFilesOf(
     ...(certFile === undefined ? {} : { certFile }),
     ...(keyFile === undefined ? {} : { keyFile }),
   };
+}
+
+/**
+ * The files of mutual TLS between the services; nothing when none is set. Throws `ConfigError` when some are missing:
+ * half of it would be none, and everything would go in clear.
+ */
+export function rpcTlsFilesOf(env: {
+  readonly RPC_TLS_CERT_FILE?: string;
+  readonly RPC_TLS_KEY_FILE?: string;
+  readonly RPC_TLS_CA_FILE?: string;
+}): Required<TlsFiles> | undefined {
+  const { RPC_TLS_CERT_FILE: certFile, RPC_TLS_KEY_FILE: keyFile, RPC_TLS_CA_FILE: caFile } = env;
+  if (certFile && keyFile && caFile) return { certFile, keyFile, caFile };
+  if (!(certFile || keyFile || caFile)) return undefined;
+  throw new ConfigError(["RPC_TLS_CERT_FILE, RPC_TLS_KEY_FILE and RPC_TLS_CA_FILE go together"]);
 }
 
 /** The files' contents under the names that `node:tls` gives them; throws when one cannot be read. */
