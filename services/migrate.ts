@@ -35,7 +35,10 @@ export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
       maxAgeMs: config.EVENT_STREAM_MAX_AGE_MS,
       maxBytes: config.EVENT_STREAM_MAX_BYTES,
     });
-    const mongo = await openMongo({ uri: config.MONGODB_URI, database: "admin", log });
+    const mongo = await openMongo({
+      ...{ uri: config.MONGODB_URI, database: "admin", log },
+      commandMs: 0,
+    });
     opened.push(mongo);
     for (const [name, load] of Object.entries(MIGRATIONS)) {
       const { migrate: run } = await load();

@@ -100,7 +100,7 @@ function usage(noun: string | undefined): string {
   const lines = Object.values(shown).flatMap((commands) =>
     Object.values(commands).map((command) => `  smsctl ${command.usage}`),
   );
-  return `usage (--json for one JSON value):\n${lines.join("\n")}\n  smsctl check\n`;
+  return `usage (--json for one JSON value):\n${lines.join("\n")}\n  smsctl ${CHECK_COMMAND.usage}\n`;
 }
 
 function describe(error: AppError) {

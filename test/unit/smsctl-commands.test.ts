@@ -1,25 +1,8 @@
-/** What smsctl's commands ask of the services, which here are routes in memory. */
-import { create } from "@bufbuild/protobuf";
-import { createClient, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
-import {
-  type Charge,
-  ChargeSchema,
-  MessageStatus,
-  MessagingService,
-} from "../../proto/gen/sms/v1/messaging_pb.js";
-import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
-import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
-import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
-import { AppError } from "../../services/shared/core/errors.ts";
-import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
-import { parseArguments } from "../../services/smsctl/arguments.ts";
-import { checkCharges } from "../../services/smsctl/check/charges.ts";
-import { BREACHES_MAX } from "../../services/smsctl/check/report.ts";
-import type { Clients } from "../../services/smsctl/clients.ts";
+import type { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import type { Command } from "../../services/smsctl/command.ts";
-import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
 import { CONNECTOR_COMMANDS } from "../../services/smsctl/commands/connector.ts";
 import { DEAD_COMMANDS } from "../../services/smsctl/commands/dead.ts";
 import { KEY_COMMANDS } from "../../services/smsctl/commands/key.ts";
@@ -28,67 +11,7 @@ import { ROUTE_COMMANDS } from "../../services/smsctl/commands/route.ts";
 import { TENANT_COMMANDS } from "../../services/smsctl/commands/tenant.ts";
 import { WALLET_COMMANDS } from "../../services/smsctl/commands/wallet.ts";
 import { WEBHOOK_COMMANDS } from "../../services/smsctl/commands/webhook.ts";
-import { createOptions } from "../../services/smsctl/options.ts";
-import type { Json } from "../../services/smsctl/present.ts";
-
-type Fakes = {
-  tenants?: Partial<ServiceImpl<typeof TenantService>>;
-  wallets?: Partial<ServiceImpl<typeof WalletService>>;
-  routing?: Partial<ServiceImpl<typeof RoutingService>>;
-  messaging?: Partial<ServiceImpl<typeof MessagingService>>;
-  webhooks?: Partial<ServiceImpl<typeof WebhookService>>;
-};
-
-const TENANT = { id: "ten_1", name: "Ada", currency: "NGN" };
-const getTenant = () => ({ tenant: TENANT });
-
-function clientsOf(fakes: Fakes): Clients {
-  const { tenants = { getTenant }, wallets, routing, messaging, webhooks } = fakes;
-  const transport = createRouterTransport((router) => {
-    router.service(TenantService, tenants);
-    router.service(WalletService, wallets ?? {});
-    router.service(RoutingService, routing ?? {});
-    router.service(MessagingService, messaging ?? {});
-    router.service(WebhookService, webhooks ?? {});
-  });
-  return {
-    tenants: createClient(TenantService, transport),
-    wallets: createClient(WalletService, transport),
-    routing: createClient(RoutingService, transport),
-    messaging: createClient(MessagingService, transport),
-    webhooks: createClient(WebhookService, transport),
-  } as unknown as Clients;
-}
-
-/** Runs a command's words and options; answers its code and result, or throws what it throws. */
-async function run(command: Command | undefined, words: string[], fakes: Fakes) {
-  const results: Json[] = [];
-  const notes: string[] = [];
-  const code = await command?.run({
-    clients: clientsOf(fakes),
-    options: createOptions(parseArguments(words)),
-    output: {
-      isJson: true,
-      result: (value) => results.push(value),
-      note: (line) => notes.push(line),
-    },
-    signal: new AbortController().signal,
-  });
-  return { code, result: results[0] as Record<string, Json>, notes };
-}
-
-async function errorOf(work: Promise<unknown>): Promise<AppError> {
-  return work.then(
-    () => {
-      throw new Error("it was not refused");
-    },
-    (thrown: unknown) => toAppError(thrown),
-  );
-}
-
-const refuse = (...error: ConstructorParameters<typeof AppError>) => {
-  throw toConnectError(new AppError(...error));
-};
+import { errorOf, type Fakes, getTenant, refuse, run } from "../support/smsctl-fakes.ts";
 
 describe("smsctl key create and route add", () => {
   for (const option of ["--allow-ip=", "--scopes=,", "--scopes= , "]) {
@@ -339,61 +262,5 @@ describe("smsctl tenant create", () => {
     };
     const error = await errorOf(run(TENANT_COMMANDS.create, words, fakes));
     expect(error).to.include({ code: "already_exists", message: "There is one." });
-  });
-});
-
-describe("smsctl check", () => {
-  /** Messages that look late at first and good when looked at again; more than are compared. */
-  const late = (at: number): Charge =>
-    create(ChargeSchema, {
-      tenantId: "ten_1",
-      messageId: `msg_${String(at).padStart(6, "0")}`,
-      reservationId: `rsv_${at}`,
-      status: MessageStatus.SENT,
-      heldAmount: 1n,
-    });
-  const COUNT = BREACHES_MAX + 50;
-  const fakes = (count: number): Fakes => ({
-    messaging: {
-      async *checkMessages() {},
-      async *streamCharges() {
-        yield { charges: Array.from({ length: count }, (_, at) => late(at)) };
-      },
-      getMessage: () => ({ message: { status: MessageStatus.QUEUED } }),
-    },
-    wallets: {
-      async *checkWallets() {},
-      async *streamSettlements() {},
-      async *streamReservations() {
-        yield {
-          reservations: Array.from({ length: COUNT }, (_, at) => ({
-            id: `rsv_${at}`,
-            openAmount: 1n,
-          })),
-        };
-      },
-    },
-  });
-
-  it("names no hold as unexplained when it did not reach all messages", async () => {
-    const report = await checkCharges(clientsOf(fakes(COUNT)), () => undefined);
-    expect(report.breaches).to.deep.equal([]);
-    expect(report.unfinished).to.include(`after ${BREACHES_MAX + 1} messages`);
-  });
-
-  it("is not ok when not everything was compared", async () => {
-    const { code, result, notes } = await run(CHECK_COMMAND, ["check"], fakes(COUNT));
-    expect(code).to.equal(1);
-    expect(result).to.include({ ok: false });
-    expect(result.unfinished).to.have.length(1);
-    expect(notes.at(-1)).to.include("NOT EVERYTHING WAS COMPARED");
-  });
-
-  it("compares open holds when it did reach all messages", async () => {
-    const report = await checkCharges(clientsOf(fakes(COUNT - 60)), () => undefined);
-    expect(report.unfinished).to.equal(undefined);
-    expect(report.breaches.map(({ invariant, ids }) => [invariant, ids[0]])).to.deep.equal(
-      Array.from({ length: 60 }, (_, at) => [3, `rsv_${COUNT - 60 + at}`]),
-    );
   });
 });

@@ -35,9 +35,19 @@ export async function openMongo(options: {
   readonly log: Logger;
   readonly poolMax?: number;
   readonly selectionMs?: number;
+  /** How long one command may take; 0 bounds nothing: building an index takes as long as it takes. */
+  readonly commandMs?: number;
   readonly signal?: AbortSignal;
 }): Promise<Mongo> {
-  const { uri, database, log, poolMax = 20, selectionMs = 5000, signal } = options;
+  const {
+    uri,
+    database,
+    log,
+    poolMax = 20,
+    selectionMs = 5000,
+    commandMs = 60_000,
+    signal,
+  } = options;
   const files = tlsFilesOf(process.env, "MONGODB");
   const tls = files === undefined ? {} : { tls: true, ...tlsContents(files) };
   for (let attempt = 0; ; attempt += 1) {
@@ -47,7 +57,7 @@ export async function openMongo(options: {
       maxPoolSize: poolMax,
       serverSelectionTimeoutMS: selectionMs,
       connectTimeoutMS: selectionMs,
-      socketTimeoutMS: 60_000,
+      socketTimeoutMS: commandMs,
       waitQueueTimeoutMS: selectionMs,
       retryWrites: true,
       retryReads: true,

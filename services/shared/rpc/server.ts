@@ -41,7 +41,7 @@ export type RpcServerOptions = {
    * new replicas. 0 for never; 5 min.
    */
   readonly maxConnectionAgeMs?: number;
-  /** Time that calls on an old connection have left. 60 s. */
+  /** Time that calls on an old connection have left. 1 h. */
   readonly maxConnectionAgeGraceMs?: number;
   /** Idle time before a ping, and how long its answer may take. 30 s and 10 s. */
   readonly keepAliveMs?: number;
@@ -149,6 +149,12 @@ function createHost(options: RpcServerOptions): CallHost {
   };
 }
 
+/**
+ * New calls leave an old connection at once. Those on it may still be `smsctl check`, which reads for as long as
+ * there is to read; a shorter time would end it in the middle.
+ */
+const GRACE_MS = 3_600_000;
+
 function serverOptions(options: RpcServerOptions) {
   const { maxConnectionAgeMs = 300_000 } = options;
   return {
@@ -156,7 +162,7 @@ function serverOptions(options: RpcServerOptions) {
     // The size of answers is checked before they are handed over, with an error of our own.
     "grpc.max_send_message_length": -1,
     ...(maxConnectionAgeMs > 0 ? { "grpc.max_connection_age_ms": maxConnectionAgeMs } : {}),
-    "grpc.max_connection_age_grace_ms": options.maxConnectionAgeGraceMs ?? 60_000,
+    "grpc.max_connection_age_grace_ms": options.maxConnectionAgeGraceMs ?? GRACE_MS,
     "grpc.keepalive_time_ms": options.keepAliveMs ?? 30_000,
     "grpc.keepalive_timeout_ms": options.keepAliveTimeoutMs ?? 10_000,
     // A single connection may not queue more than twice what the server would work on.

@@ -22,9 +22,10 @@ const ORPHAN_AGE_MS = 600_000;
 /** Messages are kept twelve months; a settlement may outlive its message. */
 const RETENTION_MS = 365 * 86_400_000;
 
-/** Compares every message's charge with its settlement, and open holds with open messages. */
+/** Compares every message's charge with its settlement, and open holds with open messages; of one tenant or all (""). */
 export async function checkCharges(
   clients: Clients,
+  tenantId: string,
   note: (line: string) => void,
 ): Promise<CheckReport> {
   note("comparing charges with settlements");
@@ -33,10 +34,10 @@ export async function checkCharges(
   const breaches: FoundBreach[] = [];
   const openByReservation = new Map<string, bigint>();
   const looked = { charges: 0, settlements: 0, open_reservations: 0 };
-  const settlements = createCursor(streamSettlements(clients));
+  const settlements = createCursor(streamSettlements(clients, tenantId));
   const suspects: { charge: Charge; settlement: Settlement | undefined }[] = [];
 
-  for await (const charge of streamCharges(clients)) {
+  for await (const charge of streamCharges(clients, tenantId)) {
     looked.charges += 1;
     progress(`${looked.charges} messages compared`);
     let settlement = await settlements.peek();
@@ -76,7 +77,8 @@ export async function checkCharges(
     const why = `more than ${BREACHES_MAX} look wrong; open holds were not compared`;
     return { breaches, looked, unfinished: `${ended}, of which ${why}` };
   }
-  looked.open_reservations = await checkOpen(clients, openByReservation, atMs, breaches);
+  const open = { tenantId, byReservation: openByReservation, atMs };
+  looked.open_reservations = await checkOpen(clients, open, breaches);
   return { breaches, looked };
 }
 
@@ -118,11 +120,20 @@ async function judgeAgain(
   return { invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] };
 }
 
-/** Every old open hold must be explained by messages that are still open. */
+/** What the messages that are not settled hold, by reservation, of one tenant or of all (""). */
+type OpenHolds = {
+  readonly tenantId: string;
+  readonly byReservation: ReadonlyMap<string, bigint>;
+  readonly atMs: number;
+};
+
+/**
+ * Every old open hold must be explained, in full, by messages that are still open. Holds are read after
+ * the messages, and only become less.
+ */
 async function checkOpen(
   clients: Clients,
-  openByReservation: ReadonlyMap<string, bigint>,
-  atMs: number,
+  { tenantId, byReservation, atMs }: OpenHolds,
   breaches: FoundBreach[],
 ): Promise<number> {
   let count = 0;
@@ -131,11 +142,16 @@ async function checkOpen(
   for await (const { reservations } of stream) {
     for (const reservation of reservations) {
       if (reservation.openAmount === 0n) continue;
+      if (tenantId !== "" && reservation.tenantId !== tenantId) continue;
       count += 1;
-      if (openByReservation.has(reservation.id) || breaches.length >= BREACHES_MAX) continue;
+      const explained = byReservation.get(reservation.id) ?? 0n;
+      if (reservation.openAmount <= explained || breaches.length >= BREACHES_MAX) continue;
       breaches.push({
         invariant: 3,
-        what: "a hold that no open message explains has outlived the grace time",
+        what:
+          explained === 0n
+            ? "a hold that no open message explains has outlived the grace time"
+            : `a hold of ${reservation.openAmount} where open messages explain ${explained}`,
         ids: [reservation.id],
       });
     }
@@ -143,14 +159,16 @@ async function checkOpen(
   return count;
 }
 
-async function* streamCharges(clients: Clients): AsyncGenerator<Charge> {
-  for await (const { charges } of clients.messaging.streamCharges({}, { timeoutMs: 0 })) {
+async function* streamCharges(clients: Clients, tenantId: string): AsyncGenerator<Charge> {
+  const stream = clients.messaging.streamCharges({ tenantId }, { timeoutMs: 0 });
+  for await (const { charges } of stream) {
     yield* charges;
   }
 }
 
-async function* streamSettlements(clients: Clients): AsyncGenerator<Settlement> {
-  for await (const { settlements } of clients.wallets.streamSettlements({}, { timeoutMs: 0 })) {
+async function* streamSettlements(clients: Clients, tenantId: string): AsyncGenerator<Settlement> {
+  const stream = clients.wallets.streamSettlements({ tenantId }, { timeoutMs: 0 });
+  for await (const { settlements } of stream) {
     yield* settlements;
   }
 }

@@ -3,16 +3,19 @@ import { checkMessages } from "../check/messages.ts";
 import type { CheckReport } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { Command } from "../command.ts";
+import { resolveTenant } from "../tenants.ts";
 
 /** `smsctl check`: proves the invariants of the design on the live data. */
 export const CHECK_COMMAND: Command = {
-  usage: "check",
-  async run({ clients, output }) {
+  usage: "check [--tenant T]",
+  async run({ clients, options, output }) {
+    const named = options.optional("tenant");
+    const tenantId = named === undefined ? "" : await resolveTenant(clients, named);
     const reports: CheckReport[] = [
-      await checkMessages(clients, output.note),
+      await checkMessages(clients, tenantId, output.note),
       // Settlements are read after messages, so what is settled has long been decided.
-      await checkCharges(clients, output.note),
-      await checkWallets(clients, "", output.note),
+      await checkCharges(clients, tenantId, output.note),
+      await checkWallets(clients, tenantId, output.note),
     ];
     const breaches = reports.flatMap((report) => report.breaches);
     const looked = Object.assign({}, ...reports.map((report) => report.looked)) as Record<

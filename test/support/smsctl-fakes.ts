@@ -1,0 +1,79 @@
+/** What smsctl's commands ask of the services, which here are routes in memory. */
+import { createClient, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
+import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
+import { parseArguments } from "../../services/smsctl/arguments.ts";
+import type { Clients } from "../../services/smsctl/clients.ts";
+import type { Command } from "../../services/smsctl/command.ts";
+import { createOptions } from "../../services/smsctl/options.ts";
+import type { Json } from "../../services/smsctl/present.ts";
+
+/** What the services answer. */
+export type Fakes = {
+  tenants?: Partial<ServiceImpl<typeof TenantService>>;
+  wallets?: Partial<ServiceImpl<typeof WalletService>>;
+  routing?: Partial<ServiceImpl<typeof RoutingService>>;
+  messaging?: Partial<ServiceImpl<typeof MessagingService>>;
+  webhooks?: Partial<ServiceImpl<typeof WebhookService>>;
+};
+
+/** The tenant that there is. */
+export const TENANT = { id: "ten_1", name: "Ada", currency: "NGN" };
+/** Answers it. */
+export const getTenant = () => ({ tenant: TENANT });
+
+/** Clients of such services. */
+export function clientsOf(fakes: Fakes): Clients {
+  const { tenants = { getTenant }, wallets, routing, messaging, webhooks } = fakes;
+  const transport = createRouterTransport((router) => {
+    router.service(TenantService, tenants);
+    router.service(WalletService, wallets ?? {});
+    router.service(RoutingService, routing ?? {});
+    router.service(MessagingService, messaging ?? {});
+    router.service(WebhookService, webhooks ?? {});
+  });
+  return {
+    tenants: createClient(TenantService, transport),
+    wallets: createClient(WalletService, transport),
+    routing: createClient(RoutingService, transport),
+    messaging: createClient(MessagingService, transport),
+    webhooks: createClient(WebhookService, transport),
+  } as unknown as Clients;
+}
+
+/** Runs a command's words and options; answers its code and result, or throws what it throws. */
+export async function run(command: Command | undefined, words: string[], fakes: Fakes) {
+  const results: Json[] = [];
+  const notes: string[] = [];
+  const code = await command?.run({
+    clients: clientsOf(fakes),
+    options: createOptions(parseArguments(words)),
+    output: {
+      isJson: true,
+      result: (value) => results.push(value),
+      note: (line) => notes.push(line),
+    },
+    signal: new AbortController().signal,
+  });
+  return { code, result: results[0] as Record<string, Json>, notes };
+}
+
+/** What is thrown; throws when nothing is. */
+export async function errorOf(work: Promise<unknown>): Promise<AppError> {
+  return work.then(
+    () => {
+      throw new Error("it was not refused");
+    },
+    (thrown: unknown) => toAppError(thrown),
+  );
+}
+
+/** Fails a call. */
+export const refuse = (...error: ConstructorParameters<typeof AppError>) => {
+  throw toConnectError(new AppError(...error));
+};
