@@ -19,6 +19,8 @@ import {
   type Outcome as WireOutcome,
   type Receipt as WireReceipt,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../shared/core/errors.ts";
+import { KEY_FORM } from "../shared/core/idempotency-key.ts";
 import { isId } from "../shared/core/ids.ts";
 import { checkKnown, unknownValue } from "../shared/core/limits.ts";
 import type { Draft } from "./domain/draft.ts";
@@ -68,6 +70,15 @@ export function readEndpoint(endpoint: SendEndpoint): Endpoint {
   return checkKnown("endpoint", ENDPOINTS[endpoint]);
 }
 
+/** Reads an idempotency key; throws `validation_error` for one of another form than customers' keys have. */
+export function readKey(key: string): string | undefined {
+  if (key === "" || KEY_FORM.test(key)) return key || undefined;
+  const message = "A key has 1 to 64 letters, digits, _ and -.";
+  throw new AppError("validation_error", message, {
+    fields: [{ field: "idempotency_key", code: "invalid_format", message }],
+  });
+}
+
 /** Reads a send. */
 export function readSendRequest(wire: SendMessagesRequest): SendRequest {
   return {
@@ -76,7 +87,7 @@ export function readSendRequest(wire: SendMessagesRequest): SendRequest {
     source: checkKnown("source", SOURCES.get(wire.source)),
     campaignId: readCampaign(wire.campaignId),
     endpoint: readEndpoint(wire.endpoint),
-    key: wire.idempotencyKey || undefined,
+    key: readKey(wire.idempotencyKey),
     fingerprint: wire.fingerprint,
     fenced: wire.fenced,
     from: wire.from,

@@ -11,6 +11,7 @@ import { readClaimCall } from "./domain/claim-calls.ts";
 import {
   cancelResponse,
   readEndpoint,
+  readKey,
   readListFilter,
   readMode,
   readOutcome,
@@ -21,7 +22,7 @@ import {
   sendResponse,
   toClaimed,
 } from "./rpc-mapping.ts";
-import { createSendsTogether } from "./send-many.ts";
+import { checkAnswer, createSendsTogether } from "./send-many.ts";
 import type { Accepter } from "./service/accept.ts";
 import type { Cancels } from "./service/cancel.ts";
 import type { Carriers } from "./service/carriers.ts";
@@ -78,6 +79,7 @@ function customerMethods(
   log: Logger,
 ): Pick<Methods, CustomerMethod> {
   async function sendMessages(wire: SendMessagesRequest, context: HandlerContext) {
+    checkAnswer([wire]);
     const request = readSendRequest(wire);
     const answer = await accepter.send(request, () => context.signal.aborted);
     if (answer.kind === "replay") return replayedSend(answer.response);
@@ -119,7 +121,7 @@ function customerMethods(
         tenantId: wire.tenantId,
         messageId: wire.messageId,
         mode: readMode(wire.mode),
-        key: wire.idempotencyKey || undefined,
+        key: readKey(wire.idempotencyKey),
         fingerprint: wire.fingerprint,
         fenced: wire.fenced,
       };

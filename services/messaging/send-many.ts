@@ -25,6 +25,27 @@ type Result = MessageInitShape<typeof SendResultSchema>;
 
 const REQUESTS_MAX = 256;
 
+/**
+ * Recipients in one call, and characters of their numbers as written: both come back in the answer, which is
+ * made when everything has been sent, and would then be too long to be given.
+ */
+const RECIPIENTS_MAX = 40_000;
+const RECIPIENT_TEXT_MAX = 4_194_304;
+
+/** Throws `validation_error` where it would be. */
+export function checkAnswer(requests: readonly SendMessagesRequest[]): void {
+  let count = 0;
+  let text = 0;
+  for (const { recipients } of requests) {
+    count += recipients.length;
+    for (const { to } of recipients) text += to.length;
+  }
+  if (count > RECIPIENTS_MAX || text > RECIPIENT_TEXT_MAX) {
+    const rule = `At most ${RECIPIENTS_MAX} recipients in one call, of ${RECIPIENT_TEXT_MAX} characters.`;
+    throw new AppError("validation_error", rule);
+  }
+}
+
 /** Makes `SendMany` and `SendEach` of `SendMessages`. */
 export function createSendsTogether(send: Send, log: Logger) {
   function begin(
@@ -34,6 +55,7 @@ export function createSendsTogether(send: Send, log: Logger) {
     if (requests.length > REQUESTS_MAX) {
       throw new AppError("validation_error", `At most ${REQUESTS_MAX} requests in one call.`);
     }
+    checkAnswer(requests);
     const outer = currentCall();
     const method = `${context.service.typeName}/${context.method.name}`;
     return requests.map((request, at) => {

@@ -145,12 +145,17 @@ export function readHealth(message: BindHealthMessage): BindHealth {
   const { $typeName: _type, $unknown: _unknown, ...rest } = message;
   return {
     ...rest,
-    throttled: Number(message.throttled),
-    unknown: Number(message.unknown),
-    submitted: Number(message.submitted),
-    receipts: Number(message.receipts),
+    throttled: readCount(message.throttled),
+    unknown: readCount(message.unknown),
+    submitted: readCount(message.submitted),
+    receipts: readCount(message.receipts),
     reportedAtMs: Number(message.reportedAtMs),
   };
+}
+
+/** A count, which beyond what a number holds exactly is as good as the largest one. */
+function readCount(count: bigint): number {
+  return Math.min(Math.max(0, Number(count)), Number.MAX_SAFE_INTEGER);
 }
 
 /** A bind's report as a message. */

@@ -34,6 +34,8 @@ export type RoutingChange = {
   removeConnector(id: string): Promise<void>;
   findRoute(idOrName: string): Promise<Route | undefined>;
   listRouteNames(connectorId: string): Promise<string[]>;
+  /** How many prices the other routes have together. */
+  countPricesBeside(routeId: string): Promise<number>;
   /** Throws `already_exists` when another route has the name. */
   saveRoute(route: Route): Promise<void>;
   savePriceVersion(route: Route, actor: string): Promise<void>;
@@ -122,7 +124,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
       const route = createRoute(newId("route"), input, clock.now());
       return change(entry(actor, "route.create", route.id, route.name), async (tx) => {
         await requireConnector(tx, route.connectorId);
-        await tx.saveRoute(route);
+        await save(tx, route);
         await tx.savePriceVersion(route, actor);
         return route;
       });
@@ -139,7 +141,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
         const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
         const next = changeRoute(route, input, fields, clock.now());
         if (fields.includes("connector_id")) await requireConnector(tx, next.connectorId);
-        await tx.saveRoute(next);
+        await save(tx, next);
         if (next.pricesVersion !== route.pricesVersion) await tx.savePriceVersion(next, actor);
         return next;
       });
@@ -166,7 +168,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
         const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
         const changes = comparePrices(route.prices, prices);
         const next = replacePrices(route, prices, clock.now());
-        await tx.saveRoute(next);
+        await save(tx, next);
         await tx.savePriceVersion(next, actor);
         return { changes, version: next.pricesVersion, applied: true };
       });
@@ -183,6 +185,18 @@ function entry(actor: string, action: string, subject: string, details: string):
 function found<T>(thing: T | undefined, what: string): T {
   if (thing === undefined) throw new AppError("not_found", `There is no ${what}.`);
   return thing;
+}
+
+/** The whole table goes out in one answer, of which one price takes up to 20 octets and 16 MiB are the limit. */
+const PRICES_MAX = 500_000;
+
+async function save(tx: RoutingChange, route: Route): Promise<void> {
+  if ((await tx.countPricesBeside(route.id)) + route.prices.length > PRICES_MAX) {
+    const faults = createFaults();
+    faults.add("route.prices", "too_many", `all routes together have at most ${PRICES_MAX} prices`);
+    faults.throwIfAny();
+  }
+  await tx.saveRoute(route);
 }
 
 async function requireConnector(tx: RoutingChange, connectorId: string): Promise<void> {

@@ -92,6 +92,12 @@ function createChange(
       const found = await routes.find({ connector_id: connectorId }, { session }).toArray();
       return found.map(({ name }) => name);
     },
+    async countPricesBeside(routeId) {
+      const count = { $group: { _id: null, prices: { $sum: { $size: "$prices" } } } };
+      const others = { $match: { _id: { $ne: routeId } } };
+      const [sum] = await routes.aggregate([others, count], { session }).toArray();
+      return Number(sum?.prices ?? 0);
+    },
     async saveRoute(route) {
       const document = toRouteDocument(route);
       try {

@@ -1,4 +1,5 @@
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
+import { AppError } from "../shared/core/errors.ts";
 import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -45,7 +46,9 @@ export async function start(context: ServiceContext): Promise<void> {
   const tenants: Tenants = {
     async isActive(tenantId) {
       const { tenant } = await tenantClient.getTenant({ idOrName: tenantId });
-      return tenant !== undefined && !tenant.suspended;
+      // It would be found by its name, too.
+      if (tenant?.id !== tenantId) throw new AppError("not_found", "There is no such tenant.");
+      return !tenant.suspended;
     },
   };
   const store = createSenderIdStore({

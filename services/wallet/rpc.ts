@@ -16,7 +16,7 @@ import type { HoldCommand } from "./domain/command.ts";
 import type { CheckWallets } from "./service/check.ts";
 import type { WalletStore } from "./service/ports.ts";
 import type { SettleMessages, SettleRequest } from "./service/settle-messages.ts";
-import type { Wallets } from "./service/wallets.ts";
+import { checkInstant, type Wallets } from "./service/wallets.ts";
 import {
   actorOf,
   auditToProto,
@@ -151,6 +151,7 @@ function streamRpc({ store, checkWallets }: RpcParts) {
       }
     },
     async *streamReservations({ createdBeforeMs }) {
+      checkInstant("created_before_ms", Number(createdBeforeMs));
       for await (const chunk of store.streamOpenReservations(Number(createdBeforeMs))) {
         yield { reservations: chunk.map(reservationToProto) };
       }

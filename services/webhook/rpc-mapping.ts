@@ -1,4 +1,5 @@
 /** proto ↔ domain, and nothing else. */
+
 import { create } from "@bufbuild/protobuf";
 import { MessageSource } from "../../proto/gen/sms/v1/messaging_pb.js";
 import {
@@ -11,6 +12,7 @@ import {
   WebhookEndpointStatus,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../shared/core/errors.ts";
+import { checkKnown } from "../shared/core/limits.ts";
 import { MESSAGE_SOURCES, type MessageSourceName } from "../shared/core/message-source.ts";
 import type { Delivery, DeliveryStatus } from "./domain/delivery.ts";
 import type { Endpoint, EndpointChange } from "./domain/endpoint.ts";
@@ -89,12 +91,19 @@ export function toDeliveryProto(delivery: Delivery) {
   });
 }
 
+const STATUS_FROM_PROTO: Readonly<Partial<Record<WebhookEndpointStatus, "enabled" | "disabled">>> =
+  {
+    [WebhookEndpointStatus.ENABLED]: "enabled",
+    [WebhookEndpointStatus.DISABLED]: "disabled",
+  };
+
 /** What an update asks for; fields that are not there stay as they are. */
 export function readChange(request: UpdateEndpointRequest): EndpointChange {
   return {
     ...(request.url === undefined ? {} : { url: request.url }),
-    ...(request.status === WebhookEndpointStatus.ENABLED ? { status: "enabled" as const } : {}),
-    ...(request.status === WebhookEndpointStatus.DISABLED ? { status: "disabled" as const } : {}),
+    ...(request.status === WebhookEndpointStatus.UNSPECIFIED
+      ? {}
+      : { status: checkKnown("status", STATUS_FROM_PROTO[request.status]) }),
     ...(request.eventTypes === undefined ? {} : { eventTypes: request.eventTypes.values }),
     ...(request.sources === undefined ? {} : { sources: readSources(request.sources.values) }),
     ...(request.description === undefined ? {} : { description: request.description }),

@@ -104,6 +104,17 @@ describe("the journal of a carrier process", () => {
     later.close();
   });
 
+  it("an identity whose journal is gone is not taken up again: its blank page would say nothing was written", async () => {
+    const first = await open();
+    first.noteWritten([entry("msg_a")]);
+    first.close();
+    rmSync(join(dir, "c1", `${first.carrierId}.journal`));
+    const second = await open();
+    expect(second.carrierId).not.to.equal(first.carrierId);
+    expect(second.start).to.equal(1);
+    second.close();
+  });
+
   it("the late answer to an old report leaves the line of a newer claim open", async () => {
     const journal = await open();
     const answers: (() => void)[] = [];

@@ -127,6 +127,44 @@ describe("the receipt desk", () => {
     expect(recorded).to.have.length(1);
   });
 
+  it("a receipt by its text alone counts only from the recipient's own number", async () => {
+    await store.saveSubmissions([submission()]);
+    const forged = { isUnmarked: true, verdict: "undelivered" } as const;
+    await desk.take(receipt({ ...forged, to: "2348039999999" }));
+    expect(recorded).to.deep.equal([]);
+    await desk.take(receipt({ isUnmarked: true }));
+    expect(recorded).to.have.length(1);
+  });
+
+  it("without ids, a receipt ends its submit's wait, so that the next message's finds its own", async () => {
+    const { key: _, ...first } = submission();
+    const second = { ...first, messageId: "msg_01J00000000000000000000001" };
+    await store.saveUnknowns([first]);
+    for (const verdict of ["acknowledged", "delivered"] as const) {
+      await desk.take(receipt({ keys: [], verdict }));
+      clock.advance(5000);
+      await desk.sweep();
+    }
+    await store.saveUnknowns([second]);
+    await desk.take(receipt({ keys: [] }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.map(({ messageId, verdict }) => [messageId, verdict])).to.deep.equal([
+      [first.messageId, "acknowledged"],
+      [first.messageId, "delivered"],
+      [second.messageId, "delivered"],
+    ]);
+  });
+
+  it("without ids, receipts of two parts that are looked at together are one for each", async () => {
+    const { key: _, ...unknown } = submission();
+    await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
+    await store.park([receipt({ keys: [] }), receipt({ keys: [] })], clock.now());
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.map(({ segment }) => segment).toSorted()).to.deep.equal([1, 2]);
+  });
+
   it("an id that a carrier uses again stands for the newer message", async () => {
     await store.saveSubmissions([submission()]);
     const newer = { messageId: "msg_01J00000000000000000000001" };

@@ -1,6 +1,11 @@
+import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  RecipientSchema,
+  SendEndpoint,
+  SendMessagesRequestSchema,
+} from "../../proto/gen/sms/v1/messaging_pb.js";
 import {
   codeOf,
   keyed,
@@ -64,6 +69,29 @@ describe("idempotency keys", () => {
     const repeats = await Promise.all([1, 2, 3].map(() => harness.messaging.sendMessages(request)));
     expect(await refused).to.equal("idempotency_key_reused");
     for (const repeat of repeats) expect(repeat).to.deep.equal({ ...first, replayed: true });
+  });
+
+  it("a key has the form of customers' keys", async () => {
+    for (const key of ["a:b", "x".repeat(65), "naïve"]) {
+      const request = keyed(singleSend(tenant), key);
+      expect(await codeOf(harness.messaging.sendMessages(request))).to.equal("validation_error");
+    }
+  });
+
+  it("a call whose answer would be too long is refused before anything is sent", async () => {
+    const list = (to: string, count: number) =>
+      create(SendMessagesRequestSchema, {
+        ...singleSend(tenant, { clientReference: "too-many" }),
+        endpoint: SendEndpoint.BULK,
+        recipients: Array.from({ length: count }, () => create(RecipientSchema, { to })),
+      } as never);
+    const many = Array.from({ length: 41 }, () => list("08031234567", 1000));
+    expect(await codeOf(harness.messaging.sendMany({ requests: many }))).to.equal(
+      "validation_error",
+    );
+    const long = list("8".repeat(5_000_000), 1);
+    expect(await codeOf(harness.messaging.sendMessages(long))).to.equal("validation_error");
+    expect(await countOf("too-many")).to.equal(0);
   });
 
   it("a key belongs to one endpoint and to one tenant", async () => {

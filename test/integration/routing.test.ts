@@ -112,6 +112,21 @@ describe("the routing service", () => {
     expect((await service.listRoutes())[0]?.prices).to.deep.equal(ROUTE.prices);
   });
 
+  it("refuses more prices than fit into one answer of the whole table", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const prices = Array.from({ length: 20_000 }, (_, at) => ({ prefix: String(at), price: 1 }));
+    const full = Array.from({ length: 25 }, (_, at) => ({
+      _id: `rte_${at}`,
+      name: `r${at}`,
+      prices,
+    }));
+    const options = { bypassDocumentValidation: true };
+    await mongo.db.collection("routes").insertMany(full as never[], options);
+    expect(await codeOf(() => service.createRoute(ROUTE, "ada"))).to.equal("validation_error");
+    await mongo.db.collection("routes").deleteOne({ _id: "rte_0" as never });
+    expect(await codeOf(() => service.createRoute(ROUTE, "ada"))).to.equal("done");
+  });
+
   it("each change raises the version, is announced and is written down; a refused one is none", async () => {
     const before = (await table.read()).version;
     await service.createConnector(CONNECTOR, "ada");

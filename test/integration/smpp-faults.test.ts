@@ -179,6 +179,35 @@ describe("SMPP client against the simulator's faults", () => {
     expect(waits.slice(0, 2)).to.deep.equal([80, 100]);
   });
 
+  const LOSSES = [
+    ["never answers a submit waits longer before each dial", 60_000, [20, 40, 80]],
+    ["has stood for long enough is dialled early again", 0, [10, 10, 10]],
+  ] as const;
+  for (const [what, standingMs, expected] of LOSSES) {
+    it(`a link that binds and ${what}`, async () => {
+      await client.close();
+      const pace = { reconnectMinMs: 10, reconnectMaxMs: 1000, random: () => 1 };
+      client = open({ ...pace, standingMs });
+      client.start();
+      await behave({ faults: { drop_link: true } });
+      infos = [];
+      for (let round = 0; round < 3; round++) {
+        await bound();
+        expect((await submit(`struck ${round}`)).kind).to.equal("unknown");
+        await eventually(() => client.state !== "bound");
+      }
+      const waits = () => infos.flatMap(({ retryInMs }) => retryInMs ?? []);
+      expect(waits()).to.deep.equal(expected);
+      await behave({ faults: {} });
+      await bound();
+      expect((await submit("fine")).kind).to.equal("accepted");
+      await behave({ faults: { drop_link: true } });
+      await submit("struck");
+      await eventually(() => waits().length === 4);
+      expect(waits()[3], "an answered submit is what counts").to.equal(10);
+    });
+  }
+
   it("notices a peer that no longer answers enquire_link", async () => {
     client.start();
     await bound();

@@ -3,13 +3,14 @@ import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { SmppSettingsSchema } from "../../proto/gen/sms/v1/routing_pb.js";
 import { createBind } from "../../services/carrier/bind.ts";
-import type { PartOutcome } from "../../services/carrier/domain/message.ts";
+import type { IncomingReceipt, PartOutcome } from "../../services/carrier/domain/message.ts";
 import type { Link } from "../../services/carrier/links/link.ts";
 import { createSmppLink } from "../../services/carrier/links/smpp-link.ts";
-import type { Pdu, PduOf } from "../../services/carrier/smpp/pdu.ts";
+import type { Pdu, PduBody, PduOf } from "../../services/carrier/smpp/pdu.ts";
 import { type SmppServer, startSmppServer } from "../../services/carrier/smpp/server.ts";
 import type { Session } from "../../services/carrier/smpp/session.ts";
 import { STATUS } from "../../services/carrier/smpp/statuses.ts";
+import type { Tlvs } from "../../services/carrier/smpp/tlvs.ts";
 import { systemClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { claimed } from "../support/carrier-messages.ts";
@@ -23,10 +24,12 @@ describe("an SMPP bind of a connector", () => {
   let link: Link;
   let held: { pdu: PduOf<"submit_sm">; session: Session }[];
   let late: string[];
+  let receipts: IncomingReceipt[];
 
   beforeEach(async () => {
     held = [];
     late = [];
+    receipts = [];
     smsc = await startSmppServer({
       host: "127.0.0.1",
       port: 0,
@@ -43,7 +46,9 @@ describe("an SMPP bind of a connector", () => {
     await smsc.close();
   });
 
-  async function open(fields: { bindMode?: string; responseTimeoutMs?: number } = {}) {
+  async function open(
+    fields: { bindMode?: string; responseTimeoutMs?: number; receiptIdForm?: string } = {},
+  ) {
     link = createSmppLink({
       connectorId: "smsc",
       settings: create(SmppSettingsSchema, {
@@ -58,7 +63,7 @@ describe("an SMPP bind of a connector", () => {
       }),
       events: {
         beforeWrite: () => undefined,
-        onReceipt: async () => undefined,
+        onReceipt: async (receipt) => void receipts.push(receipt),
         onLateAnswer: (messageId, index, outcome) => {
           late.push(`${messageId} ${index} ${outcome.kind}`);
         },
@@ -77,6 +82,13 @@ describe("an SMPP bind of a connector", () => {
     const [part] = link.prepare(claimed({ messageId: `msg_${at}` }));
     if (part === undefined) throw new Error("a message has a part");
     return link.submit(part);
+  }
+
+  /** Hands over one message as the SMSC. */
+  async function deliver(body: Partial<PduBody<"deliver_sm">>, tlvs?: Tlvs): Promise<void> {
+    const [session] = smsc.sessions;
+    const addresses = { sourceAddr: "2348031234567", destinationAddr: "DEMO" };
+    await session?.request("deliver_sm", { ...addresses, ...body }, tlvs);
   }
 
   function nameIn({ tlvs }: PduOf<"submit_sm">): string | undefined {
@@ -158,6 +170,48 @@ describe("an SMPP bind of a connector", () => {
     answer(STATUS.ESME_ROPTPARNOTALLWD);
     await eventually(() => late.length === 1);
     expect(late).to.deep.equal(["msg_1 0 not_sent"]);
+  });
+
+  it("a link that the carrier calls unusable is left once the rest is answered, and bound anew", async () => {
+    await open();
+    const bind = createBind(0, link, systemClock);
+    const [part] = link.prepare(claimed());
+    const outcomes = [bind.submit(part as never), submit(1)];
+    await eventually(() => held.length === 2);
+    const [first, second] = held.splice(0);
+    first?.session.respond(first.pdu, { status: STATUS.ESME_RINVBNDSTS });
+    expect(await outcomes[0]).to.deep.include({ kind: "refused", disposition: "bind" });
+    expect([link.status, bind.room]).to.deep.equal(["down", 0]);
+    second?.session.respond(second.pdu, { body: { messageId: "id" } });
+    expect((await outcomes[1])?.kind).to.equal("accepted");
+    await eventually(() => link.lastError === "unbound status 0x4");
+    await eventually(() => link.status === "bound");
+    const again = submit(2);
+    await eventually(() => held.length === 1);
+    expect(held[0]?.session).not.to.equal(first?.session);
+    answer(STATUS.ESME_ROK);
+    expect((await again).kind).to.equal("accepted");
+  });
+
+  const IDS = [
+    ["hex_to_decimal", "id:38 stat:DELIVRD", "26", ["1a", "26"]],
+    ["as_is", "id:other stat:DELIVRD", "zz", ["zz", "other"]],
+    ["as_is", "id:zz stat:DELIVRD", "zz", ["zz"]],
+  ] as const;
+  for (const [receiptIdForm, text, receiptedMessageId, expected] of IDS) {
+    it(`${receiptIdForm}: "${text}" with the parameter ${receiptedMessageId} is looked for in both`, async () => {
+      await open({ receiptIdForm });
+      const body = { esmClass: 0x04, shortMessage: Buffer.from(text) };
+      await deliver(body, { receiptedMessageId, messageState: 2 });
+      expect(receipts[0]?.keys).to.deep.equal([...expected]);
+      expect(receipts[0]).not.to.have.property("isUnmarked");
+    });
+  }
+
+  it("a receipt by its text alone says so, as a handset may have written it", async () => {
+    await open();
+    await deliver({ esmClass: 0, shortMessage: Buffer.from("id:1A2B stat:UNDELIV") });
+    expect(receipts[0]).to.include({ isUnmarked: true, verdict: "undelivered" });
   });
 
   for (const [bindMode, room] of [

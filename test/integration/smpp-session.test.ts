@@ -278,6 +278,16 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["peer_unbound"]);
   });
 
+  it("asks for a delivery that comes while it unbinds to be made again later", async () => {
+    const { session, peer } = await bound({ unbindTimeoutMs: 5000 });
+    const ending = session.unbind();
+    const { sequence } = await peer.got("unbind");
+    peer.send({ command: "deliver_sm", sequence: 5, body });
+    expect(await peer.got("deliver_sm_resp")).to.deep.include({ sequence: 5, status: 0x64 });
+    peer.send({ command: "unbind_resp", sequence });
+    await ending;
+  });
+
   it("closes by itself a moment after the peer's unbind", async () => {
     const { peer, closed } = await bound({ unbindTimeoutMs: 40 });
     peer.send({ command: "unbind", sequence: 77 });

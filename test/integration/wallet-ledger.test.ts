@@ -263,6 +263,14 @@ describe("the wallet's ledger on MongoDB", () => {
     expect(held?.check_at.getTime()).to.be.at.most(Date.now() + 300_000);
   });
 
+  it("a tenant id that is no part of a subject gets no wallet", async () => {
+    for (const tenantId of ["", "Acme Ltd", "a.b", "ten_1\r\n", "*", "x".repeat(65)]) {
+      const made = wallet.wallets.create(tenantId, "NGN", 0n, actor);
+      const error = await made.catch((thrown: unknown) => thrown);
+      expect(error, tenantId).to.be.instanceOf(AppError).with.property("code", "validation_error");
+    }
+  });
+
   it("a wallet goes on where its version passes 2^31", async () => {
     const { tenantId } = await newTenant();
     const { wallets } = openCollections(wallet.mongo.db);

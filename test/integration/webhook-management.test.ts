@@ -110,6 +110,14 @@ describe("managing webhook endpoints", () => {
     }
   });
 
+  it("refuses a status that there is not", async () => {
+    const tenantId = newId("tenant");
+    const { id: endpointId } = await addEndpoint(tenantId);
+    const status = 99 as WebhookEndpointStatus;
+    const error = await refusal(webhooks.client.updateEndpoint({ tenantId, endpointId, status }));
+    expect(error.fields.map(({ field }) => field)).to.deep.equal(["status"]);
+  });
+
   it("another tenant's endpoint behaves as if it did not exist", async () => {
     const { id: endpointId } = await addEndpoint(newId("tenant"));
     const key = { tenantId: newId("tenant"), endpointId };

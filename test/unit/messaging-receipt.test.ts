@@ -166,6 +166,13 @@ describe("delivery receipts", () => {
     expect(apply(two, receipt("delivered", { segment: 2 })).message.status).to.equal("delivered");
   });
 
+  it("a segment that no message has is none of its segments", () => {
+    for (const segment of [33, 65, -31]) {
+      const message = applyAll(messageIn("sent"), [receipt("delivered", { segment })]);
+      expect(message.status, `segment ${segment}`).to.equal("sent");
+    }
+  });
+
   it("one failed segment makes undelivered at once", () => {
     const message = applyAll(messageIn("sent", { segments: 3 }), [
       receipt("delivered"),

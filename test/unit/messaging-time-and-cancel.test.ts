@@ -31,7 +31,7 @@ describe("cancelling", () => {
         expect(events.map(({ previous }) => previous)).to.deep.equal([before.status]);
       });
       it(`a campaign's message that is ${state} goes with its campaign, not alone`, () => {
-        const message = messageIn(state, { source: "campaign" });
+        const message = messageIn(state, { source: "campaign", campaignId: "cmp_1" });
         expect(codeOf(() => cancelMessage(message, NOW_MS))).to.equal("invalid_state_transition");
         expect(cancelWithCampaign(message, NOW_MS).message.status).to.equal("cancelled");
       });
@@ -44,7 +44,7 @@ describe("cancelling", () => {
       it(`${state} cannot be cancelled`, () => {
         const message = messageIn(state);
         expect(codeOf(() => cancelMessage(message, NOW_MS))).to.equal("invalid_state_transition");
-        const ofCampaign = messageIn(state, { source: "campaign" });
+        const ofCampaign = messageIn(state, { source: "campaign", campaignId: "cmp_1" });
         expect(cancelWithCampaign(ofCampaign, NOW_MS).message).to.equal(ofCampaign);
       });
     }
@@ -53,6 +53,11 @@ describe("cancelling", () => {
   it("a campaign's cancel leaves other messages alone", () => {
     const message = messageIn("waiting");
     expect(cancelWithCampaign(message, NOW_MS).message).to.equal(message);
+  });
+
+  it("a campaign's cancel takes what names the campaign, whatever sent it", () => {
+    const message = messageIn("waiting", { source: "test_send", campaignId: "cmp_1" });
+    expect(cancelWithCampaign(message, NOW_MS).message.status).to.equal("cancelled");
   });
 });
 

@@ -182,6 +182,8 @@ describe("a route", () => {
   };
 
   it("changes only what is named; new prices are a new version", () => {
+    const named = () => createRoute("rte_1", { ...input, name: "rte_2" }, 0);
+    expect(fieldsOf(named)).to.deep.equal(["route.name"]);
     const route = createRoute("rte_1", input, 0);
     expect(route).to.include({ weight: 1, pricesVersion: 1 });
     const other = { ...input, priority: 7, enabled: false, prices: [] };

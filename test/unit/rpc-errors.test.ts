@@ -82,7 +82,9 @@ describe("RPC error mapping", () => {
 
   it("texts that no header can carry are made to fit", () => {
     const status = encodeStatus(new ConnectError(`${"é".repeat(5000)}`, Code.Aborted));
-    expect(status.details).to.have.lengthOf(1024);
+    expect(status.details).to.have.lengthOf(256);
+    const plain = encodeStatus(new ConnectError(`${"e".repeat(5000)}`, Code.Aborted));
+    expect(plain.details).to.have.lengthOf(1024);
     const broken = encodeStatus(new ConnectError("half \ud83d", Code.Aborted));
     expect(() => encodeURI(broken.details)).not.to.throw();
   });
@@ -101,6 +103,13 @@ describe("RPC error mapping", () => {
     const received = decodeStatus(status);
     expect(toAppError(received).code).to.equal("validation_error");
     expect(received.findDetails(BadRequestSchema)[0]?.fieldViolations ?? []).not.to.be.empty;
+  });
+
+  it("one wrong field whose text is too long is told in short", () => {
+    const fields = [{ field: "scopes", code: "invalid_value", message: "x".repeat(5000) }];
+    const received = sent(new AppError("validation_error", "Not valid.", { fields }));
+    const [violation] = received.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
+    expect(violation).to.include({ field: "scopes", reason: "invalid_value" });
   });
 
   it("a status whose details are damaged is still a status", () => {

@@ -62,6 +62,12 @@ describe("an API key", () => {
       nowMs: 0,
     });
 
+  it("is refused with few faults, however long its lists are", () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => `no-${at}`);
+    expect(fieldsOf(() => make(many, many)).length).to.be.below(200);
+    expect(fieldsOf(() => make(many, []))).to.include("scopes");
+  });
+
   it("has every scope when none is named", () => {
     expect(make([], []).scopes).to.deep.equal([...SCOPES]);
   });

@@ -33,8 +33,8 @@ export function cancelMessage(message: Message, nowMs: number): Decision {
   return moveTo(unchanged(message), "cancelled", nowMs, "cancelled");
 }
 
-/** Cancels a campaign's message if that is still possible; leaves every other alone. */
+/** Cancels a message that names a campaign, whatever sent it, if that is still possible; leaves every other alone. */
 export function cancelWithCampaign(message: Message, nowMs: number): Decision {
-  if (!isCampaignMessage(message) || !isCancellable(message)) return unchanged(message);
+  if (message.campaignId === undefined || !isCancellable(message)) return unchanged(message);
   return moveTo(unchanged(message), "cancelled", nowMs, "cancelled");
 }

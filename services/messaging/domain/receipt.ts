@@ -122,5 +122,7 @@ function partOf(known: SegmentReceipts, receipt: Receipt, all: number): HeardPar
 }
 
 function bitOf(segment: number, all: number): number {
+  // Shifts go by the remainder of 32: segment 33 would be segment 1.
+  if (segment < 1 || segment > 31) return 0;
   return (1 << (segment - 1)) & all;
 }

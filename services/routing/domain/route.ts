@@ -98,6 +98,9 @@ export function replacePrices(route: Route, prices: readonly PriceRule[], nowMs:
 function checkRoute(route: Route): void {
   const faults = createFaults();
   checkLength(faults, "route.name", route.name, 1, 64);
+  if (route.name.startsWith("rte_")) {
+    faults.add("route.name", "invalid_value", "must not look like a route's id");
+  }
   checkLength(faults, "route.connector_id", route.connectorId, 1, 32);
   checkWhole(faults, "route.priority", route.priority, 0, 1_000_000);
   checkWhole(faults, "route.weight", route.weight, 0, 1_000_000);

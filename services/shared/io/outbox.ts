@@ -35,6 +35,8 @@ export type Outbox = {
 };
 
 /** A document older than this was left by a crash or an outage; its publisher has given up on it. */
+/** Tokens of a NATS subject, separated by dots, without wildcards. */
+const SUBJECT = /^[\w-]+(?:\.[\w-]+)*$/;
 const SWEEP_AGE_MS = 3000;
 
 /**
@@ -108,6 +110,10 @@ export function createOutbox(options: {
   return {
     async write(items, session) {
       if (items.length === 0) return undefined;
+      for (const { subject } of items) {
+        // The server would close the connection at such a subject, each time that it is published.
+        if (!SUBJECT.test(subject)) throw new Error(`no subject for an event: ${subject}`);
+      }
       const id = ulid();
       await collection.insertOne(
         {

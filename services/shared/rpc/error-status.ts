@@ -116,7 +116,12 @@ function thatFit(fields: readonly FieldError[]): readonly FieldError[] {
     room -= Buffer.byteLength(field + code + message) + 10;
     return room < 0;
   });
-  return end === -1 ? fields : fields.slice(0, end);
+  if (end === -1) return fields;
+  const [first] = fields;
+  // One that is too long by itself is told in short rather than not at all.
+  if (end === 0 && first !== undefined)
+    return [{ ...first, message: first.message.slice(0, 1000) }];
+  return fields.slice(0, end);
 }
 
 function toDuration(ms: number): { seconds: bigint; nanos: number } {

@@ -15,13 +15,15 @@ const DETAILS_HEADER = "grpc-status-details-bin";
  */
 const DETAILS_BYTES_MAX = 5 * 1024;
 const TEXT_LENGTH_MAX = 1024;
+/** Percent-encoding makes up to nine octets of a character: a text that becomes long is cut to fewer. */
+const TEXT_BYTES_MAX = 2304;
 
 /** Encodes an error for the trailers; trailers that the handler set are kept. */
 export function encodeStatus(error: ConnectError, trailer?: Headers): StatusObject {
   const metadata = new Metadata();
   if (trailer !== undefined) addHeaders(metadata, trailer);
   addHeaders(metadata, error.metadata);
-  const message = error.rawMessage.slice(0, TEXT_LENGTH_MAX).toWellFormed();
+  const message = shortened(error.rawMessage);
   if (error.details.length > 0) {
     const status = create(StatusSchema, { code: error.code, message, details: packed(error) });
     metadata.set(DETAILS_HEADER, Buffer.from(toBinary(StatusSchema, status)));
@@ -35,6 +37,12 @@ export function decodeStatus(status: StatusObject): ConnectError {
   const bytes = status.metadata.get(DETAILS_HEADER)[0];
   if (Buffer.isBuffer(bytes)) error.details = unpacked(bytes);
   return markReceived(error);
+}
+
+function shortened(text: string): string {
+  const cut = text.slice(0, TEXT_LENGTH_MAX).toWellFormed();
+  if (encodeURI(cut).length <= TEXT_BYTES_MAX) return cut;
+  return cut.slice(0, TEXT_BYTES_MAX / 9).toWellFormed();
 }
 
 function packed(error: ConnectError) {

@@ -11,6 +11,8 @@ export const SCOPES = [
   "webhooks:manage",
 ] as const;
 
+const NETWORKS_MAX = 100;
+
 /** One of the scopes. */
 export type Scope = (typeof SCOPES)[number];
 
@@ -52,19 +54,22 @@ export function createApiKey(input: {
   const fields: FieldError[] = [];
   const wanted = input.scopes.length === 0 ? SCOPES : input.scopes;
   const scopes = SCOPES.filter((scope) => wanted.includes(scope));
-  for (const scope of wanted) {
+  if (wanted.length > SCOPES.length) {
+    fields.push({ field: "scopes", code: "too_many", message: "Each scope is named once." });
+  }
+  for (const scope of wanted.slice(0, SCOPES.length)) {
     if (!SCOPES.some((known) => known === scope)) {
       fields.push({ field: "scopes", code: "invalid_value", message: `No scope is ${scope}.` });
     }
   }
-  if (input.allowedNetworks.length > 100) {
+  if (input.allowedNetworks.length > NETWORKS_MAX) {
     fields.push({
       field: "allowed_networks",
       code: "too_many",
-      message: "A key has at most 100 networks.",
+      message: `A key has at most ${NETWORKS_MAX} networks.`,
     });
   }
-  for (const network of input.allowedNetworks) {
+  for (const network of input.allowedNetworks.slice(0, NETWORKS_MAX)) {
     if (!isNetwork(network)) {
       fields.push({
         field: "allowed_networks",

@@ -57,7 +57,8 @@ export function createWallets(parts: {
   return {
     async create(tenantId, currency, threshold, actor) {
       check([
-        ...text("tenant_id", tenantId, 64),
+        // It becomes a part of subjects in the event stream, where blanks and dots have a meaning.
+        ...when(!/^[\w-]{1,64}$/.test(tenantId), "tenant_id", "has letters, digits, _ and -"),
         ...when(!/^[A-Z]{3}$/.test(currency), "currency", "must be an ISO 4217 code"),
         ...when(threshold < 0n || threshold > AMOUNT_MAX, "low_balance_threshold", "out of range"),
         ...actorFaults(actor),
@@ -183,6 +184,11 @@ function atMost(field: string, value: string, max: number): FieldError[] {
 function positive(field: string, amount: bigint): FieldError[] {
   if (amount > 0n && amount <= AMOUNT_MAX) return [];
   return [{ field, code: "out_of_range", message: "must be more than zero and not too large" }];
+}
+
+/** Throws `validation_error` for what is no instant that a date can hold. */
+export function checkInstant(field: string, ms: number): void {
+  check(instant(field, ms));
 }
 
 /** The largest instant that a date can hold (ECMA-262, section 21.4.1.1). */

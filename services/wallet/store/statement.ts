@@ -4,6 +4,9 @@ import type { StatementQuery } from "../service/ports.ts";
 import type { Collections } from "./collections.ts";
 import { type BatchDocument, toBatch } from "./documents.ts";
 
+/** What a page may take of the database. A kind that is rare in a long ledger may need longer: 503. */
+const READ_MAX_MS = 8000;
+
 /**
  * Reads a statement page, newest first. A wallet's batches are dated in the order of their
  * sequence, so a range of time is a range of batches.
@@ -15,10 +18,14 @@ export async function listStatement(
   const { tenantId, fromMs, toMs, kinds, limit, before } = query;
   const filter: Filter<BatchDocument> = { tenant_id: tenantId };
   if (before !== undefined) filter.sequence = { $lte: before.sequence };
-  if (fromMs > 0 || toMs > 0) {
+  // The index goes by date: without the date of the page's beginning every newer batch would be stepped over.
+  const newest =
+    before === undefined ? undefined : await dateOf(entries, tenantId, before.sequence);
+  if (fromMs > 0 || toMs > 0 || newest !== undefined) {
     filter.created_at = {
       ...(fromMs > 0 ? { $gte: new Date(fromMs) } : {}),
       ...(toMs > 0 ? { $lt: new Date(toMs) } : {}),
+      ...(newest === undefined ? {} : { $lte: newest }),
     };
   }
   if (kinds.length > 0) filter.kinds = { $in: [...kinds] };
@@ -28,7 +35,7 @@ export async function listStatement(
 
   const page: Entry[] = [];
   const cursor = entries
-    .find(filter, { batchSize: 20 })
+    .find(filter, { batchSize: 20, maxTimeMS: READ_MAX_MS })
     .sort({ tenant_id: 1, created_at: -1, sequence: -1 });
   try {
     for await (const document of cursor) {
@@ -42,4 +49,13 @@ export async function listStatement(
     await cursor.close();
   }
   return page;
+}
+
+async function dateOf(
+  entries: Collections["entries"],
+  tenant_id: string,
+  sequence: number,
+): Promise<Date | undefined> {
+  const options = { projection: { created_at: 1 } };
+  return (await entries.findOne({ tenant_id, sequence }, options))?.created_at;
 }

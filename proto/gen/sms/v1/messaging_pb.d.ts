@@ -2070,7 +2070,7 @@ export declare const MessagingService: GenService<{
     output: typeof CancelMessageResponseSchema;
   },
   /**
-   * Cancels every message of a campaign that still can be; streams progress.
+   * Cancels every message of a campaign that still can be.
    *
    * @generated from rpc sms.v1.MessagingService.CancelCampaign
    */
