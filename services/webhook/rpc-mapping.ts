@@ -144,7 +144,8 @@ export function readLimit(limit: number, max = 100): number {
   throw invalid("limit", "out_of_range", `The limit is from 1 to ${max}.`);
 }
 
-function invalid(field: string, code: string, message: string): AppError {
+/** A wrong field. */
+export function invalid(field: string, code: string, message: string): AppError {
   return new AppError("validation_error", "The request is not valid.", {
     fields: [{ field, code, message }],
   });

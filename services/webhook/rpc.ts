@@ -22,6 +22,7 @@ import type { Delivery } from "./domain/delivery.ts";
 import { readBeforeId, readInstantMs } from "./domain/log-bounds.ts";
 import { checkRequestKey } from "./domain/request-key.ts";
 import {
+  invalid,
   keyOf,
   readChange,
   readLimit,
@@ -87,6 +88,7 @@ type DeliveryRpc = Pick<
 function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
   return {
     async createEndpoint(request) {
+      if (request.tenantId === "") throw invalid("tenant_id", "required", "Whose is it?");
       return once(
         idempotency,
         keyOf(KeyedOperation.CREATE_ENDPOINT, request),

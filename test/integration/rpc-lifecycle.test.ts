@@ -270,6 +270,22 @@ describe("RPC server lifecycle", () => {
     }
   });
 
+  it("a deadline a month away has not passed", async () => {
+    const { target } = await links.serve({ routes: echo({ say: () => ({}) }) });
+    const stock = new Client(target, credentials.createInsecure());
+    const deadline = Date.now() + 30 * 86_400_000;
+    try {
+      const error = await new Promise((resolve) => {
+        const asIs = (bytes: Buffer): Buffer => bytes;
+        const path = "/test.EchoService/Say";
+        stock.makeUnaryRequest(path, asIs, asIs, Buffer.alloc(0), { deadline }, resolve);
+      });
+      expect(error).to.equal(null);
+    } finally {
+      stock.close();
+    }
+  });
+
   it("health is told per service, watched, and NOT_SERVING from the first moment of a drain", async () => {
     const gate = createGate();
     const { server, target } = await links.serve({ routes: gate.routes });

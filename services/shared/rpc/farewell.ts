@@ -22,10 +22,15 @@ type Inside = {
   >;
 };
 
+/** The listening servers inside a gRPC server. */
+export function listenersOf(server: Server): Iterable<Http2Server> {
+  return (server as unknown as Inside).http2Servers.keys();
+}
+
 /** Takes no new connections, asks callers to leave, and waits for what they had sent before. */
 export async function sayGoodbye(server: Server): Promise<void> {
   const { http2Servers } = server as unknown as Inside;
-  for (const listener of http2Servers.keys()) listener.maxConnections = 0;
+  for (const listener of listenersOf(server)) listener.maxConnections = 0;
   const sessions = [...http2Servers.values()].flatMap((entry) => [...entry.sessions]);
   const open = sessions.filter((session) => !session.closed && !session.destroyed);
   if (open.length === 0) return;

@@ -11,9 +11,10 @@ import {
 } from "@grpc/grpc-js";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
-import { sayGoodbye } from "./farewell.ts";
+import { listenersOf, sayGoodbye } from "./farewell.ts";
 import { createHealth, type HealthControl } from "./health.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
+import { shortenDeadline } from "./long-deadlines.ts";
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 import { type CallHost, ServerCall } from "./server-call.ts";
@@ -92,8 +93,11 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       return new Promise((resolve, reject) => {
         const address = hostName.includes(":") ? `[${hostName}]:${port}` : `${hostName}:${port}`;
         server.bindAsync(address, serverCredentials(options.tls), (error, bound) => {
-          if (error === null) resolve(bound);
-          else reject(error);
+          if (error !== null) return reject(error);
+          for (const http2Server of listenersOf(server)) {
+            http2Server.prependListener("stream", (_, headers) => shortenDeadline(headers));
+          }
+          resolve(bound);
         });
       });
     },

@@ -1726,6 +1726,8 @@ export declare type QueueStats = Message$1<"sms.v1.QueueStats"> & {
   waiting: bigint;
 
   /**
+   * Among the first 200 tenants that wait there.
+   *
    * @generated from field: int64 oldest_waiting_ms = 3;
    */
   oldestWaitingMs: bigint;
