@@ -27,6 +27,7 @@ export function toStreamItem(event: StatusEvent, cause: string | undefined): Str
         value: create(MessageChangedSchema, {
           previousStatus: WIRE_STATUS[previous],
           message: toWireMessage(message, true),
+          redact: message.redact,
         }),
       },
     }),

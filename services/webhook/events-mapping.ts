@@ -19,12 +19,13 @@ export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Chan
   const head = { id, tenantId, occurredAtMs: atMs, recordedAtMs: Math.max(atMs, idTimeMs(id)) };
   switch (payload.case) {
     case "messageChanged": {
-      const { message, previousStatus } = payload.value;
+      const { message, previousStatus, redact } = payload.value;
       return {
         ...head,
         kind: "message",
         message: readMessage(present(message)),
         previousStatus: readStatus(previousStatus),
+        redacts: redact,
       };
     }
     case "walletChanged": {

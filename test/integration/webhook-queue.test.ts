@@ -31,7 +31,12 @@ describe("the queue of webhook deliveries", () => {
   }
 
   /** Stores a delivery and leases it, as a process does that claims ahead by `byMs`. */
-  async function claimOne(dueAtMs: number, byMs: number, nowMs: number): Promise<Claimed[]> {
+  async function claimOne(
+    dueAtMs: number,
+    byMs: number,
+    nowMs: number,
+    more: { body?: string; redacts?: boolean } = {},
+  ): Promise<Claimed[]> {
     const endpointId = newId("webhookEndpoint");
     await queue.insert([
       {
@@ -46,6 +51,7 @@ describe("the queue of webhook deliveries", () => {
         activatedAtMs: nowMs,
         lease: undefined,
         dueAtMs,
+        ...more,
       },
     ]);
     const lease = { id: newId("request"), untilMs: nowMs + LEASE_MS };
@@ -60,6 +66,49 @@ describe("the queue of webhook deliveries", () => {
     expect(found).to.not.have.any.keys("lease_id", "lease_owner", "due_at");
     return found?.next_attempt_at.getTime();
   };
+
+  const TEXT = {
+    data: { object: { body: "Your code is 1234", id: "msg_1" } },
+    type: "message.sent",
+  };
+  const bodyOf = async (id: string) => {
+    const found = stores.mongo.db.collection<{ _id: string; body?: string }>("deliveries");
+    return (await found.findOne({ _id: id }))?.body;
+  };
+
+  for (const status of ["succeeded", "failed", "dropped", "pending"] as const) {
+    it(`takes the text out of a body that is to be redacted where it is ${status}, unless it goes on`, async () => {
+      const nowMs = Date.now();
+      for (const redacts of [true, false]) {
+        const body = JSON.stringify(TEXT);
+        const [claimed] = await claimOne(nowMs, nowMs, nowMs, { body, redacts });
+        if (claimed === undefined) throw new Error("nothing was claimed");
+        const outcome =
+          status === "pending"
+            ? { status, attemptsLeft: 3, nextAttemptAtMs: nowMs + 1000 }
+            : { status };
+        await queue.settle([{ claimed, attempt: undefined, outcome, atMs: nowMs }]);
+        const kept = await bodyOf(claimed.id);
+        if (redacts && status !== "pending") {
+          expect(kept).to.equal(
+            '{"data":{"object":{"body":"","id":"msg_1"}},"type":"message.sent"}',
+          );
+        } else expect(kept).to.equal(body);
+      }
+    });
+  }
+
+  it("drops the bodies that are to be redacted with what waits for an endpoint", async () => {
+    const nowMs = Date.now();
+    for (const redacts of [true, false]) {
+      const body = JSON.stringify(TEXT);
+      const [claimed] = await claimOne(nowMs, nowMs, nowMs, { body, redacts });
+      if (claimed === undefined) throw new Error("nothing was claimed");
+      await queue.release([claimed], nowMs);
+      expect(await queue.dropWaiting(claimed.endpointId, nowMs)).to.equal(1);
+      expect(await bodyOf(claimed.id)).to.equal(redacts ? undefined : body);
+    }
+  });
 
   it("leases what is due by then, with the time at which it is due, and nothing later", async () => {
     const nowMs = Date.now();

@@ -1,6 +1,8 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import type { StatusEvent } from "../../services/messaging/domain/message.ts";
+import { toStreamItem } from "../../services/messaging/events.ts";
 import { createSenderId } from "../../services/sender-id/domain/sender-id.ts";
 import { toSenderIdEvent } from "../../services/sender-id/events.ts";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -9,6 +11,7 @@ import type { Change, MessageView } from "../../services/webhook/domain/change.t
 import { noticesOf } from "../../services/webhook/domain/notices.ts";
 import { SUBJECTS } from "../../services/webhook/events.ts";
 import { readChange } from "../../services/webhook/events-mapping.ts";
+import { messageIn } from "../support/messages.ts";
 
 const AT = Date.UTC(2026, 3, 15, 10, 20, 30, 45);
 const EVENT_ID = "evt_01JABCDEFGHJKMNPQRSTVWXYZ0";
@@ -203,6 +206,17 @@ describe("webhook bodies", () => {
       const change = readChange(fromBinary(EventSchema, data));
       const [approved] = change === undefined ? [] : noticesOf(change);
       expect(JSON.parse(approved?.body() ?? "").data.object.usable).to.equal(isTenantActive);
+    }
+  });
+
+  it("notices of a tenant that wants its texts redacted say so, and no others do", () => {
+    const says = (change: Change) => noticesOf(change).map(({ redacts }) => redacts);
+    expect(says({ ...changeOf({}), redacts: true } as Change)).to.deep.equal([true, true]);
+    expect(says(changeOf({}))).to.deep.equal([false, false]);
+    for (const redact of [true, false]) {
+      const message = messageIn("delivered", { redact });
+      const { data } = toStreamItem({ message, previous: "sent" } as StatusEvent, undefined);
+      expect(readChange(fromBinary(EventSchema, data))).to.include({ redacts: redact });
     }
   });
 

@@ -64,6 +64,8 @@ export type Change = {
       readonly kind: "message";
       readonly message: MessageView;
       readonly previousStatus: MessageStatus;
+      /** Whether its body is to be kept no longer than needed. */
+      readonly redacts?: boolean;
     }
   | {
       readonly kind: "wallet";

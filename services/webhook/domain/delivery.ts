@@ -90,6 +90,8 @@ export type Claimed = {
   readonly activatedAtMs: number;
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;
+  /** Whether the text of the message is taken out of the body once the delivery has ended. */
+  readonly redacts: boolean;
   /** When the attempt is to start; claimed a little earlier, so that the database is not in the way. */
   readonly dueAtMs: number;
   readonly leaseId: string;

@@ -16,6 +16,8 @@ export type Notice = {
   readonly recordedAtMs: number;
   /** W3C traceparent of the change, when it is traced. */
   readonly trace?: string | undefined;
+  /** Whether the text of the message is taken out of the body once the delivery has ended. */
+  readonly redacts: boolean;
   /** Id and body are made when first asked for, then kept: most notices have no taker. */
   eventId(): string;
   body(): string;
@@ -84,6 +86,7 @@ function notice(
       type,
       source: change.kind === "message" ? change.message.source : undefined,
       recordedAtMs,
+      redacts: change.kind === "message" && change.redacts === true,
       eventId,
       body() {
         body ??= eventBody({ id: eventId(), tenantId, type, occurredAtMs }, data());

@@ -33,6 +33,13 @@ export function eventBody(envelope: Envelope, data: Readonly<Record<string, unkn
   });
 }
 
+/** The body of a message's event without the message's text. */
+export function withoutText(body: string): string {
+  const event = JSON.parse(body);
+  if (typeof event?.data?.object?.body === "string") event.data.object.body = "";
+  return compactSorted(event);
+}
+
 /** Where a message's money stands. */
 export type ChargeState = "held" | "captured" | "released" | "none";
 

@@ -223,6 +223,7 @@ function plan(
         createdAtMs: idTimeMs(notice.eventId()),
         activatedAtMs: notice.recordedAtMs,
         trace: notice.trace,
+        redacts: notice.redacts,
         dueAtMs: parts.clock.now(),
       })),
   );
@@ -246,6 +247,7 @@ function toClaimed(
     failsAs: "failed",
     activatedAtMs: delivery.activatedAtMs,
     trace: delivery.trace,
+    redacts: delivery.redacts === true,
     dueAtMs: delivery.dueAtMs,
     leaseId: lease.id,
     leaseUntilMs: lease.untilMs,

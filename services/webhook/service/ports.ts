@@ -17,6 +17,7 @@ export type NewDelivery = {
   readonly activatedAtMs: number;
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;
+  readonly redacts?: boolean | undefined;
   /** Leased to this process from the start, or due for whoever claims it. */
   readonly lease: Lease | undefined;
   readonly dueAtMs: number;

@@ -47,6 +47,8 @@ export type DeliveryDocument = {
   created_at: Date;
   activated_at: Date;
   trace?: string;
+  /** The body loses its message's text when the delivery ends. */
+  redacts?: true;
   completed_at?: Date;
   expires_at: Date;
 };
@@ -141,6 +143,7 @@ export function toClaimed(document: DeliveryDocument): Claimed {
     failsAs: document.fails_as,
     activatedAtMs: document.activated_at.getTime(),
     trace: document.trace,
+    redacts: document.redacts === true,
     dueAtMs: document.due_at?.getTime() ?? 0,
     leaseId: document.lease_id ?? "",
     leaseUntilMs: document.next_attempt_at?.getTime() ?? 0,

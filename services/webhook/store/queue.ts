@@ -12,6 +12,7 @@ import {
 } from "mongodb";
 import { isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Claimed } from "../domain/delivery.ts";
+import { withoutText } from "../domain/payloads.ts";
 import type {
   ClaimRequest,
   DeliveryQueue,
@@ -144,15 +145,18 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
     async dropWaiting(endpointId, nowMs) {
       const result = await deliveries.updateMany(
         { endpoint_id: endpointId, next_attempt_at: IS_PENDING, lease_id: { $exists: false } },
-        {
-          $set: { status: "dropped", completed_at: new Date(nowMs) },
-          $unset: { next_attempt_at: "", ...LEASE },
-        },
+        [
+          { $set: { status: "dropped", completed_at: new Date(nowMs), body: UNLESS_REDACTED } },
+          { $unset: ["next_attempt_at", ...Object.keys(LEASE)] },
+        ],
       );
       return result.modifiedCount;
     },
   };
 }
+
+/** The body, which goes where its text would have to. */
+const UNLESS_REDACTED = { $cond: [{ $eq: ["$redacts", true] }, "$$REMOVE", "$body"] };
 
 const LEASE = { lease_id: "", lease_owner: "", due_at: "" } as const;
 
@@ -167,6 +171,7 @@ function newDocument(item: NewDelivery, options: QueueOptions, expiresAt: Date):
     body: item.body,
     next_attempt_at: new Date(item.lease?.untilMs ?? item.dueAtMs),
     ...(item.trace === undefined ? {} : { trace: item.trace }),
+    ...(item.redacts === true ? { redacts: true as const } : {}),
     ...(item.lease === undefined ? {} : { lease_id: item.lease.id, lease_owner: options.owner }),
     attempts: [],
     attempts_made: 0,
@@ -198,7 +203,16 @@ function addResult(document: DeliveryDocument, settlement: Settlement, options: 
   delete document.next_attempt_at;
   document.status = outcome.status;
   document.completed_at = new Date(atMs);
-  if (isRedacted(settlement, options)) delete document.body;
+  const body = bodyAfter(settlement, options);
+  if (body === undefined) delete document.body;
+  else document.body = body;
+}
+
+/** The body that an ended delivery keeps, or none. */
+function bodyAfter(settlement: Settlement, options: QueueOptions): string | undefined {
+  if (isRedacted(settlement, options)) return undefined;
+  const { body, redacts } = settlement.claimed;
+  return redacts ? withoutText(body) : body;
 }
 
 function isRedacted({ outcome }: Settlement, { redactDelivered }: QueueOptions): boolean {
@@ -298,6 +312,7 @@ function settleOne(
   const { claimed, outcome, atMs } = settlement;
   const kept = keptAttempt(settlement, options);
   const isPending = outcome.status === "pending";
+  const isGone = isRedacted(settlement, options);
   return {
     updateOne: {
       filter: { _id: claimed.id, lease_id: claimed.leaseId },
@@ -307,11 +322,15 @@ function settleOne(
               attempts_left: outcome.attemptsLeft,
               next_attempt_at: new Date(outcome.nextAttemptAtMs),
             }
-          : { status: outcome.status, completed_at: new Date(atMs) },
+          : {
+              status: outcome.status,
+              completed_at: new Date(atMs),
+              ...(claimed.redacts && !isGone ? { body: withoutText(claimed.body) } : {}),
+            },
         $unset: {
           ...LEASE,
           ...(isPending ? {} : { next_attempt_at: "" as const }),
-          ...(isRedacted(settlement, options) ? { body: "" as const } : {}),
+          ...(isGone ? { body: "" as const } : {}),
         },
         ...(kept === undefined
           ? {}

@@ -95,6 +95,13 @@ export declare type MessageChanged = Message<"sms.v1.MessageChanged"> & {
    * @generated from field: sms.v1.Message message = 2;
    */
   message?: Message$1 | undefined;
+
+  /**
+   * Whether bodies are to be kept no longer than needed, as the tenant wishes.
+   *
+   * @generated from field: bool redact = 3;
+   */
+  redact: boolean;
 };
 
 /**
