@@ -29,7 +29,7 @@ import { startStack } from "../../deploy/dev/start-stack.ts";
 import { stopProcesses } from "../../deploy/dev/stop-stack.ts";
 import { createGuard } from "../support/guard.ts";
 import { openTcpProxy, renameMongoHost, type TcpProxy } from "../support/tcp-proxy.ts";
-import { type Disks, mountDisks } from "./disks.ts";
+import { type Disks, keepData, mountDisks } from "./disks.ts";
 import { DISKS } from "./plan.ts";
 import { LINKS, PROCESSES, processTable, SECOND_SMSC, SERVERS } from "./topology.ts";
 
@@ -46,14 +46,14 @@ export type ChaosStack = {
   readonly links: ReadonlyMap<string, TcpProxy>;
   readonly disks: Disks;
   readonly crashes: readonly Crash[];
-  /** kill -9, and it stays down. */
-  kill(name: string): Promise<void>;
-  /** Ends it in good order, and it stays down. */
-  end(name: string): Promise<void>;
+  /** kill -9, and it stays down; answers whether it ran. */
+  kill(name: string): Promise<boolean>;
+  /** Ends it in good order, and it stays down; answers whether it ran. */
+  end(name: string): Promise<boolean>;
   /** Starts what was ended; answers when it runs, ready or not. */
   start(name: string): Promise<void>;
-  /** SIGSTOP and SIGCONT. */
-  signal(name: string, signal: "SIGSTOP" | "SIGCONT"): void;
+  /** SIGSTOP and SIGCONT; answers whether it runs. */
+  signal(name: string, signal: "SIGSTOP" | "SIGCONT"): boolean;
   /** Sets a process's wall clock off by this much. */
   stepClock(name: string, byMs: number): void;
   /** Waits until every process says it is ready; names those that do not in time. */
@@ -141,6 +141,7 @@ export async function startChaosStack(dir: string, receiversPort: number): Promi
         await stopProcesses(layout);
         guard.dismiss();
         await stopProxies();
+        if (process.env.KEEP === "1") await keepData(layout.dataDir, join(dir, "kept"));
         // Mount points cannot be removed; what they hold ends with their namespace.
         const folders = [layout.dataDir, clockDir];
         for (const folder of folders) await rm(folder, REMOVAL).catch(() => undefined);
@@ -212,11 +213,13 @@ function createKeeper(launcher: Launcher) {
       wanted.delete(name);
       const found = record(name);
       if (found !== undefined) await killProcess(found);
+      return found !== undefined;
     },
     async end(name: string) {
       wanted.delete(name);
       const found = record(name);
       if (found !== undefined) await endProcess(found, 15_000);
+      return found !== undefined;
     },
     async start(name: string) {
       await start(name).catch(() => undefined);
@@ -224,7 +227,8 @@ function createKeeper(launcher: Launcher) {
     },
     signal(name: string, signal: "SIGSTOP" | "SIGCONT") {
       const found = record(name);
-      if (found !== undefined && isRunning(found)) process.kill(found.pid, signal);
+      if (found === undefined || !isRunning(found)) return false;
+      return process.kill(found.pid, signal);
     },
     async waitUntilReady(timeoutMs: number) {
       let unready = services;

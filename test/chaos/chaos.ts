@@ -1,8 +1,9 @@
 /**
- * `make chaos [SEED=1] [MINUTES=2]`: steady load and a seeded storm of faults on a stack of its own;
+ * `make chaos [SEED=1] [MINUTES=2] [KEEP=1]`: steady load and a seeded storm of faults on a stack of its own;
  * afterwards every invariant of the design's section 9 is proved from what customers, carrier and
  * webhook servers wrote down, and from the databases. The same seed makes the same plan.
- * ORDERS_PER_SECOND (8) is the load, CHAOS_DIR where the stack lives and its report stays.
+ * ORDERS_PER_SECOND (8) is the load, CHAOS_DIR where the stack lives and its report stays. KEEP=1 also
+ * leaves the data of its servers there, as `seed-…/kept`: the books can be balanced again from it.
  *
  * The load is made for two cores that nothing else uses. Where much else runs, retries of webhooks come
  * late: that is told, but it is the machine's doing and breaks no invariant. All others are judged.
@@ -18,6 +19,7 @@ import { createClient } from "./client.ts";
 import { startCustomers } from "./customers.ts";
 import { runWithOwnMounts } from "./disks.ts";
 import { drain } from "./drain.ts";
+import { countStrikes } from "./judge-storm.ts";
 import { watchLoad } from "./machine-load.ts";
 import { describeFault, makePlan } from "./plan.ts";
 import { startReceivers } from "./receivers.ts";
@@ -67,13 +69,15 @@ async function run(): Promise<number> {
       seed: SEED,
       ordersPerSecond: ORDERS_PER_SECOND,
     });
-    const faults = await blow(stack, plan, say);
+    const faults = await blow(stack, plan, SEED, say);
     const loadPerCore = load.end();
     const unready = await mend(stack);
     say(`everything is mended${unready.length === 0 ? "" : ` but ${unready}`}; draining`);
     const drained = await drain({ client, customers, topUps, books, tenants, unready, say });
     const verdict = await passVerdict({
       loadPerCore,
+      faults,
+      minutes: MINUTES,
       stack,
       client,
       customers,
@@ -82,7 +86,9 @@ async function run(): Promise<number> {
       books,
       drained,
     });
-    const report = { seed: SEED, minutes: MINUTES, faults, crashes: stack.crashes, ...verdict };
+    const { crashes } = stack;
+    const strikes = countStrikes(faults);
+    const report = { seed: SEED, minutes: MINUTES, faults, strikes, crashes, ...verdict };
     const file = join(dir, "report.json");
     writeJson(file, report);
     printReport(report, file, say);

@@ -85,6 +85,18 @@ export async function mountDisks(dataDir: string, names: readonly string[]): Pro
   };
 }
 
+/** Copies the data folders to where they outlive the run's mounts, when nothing writes to them any more. */
+export async function keepData(dataDir: string, to: string): Promise<void> {
+  try {
+    await run("cp", ["-a", dataDir, to]);
+    process.stdout.write(`data kept in ${to}\n`);
+  } catch (error) {
+    process.stdout.write(
+      `data not kept: ${String((error as { stderr?: string }).stderr ?? error)}\n`,
+    );
+  }
+}
+
 function noDisks(reason: string): Disks {
   return { reason, fill: async () => undefined, empty: async () => undefined };
 }

@@ -3,7 +3,7 @@ import { createReadStream, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import { type Forbidden, findLeaks } from "../support/log-scan.ts";
+import { type Forbidden, findDigits, findLeaks } from "../support/log-scan.ts";
 
 /** Lines are judged in pieces of about this many characters. */
 const PIECE_LENGTH = 1 << 20;
@@ -13,15 +13,24 @@ const NAMED_MAX = 20;
 /** What the scan saw. */
 export type LogScan = { readonly lines: number; readonly breaches: readonly FoundBreach[] };
 
-/** Scans a folder of logs. */
-export async function judgeLogs(dir: string, forbidden: readonly Forbidden[]): Promise<LogScan> {
+/**
+ * Scans a folder of logs; `recipients` are numbers as `+234…`. Logs without a line are a breach: then
+ * nothing was looked at.
+ */
+export async function judgeLogs(
+  dir: string,
+  forbidden: readonly Forbidden[],
+  recipients: readonly string[] = [],
+): Promise<LogScan> {
   let lines = 0;
   const breaches: FoundBreach[] = [];
+  const runs = new Set(recipients.flatMap((to) => [to.slice(1), to.replace("+234", "0")]));
   for (const name of readdirSync(dir)) {
     const file = join(dir, name);
     let piece = "";
     const judge = () => {
-      for (const { kind, line } of findLeaks(piece, forbidden)) {
+      const leaks = findLeaks(piece, forbidden);
+      for (const { kind, line } of [...leaks, ...findDigits(piece, "a recipient", runs)]) {
         if (breaches.length >= NAMED_MAX) break;
         const what = `${kind} in ${basename(file)}: ${line.slice(0, 600)}`;
         breaches.push({ invariant: 10, what, ids: [] });
@@ -35,5 +44,6 @@ export async function judgeLogs(dir: string, forbidden: readonly Forbidden[]): P
     }
     judge();
   }
+  if (lines === 0) breaches.push({ invariant: 10, what: "no log has a line", ids: [] });
   return { lines, breaches };
 }

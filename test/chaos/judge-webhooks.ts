@@ -35,6 +35,25 @@ export function givenUp(
   );
 }
 
+/** So many may be given up on a machine that is not overloaded; storms there had none. */
+const UNREACHED_SHARE_MAX = 0.001;
+const UNREACHED_ALWAYS_MAX = 10;
+
+/** Which of the deliveries that were given up are excused, and what is to be said about it. */
+export function excuse(
+  unreached: ReadonlySet<string>,
+  deliveries: number,
+  isOverloaded: boolean,
+): { readonly excused: ReadonlySet<string>; readonly notes: readonly FoundBreach[] } {
+  const most = Math.max(UNREACHED_ALWAYS_MAX, Math.floor(deliveries * UNREACHED_SHARE_MAX));
+  if (unreached.size === 0 || (unreached.size > most && !isOverloaded)) {
+    return { excused: new Set(), notes: [] };
+  }
+  const why = isOverloaded ? "the machine is overloaded" : `up to ${most} may be`;
+  const what = `${unreached.size} deliveries given up, no attempt reached its endpoint (${why})`;
+  return { excused: unreached, notes: [{ invariant: 6, what, ids: [...unreached].slice(0, 20) }] };
+}
+
 /** Each change reached each healthy endpoint of its tenant, under one event id, signed; no other did. */
 export function judgeWebhooks(
   messages: readonly MessageRow[],

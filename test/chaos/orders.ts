@@ -33,6 +33,11 @@ const PLAIN_ENDINGS = 9900;
 const TEST_ENDINGS = Array.from({ length: 15 }, (_, at) => 9901 + at);
 const TEST_NUMBER_SHARE = 0.1;
 
+/** Whether the carrier has nothing special in mind for a number. */
+export function isPlainNumber(to: string): boolean {
+  return Number(to.slice(-4)) < PLAIN_ENDINGS;
+}
+
 /** Makes an order book; `run` keeps references of different runs apart. */
 export function createOrderBook(random: Random, run: string): OrderBook {
   let orders = 0;

@@ -1,5 +1,6 @@
 /** The report for people; the JSON has everything. */
 import type { Crash } from "./chaos-stack.ts";
+import type { Strikes } from "./judge-storm.ts";
 import type { Done } from "./storm.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -8,6 +9,7 @@ export type Report = Verdict & {
   readonly seed: number;
   readonly minutes: number;
   readonly faults: readonly Done[];
+  readonly strikes: Readonly<Record<string, Strikes>>;
   readonly crashes: readonly Crash[];
 };
 
@@ -16,17 +18,21 @@ const PRINTED_MAX = 40;
 
 /** Prints counts and breaches. */
 export function printReport(report: Report, file: string, say: (line: string) => void): void {
-  const { breaches, excused, counts, answers, statuses, crashes, seed, faults } = report;
+  const { breaches, excused, counts, answers, statuses, crashes, seed, faults, strikes } = report;
   say(`counts    ${inWords(counts)}`);
   say(`statuses  ${inWords(statuses)}`);
   say(`answers   ${inWords(answers)}`);
+  const struck = Object.entries(strikes).map(
+    ([kind, one]) => `${kind} ${one.struck}/${one.planned}`,
+  );
+  say(`struck    ${struck.join(", ")}`);
   for (const { name, atMs } of crashes)
     say(`ended by itself: ${name} at ${new Date(atMs).toISOString()}`);
   for (const { invariant, what, ids } of breaches.slice(0, PRINTED_MAX)) {
     say(`BREACH of ${invariant}: ${what}: ${ids.join(" ")}`);
   }
   if (breaches.length > PRINTED_MAX) say(`… and ${breaches.length - PRINTED_MAX} more`);
-  for (const { what } of excused) say(`not judged, the machine is overloaded: ${what}`);
+  for (const { what } of excused) say(`not held against the service: ${what}`);
   say(`report: ${file}`);
   process.stdout.write(
     breaches.length === 0

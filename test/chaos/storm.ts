@@ -9,13 +9,19 @@ import { LINKS, PROCESSES, SERVERS } from "./topology.ts";
 /** How long everything may take to be at work again. */
 const READY_MS_MAX = 60_000;
 
-/** A fault as it was, in wall clock time. */
-export type Done = { readonly fault: Fault; readonly fromMs: number; readonly toMs: number };
+/** A fault as it was, in wall clock time; `struck` tells whether it did anything to the stack. */
+export type Done = {
+  readonly fault: Fault;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly struck: boolean;
+};
 
-/** Carries out the plan; answers when the last fault is mended. */
+/** Carries out the plan of this seed; answers when the last fault is mended. */
 export async function blow(
   stack: ChaosStack,
   plan: readonly Fault[],
+  seed: number,
   say: (line: string) => void,
 ): Promise<Done[]> {
   const startMs = Date.now();
@@ -25,61 +31,85 @@ export async function blow(
       await sleep(fault.atMs);
       say(describeFault(fault));
       const fromMs = Date.now();
-      await suffer(stack, fault).catch((error: unknown) => {
+      let struck = false;
+      try {
+        struck = await strike(stack, fault, seed);
+        await sleep(fault.forMs);
+        await heal(stack, fault);
+      } catch (error) {
         say(`  ${fault.kind} ${fault.target} went wrong: ${String(error)}`);
-      });
-      done.push({ fault, fromMs, toMs: Date.now() });
+      }
+      done.push({ fault, fromMs, toMs: Date.now(), struck });
     }),
   );
   say(`the storm is over after ${((Date.now() - startMs) / 1000).toFixed(1)} s`);
   return done;
 }
 
-async function suffer(stack: ChaosStack, fault: Fault): Promise<void> {
-  const { kind, target, forMs, amountMs } = fault;
+/** Does it, and answers whether there was anything to do it to. */
+async function strike(stack: ChaosStack, fault: Fault, seed: number): Promise<boolean> {
+  const { kind, target, amountMs } = fault;
   switch (kind) {
     case "kill":
-      await stack.kill(target);
-      await sleep(forMs);
-      return stack.start(target);
+      return stack.kill(target);
     case "restart":
-      await stack.end(target);
-      await sleep(forMs);
-      return stack.start(target);
+      return stack.end(target);
     case "pause":
-      stack.signal(target, "SIGSTOP");
-      await sleep(forMs);
-      return stack.signal(target, "SIGCONT");
+      return stack.signal(target, "SIGSTOP");
     case "flush":
-      return flushRedis(stack);
+      await flushRedis(stack);
+      return true;
     case "cut":
-      return changeLink(stack, target, { kind: "cut" }, forMs);
-    case "slow":
-      return changeLink(stack, target, { kind: "slow", delayMs: amountMs }, forMs);
     case "black_hole":
-      return changeLink(stack, target, { kind: "black_hole" }, forMs);
+      return changeLink(stack, target, { kind });
+    case "slow":
+      return changeLink(stack, target, { kind, delayMs: amountMs });
     case "carrier":
-      await setCarrier(stack, CARRIER_MOODS[target] ?? {});
-      await sleep(forMs);
-      return setCarrier(stack, { reset: true });
+      await setCarrier(stack, { ...CARRIER_MOODS[target], seed: moodSeed(seed, fault) });
+      return true;
     case "disk_full":
-      return fillDisk(stack, target, forMs);
+      if (stack.disks.reason !== undefined) return false;
+      await stack.disks.fill(target);
+      return true;
     case "clock":
       stack.stepClock(target, amountMs);
-      await sleep(forMs);
+      return true;
+  }
+}
+
+async function heal(stack: ChaosStack, { kind, target }: Fault): Promise<void> {
+  switch (kind) {
+    case "kill":
+    case "restart":
+      return stack.start(target);
+    case "pause":
+      stack.signal(target, "SIGCONT");
+      return;
+    case "flush":
+      return;
+    case "cut":
+    case "black_hole":
+    case "slow":
+      changeLink(stack, target, { kind: "open" });
+      return;
+    case "carrier":
+      return setCarrier(stack, { reset: true });
+    case "disk_full":
+      return emptyDisk(stack, target);
+    case "clock":
       return stack.stepClock(target, 0);
   }
 }
 
-async function changeLink(
-  { links }: ChaosStack,
-  name: string,
-  mode: LinkMode,
-  forMs: number,
-): Promise<void> {
-  links.get(name)?.setMode(mode);
-  await sleep(forMs);
-  links.get(name)?.setMode({ kind: "open" });
+/** Each mood draws from numbers of its own, so that a fault left out does not change the others. */
+export function moodSeed(seed: number, { atMs }: Fault): number {
+  return (seed + atMs) >>> 0;
+}
+
+function changeLink({ links }: ChaosStack, name: string, mode: LinkMode): boolean {
+  const link = links.get(name);
+  link?.setMode(mode);
+  return link !== undefined;
 }
 
 async function flushRedis({ file }: ChaosStack): Promise<void> {
@@ -104,10 +134,8 @@ async function setCarrier({ file }: ChaosStack, body: unknown): Promise<void> {
 }
 
 /** A server that met a full disk is started anew, as its operator would. */
-async function fillDisk(stack: ChaosStack, name: string, forMs: number): Promise<void> {
+async function emptyDisk(stack: ChaosStack, name: string): Promise<void> {
   if (stack.disks.reason !== undefined) return;
-  await stack.disks.fill(name);
-  await sleep(forMs);
   await stack.disks.empty(name);
   if (!SERVERS.includes(name as ServerName)) return;
   await stack.end(name);

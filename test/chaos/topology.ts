@@ -50,6 +50,11 @@ const CALLS: Readonly<
   },
 };
 
+/** The servers that a service calls. */
+export function serversOf(service: string): readonly ServerName[] {
+  return CALLS[service]?.servers ?? [];
+}
+
 /** One direction of calls: from a process (or the customers) to a process or server. */
 export type Link = {
   readonly name: string;

@@ -4,7 +4,7 @@ import { layoutOf } from "../../deploy/dev/layout.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { smsctl } from "../support/smsctl.ts";
-import { asText, type BookReader } from "./books.ts";
+import { asText, type BookReader, type MessageRow } from "./books.ts";
 import { ATTEMPTS, type ChaosStack, RETRY_DELAYS_MS } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
@@ -13,15 +13,18 @@ import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier
 import { judgeLogs } from "./judge-logs.ts";
 import { judgeMessages } from "./judge-messages.ts";
 import { judgeMoney } from "./judge-money.ts";
-import { givenUp, healthyOf, judgeLateness, judgeWebhooks } from "./judge-webhooks.ts";
+import { judgeEnds, judgeStrikes } from "./judge-storm.ts";
+import { excuse, givenUp, healthyOf, judgeLateness, judgeWebhooks } from "./judge-webhooks.ts";
+import { judgeYield } from "./judge-yield.ts";
 import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
+import type { Done } from "./storm.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** What the run showed. */
 export type Verdict = {
   readonly breaches: readonly FoundBreach[];
-  /** Found, but not held against the service: the machine had more to do than it can. */
+  /** Found, but not held against the service: the machine had more to do than it can, or it is little. */
   readonly excused: readonly FoundBreach[];
   readonly counts: Readonly<Record<string, number>>;
   readonly answers: Readonly<Record<string, number>>;
@@ -36,8 +39,7 @@ export type Verdict = {
  */
 const LOAD_PER_CORE_MAX = 6;
 
-/** Reads everything that was written down, and judges it. */
-export async function passVerdict(parts: {
+type Parts = {
   readonly stack: ChaosStack;
   readonly client: Client;
   readonly customers: Customers;
@@ -47,7 +49,12 @@ export async function passVerdict(parts: {
   readonly drained: Drained;
   /** Tasks that ran or wanted to, for each core, on average over the storm. */
   readonly loadPerCore: number;
-}): Promise<Verdict> {
+  readonly faults: readonly Done[];
+  readonly minutes: number;
+};
+
+/** Reads everything that was written down, and judges it. */
+export async function passVerdict(parts: Parts): Promise<Verdict> {
   const { stack, client, customers, receivers, tenants, drained } = parts;
   const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
   const books = await parts.books.read(healthyOf(endpoints).map(({ id }) => id));
@@ -56,12 +63,15 @@ export async function passVerdict(parts: {
   const controls = [stack.file.smsc.control, stack.secondControl];
   const counters = await Promise.all(controls.map(readCounters));
   const carrier = judgeCarrier(own, addCounters(counters), books.parked);
-  const excused = givenUp(books.failedDeliveries, ATTEMPTS);
   const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS);
   const isOverloaded = parts.loadPerCore > LOAD_PER_CORE_MAX;
+  const unreached = givenUp(books.failedDeliveries, ATTEMPTS);
+  const { excused, notes } = excuse(unreached, books.deliveries, isOverloaded);
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
-  const logs = await judgeLogs(layoutOf(stack.dir).logDir, forbiddenIn(stack, tenants));
+  const { logDir } = layoutOf(stack.dir);
+  const logs = await judgeLogs(logDir, forbiddenIn(stack, tenants), recipientsOf(customers));
+  const accepted = customers.sent.filter(({ answer }) => answer?.status === 202).length;
   const left = Object.entries(books.left).filter(([, count]) => count > 0);
   const breaches = [
     ...drained.breaches,
@@ -70,23 +80,21 @@ export async function passVerdict(parts: {
     ...judgeMessages(customers.sent, customers.cancels, tenantIds, books),
     ...judgeMoney(books, tenants),
     ...carrier.breaches,
+    ...judgeYield(own, accepted),
     ...judgeWebhooks(own, endpoints, receivers.hooks, excused),
     ...(isOverloaded ? [] : lateness.breaches),
     ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
     ...logs.breaches,
+    ...judgeStorm(parts),
     ...(await ownCheck(stack)),
   ];
-  const statuses = countBy(own, ({ status, error }) => {
-    const code = typeof error === "string" ? error : error?.code;
-    return code === undefined ? status : `${status} ${code}`;
-  });
   const suspects = new Set(breaches.flatMap(({ ids }) => ids));
   return {
     breaches,
-    excused: isOverloaded ? lateness.breaches : [],
+    excused: [...(isOverloaded ? lateness.breaches.map(excuseLate) : []), ...notes],
     counts: {
       orders: customers.sent.length,
-      accepted: customers.sent.filter(({ answer }) => answer?.status === 202).length,
+      accepted,
       cancels: customers.cancels.length,
       messages: own.length,
       submits: count("total"),
@@ -99,7 +107,7 @@ export async function passVerdict(parts: {
       holds_fenced: books.reservations.filter(({ fenced_amount }) => fenced_amount > 0n).length,
       webhooks: receivers.hooks.length,
       deliveries: books.deliveries,
-      deliveries_unreached: excused.size,
+      deliveries_unreached: unreached.size,
       deliveries_to_hanging_open: drained.open.hanging,
       latest_retry_ms: lateness.latestMs,
       receipts_parked: books.parked.length,
@@ -109,9 +117,30 @@ export async function passVerdict(parts: {
       load_per_core: Math.round(parts.loadPerCore * 10) / 10,
     },
     answers: Object.fromEntries([...client.tally].sort(([a], [b]) => (a < b ? -1 : 1))),
-    statuses,
+    statuses: countBy(own, describeEnd),
     suspects: JSON.parse(asText(own.filter(({ _id }) => suspects.has(_id)))),
   };
+}
+
+function excuseLate(breach: FoundBreach): FoundBreach {
+  return { ...breach, what: `${breach.what} (the machine is overloaded)` };
+}
+
+function describeEnd({ status, error }: MessageRow): string {
+  const code = typeof error === "string" ? error : error?.code;
+  return code === undefined ? status : `${status} ${code}`;
+}
+
+function judgeStorm({ stack, faults, minutes }: Parts): FoundBreach[] {
+  // Where there can be no small file systems, the run has said so at its start.
+  const missing = stack.disks.reason === undefined ? [] : ["disk_full"];
+  return [...judgeStrikes(faults, minutes, missing), ...judgeEnds(stack.crashes, faults)];
+}
+
+/** The numbers that the service may write to, each of which no log may name. */
+function recipientsOf({ sent }: Customers): string[] {
+  const all = sent.flatMap(({ order }) => order.recipients);
+  return all.filter(({ isGood }) => isGood).map(({ to }) => to);
 }
 
 /** What no log may say: keys, secrets, and the word that is in every body. */

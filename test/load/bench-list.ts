@@ -11,7 +11,9 @@ import { type Row, report } from "./report.ts";
 import { openConnections } from "./sends.ts";
 import { loadStack } from "./stack.ts";
 
-const COUNT = Number(process.env.COUNT ?? 10_000_000);
+/** What the budget is about: fewer messages fit into memory, and say nothing about it. */
+const COUNT_OF_BUDGET = 10_000_000;
+const COUNT = Number(process.env.COUNT ?? COUNT_OF_BUDGET);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
 const DAY_MS = 86_400_000;
 /** As many as the machine has cores: more would measure how long they wait for each other. */
@@ -19,21 +21,33 @@ const CALLERS = availableParallelism();
 
 const { stack, stop } = await loadStack();
 try {
-  if (process.env.BENCH_STACK === undefined) await fill();
+  const count = await withMessages();
   const rows: Row[] = [];
-  for (const [name, query] of filters()) rows.push(await measure(name, query));
+  for (const [name, query] of filters()) rows.push(await measure(name, query, count));
   report("bench-list", rows);
 } finally {
   await stop();
 }
 
-async function fill(): Promise<void> {
+/** Stores them, unless the stack is somebody else's; answers how many there are. */
+async function withMessages(): Promise<number> {
   const client = await new MongoClient(stack.mongodb_uri).connect();
+  try {
+    if (process.env.BENCH_STACK !== undefined) {
+      return await client.db("sms_messaging").collection("messages").estimatedDocumentCount();
+    }
+    await fill(client);
+    return COUNT;
+  } finally {
+    await client.close();
+  }
+}
+
+async function fill(client: MongoClient): Promise<void> {
   const startedMs = performance.now();
   await seedHistory(client, { tenantId: stack.tenant_id, senderId: stack.sender_id, count: COUNT });
   // Pages are measured on stored history, and not beside the writing back of what was just seeded.
   await client.db("admin").command({ fsync: 1 });
-  await client.close();
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   process.stdout.write(`${COUNT} messages seeded in ${seconds} s\n`);
 }
@@ -62,7 +76,8 @@ function filters(): [string, () => URLSearchParams][] {
   ];
 }
 
-async function measure(name: string, query: () => URLSearchParams): Promise<Row> {
+async function measure(name: string, query: () => URLSearchParams, count: number): Promise<Row> {
+  const among = count.toLocaleString("en");
   const connections = await openConnections(stack, CALLERS);
   const url = new URL(stack.gateway);
   const headers = { Authorization: `Bearer ${stack.api_key}` };
@@ -77,11 +92,12 @@ async function measure(name: string, query: () => URLSearchParams): Promise<Row>
   });
   for (const connection of connections) connection.close();
   return {
-    path: `list page of 50, ${name}`,
+    path: `list page of 50 of ${among}, ${name}`,
     budget: "p99 50 ms",
     aim: "p99 15 ms",
     measured: `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms (${Math.round(perSecond)}/s, ${failed} failed)`,
     met: p99Ms <= 50 && failed === 0,
+    ...(count >= COUNT_OF_BUDGET ? {} : { notJudged: `not judged at ${among}` }),
     figures: { p50Ms, p99Ms, perSecond, failed },
   };
 }

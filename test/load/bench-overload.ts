@@ -9,7 +9,7 @@ import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { startTestStack } from "../support/stack.ts";
 import { setConnector } from "./connector-state.ts";
 import { ACCEPT_CONNECTIONS, measureOurAccept } from "./our-accept.ts";
-import { driveOverload, type Overload } from "./overload.ts";
+import { driveOverload, floodRows } from "./overload.ts";
 import { type Row, report } from "./report.ts";
 import { FILL_CALLERS, stoppedCarrier } from "./stopped-carrier.ts";
 
@@ -23,9 +23,6 @@ const QUEUE_MAX = Number(process.env.QUEUE_MAX ?? 20_000);
 /** More callers than the gateway lets in at once, or a flood could never build up. */
 const CALLERS = 2500;
 
-/** Twice the delay that the gateway tolerates inside, and the way there and back. */
-const P99_MAX_MS = 1500;
-
 const PARTS = new Set((process.env.PARTS ?? "flood,carrier").split(","));
 
 const rows = [
@@ -33,7 +30,6 @@ const rows = [
   ...(PARTS.has("carrier") ? await withStoppedCarrier() : []),
 ];
 report("overload", rows);
-if (rows.some(({ met }) => !met)) process.exitCode = 1;
 
 async function flood(): Promise<Row[]> {
   const stack = await startTestStack({ settings: { LOG_LEVEL: "warn" } });
@@ -64,7 +60,7 @@ async function flood(): Promise<Row[]> {
         met: before.failed + after.failed === 0,
         figures: { before: before.perSecond, after: after.perSecond },
       },
-      ...floodRows(flooded, peak),
+      ...floodRows(flooded, FACTOR, peak),
       {
         path: "back to normal after the flood",
         budget: "≤ 10 s",
@@ -77,39 +73,6 @@ async function flood(): Promise<Row[]> {
   } finally {
     await stack.stop();
   }
-}
-
-function floodRows(flooded: Overload, peak: number): Row[] {
-  const { accepted, refused, other, seconds, offered, p99Ms, maxMs, withoutRetryAfter } = flooded;
-  const goodput = accepted / seconds;
-  return [
-    {
-      path: `goodput at ${FACTOR} × the peak`,
-      budget: "≥ 80 % of it",
-      aim: "",
-      measured:
-        `${((100 * goodput) / peak).toFixed(0)} % (${whole(goodput)}/s of ${whole(peak)}/s; ` +
-        `${whole(offered / seconds)}/s offered)`,
-      met: goodput >= 0.8 * peak,
-      figures: { goodput, peak, offeredPerSecond: offered / seconds },
-    },
-    {
-      path: "accepted requests meanwhile, from their intended start",
-      budget: `p99 ≤ ${P99_MAX_MS} ms`,
-      aim: "",
-      measured: `p99 ${whole(p99Ms)} ms, most ${whole(maxMs)} ms`,
-      met: p99Ms <= P99_MAX_MS,
-      figures: { p99Ms, maxMs },
-    },
-    {
-      path: "the rest: 503 with Retry-After, nothing else",
-      budget: "all",
-      aim: "",
-      measured: `${refused} refused, ${withoutRetryAfter} without Retry-After, ${other} other`,
-      met: withoutRetryAfter === 0 && other === 0,
-      figures: { refused, withoutRetryAfter, other },
-    },
-  ];
 }
 
 /** How long after the flood until a second of full load sees no refusal and a p99 as before. */
@@ -128,8 +91,9 @@ async function recovery(
 
 async function withStoppedCarrier(): Promise<Row[]> {
   say("the carrier stops");
-  const { accepted, limitMs, refusedEarly, delivered, drainedMs, isOpenAgain, otherAnswers } =
-    await stoppedCarrier(QUEUE_MAX);
+  const seen = await stoppedCarrier(QUEUE_MAX);
+  const { accepted, limitMs, refusedEarly, withoutRetryAfter, otherAnswers } = seen;
+  const { delivered, drainedMs, isOpenAgain } = seen;
   return [
     {
       path: `the carrier stops: accepted up to the queue's limit of ${QUEUE_MAX}`,
@@ -137,13 +101,15 @@ async function withStoppedCarrier(): Promise<Row[]> {
       aim: "",
       measured:
         `${accepted} accepted in ${(limitMs / 1000).toFixed(1)} s, ` +
-        `then ${refusedEarly} refused, ${otherAnswers} other`,
+        `then ${refusedEarly} refused, ${withoutRetryAfter} without Retry-After, ` +
+        `${otherAnswers} other`,
       met:
         accepted >= QUEUE_MAX &&
         accepted <= QUEUE_MAX + FILL_CALLERS &&
         refusedEarly > 0 &&
+        withoutRetryAfter === 0 &&
         otherAnswers === 0,
-      figures: { accepted, refusedEarly, limitMs },
+      figures: { accepted, refusedEarly, withoutRetryAfter, limitMs },
     },
     {
       path: "the carrier is back: all accepted are delivered, and sends are accepted again",

@@ -21,6 +21,7 @@ import {
   type WalletClient,
   type WalletProcess,
 } from "../support/wallet-process.ts";
+import { failUnlessMet } from "./report.ts";
 import {
   FAILED,
   holdOf,
@@ -166,6 +167,10 @@ async function measure(
   ];
 }
 
+function isMet({ value, budget, better }: Figure): boolean {
+  return better === "more" ? value >= budget : value <= budget;
+}
+
 function print(figures: readonly Figure[]): void {
   const cpu = cpus()[0]?.model ?? "unknown";
   if (isJson) {
@@ -174,11 +179,11 @@ function print(figures: readonly Figure[]): void {
     return;
   }
   process.stdout.write(`${cpus().length} × ${cpu}, Node ${process.version}\n`);
-  for (const { name, value, unit, budget, better } of figures) {
-    const isGood = better === "more" ? value >= budget : value <= budget;
+  for (const figure of figures) {
+    const { name, value, unit, budget, better } = figure;
     const shown = value.toFixed(unit === "×" ? 2 : value >= 100 ? 0 : 1);
     const wanted = budget === 0 ? "" : `${better === "more" ? "≥" : "≤"} ${budget} ${unit}`;
-    const verdict = isGood ? "" : "  MISSED";
+    const verdict = isMet(figure) ? "" : "  MISSED";
     const line = `${name.padEnd(46)}${shown.padStart(8)} ${unit.padEnd(3)} ${wanted}${verdict}`;
     process.stdout.write(`${line}\n`);
   }
@@ -193,6 +198,7 @@ try {
   const breaches = await harness.breaches();
   if (breaches.length > 0) throw new Error(`the books do not balance: ${breaches.join("\n")}`);
   print(figures);
+  failUnlessMet(figures.map((figure) => ({ budget: String(figure.budget), met: isMet(figure) })));
 } finally {
   await Promise.all(replicas.map((replica) => replica.stop()));
   await harness.close();

@@ -15,7 +15,7 @@ export async function heldRate(stack: StackFile): Promise<Row> {
   const held = both?.ours ?? (await climb({ ours })).ours;
   const peer = both === undefined ? undefined : toPeer(held.perSecond, both.kannel.perSecond);
   return {
-    path: "single sends end to end (accepted → delivered, settled), steady",
+    path: "single sends end to end (accepted → delivered, settled, notified), steady",
     budget: "what Kannel holds",
     aim: "2,000/s",
     measured: `${held.perSecond}/s held (accept p99 ${held.acceptP99Ms.toFixed(0)} ms)`,

@@ -20,10 +20,20 @@ type Sender = (at: number) => Buffer;
 /** Senders added so far, by stack: the demo tenant is the first of all. */
 const senders = new WeakMap<StackFile, Sender[]>();
 
-/** Each send comes from the next of the stack's tenants. */
-export function sendByTurn(stack: StackFile): Sender {
+/** Sends made by turn so far, by stack. */
+const turns = new WeakMap<StackFile, number>();
+
+/**
+ * Each send comes from the next of the stack's tenants, in every round from where the one before it
+ * ended: rounds that began anew would never come to most of ten thousand tenants.
+ */
+export function sendByTurn(stack: StackFile): () => Buffer {
   const all = sendersOf(stack);
-  return (at) => (all[at % all.length] as Sender)(at);
+  return () => {
+    const at = turns.get(stack) ?? 0;
+    turns.set(stack, at + 1);
+    return (all[at % all.length] as Sender)(at);
+  };
 }
 
 function sendersOf(stack: StackFile): Sender[] {

@@ -10,6 +10,8 @@ export type Row = {
   readonly aim: string;
   readonly measured: string;
   readonly met: boolean;
+  /** Why the budget says nothing about this run, shown in place of a verdict. */
+  readonly notJudged?: string;
   /** What measures this row alone, at its full length. */
   readonly command?: string;
   /** The same work on the row's peer, in the same run: its figure, and ours over its. */
@@ -29,9 +31,23 @@ export function describeMachine(): Record<string, string | number> {
   };
 }
 
+/** The verdict on a row; a row without a budget has none. */
+export function verdictOf({ budget, met, notJudged }: Judged): string {
+  if (budget === "") return "";
+  return notJudged ?? (met ? "met" : "NOT met");
+}
+
+/** Lets the process end with 1 where a row's budget is not met. */
+export function failUnlessMet(rows: readonly Judged[]): void {
+  if (rows.some((row) => verdictOf(row) === "NOT met")) process.exitCode = 1;
+}
+
+type Judged = Pick<Row, "budget" | "met" | "notJudged">;
+
 /**
- * Prints the rows beside their budgets and keeps them as JSON; answers the file. `BENCH_OUT` in the
- * environment names the file: `make bench` reads there what another benchmark measured.
+ * Prints the rows beside their budgets and keeps them as JSON; answers the file. Where a budget is not
+ * met, the process will end with 1. `BENCH_OUT` in the environment names the file: `make bench` reads
+ * there what another benchmark measured.
  */
 export function report(name: string, rows: readonly Row[]): string {
   const lines = [
@@ -41,12 +57,13 @@ export function report(name: string, rows: readonly Row[]): string {
       row.budget,
       row.aim,
       row.measured,
-      row.budget === "" ? "" : row.met ? "met" : "NOT met",
+      verdictOf(row),
       describePeer(row.peer),
       row.command ?? "",
     ]),
   ];
   printTable(lines);
+  failUnlessMet(rows);
   return keepResult(name, { rows });
 }
 

@@ -41,3 +41,8 @@ export function bulkSend(stack: StackFile, count: number, size: number): Buffer 
     JSON.stringify({ to, from: stack.sender_id, body: "The office is closed on Friday." }),
   );
 }
+
+/** Whether an answer's head says when to come again. */
+export function saysWhen(head: string): boolean {
+  return /^retry-after: *\d+/im.test(head);
+}

@@ -1,11 +1,13 @@
 import { MongoClient } from "mongodb";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { openConnections, singleSend } from "./sends.ts";
+import { openConnections, saysWhen, singleSend } from "./sends.ts";
 
 /** What was seen of a queue that fills while the carrier is away, and drains afterwards. */
 export type StoppedCarrier = {
   readonly accepted: number;
   readonly refusedEarly: number;
+  /** Refusals that did not say when to come again. */
+  readonly withoutRetryAfter: number;
   /** Neither 202 nor 503. */
   readonly otherAnswers: number;
   /** From the first send to the first refusal. */
@@ -55,17 +57,18 @@ export async function stoppedCarrier(queueMax: number): Promise<StoppedCarrier> 
 async function fill(stack: TestStack, count: number) {
   const connections = await openConnections(stack, FILL_CALLERS);
   const beganMs = performance.now();
-  const seen = { accepted: 0, refusedEarly: 0, otherAnswers: 0 };
+  const seen = { accepted: 0, refusedEarly: 0, withoutRetryAfter: 0, otherAnswers: 0 };
   let limitMs = Number.POSITIVE_INFINITY;
   let next = 0;
   await Promise.all(
     connections.map(async (connection) => {
       while (next < count) {
         next += 1;
-        const { status } = await connection.send(singleSend(stack, next));
+        const { status, head } = await connection.send(singleSend(stack, next));
         if (status === 202) seen.accepted += 1;
         else if (status === 503) {
           seen.refusedEarly += 1;
+          if (!saysWhen(head)) seen.withoutRetryAfter += 1;
           limitMs = Math.min(limitMs, performance.now() - beganMs);
         } else seen.otherAnswers += 1;
       }

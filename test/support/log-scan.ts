@@ -12,8 +12,8 @@ export type Leak = { readonly kind: string; readonly line: string };
 
 /** What looks like a secret or a full number, without knowing it. */
 export const LEAK_PATTERNS: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
-  { kind: "an E.164 number", pattern: /(?<![\w+.-])\+[1-9]\d{7,14}(?![\d:.])/ },
-  { kind: "a Nigerian number", pattern: /(?<![\w.+-])(?:234|0)[789][01]\d{8}(?![\w.])/ },
+  { kind: "an E.164 number", pattern: /(?<![\w+.-])\+[1-9]\d{7,14}(?!\d|[:.]\d)/ },
+  { kind: "a Nigerian number", pattern: /(?<![\w.+-])(?:234|0)[789][01]\d{8}(?!\w|\.\d)/ },
   { kind: "an API key", pattern: /\bsk_(?:live|test)_[\w-]{20,}/ },
   { kind: "a webhook secret", pattern: /\bwhsec_[\w+/=-]{8,}/ },
   { kind: "a bearer token", pattern: /\bbearer\s+(?!\[)[\w.~+/=-]{8,}/i },
@@ -32,6 +32,18 @@ export function findLeaks(log: string, forbidden: readonly Forbidden[]): Leak[] 
     if (byHead.size > 0) addKnown(line, byHead, kinds);
     return [...kinds].map((kind) => ({ kind, line }));
   });
+}
+
+/** A run of digits as long as a number, also after a plus sign in an address; no part of a name or fraction. */
+const DIGITS = /(?:(?<![A-Za-z0-9]|\d\.)|(?<=%2[Bb]))\d{8,15}(?![A-Za-z0-9])/g;
+
+/** Every line that holds one of these runs of digits, whatever stands around it. */
+export function findDigits(log: string, kind: string, runs: ReadonlySet<string>): Leak[] {
+  if (runs.size === 0) return [];
+  return log
+    .split("\n")
+    .filter((line) => (line.match(DIGITS) ?? []).some((run) => runs.has(run)))
+    .map((line) => ({ kind, line }));
 }
 
 function addKnown(line: string, byHead: Map<string, Forbidden[]>, kinds: Set<string>): void {

@@ -25,6 +25,8 @@ const patterns = process.argv.slice(2);
 const files = globSync(patterns).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 const children = new Set<ChildProcess>();
 const outcomes: Outcome[] = [];
+/** Files that failed at first. */
+const passedAgain: string[] = [];
 const begunMs = performance.now();
 
 if (files.length === 0) {
@@ -85,7 +87,9 @@ async function runFailedAgain(): Promise<void> {
   for (const file of failed) {
     const at = outcomes.findIndex((outcome) => outcome.file === file);
     outcomes.splice(at, 1);
-    report(await runFile(file, lanes[0] as TestServers));
+    const again = await runFile(file, lanes[0] as TestServers);
+    if (again.failed === 0) passedAgain.push(file);
+    report(again);
   }
 }
 
@@ -135,6 +139,11 @@ function summarise(): void {
   for (const { file, failed } of outcomes) {
     if (failed > 0) process.stdout.write(`FAIL ${file}: ${failed}\n`);
   }
-  process.stdout.write(`\n${sum("passed")} passed, ${sum("failed")} failed in ${seconds} s\n`);
+  const again =
+    passedAgain.length === 0 ? "" : `, ${passedAgain.length} passed on their second run`;
+  for (const file of passedAgain) process.stdout.write(`passed on its second run: ${file}\n`);
+  process.stdout.write(
+    `\n${sum("passed")} passed, ${sum("failed")} failed in ${seconds} s${again}\n`,
+  );
   if (sum("failed") > 0) process.exitCode = 1;
 }

@@ -25,7 +25,9 @@ describe("the scan of logs for what must not be there", () => {
 
   for (const [kind, text] of [
     ["an E.164 number", "to +2348031234567 now"],
+    ["an E.164 number", "sent to +2348031234567."],
     ["a Nigerian number", "2348031234567"],
+    ["a Nigerian number", "call 08031234567."],
     ["a Nigerian number", "call 08031234567"],
     ["an API key", `key sk_live_${"a".repeat(43)}`],
     ["a webhook secret", "whsec_c2VjcmV0LW9mLXRoZS1lbmRwb2ludA=="],

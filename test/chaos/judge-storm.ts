@@ -1,0 +1,105 @@
+/** What the storm itself shows: faults that did not strike, and processes that ended by themselves. */
+import type { FoundBreach } from "../../services/smsctl/check/report.ts";
+import type { Crash } from "./chaos-stack.ts";
+import type { Done } from "./storm.ts";
+import { PROCESSES, serversOf } from "./topology.ts";
+
+/** How many faults of a kind were planned, and how many of them did something to the stack. */
+export type Strikes = { readonly planned: number; readonly struck: number };
+
+/** By kind, in the order of their names. */
+export function countStrikes(faults: readonly Done[]): Record<string, Strikes> {
+  const byKind = Map.groupBy(faults, ({ fault }) => fault.kind);
+  const counts = [...byKind].map(([kind, all]) => {
+    return [
+      kind,
+      { planned: all.length, struck: all.filter(({ struck }) => struck).length },
+    ] as const;
+  });
+  return Object.fromEntries(counts.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Shorter runs plan few faults of a kind, and all of those may meet what is down already. */
+const JUDGED_MINUTES_MIN = 10;
+
+/** A long storm whose faults of one kind all missed proves nothing about them; `missing` may. */
+export function judgeStrikes(
+  faults: readonly Done[],
+  minutes: number,
+  missing: readonly string[],
+): FoundBreach[] {
+  if (minutes < JUDGED_MINUTES_MIN) return [];
+  return Object.entries(countStrikes(faults))
+    .filter(([kind, { struck }]) => struck === 0 && !missing.includes(kind))
+    .map(([kind, { planned }]) => {
+      return { invariant: 0, what: `none of ${planned} faults ${kind} struck`, ids: [] };
+    });
+}
+
+/** A service that cannot reach its servers while it starts may give up this much later. */
+const START_MS = 60_000;
+/** Ends are noticed within a second or two, and a server needs some time to be at work again. */
+const SLACK_MS = 20_000;
+
+/** Both carrier processes keep their journals on it. */
+const JOURNAL = "carrier-journal";
+
+/**
+ * A service never ends by itself, whatever happens around it. Excepted are one whose disk was full, and
+ * one that had been started anew not long before while one of its servers, or the way to it, was struck.
+ */
+export function judgeEnds(crashes: readonly Crash[], faults: readonly Done[]): FoundBreach[] {
+  const found: FoundBreach[] = [];
+  for (const crash of crashes) {
+    const service = PROCESSES.find(({ name }) => name === crash.name)?.service;
+    if (service === undefined || wasDiskFull(service, crash, faults)) continue;
+    const isNew = wasJustStarted(crash, crashes, faults);
+    if (isNew && wasWithoutServer(serversOf(service), crash, crashes, faults)) continue;
+    const at = new Date(crash.atMs).toISOString();
+    found.push({ invariant: 8, what: `${crash.name} ended by itself at ${at}`, ids: [] });
+  }
+  return found;
+}
+
+function wasDiskFull(service: string, { atMs }: Crash, faults: readonly Done[]): boolean {
+  const isJournal = ({ fault }: Done) => fault.kind === "disk_full" && fault.target === JOURNAL;
+  return (
+    service === "carrier" && faults.some((done) => isJournal(done) && isNear(done, atMs, SLACK_MS))
+  );
+}
+
+/** By the storm, or because it had ended by itself before. */
+function wasJustStarted(
+  { name, atMs }: Crash,
+  crashes: readonly Crash[],
+  faults: readonly Done[],
+): boolean {
+  const isStart = ({ fault: { kind, target } }: Done) =>
+    target === name && (kind === "kill" || kind === "restart");
+  return (
+    faults.some((done) => isStart(done) && isNear(done, atMs, START_MS)) ||
+    crashes.some((before) => before.name === name && isEarlier(before, atMs))
+  );
+}
+
+function wasWithoutServer(
+  servers: readonly string[],
+  { name, atMs }: Crash,
+  crashes: readonly Crash[],
+  faults: readonly Done[],
+): boolean {
+  const targets = new Set(servers.flatMap((server) => [server, `${name}>${server}`]));
+  return (
+    faults.some(
+      ({ fault: { target }, ...when }) => targets.has(target) && isNear(when, atMs, START_MS),
+    ) || crashes.some((server) => servers.includes(server.name) && isEarlier(server, atMs))
+  );
+}
+
+function isNear(done: Pick<Done, "fromMs" | "toMs">, atMs: number, withinMs: number): boolean {
+  return done.fromMs <= atMs && done.toMs + withinMs >= atMs;
+}
+
+function isEarlier(before: Crash, atMs: number): boolean {
+  return before.atMs < atMs && before.atMs + START_MS >= atMs;
+}
