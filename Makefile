@@ -115,7 +115,7 @@ test-rolling: install ## restarts each process under load; no request may fail|t
 test-restore: install ## a backup, the loss of everything, and what the runbook brings back|test/chaos/restore.ts
 	@$(NODE) test/chaos/restore.ts
 
-chaos: install ## [SEED=…] [MINUTES=…]: kills, cuts and stops under load, then checks the books|test/chaos/chaos.ts
+chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under load, then checks the books|test/chaos/chaos.ts
 	@$(NODE) test/chaos/chaos.ts
 
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
