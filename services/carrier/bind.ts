@@ -1,6 +1,15 @@
 import type { Clock } from "../shared/core/clock.ts";
 import { type BindFigures, type BindStats, createBindStats } from "./domain/bind-stats.ts";
-import { openFlow, rest, roomOf, throttle, widen } from "./domain/flow.ts";
+import {
+  doubt,
+  type Flow,
+  noteAnswer,
+  openFlow,
+  rest,
+  roomOf,
+  throttle,
+  widen,
+} from "./domain/flow.ts";
 import { isJournalFailure, JOURNAL_FAILED, type PartOutcome } from "./domain/message.ts";
 import type { Link, Part } from "./links/link.ts";
 
@@ -17,7 +26,11 @@ export type Bind = {
   figures(): BindFigures;
 };
 
-/** Puts a pace on a link: what the carrier throttles, slows it down; what it takes, speeds it up. */
+/**
+ * Puts a pace on a link: what the carrier throttles or leaves unanswered slows it down; what it takes
+ * speeds it up. The pace outlives the link's ups and downs: a carrier that binds again has not
+ * answered a submit by that.
+ */
 export function createBind(index: number, link: Link, clock: Clock): Bind {
   const stats = createBindStats();
   let flow = openFlow(link.window);
@@ -41,15 +54,27 @@ export function createBind(index: number, link: Link, clock: Clock): Bind {
       inFlight -= 1;
       const nowMs = clock.now();
       stats.noteOutcome(outcome, nowMs - startedMs, nowMs);
-      if (outcome.kind === "accepted") flow = widen(flow, link.window);
-      if (outcome.kind === "refused" && outcome.disposition === "throttled") {
-        flow = throttle(flow, nowMs);
-      }
-      if (isJournalFailure(outcome)) flow = rest(flow, nowMs);
+      flow = nextFlow(flow, outcome, { window: link.window, startedMs, nowMs });
       return outcome;
     },
     figures: () => stats.read(clock.now()),
   };
+}
+
+/** A refusal of the link itself holds for every submit, so it slows down too while the link is renewed. */
+function nextFlow(
+  flow: Flow,
+  outcome: PartOutcome,
+  how: { readonly window: number; readonly startedMs: number; readonly nowMs: number },
+): Flow {
+  const { window, startedMs, nowMs } = how;
+  if (outcome.kind === "unknown") return doubt(flow, startedMs, nowMs);
+  if (isJournalFailure(outcome)) return rest(flow, nowMs);
+  if (outcome.kind === "not_sent") return flow;
+  const answered = noteAnswer(flow, nowMs);
+  if (outcome.kind === "accepted") return widen(answered, window);
+  const isOfMessage = outcome.disposition === "permanent" || outcome.disposition === "temporary";
+  return isOfMessage ? answered : throttle(answered, nowMs);
 }
 
 /** A journal that cannot be written is met before any octet leaves. */

@@ -6,7 +6,7 @@
  * and is given back when it cannot go.
  */
 import type { Clock } from "../shared/core/clock.ts";
-import { backoffMs } from "../shared/io/backoff.ts";
+import { answerWithin, backoffMs } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { type Bind, createBind } from "./bind.ts";
 import type { DispatcherOptions } from "./dispatcher.ts";
@@ -78,6 +78,8 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   let isActive = false;
   let isClosed = false;
   let isClaiming = false;
+  /** The claim under way, or the last one. */
+  let claimed: Promise<void> = Promise.resolve();
   let isRung = true;
   let failures = 0;
   /** After a failure it claims again by then at the latest. */
@@ -114,7 +116,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   function claimSoon(): void {
     if (isClaiming || isClosed || !isActive || outcomes.isStuck || !isUp()) return;
     if (!isRung && clock.now() < againAtMs) return;
-    if (wanted() > 0) void claim();
+    if (wanted() > 0) claimed = claim();
   }
 
   async function claim(): Promise<void> {
@@ -127,9 +129,9 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       isRung ||= more;
       againAtMs = Number.POSITIVE_INFINITY;
       isClaiming = false;
+      if (isClosed || !isActive) return dispatcher.giveBackWaiting("closing", messages);
       if (messages.length > 0) dispatcher.add(messages);
-      if (isClosed || !isActive) dispatcher.giveBackWaiting("closing");
-      else claimSoon();
+      claimSoon();
     } catch (error) {
       isClaiming = false;
       failures += 1;
@@ -202,6 +204,8 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       clearInterval(tick);
       dispatcher.giveBackWaiting("closing");
       const deadlineMs = performance.now() + drainMs;
+      // What it brings is given back at once; left behind, it would be held until messaging misses us.
+      await answerWithin(claimed, drainMs);
       while (dispatcher.inFlight > 0 && performance.now() < deadlineMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }

@@ -36,8 +36,8 @@ export type Dispatcher = {
   /** Replaces the binds; messages under way keep theirs until answered. */
   setBinds(binds: readonly Bind[]): void;
   setPacer(pacer: Pacer | undefined): void;
-  /** Gives back what was never started. */
-  giveBackWaiting(code: string): void;
+  /** Gives back what was never started, and what was claimed when nothing was to be started any more. */
+  giveBackWaiting(code: string, unwanted?: readonly ClaimedMessage[]): void;
   /** Ends begun messages whose rest has waited for a bind too long, or all when closing. */
   expire(isClosing: boolean): void;
 };
@@ -292,14 +292,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const flight of fresh) flight.isJournaled = true;
     },
     lateAnswer(messageId, partIndex, outcome) {
-      const flight = doubtful.get(messageId);
+      const flight = doubtful.get(messageId) ?? flights.get(messageId);
       const part = flight?.parts[partIndex];
       const bind = binds[0];
       if (flight === undefined || part === undefined || bind === undefined) return;
+      // A part that is out again is not in doubt: what is known of it is newer than this answer.
+      if (flight.outcomes[partIndex]?.kind !== "unknown") return;
       const nowMs = clock.now();
       const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
       const submission = noteOutcome(flight, part, outcome, how);
       if (submission !== undefined) options.recent.add(submission, flight.reported);
+      // With other parts still out, the message is judged when they have ended.
+      if (!doubtful.has(messageId)) return;
       const judged = judgeLate(flight, nowMs);
       if (judged === undefined) return;
       doubtful.delete(messageId);
@@ -319,9 +323,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       pacer = next;
       pump();
     },
-    giveBackWaiting(code) {
+    giveBackWaiting(code, unwanted = []) {
       const nowMs = clock.now();
-      for (const message of waiting.splice(0)) settle(giveBack(message, code, nowMs));
+      for (const message of [...waiting.splice(0), ...unwanted]) {
+        settle(giveBack(message, code, nowMs));
+      }
     },
     expire(isClosing) {
       if (isClosing) closing.abort();

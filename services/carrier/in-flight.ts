@@ -1,5 +1,5 @@
 import type { ClaimedMessage, Outcome, PartOutcome } from "./domain/message.ts";
-import { judgeParts } from "./domain/outcome.ts";
+import { giveUpParts, judgeParts } from "./domain/outcome.ts";
 import { comparableParty } from "./domain/receipt.ts";
 import { type Submission, segmentOfPart, type UnknownSubmission } from "./domain/submission.ts";
 import type { Link, Part } from "./links/link.ts";
@@ -79,11 +79,15 @@ export function unknownsOf(
   });
 }
 
-/** What the message ends as now that a late answer is known; undefined while it is still in doubt. */
+/**
+ * What the message ends as now that a late answer is known; undefined while it is still in doubt. It was
+ * reported in doubt and messaging may have failed it since, so parts that were never taken are not
+ * submitted any more: a message that was taken in part ends as that, with the ids of what was taken.
+ */
 export function judgeLate(flight: InFlight, nowMs: number): Outcome | undefined {
   const verdict = judgeParts(flight.message, flight.outcomes, nowMs);
-  if (verdict.kind === "again" || verdict.outcome.kind === "unknown") return undefined;
-  return verdict.outcome;
+  if (verdict.kind === "again") return giveUpParts(flight.message, "parts_not_taken", nowMs);
+  return verdict.outcome.kind === "unknown" ? undefined : verdict.outcome;
 }
 
 function place(

@@ -12,7 +12,7 @@
  * messaging calls them in doubt, instead of taking a blank page for "nothing was written".
  */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import {
@@ -129,7 +129,10 @@ function readOrphans(paths: readonly string[]): Map<string, WrittenEntry> {
   return new Map(paths.flatMap((path) => [...readOpenEntries(readIfThere(path))]));
 }
 
-/** Identity files hold `<identity> <boot id> <starts>`; another boot is another identity. */
+/**
+ * Identity files hold `<identity> <boot id> <starts>`; another boot is another identity. So is one whose
+ * journal is gone: what it had written is not known any more, and a blank page must not speak for it.
+ */
 function takeIdentity(
   dir: string,
   name: string,
@@ -137,7 +140,7 @@ function takeIdentity(
 ): { readonly carrierId: string; readonly start: number } {
   const path = join(dir, "identity");
   const [known = "", boot, starts = "0"] = readIfThere(path).trim().split(" ");
-  const isKnown = known !== "" && boot === bootId;
+  const isKnown = known !== "" && boot === bootId && existsSync(join(dir, `${known}.journal`));
   const carrierId = isKnown ? known : `${name}.${randomBytes(6).toString("hex")}`;
   const start = isKnown ? Number(starts) + 1 : 1;
   writeFileWhole(path, `${carrierId} ${bootId} ${start}\n`);

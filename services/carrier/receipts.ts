@@ -14,7 +14,12 @@ import type { Clock } from "../shared/core/clock.ts";
 import { answerWithin } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { IncomingReceipt, MatchedReceipt } from "./domain/message.ts";
-import { matchByParties, type Submission, submissionName } from "./domain/submission.ts";
+import {
+  matchByParties,
+  type Submission,
+  submissionName,
+  type UnknownSubmission,
+} from "./domain/submission.ts";
 import type { MessagingPort } from "./messaging.ts";
 import type { RecentSubmissions } from "./recent-submissions.ts";
 import type { CarrierStore, ParkedReceipt } from "./store.ts";
@@ -104,7 +109,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     const { connectorId, messageId, to, from, occurredAtMs: atMs } = receipt;
     if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs };
     const [name] = namesOf(receipt);
-    return name === undefined ? undefined : recent.find(name)?.submission;
+    const submission = name === undefined ? undefined : recent.find(name)?.submission;
+    return submission !== undefined && isBelievable(receipt, submission) ? submission : undefined;
   }
 
   async function tryRecord(receipts: readonly MatchedReceipt[]): Promise<boolean> {
@@ -123,11 +129,15 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     const { found, lost } = await match(parked.map(({ receipt }) => receipt));
     const stillLost = new Set(lost);
     const nowMs = clock.now();
+    /** Submits without a carrier's id that a receipt has ended: they are in nobody's way any more. */
+    const used: Submission[] = [];
     for (const one of parked) {
       if (!stillLost.has(one.receipt)) continue;
       if (nowMs - one.parkedAtMs < options.partiesAfterMs(one.receipt.connectorId)) continue;
-      const submission = await identify(one.receipt);
+      const submission = await identify(one.receipt, used);
       if (submission === undefined) continue;
+      // An interim receipt is followed by another one, which must find the same submit.
+      if (submission.key === "" && one.receipt.verdict !== "acknowledged") used.push(submission);
       stillLost.delete(one.receipt);
       found.push({ matched: toMatched(one.receipt, submission), submission });
     }
@@ -136,6 +146,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     await store.removeParked(
       parked.filter(({ receipt }) => !stillLost.has(receipt)).map(({ id }) => id),
     );
+    // Last: a receipt that is looked at once more would else take the next message to this number for its own.
+    await store.removeUnknowns(used);
     const tooOld = parked.filter(
       ({ receipt, parkedAtMs }) =>
         stillLost.has(receipt) && nowMs - parkedAtMs >= options.giveUpAfterMs,
@@ -148,14 +160,18 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
    * Finds the one submit in doubt that the receipt's parties fit, and ties its id to it. The same
    * receipt may be looked at twice at once, here or by another process: the tie is made once.
    */
-  async function identify(receipt: IncomingReceipt): Promise<Submission | undefined> {
+  async function identify(
+    receipt: IncomingReceipt,
+    used: readonly Submission[],
+  ): Promise<Submission | undefined> {
     const { connectorId, to, from } = receipt;
     if (to === "") return undefined;
     const sinceMs = clock.now() - UNKNOWN_AGE_MS;
     const key = receipt.keys[0] ?? "";
     for (let attempt = 0; attempt < TIES_MAX; attempt += 1) {
       const unknowns = await store.findUnknowns({ connectorId, to, from, sinceMs });
-      const unknown = matchByParties(unknowns, key);
+      const open = unknowns.filter((unknown) => !used.some((one) => isSameSubmit(one, unknown)));
+      const unknown = matchByParties(open, key);
       if (unknown === undefined) return undefined;
       const { tiedTo, ...place } = unknown;
       const submission: Submission = { ...place, key, isSegmentGuessed: true };
@@ -194,6 +210,10 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
   };
 }
 
+function isSameSubmit(one: UnknownSubmission, other: UnknownSubmission): boolean {
+  return one.messageId === other.messageId && one.segment === other.segment;
+}
+
 function namesOf(receipt: IncomingReceipt): string[] {
   return receipt.keys.map((key) => submissionName(receipt.connectorId, key));
 }
@@ -208,9 +228,14 @@ function findStored(
 ): Submission | undefined {
   const candidates = namesOf(receipt).map((name) => stored.get(name));
   return candidates.find((submission, at) => {
-    if (submission === undefined) return false;
+    if (submission === undefined || !isBelievable(receipt, submission)) return false;
     return at === 0 || receipt.to === "" || submission.to === receipt.to;
   });
+}
+
+/** A handset can write the text of a receipt, but only send it from its own number. */
+function isBelievable(receipt: IncomingReceipt, submission: Submission): boolean {
+  return receipt.isUnmarked !== true || submission.to === receipt.to;
 }
 
 function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedReceipt {

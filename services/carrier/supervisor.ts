@@ -74,7 +74,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   async function apply(connector: Connector): Promise<void> {
     const entry = entries.get(connector.id);
-    if (entry !== undefined && entry.connector.version === connector.version) return;
+    if (entry !== undefined && isSameRevision(entry.connector, connector)) return;
     if (entry !== undefined && linkSettings(entry.connector) !== linkSettings(connector)) {
       await stop(entry);
     }
@@ -173,6 +173,11 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       await leases.releaseAll();
     },
   };
+}
+
+/** A connector that was removed and created again counts its versions from the beginning. */
+function isSameRevision(known: Connector, read: Connector): boolean {
+  return known.version === read.version && known.createdAtMs === read.createdAtMs;
 }
 
 /** What a link is made from, as a comparable text; everything but state and rate. */

@@ -104,7 +104,7 @@ describe("the journal of a carrier process", () => {
     later.close();
   });
 
-  it("an identity whose journal is gone is not taken up again: its blank page would say nothing was written", async () => {
+  it("an identity whose journal is gone is not taken up again: its page would be blank", async () => {
     const first = await open();
     first.noteWritten([entry("msg_a")]);
     first.close();

@@ -155,6 +155,45 @@ describe("the dispatcher of a connector", () => {
     expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([2, 3]);
   });
 
+  it("a first part taken late ends the message as taken in part: the others were never submitted", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 3 }));
+    submits[0]?.answer({ kind: "unknown", code: "timeout" });
+    await eventually(() => settled.length === 1);
+    dispatcher.lateAnswer("msg_0", 0, accept("late"));
+    expect(settled[1]?.outcome.kind).to.equal("partly_refused");
+    expect(settled[1]?.submissions.map(({ key }) => key)).to.deep.equal(["late"]);
+    expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([1]);
+    expect(submits.length).to.equal(1);
+  });
+
+  it("a late answer to one part counts while another one is still out", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 3 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 3);
+    submits[1]?.answer({ kind: "unknown", code: "timeout" });
+    await new Promise(setImmediate);
+    dispatcher.lateAnswer("msg_0", 1, accept("b"));
+    expect(settled.length).to.equal(0);
+    submits[2]?.answer(accept("c"));
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome.kind).to.equal("accepted");
+    expect(settled[0]?.submissions.length).to.equal(3);
+  });
+
+  it("a part refused for good after one was taken ends the message although another is in doubt", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 3 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 3);
+    submits[1]?.answer({ kind: "unknown", code: "timeout" });
+    submits[2]?.answer({ kind: "refused", code: "ESME_RINVDSTADR", disposition: "permanent" });
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome.kind).to.equal("partly_refused");
+    expect(settled[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2]);
+  });
+
   it("a journal that cannot be written rests the bind instead of going round", async () => {
     const { clock, dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1));

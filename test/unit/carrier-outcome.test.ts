@@ -36,6 +36,16 @@ describe("what a message's parts amount to", () => {
     ["no answer", [unanswered], "unknown"],
     ["no answer to one of several", [accepted, unanswered], "unknown"],
     ["no answer to one, another refused", [unanswered, refused], "unknown"],
+    [
+      "one accepted, one in doubt, one refused for good",
+      [accepted, unanswered, refused],
+      "partly_refused",
+    ],
+    [
+      "one accepted, one in doubt, one that may go later",
+      [accepted, unanswered, systemError],
+      "unknown",
+    ],
     ["a part put off after one was accepted", [accepted, throttled, accepted], "again 1"],
     ["several put off after one was accepted", [accepted, noLink, systemError], "again 1,2"],
   ];

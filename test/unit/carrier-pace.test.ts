@@ -1,12 +1,23 @@
 import { expect } from "chai";
+import { createBind } from "../../services/carrier/bind.ts";
 import { createBindStats } from "../../services/carrier/domain/bind-stats.ts";
-import { openFlow, roomOf, throttle, widen } from "../../services/carrier/domain/flow.ts";
+import {
+  doubt,
+  type Flow,
+  noteAnswer,
+  openFlow,
+  roomOf,
+  throttle,
+  widen,
+} from "../../services/carrier/domain/flow.ts";
 import {
   EMPTY_LINE,
   intervalUs,
   TOLERANCE_MS,
   takePlaces,
 } from "../../services/carrier/domain/pacing.ts";
+import type { Link } from "../../services/carrier/links/link.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
 
 describe("the pace of a throttled bind", () => {
   it("a throttled submit pauses the bind and halves what it may have unanswered", () => {
@@ -34,6 +45,62 @@ describe("the pace of a throttled bind", () => {
     expect(flow.allowance).to.equal(10);
     expect(flow.nextPauseMs).to.equal(100);
   });
+});
+
+describe("the pace of a bind whose carrier does not answer", () => {
+  const answered = (flow: Flow, nowMs: number) => widen(noteAnswer(flow, nowMs), 100);
+
+  it("a window without an answer counts once, and leaves one submit after a pause", () => {
+    let flow = openFlow(100);
+    for (let n = 0; n < 100; n++) flow = doubt(flow, 0, 10_000);
+    expect(roomOf(flow, 0, 10_099)).to.equal(0);
+    expect(roomOf(flow, 0, 10_100)).to.equal(1);
+  });
+
+  it("each probe without an answer pauses twice as long, at most five seconds", () => {
+    let flow = openFlow(100);
+    const pauses: number[] = [];
+    for (let nowMs = 0; pauses.length < 9; nowMs = flow.pausedUntilMs) {
+      flow = doubt(flow, nowMs, nowMs);
+      pauses.push(flow.pausedUntilMs - nowMs);
+    }
+    expect(pauses).to.deep.equal([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+    expect(flow.allowance).to.equal(1);
+  });
+
+  it("a submit that was lost while others were answered slows nothing down", () => {
+    const flow = answered(openFlow(100), 9000);
+    expect(doubt(flow, 500, 10_500)).to.equal(flow);
+  });
+
+  it("the first answers open it fast to half of what it was, whatever the probes before, then by one a window", () => {
+    let flow = doubt(openFlow(100), 0, 0);
+    flow = doubt(flow, 100, 100);
+    for (let n = 0; n < 49; n++) flow = answered(flow, 1000 + n);
+    expect(flow.allowance).to.equal(50);
+    flow = answered(flow, 2000);
+    expect(flow.allowance).to.equal(50.02);
+    expect(flow.nextPauseMs).to.equal(100);
+  });
+
+  const unusable = { kind: "refused", code: "ESME_RINVBNDSTS", disposition: "bind" } as const;
+  for (const [outcome, room] of [
+    [{ kind: "unknown", code: "closed" }, 1],
+    [unusable, 50],
+    [{ kind: "not_sent", code: "closed" }, 100],
+  ] as const) {
+    it(`a bind has room for ${room} after a submit that was ${outcome.kind} ${outcome.code}`, async () => {
+      const clock = createManualClock(1_000_000);
+      const link = {
+        ...{ status: "bound", lastError: "", window: 100, inFlight: 0 },
+        submit: async () => outcome,
+      } as unknown as Link;
+      const bind = createBind(0, link, clock);
+      await bind.submit({ messageId: "msg_0", index: 0, payload: null });
+      clock.advance(100);
+      expect(bind.room).to.equal(room);
+    });
+  }
 });
 
 describe("submits within a rate", () => {

@@ -1,15 +1,19 @@
 /** The binds of a connector in this process: no bind has two links, however long one takes to close. */
 import { expect } from "chai";
 import { createConnectorRunner } from "../../services/carrier/connector-runner.ts";
+import type { ClaimedMessage, Outcome } from "../../services/carrier/domain/message.ts";
 import type { Link } from "../../services/carrier/links/link.ts";
+import type { MessagingPort } from "../../services/carrier/messaging.ts";
 import { createRecentSubmissions } from "../../services/carrier/recent-submissions.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
+import { claimed } from "../support/carrier-messages.ts";
 import { eventually } from "../support/poll.ts";
 
 /** A runner over links that close when the test lets them. */
-function setUp() {
+function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more: false })) {
   const closes: (() => void)[] = [];
+  const reported: Outcome[] = [];
   let links = 0;
   const makeLink = (): Link => {
     links += 1;
@@ -30,16 +34,21 @@ function setUp() {
     connectorId: "smsc",
     hasSingleReceipt: false,
     journal: { noteWritten: () => undefined },
-    outcomes: { report: () => undefined, pending: 0, isStuck: false, drain: async () => true },
+    outcomes: {
+      report: ({ outcome }) => void reported.push(outcome),
+      pending: 0,
+      isStuck: false,
+      drain: async () => true,
+    },
     recent: createRecentSubmissions(10),
     clock: createManualClock(1_000_000),
     log: createLogger("test", "silent"),
-    messaging: { claim: async () => ({ messages: [], more: false }) },
+    messaging: { claim },
     makeLink,
     onReceipt: async () => undefined,
     onMobileOriginated: () => undefined,
   });
-  return { runner, closes, links: () => links };
+  return { runner, closes, reported, links: () => links };
 }
 
 describe("the binds of a connector", () => {
@@ -57,6 +66,23 @@ describe("the binds of a connector", () => {
     const closed = runner.close(0);
     await eventually(() => closes.length === 3);
     for (const close of closes) close();
+    await closed;
+  });
+
+  it("what a claim brings after it was told to close is given back, not submitted and not left behind", async () => {
+    const { promise, resolve } = Promise.withResolvers<{ messages: ClaimedMessage[] }>();
+    const { runner, closes, reported } = setUp(async () => ({ ...(await promise), more: false }));
+    runner.setOwned([0]);
+    runner.setActive(true);
+    const closed = runner.close(5000);
+    await new Promise(setImmediate);
+    expect([closes.length, reported.length], "it waits for the claim").to.deep.equal([0, 0]);
+    resolve({ messages: [claimed()] });
+    await eventually(() => closes.length === 1);
+    expect(reported.map(({ kind, carrierCode }) => [kind, carrierCode])).to.deep.equal([
+      ["not_sent", "closing"],
+    ]);
+    closes[0]?.();
     await closed;
   });
 

@@ -124,6 +124,34 @@ describe("parseReceipt", () => {
     });
   });
 
+  it("keeps the text's id beside another one of the optional parameter", () => {
+    const ofBoth = (id: string) =>
+      parseReceipt(
+        deliver(
+          { shortMessage: Buffer.from(`id:${id} stat:DELIVRD`) },
+          { receiptedMessageId: "tlv", messageState: 2 },
+        ),
+      );
+    expect(ofBoth("text")).to.deep.include({ messageId: "tlv", textId: "text" });
+    expect(ofBoth("tlv")).to.deep.include({ messageId: "tlv", textId: undefined });
+  });
+
+  const ERRORS = [
+    ["err:000", 27, "27"],
+    ["err:0", 27, "27"],
+    ["err:000", 0, "0"],
+    ["err:000", undefined, "000"],
+    ["err:0A0", 27, "0A0"],
+    ["", 27, "27"],
+  ] as const;
+  for (const [err, network, expected] of ERRORS) {
+    it(`"${err}" beside a network error of ${network ?? "nothing"} is error ${expected}`, () => {
+      const tlvs = network === undefined ? {} : { networkErrorCode: Buffer.from([3, 0, network]) };
+      const pdu = deliver({ shortMessage: Buffer.from(`id:a1 stat:UNDELIV ${err}`) }, tlvs);
+      expect(parseReceipt(pdu)?.errorCode).to.equal(expected);
+    });
+  }
+
   it("takes zeros in the optional parameter for no id, as in the text", () => {
     const pdu = deliver(
       { shortMessage: Buffer.from("id:a1 stat:DELIVRD") },
@@ -168,7 +196,9 @@ describe("parseReceipt", () => {
   it("takes no handset's message for a receipt, whatever its text, unless the connector says so", () => {
     const pdu = deliver({ esmClass: 0, shortMessage: Buffer.from("id:a1 stat:DELIVRD err:000") });
     expect(parseReceipt(pdu)).to.equal(undefined);
-    expect(parseReceipt(pdu, { isTextEnough: true })?.messageId).to.equal("a1");
+    const unmarked = parseReceipt(pdu, { isTextEnough: true });
+    expect(unmarked).to.deep.include({ messageId: "a1", isUnmarked: true });
+    expect(ofText("id:a1 stat:DELIVRD", { isTextEnough: true })?.isUnmarked).to.equal(false);
   });
 
   for (const esmClass of [0x08, 0x10, 0x18]) {

@@ -129,6 +129,16 @@ describe("splitMessage", () => {
     expect(parts.map(({ shortMessage }) => shortMessage.length)).to.deep.equal([139, 139, 139, 93]);
   });
 
+  for (const charset of ["latin1", "ascii"] as const) {
+    it(`counts characters that the SMSC escapes as two, in ${charset} too`, () => {
+      const { encoding, segments } = splitText(`${"a".repeat(153)}${"[".repeat(100)}`);
+      expect(segments).to.have.length(3);
+      const wanted = { segments, encoding, charset, concatenator: "udh16" } as const;
+      const parts = splitMessage({ ...wanted, reference: 7 });
+      expect(parts.map(({ shortMessage }) => shortMessage.length - 7)).to.deep.equal([152, 76, 25]);
+    });
+  }
+
   it("uses the connector's data_coding for its own character set", () => {
     const [part] = splitMessage({ ...base, dataCoding: 0xf1, segments: ["hi"] });
     expect(part?.dataCoding).to.equal(0xf1);

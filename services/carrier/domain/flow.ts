@@ -2,6 +2,9 @@
  * How fast a bind may go after the carrier has said "slow down": additive increase, multiplicative
  * decrease. A throttled submit halves the part of the window in use and pauses the bind, twice as
  * long each time in a row; each accepted submit widens it again, by one after a window's worth.
+ *
+ * A carrier that answers nothing is served by one submit at a time, as what it gets is in doubt. Its
+ * first answers then open the window fast, each by one, up to half of what it was (RFC 5681 section 3.1).
  */
 
 /** A bind's pace. */
@@ -12,6 +15,10 @@ export type Flow = {
   readonly pausedUntilMs: number;
   /** How long the next pause is. */
   readonly nextPauseMs: number;
+  /** Below this the allowance grows by one with each accepted submit. */
+  readonly fastUntil: number;
+  /** When the carrier last answered a submit, whatever it said. */
+  readonly answeredAtMs: number;
 };
 
 const PAUSE_MIN_MS = 100;
@@ -20,17 +27,35 @@ const JOURNAL_REST_MS = 1000;
 
 /** The pace of a fresh bind: the whole window. */
 export function openFlow(window: number): Flow {
-  return { allowance: window, pausedUntilMs: 0, nextPauseMs: PAUSE_MIN_MS };
+  const pace = { allowance: window, pausedUntilMs: 0, nextPauseMs: PAUSE_MIN_MS };
+  return { ...pace, fastUntil: 1, answeredAtMs: Number.NEGATIVE_INFINITY };
 }
 
 /** The pace after a throttled submit. Answers to one burst count as one: they say the same thing. */
 export function throttle(flow: Flow, nowMs: number): Flow {
   if (nowMs < flow.pausedUntilMs) return flow;
-  return {
-    allowance: Math.max(1, flow.allowance / 2),
-    pausedUntilMs: nowMs + flow.nextPauseMs,
-    nextPauseMs: Math.min(PAUSE_MAX_MS, flow.nextPauseMs * 2),
-  };
+  return { ...takeBreak(flow, nowMs), allowance: Math.max(1, flow.allowance / 2), fastUntil: 1 };
+}
+
+/**
+ * The pace after a submit that left at `startedMs` and that the carrier has not answered. One that it lost
+ * while it answered others says nothing of its pace. Those of one link that broke count as one.
+ */
+export function doubt(flow: Flow, startedMs: number, nowMs: number): Flow {
+  if (flow.answeredAtMs > startedMs || nowMs < flow.pausedUntilMs) return flow;
+  // A probe that fails says no more than the first silence did: where to open up to stays known.
+  const fastUntil = flow.allowance > 1 ? flow.allowance / 2 : flow.fastUntil;
+  return { ...takeBreak(flow, nowMs), allowance: 1, fastUntil };
+}
+
+/** The pace after any answer of the carrier's. */
+export function noteAnswer(flow: Flow, nowMs: number): Flow {
+  return { ...flow, answeredAtMs: nowMs };
+}
+
+function takeBreak(flow: Flow, nowMs: number): Flow {
+  const pausedUntilMs = nowMs + flow.nextPauseMs;
+  return { ...flow, pausedUntilMs, nextPauseMs: Math.min(PAUSE_MAX_MS, flow.nextPauseMs * 2) };
 }
 
 /** The pace after a submit that could not be journaled: each would come back the same, at once. */
@@ -41,7 +66,8 @@ export function rest(flow: Flow, nowMs: number): Flow {
 /** The pace after an accepted submit. */
 export function widen(flow: Flow, window: number): Flow {
   if (flow.allowance >= window && flow.nextPauseMs === PAUSE_MIN_MS) return flow;
-  const allowance = Math.min(window, flow.allowance + 1 / flow.allowance);
+  const step = flow.allowance < flow.fastUntil ? 1 : 1 / flow.allowance;
+  const allowance = Math.min(window, flow.allowance + step);
   return { ...flow, allowance, nextPauseMs: PAUSE_MIN_MS };
 }
 

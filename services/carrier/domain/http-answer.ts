@@ -1,9 +1,13 @@
 import { readPointerText } from "./http-template.ts";
 import type { PartOutcome } from "./message.ts";
 
+/** Faults of the request's way or of the account, which end without a change to the message. */
+const TEMPORARY: ReadonlySet<number> = new Set([401, 403, 407, 408]);
+
 /**
  * What an HTTP answer says of a message (RFC 9110 section 15). A 2xx with the carrier's id is
- * taken; 429 and 503 say "slow down"; other 4xx are refusals of this message. A 5xx other than 503
+ * taken; 429 and 503 say "slow down"; 408 says that the request did not come whole, so it may come
+ * again; other 4xx are refusals of this message. A 5xx other than 503
  * may have come after the carrier took the message, so it proves nothing.
  */
 export function readHttpAnswer(status: number, body: string, idPointer: string): PartOutcome {
@@ -14,7 +18,7 @@ export function readHttpAnswer(status: number, body: string, idPointer: string):
   }
   const code = `http_${status}`;
   if (status === 429 || status === 503) return { kind: "refused", code, disposition: "throttled" };
-  if (status === 401 || status === 403 || status === 407) {
+  if (TEMPORARY.has(status)) {
     return { kind: "refused", code, disposition: "temporary" };
   }
   if (status >= 400 && status < 500) return { kind: "refused", code, disposition: "permanent" };

@@ -78,6 +78,8 @@ export type IncomingReceipt = {
   readonly connectorId: string;
   /** Canonical forms of the carrier's message id, best first; empty when the receipt has none. */
   readonly keys: readonly string[];
+  /** Only its text makes it a receipt, which a handset may have written: its id proves too little alone. */
+  readonly isUnmarked?: boolean;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;
   readonly carrierCode: string;

@@ -1,9 +1,11 @@
 /**
  * From what the carrier said to each part of a message to what became of the message.
  *
- * A doubt dominates: a message with one part in doubt is in doubt. A message is accepted when every
- * part is. Parts that were put off (throttled, not sent) leave the whole message free to wait again
- * only while no part has been accepted; after that the carrier finishes the rest by itself.
+ * A doubt dominates: a message with one part in doubt is in doubt, unless one part was taken and another
+ * is refused for good: whatever became of the rest, that message is sent and cannot arrive whole. A
+ * message is accepted when every part is. Parts that were put off (throttled, not sent) leave the whole
+ * message free to wait again only while no part has been accepted; after that the carrier finishes the
+ * rest by itself.
  */
 import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome } from "./message.ts";
 
@@ -30,8 +32,11 @@ export function judgeParts(
   putOffs = 0,
 ): Verdict {
   const doubt = parts.find((part) => part?.kind === "unknown");
-  if (doubt !== undefined) return done(message, "unknown", doubt.code, nowMs);
-  const accepted = parts.filter((part) => part?.kind === "accepted").length;
+  const accepted = parts.filter(isAccepted).length;
+  const isCertainlyPartial = accepted > 0 && parts.some(isPermanentRefusal);
+  if (doubt !== undefined && !isCertainlyPartial) {
+    return done(message, "unknown", doubt.code, nowMs);
+  }
   if (accepted === parts.length) return done(message, "accepted", "", nowMs);
   const refusal = parts.find((part) => isFinalRefusal(message, part));
   if (refusal !== undefined && refusal.kind === "refused") {
@@ -71,10 +76,14 @@ function isAccepted(part: PartOutcome | undefined): boolean {
   return part?.kind === "accepted";
 }
 
+function isPermanentRefusal(part: PartOutcome | undefined): boolean {
+  return part?.kind === "refused" && part.disposition === "permanent";
+}
+
 /** Throttling never uses up a message's patience; only its queue time ends that. */
 function isFinalRefusal(message: ClaimedMessage, part: PartOutcome | undefined): boolean {
+  if (isPermanentRefusal(part)) return true;
   if (part?.kind !== "refused") return false;
-  if (part.disposition === "permanent") return true;
   return part.disposition === "temporary" && message.attempt + 1 >= TEMPORARY_MAX;
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../smpp/message-ids.ts";
 import { type Concatenator, splitMessage } from "../smpp/message-parts.ts";
 import type { PduBody } from "../smpp/pdu.ts";
-import { parseReceipt } from "../smpp/receipts.ts";
+import { parseReceipt, type Receipt } from "../smpp/receipts.ts";
 import { STATUS } from "../smpp/statuses.ts";
 import type { SubmitOutcome } from "../smpp/submit-outcome.ts";
 import type { Tlvs } from "../smpp/tlvs.ts";
@@ -45,8 +45,11 @@ const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVOPTPARAMVAL,
 ]);
 
-/** How each setting of a receipt's id form reads the ids of answers and of receipts. */
-const ID_FORMS: Readonly<Record<string, { answer: MessageIdForm; receipt: MessageIdForm }>> = {
+/** How the ids of answers and of receipts are read. */
+type IdForms = { readonly answer: MessageIdForm; readonly receipt: MessageIdForm };
+
+/** What each setting of a receipt's id form stands for. */
+const ID_FORMS: Readonly<Record<string, IdForms>> = {
   as_is: { answer: "auto", receipt: "auto" },
   hex_to_decimal: { answer: "hex", receipt: "decimal" },
   decimal_to_hex: { answer: "decimal", receipt: "hex" },
@@ -118,10 +121,8 @@ export function createSmppLink(options: {
     );
     const incoming: IncomingReceipt = {
       connectorId,
-      keys:
-        receipt.messageId === undefined
-          ? []
-          : messageIdCandidates(receipt.messageId, forms.receipt),
+      keys: keysOf(receipt, forms),
+      ...(receipt.isUnmarked ? { isUnmarked: true } : {}),
       verdict,
       errorCode,
       carrierCode: carrierCode(receipt.rawState, receipt.errorCode),
@@ -196,6 +197,18 @@ function prepare(message: ClaimedMessage, settings: SmppSettings) {
     };
     return { messageId, index, payload: { fields, tlvs: part.tlvs } satisfies SmppPayload };
   });
+}
+
+/**
+ * Under which keys a receipt's submission may be kept. Where the optional parameter and the text name two
+ * ids, the parameter may be written as the answer was, and the text otherwise, or the other way round.
+ */
+function keysOf({ messageId, textId }: Receipt, forms: IdForms): string[] {
+  if (messageId === undefined) return [];
+  const keys = messageIdCandidates(messageId, forms.receipt);
+  if (textId === undefined) return keys;
+  const others = [canonicalMessageId(messageId, forms.answer)];
+  return [...new Set([...keys, ...others, ...messageIdCandidates(textId, forms.receipt)])];
 }
 
 /** Ties the segments of one message together; messages to one number within minutes must differ. */

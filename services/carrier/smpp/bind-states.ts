@@ -1,4 +1,5 @@
 import type { CommandName } from "./commands.ts";
+import { STATUS } from "./statuses.ts";
 
 /**
  * States of a session, SMPP 3.4 section 2.2:
@@ -65,6 +66,16 @@ export function judgeRequest(
   const states = RECEIVABLE[role][command];
   if (states === undefined) return "wrong_side";
   return states.includes(state) ? "ok" : "wrong_state";
+}
+
+/**
+ * The status for a request that came in the wrong state. What an SMSC delivers while the link is being left
+ * was sent before it knew: a temporary error has it delivered again over the next link, where "invalid
+ * bind status" makes some SMSCs drop it.
+ */
+export function wrongStateStatus(state: BindState, command: CommandName): number {
+  const isDelivery = command === "deliver_sm" || command === "data_sm";
+  return state === "unbinding" && isDelivery ? STATUS.ESME_RX_T_APPN : STATUS.ESME_RINVBNDSTS;
 }
 
 /** Tells whether a session in this state is bound. */

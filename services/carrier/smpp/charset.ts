@@ -47,7 +47,12 @@ export function charsetOf(dataCoding: number, smscDefault: Charset): Charset | u
   return undefined;
 }
 
-/** Returns the units a code unit takes: septets in GSM 7-bit, one otherwise. */
+/**
+ * Returns the units a code unit takes on the air: one in UCS-2, else its septets, as the SMSC turns
+ * Latin-1 and ASCII into GSM 7-bit. A character that alphabet lacks is replaced by one that it has.
+ */
 export function unitsOf(codeUnit: number, charset: Charset): number {
-  return charset === "gsm7" ? gsm7Septets(codeUnit) : 1;
+  if (charset === "ucs2") return 1;
+  const septets = gsm7Septets(codeUnit);
+  return charset === "gsm7" ? septets : septets || 1;
 }

@@ -13,7 +13,7 @@ export type IncomingMessage = PduOf<"deliver_sm"> | PduOf<"data_sm">;
  * - `connecting`: TCP and TLS are being set up. Leaves for `binding` or `waiting`.
  * - `binding`: connected, the bind is not answered yet. Leaves for `bound` or `waiting`.
  * - `bound`: submits go out. Leaves for `unbinding` or `waiting`.
- * - `unbinding`: either side has said goodbye. Leaves for `stopped` or `waiting`.
+ * - `unbinding`: either side has said goodbye, or is about to. Leaves for `stopped` or `waiting`.
  * - `waiting`: the link is down; the next attempt follows after a delay. Leaves for `connecting`.
  */
 export type LinkState = "stopped" | "connecting" | "binding" | "bound" | "unbinding" | "waiting";
@@ -21,10 +21,10 @@ export type LinkState = "stopped" | "connecting" | "binding" | "bound" | "unbind
 /** Why and for how long a client waits before its next attempt. */
 export interface LinkInfo {
   reason?: string;
-  /** The status of a refused bind. */
+  /** The status of a refused bind, or of a submit that called the link unusable. */
   status?: number;
   error?: Error;
-  /** Attempts since the link was last up. */
+  /** Attempts since the link last proved itself: by an answered submit, or by standing for `standingMs`. */
   attempt: number;
   retryInMs?: number;
 }
@@ -63,6 +63,8 @@ export interface SmppClientOptions extends Tunables {
   /** The first delay before another attempt; it doubles up to `reconnectMaxMs`, with jitter. */
   reconnectMinMs?: number;
   reconnectMaxMs?: number;
+  /** A link that stood for so long counts as good, whatever it was used for; a minute by default. */
+  standingMs?: number;
   /**
    * Takes what the SMSC delivers. deliver_sm_resp goes out when the promise resolves, so resolve once
    * the message is durable. When it rejects, the SMSC gets ESME_RX_T_APPN and delivers it again.

@@ -55,6 +55,9 @@ export interface SmppClient {
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
+/** A link that stood for so long is worth an early next dial, also when it had nothing to submit. */
+const STANDING_MS = 60_000;
+
 const NOT_BOUND = { kind: "not_sent", reason: "not_bound" } as const;
 
 /** Makes a client; nothing happens before `start`. */
@@ -77,7 +80,9 @@ export function createSmppClient(options: SmppClientOptions): SmppClient {
     async submit(fields, tlvs, token) {
       const session = link.bound;
       if (session === undefined) return NOT_BOUND;
-      return submitOutcome(await session.request("submit_sm", fields, tlvs, token));
+      const outcome = submitOutcome(await session.request("submit_sm", fields, tlvs, token));
+      link.onSubmitEnd(session, outcome);
+      return outcome;
     },
     request: (command, body, tlvs, token) =>
       link.bound?.request(command, body, tlvs, token) ?? Promise.resolve(NOT_BOUND),
@@ -93,6 +98,9 @@ class Link {
   #isWanted = false;
   #isDraining = false;
   #attempt = 0;
+  #boundAtMs = 0;
+  /** The session that is being left because the SMSC calls it unusable. */
+  #unusable: { readonly session: Session; readonly status: number } | undefined;
   #retry: NodeJS.Timeout | undefined;
   #connecting: Socket | undefined;
 
@@ -119,15 +127,28 @@ class Link {
     this.#connecting?.destroy();
     this.#connecting = undefined;
     const { session } = this;
-    if (session !== undefined) {
-      const deadlineMs = performance.now() + drainMs;
-      while (session.window.inFlight + session.window.queued > 0) {
-        if (performance.now() >= deadlineMs || session.state === "closed") break;
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      await session.unbind();
-    }
+    if (session !== undefined) await leave(session, drainMs);
     if (this.state !== "stopped") this.#enter("stopped", { attempt: this.#attempt });
+  }
+
+  /**
+   * A bind alone proves little: some SMSCs take it and drop the link on the first submit, again and again,
+   * with what was written in doubt each time. So only an answered submit makes the next dial early.
+   */
+  onSubmitEnd(session: Session, outcome: SubmitOutcome): void {
+    if (outcome.kind === "accepted") this.#attempt = 0;
+    else if (outcome.kind === "refused") {
+      if (outcome.disposition === "bind") this.#giveUp(session, outcome.status);
+      else this.#attempt = 0;
+    }
+  }
+
+  /** Leaves a session that the SMSC calls unusable; its other submits are answered first, as far as they are. */
+  #giveUp(session: Session, status: number): void {
+    if (this.session !== session || this.state !== "bound" || this.#isDraining) return;
+    this.#unusable = { session, status };
+    this.#enter("unbinding", { attempt: this.#attempt, status });
+    void leave(session, this.#options.responseTimeoutMs ?? 10_000);
   }
 
   #connect(): void {
@@ -167,11 +188,14 @@ class Link {
       onClose: (reason, error) => {
         if (this.session !== session) return;
         this.session = undefined;
-        this.#retryLater({ reason, ...(error && { error }), ...refusal });
+        if (this.#hasStood()) this.#attempt = 0;
+        const said = this.#unusable?.session === session ? this.#unusable : refusal;
+        this.#retryLater({ reason, ...(error && { error }), ...(said && { status: said.status }) });
       },
     });
     let refusal: { status: number } | undefined;
     this.session = session;
+    this.#boundAtMs = 0;
     this.#enter("binding", { attempt: this.#attempt });
     const outcome = await session.bind(options.mode ?? "transceiver", {
       systemId: options.systemId,
@@ -189,10 +213,17 @@ class Link {
 
   #onSessionState(session: Session, state: string): void {
     if (this.session !== session) return;
-    if (state === "unbinding") this.#enter("unbinding", { attempt: this.#attempt });
+    if (state === "unbinding" && this.state !== "unbinding") {
+      this.#enter("unbinding", { attempt: this.#attempt });
+    }
     if (!state.startsWith("bound_")) return;
-    this.#attempt = 0;
-    this.#enter("bound", { attempt: 0 });
+    this.#boundAtMs = performance.now();
+    this.#enter("bound", { attempt: this.#attempt });
+  }
+
+  #hasStood(): boolean {
+    const { standingMs = STANDING_MS } = this.#options;
+    return this.#boundAtMs > 0 && performance.now() - this.#boundAtMs >= standingMs;
   }
 
   async #onRequest(pdu: Pdu, session: Session): Promise<void> {
@@ -220,6 +251,16 @@ class Link {
     this.state = state;
     this.#options.onState?.(state, info);
   }
+}
+
+/** Leaves a session in good order once what it has under way is answered, or after `drainMs`. */
+async function leave(session: Session, drainMs: number): Promise<void> {
+  const deadlineMs = performance.now() + drainMs;
+  while (session.window.inFlight + session.window.queued > 0) {
+    if (performance.now() >= deadlineMs || session.state === "closed") break;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await session.unbind();
 }
 
 /** An address is no server name (RFC 6066 section 3); the certificate is then checked against the host. */

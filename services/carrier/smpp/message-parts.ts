@@ -115,7 +115,7 @@ function fitSegments(
 }
 
 function unitsIn(text: string, charset: Charset): number {
-  if (charset !== "gsm7") return text.length;
+  if (charset === "ucs2") return text.length;
   let units = 0;
   for (let i = 0; i < text.length; i++) units += unitsOf(text.charCodeAt(i), charset);
   return units;

@@ -18,10 +18,14 @@ export type ReceiptState =
 /** A delivery receipt; what the carrier left out is undefined. */
 export interface Receipt {
   messageId: string | undefined;
+  /** The id in the text where the optional parameter has another one. */
+  textId: string | undefined;
+  /** Known as a receipt by its text alone, which a handset may have written. */
+  isUnmarked: boolean;
   state: ReceiptState;
   /** The state as written: the word of the text, or the number of the parameter. */
   rawState: string;
-  /** The `err` of the text as written, or the code of network_error_code in decimal. */
+  /** The `err` of the text as written, or the code of network_error_code in decimal where `err` is zeros. */
   errorCode: string | undefined;
   /** network_error_code: the network type (3 is GSM) and the code. */
   networkError: { type: number; code: number } | undefined;
@@ -101,16 +105,26 @@ export function parseReceipt(
       : undefined;
   const offset = options.offsetMinutes ?? 0;
   const { messageState } = tlvs;
+  const named = isNoId(tlvs.receiptedMessageId ?? "") ? undefined : tlvs.receiptedMessageId;
+  const messageId = named ?? fields.id;
   return {
-    messageId: isNoId(tlvs.receiptedMessageId ?? "") ? fields.id : tlvs.receiptedMessageId,
+    messageId,
+    textId: fields.id === messageId ? undefined : fields.id,
+    isUnmarked: !isMarked && !hasTlvs,
     ...stateOf(messageState, fields.stat),
-    errorCode: fields.err ?? networkError?.code.toString(),
+    errorCode: errorCodeOf(fields.err, networkError?.code),
     networkError,
     submittedAt: fields.submit && parseReceiptDate(fields.submit, offset),
     doneAt: fields.done && parseReceiptDate(fields.done, offset),
     recipient: body.sourceAddr,
     sender: body.destinationAddr,
   } as Receipt;
+}
+
+/** Zeros in the text say "no error", also where the carrier fills the field with nothing else. */
+function errorCodeOf(err: string | undefined, networkCode: number | undefined): string | undefined {
+  if (networkCode === undefined) return err;
+  return err === undefined || /^0+$/.test(err) ? networkCode.toString() : err;
 }
 
 function stateOf(

@@ -5,6 +5,7 @@ import {
   BOUND_STATE,
   isBound,
   judgeRequest,
+  wrongStateStatus,
 } from "./bind-states.ts";
 import { decodePdu } from "./codec.ts";
 import { isAnswerable, isResponseId, RESPONSE_OF, type RequestName } from "./commands.ts";
@@ -271,8 +272,9 @@ export class Session {
   #onRequest(pdu: Pdu): void {
     const { role, incomingMax } = this.#options;
     const verdict = judgeRequest(role, this.#state, pdu.command);
-    if (verdict === "wrong_state") this.#refuse(pdu, STATUS.ESME_RINVBNDSTS);
-    else if (verdict === "wrong_side") {
+    if (verdict === "wrong_state") {
+      this.#refuse(pdu, wrongStateStatus(this.#state, pdu.command));
+    } else if (verdict === "wrong_side") {
       const isOutbind = pdu.command === "outbind";
       this.nack(pdu.sequence, isOutbind ? STATUS.ESME_RINVBNDSTS : STATUS.ESME_RINVCMDID);
     } else if (pdu.command === "enquire_link") this.#answer(pdu, {});

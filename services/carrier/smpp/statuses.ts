@@ -65,7 +65,8 @@ export function statusName(status: number): string {
 /**
  * What a refused submit means for the sender:
  * `permanent`: this carrier will not take this message; `throttled`: slow down, the message keeps
- * its place; `temporary`: the same submit may succeed later; `bind`: the link is not usable as it is.
+ * its place; `temporary`: the same submit may succeed later; `bind`: the link is not usable as it is,
+ * and the client binds anew.
  */
 export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
 

@@ -124,8 +124,10 @@ function checkErrorCodes(faults: Faults, codes: Readonly<Record<string, string>>
     faults.add("smpp.error_codes", "too_many", `must have at most ${ERROR_CODES_MAX} entries`);
   }
   for (const [theirs, ours] of entries) {
-    if (!/^[0-9A-Za-z_-]{1,32}$/.test(theirs)) {
-      faults.add("smpp.error_codes", "invalid_format", "a carrier code has 1 to 32 characters");
+    // What else stands in a receipt's `err` is not read as a code.
+    if (!/^[0-9A-Za-z.-]{1,20}$/.test(theirs)) {
+      const text = "a carrier code has 1 to 20 letters, digits, dots and dashes";
+      faults.add("smpp.error_codes", "invalid_format", text);
     }
     checkOneOf(faults, `smpp.error_codes.${theirs}`, ours, UNDELIVERED_CODES);
   }

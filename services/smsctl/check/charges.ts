@@ -22,7 +22,7 @@ const ORPHAN_AGE_MS = 600_000;
 /** Messages are kept twelve months; a settlement may outlive its message. */
 const RETENTION_MS = 365 * 86_400_000;
 
-/** Compares every message's charge with its settlement, and open holds with open messages; of one tenant or all (""). */
+/** Compares messages' charges with their settlements, and open holds with open messages; of one tenant or all (""). */
 export async function checkCharges(
   clients: Clients,
   tenantId: string,
