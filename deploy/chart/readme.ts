@@ -1,4 +1,5 @@
-/** Makes the chart's README: what it is and how to start by hand, the table of values from the comments. */
+/** Makes the chart's README: what it is, how to start and operate by hand, the table of values from the comments. */
+import { OPERATORS_PART } from "./readme-operators.ts";
 import { settingsOf } from "./service-settings.ts";
 import type { ValueKey } from "./values-tree.ts";
 
@@ -13,7 +14,8 @@ kubectl create namespace sms
 kubectl -n sms create secret generic sms-credentials \\
   --from-literal=uri='mongodb://…' --from-literal=nats-url='nats://…' --from-literal=redis-url='redis://…' \\
   --from-literal=keys="k1:$(openssl rand -base64 32)" --from-literal=key="$(openssl rand -base64 32)" \\
-  --from-literal=token="$(openssl rand -base64 32)"
+  --from-literal=token="$(openssl rand -base64 32)" \\
+  --from-literal=smsc-password="$(openssl rand -hex 4)" # for values-dev.yaml alone
 helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml
 helm -n sms test sms --logs
 \`\`\`
@@ -27,13 +29,20 @@ helm -n sms test sms --logs
 
 What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in
 [CHANGELOG.md](CHANGELOG.md). Requests may be as large as \`gateway.settings.BODY_BYTES_MAX\`
-(4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Under Argo CD
-or Flux set \`migration.useHelmHooks\` to \`false\`.
+(4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Errors
+link to their page at the first host of \`gateway.ingress\` or \`gateway.httpRoute\`; where neither names one, set
+\`gateway.settings.DOCS_URL\` to the public \`https://…/docs\`.
+
+Under Argo CD set \`migration.useHelmHooks\` to \`false\` and a sync wave before 0 in \`migration.annotations\`, as
+[ci/gitops-values.yaml](ci/gitops-values.yaml) does. Under Flux leave \`useHelmHooks\` on: it runs Helm's hooks.
+
+The pod of \`helm test\` stays, with its log, until the next test, after \`helm uninstall\` too:
+\`kubectl -n sms delete pod -l app.kubernetes.io/component=test\` takes it away.
 `;
 
 /** The README of a values tree. */
 export function readmeOf(tree: readonly ValueKey[]): string {
-  const parts = [HEAD, "## Values\n"];
+  const parts = [HEAD, OPERATORS_PART, "## Values\n"];
   for (const key of tree) {
     if (key.section !== undefined)
       parts.push(`### ${key.section}\n`, "| key | default | |\n| --- | --- | --- |");

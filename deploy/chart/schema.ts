@@ -1,4 +1,4 @@
-/** Makes `values.schema.json`: closed at every level, one definition for what all components share. */
+/** Makes `values.schema.json`: closed at every level but `@open` maps, one definition for what all components share. */
 import { settingsOf } from "./service-settings.ts";
 import type { Keywords, ValueKey } from "./values-tree.ts";
 
@@ -66,7 +66,8 @@ function schemaOfKey(key: ValueKey): Keywords {
   const { value, keywords, children } = key;
   const base = described(key);
   if (children.length > 0 && keywords === undefined) {
-    return { ...base, ...closed(children.map((child) => [child.name, schemaOfKey(child)])) };
+    const below = closed(children.map((child) => [child.name, schemaOfKey(child)]));
+    return { ...base, ...below, ...(key.isOpen ? { additionalProperties: true } : {}) };
   }
   const type = keywords?.type ?? typeOf(value);
   if (type === undefined) throw new Error(`${key.path}: say its type with @schema`);

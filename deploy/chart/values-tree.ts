@@ -18,6 +18,8 @@ export type ValueKey = {
   /** From `@component`: the service whose settings it takes. */
   readonly component: string | undefined;
   readonly isDeprecated: boolean;
+  /** From `@open`: a map that may hold unknown keys. */
+  readonly isOpen: boolean;
   readonly value: unknown;
   /** Keys of a map; empty for everything else. */
   readonly children: readonly ValueKey[];
@@ -64,7 +66,7 @@ function isNode(value: unknown): value is Node {
 
 type Comment = Pick<
   ValueKey,
-  "description" | "keywords" | "section" | "component" | "isDeprecated"
+  "description" | "keywords" | "section" | "component" | "isDeprecated" | "isOpen"
 >;
 
 /** The comment lines directly above a line, of the same indentation, as description and tags. */
@@ -77,7 +79,7 @@ function commentAbove(lines: readonly string[], line: number, path: string): Com
   const tags = new Map<string, string>();
   for (const text of texts.filter((one) => one.startsWith("@"))) {
     const [, tag = "", rest = ""] = /^@(\w+) ?(.*)$/.exec(text) ?? [];
-    if (!["schema", "kubernetes", "section", "component", "deprecated"].includes(tag)) {
+    if (!["schema", "kubernetes", "section", "component", "deprecated", "open"].includes(tag)) {
       throw new Error(`${path}: unknown tag @${tag}`);
     }
     tags.set(tag, rest);
@@ -88,6 +90,7 @@ function commentAbove(lines: readonly string[], line: number, path: string): Com
     section: tags.get("section"),
     component: tags.get("component"),
     isDeprecated: tags.has("deprecated"),
+    isOpen: tags.has("open"),
   };
 }
 

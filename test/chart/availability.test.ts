@@ -77,6 +77,34 @@ chartSuite("availability and shutdown", () => {
     }
   });
 
+  it("a memory limit is understood in every way of writing it, or refused with a line that says so", () => {
+    const limit = (quantity: string) => ({ set: [`wallet.resources.limits.memory=${quantity}`] });
+    for (const [quantity, mib] of [
+      ["1073741824", 1024],
+      ["1e9", 953],
+      ["1.5Gi", 1536],
+      ["0.5Gi", 512],
+      ["1G", 953],
+      ["524288Ki", 512],
+    ] as const) {
+      const wallet = servingWorkloads(render(MINIMAL, limit(quantity))).find(
+        ({ component }) => component === "wallet",
+      );
+      const heap = `--max-old-space-size=${Math.floor(mib * 0.7)}`;
+      expect(wallet?.containers[0]?.command, quantity).to.include(heap);
+    }
+    for (const quantity of ["512", "1500m", "1.2.3Gi", "5E"]) {
+      const line = refusal(MINIMAL, limit(quantity)).split("\n")[0];
+      expect(line).to.match(/wallet: resources\.limits\.memory: .* as 512Mi or 1\.5Gi\.$/);
+    }
+  });
+
+  it("a gateway without replicas still gets a number that it takes", () => {
+    const objects = render(MINIMAL, { set: ["gateway.replicas=0"] });
+    const config = ofKind(objects, "ConfigMap").find((one) => label(one).endsWith("sms-gateway"));
+    expect(config?.data).to.include({ GATEWAY_REPLICAS: "1" });
+  });
+
   it("startup, readiness and liveness ask different things, and liveness no dependency", () => {
     for (const { containers, name } of servingWorkloads(render("ci/every-option-values.yaml"))) {
       const [container] = containers;

@@ -61,6 +61,7 @@ chartSuite("packaging and values", () => {
     "wallet.pdb.maxUnavailable=-1",
     "wallet.replicas=1.5",
     "wallet.resources.limits.memory=much",
+    "smscSimulator.password=nine-octets",
   ]) {
     it(`a wrong type or range is refused: ${path}`, () => {
       expect(refusal(MINIMAL, { set: [path] })).to.match(/don't meet the specifications/);
@@ -90,6 +91,7 @@ chartSuite("packaging and values", () => {
       [MINIMAL, ["wallet.keda.enabled=true"], "nats.monitoringEndpoint"],
       [MINIMAL, ["smscSimulator.enabled=true"], "smscSimulator.password"],
       [MINIMAL, ["carrier.receipts.enabled=true"], "carrier.receipts.url"],
+      [MINIMAL, ["wallet.minReadySeconds=600"], "wallet: progressDeadlineSeconds must exceed"],
       [
         MINIMAL,
         ["gateway.autoscaling.enabled=true", "gateway.keda.enabled=true"],
@@ -151,6 +153,16 @@ chartSuite("packaging and values", () => {
     const other = `${"a".repeat(52)}b`;
     const names = (name: string) => render(MINIMAL, { release: name }).map(label);
     expect(names(other).filter((name) => names(release).includes(name))).to.deep.equal([]);
+  });
+
+  it("a release name with dots gives Services names without", () => {
+    const services = ofKind(render(MINIMAL, { release: "my.shop.v2" }), "Service");
+    for (const { metadata } of services) expect(metadata.name).to.match(/^my-shop-v2-sms-[a-z-]+$/);
+  });
+
+  it("another chart's global values beside it change nothing", () => {
+    const set = ["global.storageClass=fast", "global.postgresql.auth.database=x"];
+    expect(renderText(MINIMAL, { set })).to.equal(renderOnce(MINIMAL));
   });
 
   it("one registry rewrites every image; a digest wins over a tag; the tag is the app's version", () => {

@@ -7,7 +7,7 @@ import { valuePaths } from "../../deploy/chart/values-tree.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import { immutableFields } from "./immutable-fields.ts";
 import type { KubeObject } from "./kube-types.ts";
-import { isHook, label, ofKind, workloadsOf } from "./workloads.ts";
+import { COMPONENT, isHook, label, ofKind, type Workload, workloadsOf } from "./workloads.ts";
 
 const weightOf = ({ metadata }: KubeObject) =>
   Number(metadata.annotations?.["helm.sh/hook-weight"] ?? 0);
@@ -44,21 +44,10 @@ chartSuite("the migration", () => {
   it("what the hook reads is a hook of lower weight, or somebody else's", () => {
     for (const values of ALL_VALUES) {
       const objects = render(values);
-      for (const { object, pod, containers } of workloadsOf(objects)) {
+      for (const job of workloadsOf(objects)) {
+        const { object } = job;
         if (!isHook(object) || object.kind !== "Job") continue;
-        const wanted = [
-          `ServiceAccount/${pod.serviceAccountName}`,
-          ...containers.flatMap(({ env = [], envFrom = [] }) => [
-            ...envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef?.name}`),
-            ...env.flatMap(({ valueFrom }) =>
-              valueFrom?.secretKeyRef ? [`Secret/${valueFrom.secretKeyRef.name}`] : [],
-            ),
-          ]),
-          ...(pod.volumes ?? []).flatMap(({ secret }) =>
-            secret ? [`Secret/${secret.secretName}`] : [],
-          ),
-        ];
-        for (const name of wanted) {
+        for (const name of readBy(job)) {
           const read = objects.filter((one) => label(one) === name);
           const hook = read.find(isHook);
           if (read.length === 0) expect(name).to.match(/^Secret\//);
@@ -67,6 +56,21 @@ chartSuite("the migration", () => {
         }
       }
     }
+  });
+
+  it("without hooks, what the Job reads carries the Job's annotations, so one sync wave has all", () => {
+    const wave = { "argocd.argoproj.io/sync-wave": "-5" };
+    expectTogether(render("ci/gitops-values.yaml"), wave);
+    const set = ["migration.useHelmHooks=false", "migration.annotations.wave=early"];
+    const objects = render("ci/inline-credentials-values.yaml", { set });
+    expectTogether(objects, { wave: "early" });
+    const own = ofKind(objects, "Secret").find(({ metadata }) => metadata.annotations);
+    expect(Object.keys(own?.stringData ?? {})).to.have.members(["mongodb-uri", "nats-url"]);
+  });
+
+  it("a plain Job stays when it is done, since what keeps watch over it would miss it", () => {
+    const [job] = ofKind(render("ci/gitops-values.yaml"), "Job");
+    expect(job?.spec).to.not.have.property("ttlSecondsAfterFinished");
   });
 
   it("a new chart version changes no field that Kubernetes refuses to change", () => {
@@ -105,6 +109,36 @@ chartSuite("the migration", () => {
     expect(isBreaking("1.4.0", "2.0.0")).to.equal(true);
   });
 });
+
+/** The objects that a workload's pod cannot start without, by label. */
+function readBy({ pod, containers }: Workload): string[] {
+  return [
+    `ServiceAccount/${pod.serviceAccountName}`,
+    ...containers.flatMap(({ env = [], envFrom = [] }) => [
+      ...envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef?.name}`),
+      ...env.flatMap(({ valueFrom }) =>
+        valueFrom?.secretKeyRef ? [`Secret/${valueFrom.secretKeyRef.name}`] : [],
+      ),
+    ]),
+    ...(pod.volumes ?? []).flatMap(({ secret }) => (secret ? [`Secret/${secret.secretName}`] : [])),
+  ];
+}
+
+/** The Job, all that it reads of this render, and its network policy have these annotations. */
+function expectTogether(objects: readonly KubeObject[], annotations: Record<string, string>): void {
+  const [job] = workloadsOf(objects).filter(({ kind }) => kind === "Job");
+  if (job === undefined) throw new Error("no Job was rendered");
+  const read = readBy(job);
+  const needed = objects.filter(
+    (one) =>
+      one === job.object ||
+      read.includes(label(one)) ||
+      one.spec?.podSelector?.matchLabels[COMPONENT] === job.component,
+  );
+  const kinds = needed.map(({ kind }) => kind);
+  expect(kinds).to.include.members(["Job", "ServiceAccount", "ConfigMap", "NetworkPolicy"]);
+  for (const one of needed) expect(one.metadata.annotations, label(one)).to.include(annotations);
+}
 
 type Released = {
   readonly version: string;

@@ -84,6 +84,17 @@ chartSuite("network policies", () => {
     }
   });
 
+  it("the simulator's control port is the operators' alone", () => {
+    const control = (set: string[]) =>
+      policyOf(render("values-dev.yaml", { set }), "sms-smsc-simulator")?.spec?.ingress?.filter(
+        ({ ports = [] }) => ports.some(({ port }) => port === "control"),
+      );
+    expect(control([])).to.deep.equal([]);
+    const peer = { podSelector: { matchLabels: { for: "operators" } } };
+    const set = ["networkPolicy.operatorsFrom[0].podSelector.matchLabels.for=operators"];
+    expect(control(set)?.map(({ from }) => from)).to.deep.equal([[peer]]);
+  });
+
   it("the test pod reaches the gateway also where the gateway's callers are named", () => {
     const gateway = policyOf(render("ci/production-values.yaml"), "sms-gateway");
     const http = gateway?.spec?.ingress?.find(({ ports }) => ports?.[0]?.port === "http");

@@ -14,7 +14,7 @@
 {{- $_ := set $data "EVENT_STREAM_MAX_AGE_MS" (include "sms.text" $values.nats.stream.maxAgeMs) -}}
 {{- end -}}
 {{- if eq $c.name "gateway" -}}
-{{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" $c.leastReplicas) -}}
+{{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" (max 1 (int64 $c.leastReplicas))) -}}
 {{- $hosts := concat $c.values.ingress.hosts $c.values.httpRoute.hostnames -}}
 {{- if $hosts -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" (first $hosts)) -}}{{- end -}}
 {{- end -}}
@@ -128,7 +128,7 @@
 - name: {{ $one.env }}
   valueFrom:
     secretKeyRef:
-      name: {{ if and (eq $c.name "migration") $v.useHelmHooks (not $one.isExternal) }}{{ $c.fullName }}{{ else }}{{ $one.secret }}{{ end }}
+      name: {{ if and (eq $c.name "migration") (not $one.isExternal) }}{{ $c.fullName }}{{ else }}{{ $one.secret }}{{ end }}
       key: {{ $one.key }}
 {{- end }}
 {{- with $root.Values.rpc.callers }}

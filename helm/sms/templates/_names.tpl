@@ -1,7 +1,8 @@
 {{/*
-The prefix of every name. The longest name put behind it is `-smsc-simulator-headless` (24), and the
-StatefulSet's revision label adds eleven characters to its name, so 30 leave room below 63. A prefix
-that must be cut keeps a hash of the whole, so that two long release names stay apart.
+The prefix of every name. A release's name may hold dots, a Service's must not. The longest name put
+behind it is `-smsc-simulator-headless` (24), and the StatefulSet's revision label adds eleven characters
+to its name, so 30 leave room below 63. A prefix that must be cut keeps a hash of the whole, so that two
+long release names stay apart.
 */}}
 {{- define "sms.fullname" -}}
 {{- $name := .Values.nameOverride | default .Chart.Name -}}
@@ -9,8 +10,10 @@ that must be cut keeps a hash of the whole, so that two long release names stay 
 {{- if not $full -}}
 {{- $full = ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
 {{- end -}}
+{{- $hash := $full | sha256sum | trunc 8 -}}
+{{- $full = $full | replace "." "-" -}}
 {{- if gt (len $full) 30 -}}
-{{- printf "%s-%s" ($full | trunc 21 | trimSuffix "-") ($full | sha256sum | trunc 8) -}}
+{{- printf "%s-%s" ($full | trunc 21 | trimSuffix "-") $hash -}}
 {{- else -}}
 {{- $full | trimSuffix "-" -}}
 {{- end -}}
@@ -84,16 +87,18 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* A memory quantity in MiB. */}}
+{{/* A memory limit in whole MiB, whether written 512Mi, 1.5Gi, 1G, 1e9 or in bytes. (list component limit) */}}
 {{- define "sms.mebibytes" -}}
-{{- $text := toString . -}}
-{{- $number := regexFind "^[0-9]+" $text | int64 -}}
-{{- $unit := regexFind "[A-Za-z]*$" $text -}}
-{{- if eq $unit "Gi" -}}{{ mul $number 1024 }}
-{{- else if eq $unit "Mi" -}}{{ $number }}
-{{- else if eq $unit "G" -}}{{ div (mul $number 1000000000) 1048576 }}
-{{- else if eq $unit "M" -}}{{ div (mul $number 1000000) 1048576 }}
-{{- else if eq $unit "" -}}{{ div $number 1048576 }}
-{{- else -}}{{ fail (printf "resources.limits.memory: write %s in Mi or Gi" $text) }}
+{{- $text := include "sms.text" (index . 1) -}}
+{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $number := regexFind "^[0-9]+(\\.[0-9]+)?(e[0-9]+)?" $text -}}
+{{- $unit := trimPrefix $number $text -}}
+{{- if or (eq $number "") (not (hasKey $bytes $unit)) -}}
+{{- fail (printf "%s: resources.limits.memory: write %s as 512Mi or 1.5Gi." (index . 0) $text) -}}
 {{- end -}}
+{{- $whole := floor (divf (mulf $number (get $bytes $unit)) 1048576) | int64 -}}
+{{- if lt $whole 16 -}}
+{{- fail (printf "%s: resources.limits.memory: %s is less than 16Mi; write it as 512Mi or 1.5Gi." (index . 0) $text) -}}
+{{- end -}}
+{{ $whole }}
 {{- end -}}

@@ -17,7 +17,8 @@ checksum/secret: {{ $secrets | toJson | sha256sum }}
 command:
   - node
   {{- if $memory }}
-  - --max-old-space-size={{ div (mul (include "sms.mebibytes" $memory | int64) (int64 $c.values.heapPercent)) 100 }}
+  {{- $limit := include "sms.mebibytes" (list $c.name $memory) | int64 }}
+  - --max-old-space-size={{ div (mul $limit (int64 $c.values.heapPercent)) 100 }}
   {{- end }}
 {{- range index . 1 }}
   - {{ . }}
