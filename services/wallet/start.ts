@@ -43,7 +43,6 @@ export const start: StartService = async (context) => {
     db: mongo.db,
     outbox,
     toItem: toStreamItem,
-    clock,
     graceMs: config.SETTLEMENT_GRACE_MS,
     turns,
   });

@@ -122,6 +122,8 @@ describe("tenants over gRPC", function () {
       const all = [owner, stranger].map(({ tenantId }) => rest.wallets.getWallet({ tenantId }));
       return (await Promise.all(all)).map(({ wallet }) => [wallet?.balance, wallet?.held]);
     };
+    // Until then the owner's own message may be settled in between.
+    await eventually(async () => (await balances()).every(([, held]) => held === 0n));
     const before = await balances();
     const method = methods.get("WalletService/PlaceHold") as RpcMethod;
     const { tenantId } = stranger;

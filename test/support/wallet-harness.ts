@@ -45,7 +45,6 @@ export async function openWallet(
     db: mongo.db,
     outbox,
     toItem: toStreamItem,
-    clock: systemClock,
     graceMs: options.graceMs ?? 300_000,
     turns,
   });

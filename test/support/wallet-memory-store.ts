@@ -167,7 +167,7 @@ function commit(tables: Tables, changes: Changes, graceMs: number): void {
   tables.wallets.set(changes.wallet.tenantId, changes.wallet);
   for (const reservation of changes.newReservations) {
     tables.reservations.set(reservation.id, reservation);
-    const checkAtMs = reservation.createdAtMs + graceMs;
+    const checkAtMs = changes.decidedAtMs + graceMs;
     tables.due.set(reservation.id, { checkAtMs, checks: 0 });
   }
   for (const reservation of changes.changedReservations) {

@@ -50,6 +50,8 @@ export type WalletEvent = {
 
 /** What one transaction has to write. */
 export type Changes = {
+  /** The clock's time of the decision, which may be earlier than the ledger's. */
+  readonly decidedAtMs: number;
   readonly wallet: Wallet;
   readonly batch: EntryBatch | undefined;
   readonly newReservations: readonly Reservation[];
@@ -62,6 +64,7 @@ export type Changes = {
 /** The mutable side of a batch of commands; what it has not touched is still in the view. */
 export type Book = {
   readonly context: DecideContext;
+  readonly decidedAtMs: number;
   readonly view: View;
   wallet: Wallet;
   readonly newReservations: Map<string, Reservation>;
@@ -79,6 +82,7 @@ export function openBook(view: View, context: DecideContext): Book {
   const nowMs = Math.max(context.nowMs, view.wallet.updatedAtMs);
   return {
     context: { ...context, nowMs },
+    decidedAtMs: context.nowMs,
     view,
     wallet: view.wallet,
     newReservations: new Map(),
@@ -209,6 +213,7 @@ export function closeBook(book: Book): Changes | undefined {
     updatedAtMs: context.nowMs,
   };
   return {
+    decidedAtMs: book.decidedAtMs,
     wallet,
     batch,
     newReservations: [...book.newReservations.values()],

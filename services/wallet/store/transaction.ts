@@ -102,27 +102,27 @@ export async function loadViews(
 }
 
 /**
- * Writes the changes of one or several wallets; new reservations are checked at `checkAtMs`. That is the
- * clock's time, not the ledger's, which stays in the future for as long as a clock was once ahead.
+ * Writes the changes of one or several wallets. New reservations are checked `graceMs` after the clock's time, not
+ * the ledger's, which stays in the future for as long as a clock was once ahead.
  */
 export async function saveChanges(
   collections: Collections,
   changes: readonly Changes[],
-  checkAtMs: number,
+  graceMs: number,
   session: ClientSession,
 ): Promise<void> {
   const { reservations, settlements, entries, audit } = collections;
   await updateWallets(collections, changes, session);
-  const newReservations = changes.flatMap((one) => one.newReservations);
+  const newReservations = changes.flatMap((one) => {
+    const checkAtMs = one.decidedAtMs + graceMs;
+    return one.newReservations.map((reservation) => fromReservation(reservation, checkAtMs));
+  });
   const newSettlements = changes.flatMap((one) => one.settlements);
   const batches = changes.flatMap(({ batch }) => (batch === undefined ? [] : [batch]));
   const records = changes.flatMap((one) => one.audit);
   try {
     if (newReservations.length > 0) {
-      await reservations.insertMany(
-        newReservations.map((reservation) => fromReservation(reservation, checkAtMs)),
-        { session },
-      );
+      await reservations.insertMany(newReservations, { session });
     }
     if (newSettlements.length > 0) {
       await settlements.insertMany(newSettlements.map(fromSettlement), { session });

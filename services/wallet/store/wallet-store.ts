@@ -1,6 +1,5 @@
 /** The wallet's storage on MongoDB. */
 import type { Db, Filter, MongoClient } from "mongodb";
-import type { Clock } from "../../shared/core/clock.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
@@ -33,11 +32,10 @@ export function createWalletStore(parts: {
   readonly db: Db;
   readonly outbox: Outbox;
   readonly toItem: (event: WalletEvent) => StreamItem;
-  readonly clock: Clock;
   readonly graceMs: number;
   readonly turns: Turns;
 }): WalletStore {
-  const { client, outbox, toItem, clock, graceMs, turns } = parts;
+  const { client, outbox, toItem, graceMs, turns } = parts;
   const collections = openCollections(parts.db);
   const { wallets, reservations, settlements, audit } = collections;
 
@@ -56,7 +54,7 @@ export function createWalletStore(parts: {
             return work({
               load: (needs) => loadViews(collections, wallets, needs, session),
               async save(changes) {
-                await saveChanges(collections, changes, clock.now() + graceMs, session);
+                await saveChanges(collections, changes, graceMs, session);
                 const events = changes.flatMap((one) => one.events);
                 ticket = await outbox.write(events.map(toItem), session);
               },
