@@ -237,6 +237,13 @@ describe("a stock grpc-js client", () => {
         "test.EchoService",
       ]);
 
+      // What the details of an error are, which such tools show.
+      for (const name of ["ErrorInfo", "BadRequest", "RetryInfo"]) {
+        const symbol = `google.rpc.${name}`;
+        const [file] = filesOf(await ask({ case: "fileContainingSymbol", value: symbol }));
+        expect(file, symbol).to.equal("google/rpc/error_details.proto");
+      }
+
       const symbols = [
         "sms.v1.WalletService",
         "sms.v1.WalletService.GetWallet",

@@ -11,6 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../../proto/gen/google/rpc/error_details_pb.js";
 import {
   ServerReflection,
   type ServerReflectionRequest,
@@ -28,11 +29,12 @@ type Answer = NonNullable<
   MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]
 >;
 
-/** Serves the descriptors of the given services, and of reflection itself. */
+/** Serves the descriptors of the given services, of reflection itself, and of what errors carry. */
 export function createReflection(services: readonly DescService[]): Routes {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   const files = new Map<string, DescFile>();
   for (const service of listed) addFile(files, service.file);
+  addFile(files, file_google_rpc_error_details);
   const symbols = new Map<string, DescFile>();
   for (const file of files.values()) {
     for (const symbol of symbolsOf(file)) symbols.set(symbol, file);
