@@ -78,16 +78,18 @@ function customerMethods(
   { accepter, cancels, idempotency, reads }: UseCases,
   log: Logger,
 ): Pick<Methods, CustomerMethod> {
-  async function sendMessages(wire: SendMessagesRequest, context: HandlerContext) {
-    checkAnswer([wire]);
+  async function send(wire: SendMessagesRequest, context: HandlerContext) {
     const request = readSendRequest(wire);
     const answer = await accepter.send(request, () => context.signal.aborted);
     if (answer.kind === "replay") return replayedSend(answer.response);
     return sendResponse(request, answer.result);
   }
   return {
-    sendMessages,
-    ...createSendsTogether(sendMessages, log),
+    async sendMessages(wire, context) {
+      checkAnswer([wire]);
+      return send(wire, context);
+    },
+    ...createSendsTogether(send, log),
     async lookupSend({
       tenantId,
       endpoint,

@@ -1,5 +1,4 @@
 /** proto ↔ domain, and nothing else. */
-
 import { create } from "@bufbuild/protobuf";
 import { MessageSource } from "../../proto/gen/sms/v1/messaging_pb.js";
 import {

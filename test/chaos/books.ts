@@ -24,6 +24,11 @@ export type MessageRow = {
   readonly history: readonly { readonly status: string; readonly at: Date }[];
 };
 
+/** Why a message ended as it did; undefined where nothing went wrong. */
+export function errorCodeOf({ error }: Pick<MessageRow, "error">): string | undefined {
+  return typeof error === "string" ? error : error?.code;
+}
+
 /** A send, or the tombstone of one. */
 export type SendRow = {
   readonly _id: string;

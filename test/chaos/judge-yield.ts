@@ -1,6 +1,6 @@
 /** Whether the run brought anything about: a service that does nothing breaks no other promise. */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { MessageRow } from "./books.ts";
+import { errorCodeOf, type MessageRow } from "./books.ts";
 import { isPlainNumber } from "./orders.ts";
 
 /** Of the messages to plain numbers; a half-hour storm leaves more than 19 of 20. */
@@ -34,7 +34,6 @@ export function judgeYield(messages: readonly MessageRow[], accepted: number): F
   return found;
 }
 
-function isUnknown({ status, error }: MessageRow): boolean {
-  const code = typeof error === "string" ? error : error?.code;
-  return status === "failed" && code === "submission_unknown";
+function isUnknown(message: MessageRow): boolean {
+  return message.status === "failed" && errorCodeOf(message) === "submission_unknown";
 }

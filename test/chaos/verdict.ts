@@ -4,7 +4,7 @@ import { layoutOf } from "../../deploy/dev/layout.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { smsctl } from "../support/smsctl.ts";
-import { asText, type BookReader, type MessageRow } from "./books.ts";
+import { asText, type BookReader, errorCodeOf, type MessageRow } from "./books.ts";
 import { ATTEMPTS, type ChaosStack, RETRY_DELAYS_MS } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
@@ -126,8 +126,9 @@ function excuseLate(breach: FoundBreach): FoundBreach {
   return { ...breach, what: `${breach.what} (the machine is overloaded)` };
 }
 
-function describeEnd({ status, error }: MessageRow): string {
-  const code = typeof error === "string" ? error : error?.code;
+function describeEnd(message: MessageRow): string {
+  const { status } = message;
+  const code = errorCodeOf(message);
   return code === undefined ? status : `${status} ${code}`;
 }
 

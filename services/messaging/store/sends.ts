@@ -110,9 +110,10 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
       const refusals = new Map<number, Error>();
       let open = items.map((item, at) => ({ item, at }));
       const admitAll = async () => {
-        for (const [at, refusal] of (await judge()).entries()) {
-          if (refusal !== undefined && open.some((entry) => entry.at === at))
-            refusals.set(at, refusal);
+        const verdicts = await judge();
+        for (const { at } of open) {
+          const refusal = verdicts[at];
+          if (refusal !== undefined) refusals.set(at, refusal);
         }
         if (open.some(({ at }) => refusals.has(at))) throw new NotAll();
       };

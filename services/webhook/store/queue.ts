@@ -208,11 +208,11 @@ function addResult(document: DeliveryDocument, settlement: Settlement, options: 
   else document.body = body;
 }
 
-/** The body that an ended delivery keeps, or none. */
+/** The body that a delivery keeps, or none: once it has ended it may lose its text, or go whole. */
 function bodyAfter(settlement: Settlement, options: QueueOptions): string | undefined {
   if (isRedacted(settlement, options)) return undefined;
-  const { body, redacts } = settlement.claimed;
-  return redacts ? withoutText(body) : body;
+  const { claimed, outcome } = settlement;
+  return claimed.redacts && outcome.status !== "pending" ? withoutText(claimed.body) : claimed.body;
 }
 
 function isRedacted({ outcome }: Settlement, { redactDelivered }: QueueOptions): boolean {
@@ -312,7 +312,7 @@ function settleOne(
   const { claimed, outcome, atMs } = settlement;
   const kept = keptAttempt(settlement, options);
   const isPending = outcome.status === "pending";
-  const isGone = isRedacted(settlement, options);
+  const body = bodyAfter(settlement, options);
   return {
     updateOne: {
       filter: { _id: claimed.id, lease_id: claimed.leaseId },
@@ -325,12 +325,12 @@ function settleOne(
           : {
               status: outcome.status,
               completed_at: new Date(atMs),
-              ...(claimed.redacts && !isGone ? { body: withoutText(claimed.body) } : {}),
+              ...(body === undefined || body === claimed.body ? {} : { body }),
             },
         $unset: {
           ...LEASE,
           ...(isPending ? {} : { next_attempt_at: "" as const }),
-          ...(isGone ? { body: "" as const } : {}),
+          ...(body === undefined ? { body: "" as const } : {}),
         },
         ...(kept === undefined
           ? {}
