@@ -1,4 +1,5 @@
 import type { Clock } from "../shared/core/clock.ts";
+import type { Logger } from "../shared/io/log.ts";
 import { type BindFigures, type BindStats, createBindStats } from "./domain/bind-stats.ts";
 import {
   doubt,
@@ -10,7 +11,12 @@ import {
   throttle,
   widen,
 } from "./domain/flow.ts";
-import { isJournalFailure, JOURNAL_FAILED, type PartOutcome } from "./domain/message.ts";
+import {
+  isJournalFailure,
+  JOURNAL_FAILED,
+  JournalError,
+  type PartOutcome,
+} from "./domain/message.ts";
 import type { Link, Part } from "./links/link.ts";
 
 /** A link with its pace and its figures. */
@@ -31,7 +37,7 @@ export type Bind = {
  * speeds it up. The pace outlives the link's ups and downs: a carrier that binds again has not
  * answered a submit by that.
  */
-export function createBind(index: number, link: Link, clock: Clock): Bind {
+export function createBind(index: number, link: Link, clock: Clock, log: Logger): Bind {
   const stats = createBindStats();
   let flow = openFlow(link.window);
   let inFlight = 0;
@@ -50,7 +56,7 @@ export function createBind(index: number, link: Link, clock: Clock): Bind {
       const startedMs = clock.now();
       inFlight += 1;
       stats.noteSubmit(startedMs);
-      const outcome = await send(link, part);
+      const outcome = await send(link, part, log);
       inFlight -= 1;
       const nowMs = clock.now();
       stats.noteOutcome(outcome, nowMs - startedMs, nowMs);
@@ -77,11 +83,13 @@ function nextFlow(
   return isOfMessage ? answered : throttle(answered, nowMs);
 }
 
-/** A journal that cannot be written is met before any octet leaves. */
-async function send(link: Link, part: Part): Promise<PartOutcome> {
+/** A journal that cannot be written is met before any octet leaves; any other fault may come after that. */
+async function send(link: Link, part: Part, log: Logger): Promise<PartOutcome> {
   try {
     return await link.submit(part);
-  } catch {
-    return { kind: "not_sent", code: JOURNAL_FAILED };
+  } catch (error) {
+    if (error instanceof JournalError) return { kind: "not_sent", code: JOURNAL_FAILED };
+    log.error({ error, message: part.messageId }, "a link failed in the middle of a submit");
+    return { kind: "unknown", code: "link_fault" };
   }
 }

@@ -149,7 +149,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       onMobileOriginated: options.onMobileOriginated,
       onChange: () => dispatcher.pump(),
     });
-    binds.set(index, createBind(index, link, clock));
+    binds.set(index, createBind(index, link, clock, log));
     dispatcher.setBinds([...binds.values()]);
     link.start();
   }

@@ -12,7 +12,12 @@ import { pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { Bind } from "./bind.ts";
 import type { WrittenEntry } from "./domain/journal-lines.ts";
-import type { ClaimedMessage, Outcome, PartOutcome } from "./domain/message.ts";
+import {
+  type ClaimedMessage,
+  JournalError,
+  type Outcome,
+  type PartOutcome,
+} from "./domain/message.ts";
 import { giveBack, giveUpParts, judgeParts, retryDelayMs } from "./domain/outcome.ts";
 import { type InFlight, judgeLate, noteOutcome, startInFlight, unknownsOf } from "./in-flight.ts";
 import type { Part } from "./links/link.ts";
@@ -240,7 +245,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     setRecent(doubtful, messageId, flight, DOUBTFUL_MAX);
   }
 
-  /** Throws when the journal cannot be written: then nothing is, and its messages go back. */
+  /** Throws `JournalError` when it cannot: then nothing is sent, and its messages go back. */
   function writeJournal(fresh: readonly InFlight[]): void {
     const atMs = clock.now();
     try {
@@ -255,7 +260,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         { error, connector: connectorId, messages: fresh.length },
         "the journal cannot be written",
       );
-      throw error;
+      throw new JournalError(error);
     }
   }
 

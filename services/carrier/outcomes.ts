@@ -7,7 +7,8 @@
  * 3. the journal notes that these messages are settled.
  *
  * While batches fail, `isStuck` tells the claim loops to stop, so what is held here stays bounded
- * by what was claimed.
+ * by what was claimed. An outcome that messaging itself calls wrong stops no other: it is set aside
+ * and told again by itself, slowly, for as long as the process lives; the journal keeps its line.
  */
 import { createBatcher } from "../shared/core/batcher.ts";
 import { AppError } from "../shared/core/errors.ts";
@@ -40,7 +41,7 @@ export type OutcomeReporter = {
   report(settlement: Settlement): void;
   /** Outcomes not yet reported. */
   readonly pending: number;
-  /** True while batches fail, or more wait than should: claim nothing. */
+  /** True while batches fail, or more wait or are set aside than should: claim nothing. */
   readonly isStuck: boolean;
   /** Waits until everything is reported, at most so long; answers whether it is. */
   drain(limitMs: number): Promise<boolean>;
@@ -49,6 +50,9 @@ export type OutcomeReporter = {
 const BATCH_MAX = 500;
 const LANES = 3;
 const PENDING_MAX = 10_000;
+/** So many outcomes that are refused one by one are no accident of some messages: claim nothing more. */
+const SET_ASIDE_MAX = 100;
+const SET_ASIDE_PAUSE_MAX_MS = 60_000;
 /** A batch leaves this long after the one before it: nobody waits for it, and a larger one costs less. */
 const PACE_MS = 50;
 
@@ -64,7 +68,8 @@ export function createOutcomeReporter(options: {
   const { store, messaging, journal, log } = options;
   let pending = 0;
   let failures = 0;
-  const batcher = createBatcher<Report, void>({
+  let setAside = 0;
+  const batcher = createBatcher<Report, boolean>({
     name: "outcomes",
     batchMax: BATCH_MAX,
     // None is refused: claiming stops at PENDING_MAX, and what was claimed has an outcome.
@@ -73,13 +78,11 @@ export function createOutcomeReporter(options: {
     paceMs: PACE_MS,
     // A batch is never tried again in parts: each step of it insists by itself.
     isTransient: () => true,
-    async flush(batch) {
-      await settle(batch);
-      return batch.map(() => undefined);
-    },
+    flush: settle,
   });
 
-  async function settle(batch: readonly Report[]): Promise<void> {
+  /** Answers of each whether messaging knows it. */
+  async function settle(batch: readonly Report[]): Promise<boolean[]> {
     const submissions = batch.flatMap((settlement) => settlement.submissions);
     const unknowns = batch.flatMap((settlement) => settlement.unknowns);
     await insist("submissions", () => store.saveSubmissions(submissions));
@@ -87,9 +90,14 @@ export function createOutcomeReporter(options: {
     const resolved = batch.flatMap((settlement) => settlement.resolved);
     if (resolved.length > 0) await insist("resolved", () => store.removeUnknowns(resolved));
     if (submissions.length > 0) options.onStored(submissions);
-    await tell(batch);
-    noteReported(batch.flatMap(({ line }) => line ?? []));
-    for (const { onReported } of batch) onReported?.();
+    const told = await tell(batch.map(({ outcome }) => outcome));
+    finish(batch.filter((_, at) => told[at]));
+    return told;
+  }
+
+  function finish(reports: readonly Report[]): void {
+    noteReported(reports.flatMap(({ line }) => line ?? []));
+    for (const { onReported } of reports) onReported?.();
   }
 
   /** Messaging knows the outcomes; that the journal cannot say so costs a question after a crash, no more. */
@@ -101,26 +109,48 @@ export function createOutcomeReporter(options: {
     }
   }
 
-  /** A batch that messaging calls wrong is told one by one, so that one bad item stops no other. */
-  async function tell(batch: readonly Settlement[]): Promise<void> {
-    const outcomes = batch.map(({ outcome }) => outcome);
+  /**
+   * Insists while messaging cannot be reached. A batch that it calls wrong is told one by one; answers
+   * of each whether it was taken.
+   */
+  async function tell(outcomes: readonly Outcome[]): Promise<boolean[]> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const stale = await messaging.reportOutcomes(outcomes);
         if (stale.length > 0)
           log.warn({ count: stale.length }, "outcomes of claims lost meanwhile");
         failures = 0;
-        return;
+        return outcomes.map(() => true);
       } catch (error) {
+        if (!isOutage(error)) return await tellEach(outcomes, error);
         failures += 1;
         log.warn({ error, outcomes: outcomes.length, attempt }, "outcomes are reported again");
-        if (outcomes.length > 1 && !isOutage(error)) {
-          for (const settlement of batch) await tell([settlement]);
-          return;
-        }
         await pause(backoffMs(attempt, 50, 2000));
       }
     }
+  }
+
+  async function tellEach(outcomes: readonly Outcome[], error: unknown): Promise<boolean[]> {
+    const [outcome] = outcomes;
+    if (outcomes.length === 1) {
+      log.error({ error, message: outcome?.messageId }, "an outcome was refused; it is set aside");
+      return [false];
+    }
+    const told: boolean[] = [];
+    for (const one of outcomes) told.push(...(await tell([one])));
+    return told;
+  }
+
+  /** Tells a refused outcome by itself until it is taken: by another version of messaging, perhaps. */
+  async function tellAside(report: Report): Promise<void> {
+    setAside += 1;
+    for (let attempt = 0; ; attempt += 1) {
+      await pause(backoffMs(attempt, 1000, SET_ASIDE_PAUSE_MAX_MS));
+      const [isTold = false] = await tell([report.outcome]);
+      if (isTold) break;
+    }
+    setAside -= 1;
+    finish([report]);
   }
 
   async function insist(what: string, work: () => Promise<void>): Promise<void> {
@@ -141,7 +171,9 @@ export function createOutcomeReporter(options: {
       pending += 1;
       // Looked up before messaging hears of it: by its answer the message may be claimed and written anew.
       const line = journal.lineOf(settlement.outcome.messageId);
-      void batcher.add({ ...settlement, line }).then(() => {
+      const whole = { ...settlement, line };
+      void batcher.add(whole).then(async (isTold) => {
+        if (!isTold) await tellAside(whole);
         pending -= 1;
       });
     },
@@ -149,7 +181,7 @@ export function createOutcomeReporter(options: {
       return pending;
     },
     get isStuck() {
-      return failures > 0 || pending >= PENDING_MAX;
+      return failures > 0 || pending >= PENDING_MAX || setAside >= SET_ASIDE_MAX;
     },
     async drain(limitMs) {
       const deadlineMs = performance.now() + limitMs;
@@ -159,7 +191,14 @@ export function createOutcomeReporter(options: {
   };
 }
 
+/** What says nothing about the outcomes themselves; a token may be in the middle of its exchange. */
+const OUTAGES = new Set([
+  "service_unavailable",
+  "request_timeout",
+  "rate_limited",
+  "unauthenticated",
+]);
+
 function isOutage(error: unknown): boolean {
-  const { code } = error instanceof AppError ? error : toAppError(error);
-  return code === "service_unavailable" || code === "request_timeout" || code === "rate_limited";
+  return OUTAGES.has((error instanceof AppError ? error : toAppError(error)).code);
 }

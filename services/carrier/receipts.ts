@@ -87,7 +87,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
       for (const name of namesOf(receipt)) parkedNames.add(name);
       options.onParked(receipt);
     }
-    // A submission may have been stored between the look and the parking.
+    // What is forgotten here, or was stored between the look and the parking, is found by the sweep.
     if (parkedNames.size > 100_000) parkedNames.clear();
   }
 

@@ -64,20 +64,22 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   async function readSettings(): Promise<boolean> {
     const connectors = await options.listConnectors();
     const seen = new Set(connectors.map(({ id }) => id));
-    for (const [id, entry] of entries) if (!seen.has(id)) await stop(entry);
+    for (const [id, entry] of entries) if (!seen.has(id)) stop(entry);
     for (const id of pacers.keys()) if (!seen.has(id)) pacers.delete(id);
-    for (const connector of connectors) await apply(connector);
+    for (const connector of connectors) apply(connector);
     isSettled = true;
     leaseLoop.nudge();
     return false;
   }
 
-  async function apply(connector: Connector): Promise<void> {
+  function apply(connector: Connector): void {
     const entry = entries.get(connector.id);
     if (entry !== undefined && isSameRevision(entry.connector, connector)) return;
     if (entry !== undefined && linkSettings(entry.connector) !== linkSettings(connector)) {
-      await stop(entry);
+      stop(entry);
     }
+    // Its next runner waits until the one before has ended: binds are leased by number.
+    if ([...closing.keys()].some((ending) => ending.connector.id === connector.id)) return;
     const kept = entries.get(connector.id);
     const runner = kept?.runner ?? options.makeRunner(connector);
     entries.set(connector.id, { connector, runner });
@@ -96,17 +98,24 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     return pacer;
   }
 
-  /** The runner leaves the list at once and finishes what it has under way; its binds stay leased. */
-  async function stop(entry: Entry): Promise<void> {
+  /**
+   * The runner leaves the list at once and finishes what it has under way; its binds stay leased. Other
+   * connectors' settings do not wait for it; its own are looked at again when it has ended.
+   */
+  function stop(entry: Entry): void {
     const { connector, runner } = entry;
     entries.delete(connector.id);
     runners.delete(connector.id);
-    const ended = runner.close(options.drainMs).catch((error: unknown) => {
-      log.error({ error, connector: connector.id }, "a connector did not close");
-    });
+    const ended = runner
+      .close(options.drainMs)
+      .catch((error: unknown) => {
+        log.error({ error, connector: connector.id }, "a connector did not close");
+      })
+      .then(() => {
+        closing.delete(entry);
+        settingsLoop.nudge();
+      });
     closing.set(entry, ended);
-    await ended;
-    closing.delete(entry);
   }
 
   function allEntries(): Entry[] {

@@ -9,6 +9,7 @@ import { expect } from "chai";
 import type { Outcome } from "../../services/carrier/domain/message.ts";
 import { type Journal, openJournal } from "../../services/carrier/journal.ts";
 import { createOutcomeReporter, type Settlement } from "../../services/carrier/outcomes.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { eventually } from "../support/poll.ts";
 
@@ -146,6 +147,30 @@ describe("the journal of a carrier process", () => {
     const next = await open();
     expect(next.inherited.size).to.equal(0);
     next.close();
+  });
+
+  it("an outcome that messaging calls wrong stops no other, and is told again until it is taken", async () => {
+    const journal = await open();
+    const told: string[] = [];
+    let isWrong = true;
+    const reporter = reporterOn(journal, async (outcomes) => {
+      const ids = outcomes.map(({ messageId }) => messageId);
+      if (isWrong && ids.includes("msg_b")) throw new AppError("validation_error", "No such kind.");
+      told.push(...ids);
+      return [];
+    });
+    journal.noteWritten(["msg_a", "msg_b", "msg_c"].map(entry));
+    for (const id of ["msg_a", "msg_b", "msg_c"]) reporter.report(settlementOf(id));
+    await eventually(() => told.length === 2);
+    expect(told).to.deep.equal(["msg_a", "msg_c"]);
+    await eventually(() => journal.open === 1);
+    expect(reporter.isStuck).to.equal(false);
+    expect(reporter.pending).to.equal(1);
+    isWrong = false;
+    expect(await reporter.drain(5000)).to.equal(true);
+    expect(told).to.deep.equal(["msg_a", "msg_c", "msg_b"]);
+    expect(journal.open).to.equal(0);
+    journal.close();
   });
 
   it("a journal that cannot note what was reported ends no process: outcomes go on", async () => {

@@ -174,7 +174,7 @@ describe("an SMPP bind of a connector", () => {
 
   it("a link that the carrier calls unusable is left once the rest is answered, and bound anew", async () => {
     await open();
-    const bind = createBind(0, link, systemClock);
+    const bind = createBind(0, link, systemClock, createLogger("test", "silent"));
     const [part] = link.prepare(claimed());
     const outcomes = [bind.submit(part as never), submit(1)];
     await eventually(() => held.length === 2);
@@ -221,7 +221,7 @@ describe("an SMPP bind of a connector", () => {
   ] as const) {
     it(`a ${bindMode} bind has room for ${room} submits`, async () => {
       await open({ bindMode });
-      expect(createBind(0, link, systemClock).room).to.equal(room);
+      expect(createBind(0, link, systemClock, createLogger("test", "silent")).room).to.equal(room);
     });
   }
 });

@@ -89,43 +89,24 @@ describe("SMPP session over TCP", () => {
 
   it("has the requests journaled before an octet of them leaves, and sends none when that fails", async () => {
     const journal: string[] = [];
-    let isWritten = false;
-    let open: (() => void) | undefined;
     const { session, peer } = await bound({
       beforeWrite: (tokens) => {
-        journal.push(...tokens);
         if (tokens.includes("bad")) throw new Error("disk full");
-        return new Promise((resolve) => {
-          open = () => {
-            isWritten = true;
-            resolve();
-          };
-        });
+        const written = peer.received.filter(({ command }) => command === "submit_sm").length;
+        journal.push(...tokens.map((token) => `${token} after ${written}`));
       },
     });
     const first = submit(session, "one");
     const second = submit(session, "two");
-    await eventually(() => open);
-    expect(journal).to.deep.equal(["one", "two"]);
-    peer.send({ command: "enquire_link", sequence: 9 });
-    await peer.got("enquire_link_resp");
-    expect(peer.received.some(({ command }) => command === "submit_sm")).to.equal(false);
-    open?.();
     await peer.got("submit_sm", 2);
-    expect(isWritten).to.equal(true);
+    expect(journal).to.deep.equal(["one after 0", "two after 0"]);
     const failed = await submit(session, "bad");
     expect(failed).to.deep.include({ kind: "not_sent", reason: "journal_failed" });
+    const third = submit(session, "three");
+    await peer.got("submit_sm", 3);
+    expect(journal.at(-1)).to.equal("three after 2");
     session.close();
-    for (const outcome of [await first, await second]) expect(outcome.kind).to.equal("unknown");
-  });
-
-  it("settles as not sent what was being journaled when the link ended", async () => {
-    const { session, peer } = await bound({ beforeWrite: () => new Promise(() => {}) });
-    const outcome = submit(session, "one");
-    const plain = submit(session);
-    peer.socket.destroy();
-    expect(await outcome).to.deep.equal({ kind: "not_sent", reason: "closed" });
-    expect((await plain).kind).to.equal("not_sent");
+    for (const outcome of [first, second, third]) expect((await outcome).kind).to.equal("unknown");
   });
 
   it("calls a request unknown at its deadline, and hands over the answer that comes later", async () => {

@@ -108,7 +108,7 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
     log,
     clock: systemClock,
   });
-  dispatcher.setBinds([createBind(0, link, systemClock)]);
+  dispatcher.setBinds([createBind(0, link, systemClock, log)]);
   dispatcher.setPacer(
     createPacer({ redis, key: "bench", ratePerSecond: rate, replicas: () => REPLICAS, log }),
   );

@@ -43,6 +43,8 @@ function manualLink(window: number) {
   };
 }
 
+const log = createLogger("test", "silent");
+
 function setUp(window = 10, hasSingleReceipt = false) {
   const clock = createManualClock(1_000_000);
   const wire = manualLink(window);
@@ -56,10 +58,10 @@ function setUp(window = 10, hasSingleReceipt = false) {
     outcomes: { report: (settlement) => void settled.push(settlement) },
     recent,
     clock,
-    log: createLogger("test", "silent"),
+    log,
     onRoom: () => undefined,
   });
-  dispatcher.setBinds([createBind(0, wire.link, clock)]);
+  dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
   return { clock, ...wire, settled, journaled, recent, dispatcher };
 }
 

@@ -10,6 +10,7 @@ import {
   throttle,
   widen,
 } from "../../services/carrier/domain/flow.ts";
+import { JournalError } from "../../services/carrier/domain/message.ts";
 import {
   EMPTY_LINE,
   intervalUs,
@@ -18,6 +19,7 @@ import {
 } from "../../services/carrier/domain/pacing.ts";
 import type { Link } from "../../services/carrier/links/link.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
 
 describe("the pace of a throttled bind", () => {
   it("a throttled submit pauses the bind and halves what it may have unanswered", () => {
@@ -95,12 +97,31 @@ describe("the pace of a bind whose carrier does not answer", () => {
         ...{ status: "bound", lastError: "", window: 100, inFlight: 0 },
         submit: async () => outcome,
       } as unknown as Link;
-      const bind = createBind(0, link, clock);
+      const bind = createBind(0, link, clock, createLogger("test", "silent"));
       await bind.submit({ messageId: "msg_0", index: 0, payload: null });
       clock.advance(100);
       expect(bind.room).to.equal(room);
     });
   }
+});
+
+describe("a link that breaks its promise", () => {
+  const submitOver = async (fault: Error) => {
+    const link = {
+      ...{ status: "bound", lastError: "", window: 100, inFlight: 0 },
+      submit: () => Promise.reject(fault),
+    } as unknown as Link;
+    const bind = createBind(0, link, createManualClock(0), createLogger("test", "silent"));
+    return (await bind.submit({ messageId: "msg_0", index: 0, payload: null })).kind;
+  };
+
+  it("is in doubt: octets may have left", async () => {
+    expect(await submitOver(new TypeError("a fault of ours"))).to.equal("unknown");
+  });
+
+  it("has sent nothing when it was the journal that failed", async () => {
+    expect(await submitOver(new JournalError(new Error("no space")))).to.equal("not_sent");
+  });
 });
 
 describe("submits within a rate", () => {

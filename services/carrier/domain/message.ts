@@ -91,6 +91,14 @@ export type IncomingReceipt = {
   readonly messageId: string;
 };
 
+/** The journal could not be written: no octet of what it was to name has left. */
+export class JournalError extends Error {
+  constructor(cause: unknown) {
+    super("the journal cannot be written", { cause });
+    this.name = "JournalError";
+  }
+}
+
 /** The code of a part that was held back because the journal could not be written. */
 export const JOURNAL_FAILED = "journal_failed";
 

@@ -23,7 +23,10 @@ export type Link = {
   start(): void;
   /** Cuts a message into what goes on the wire. Throws when it cannot be put on this wire at all. */
   prepare(message: ClaimedMessage): readonly Part[];
-  /** Sends one part; never rejects. Only call with room in the window. */
+  /**
+   * Sends one part; rejects with what `beforeWrite` threw, and with nothing else. Only call with room in
+   * the window.
+   */
   submit(part: Part): Promise<PartOutcome>;
   /** The form under which a carrier's message id is kept. */
   keyOf(carrierMessageId: string): string;
@@ -33,7 +36,10 @@ export type Link = {
 
 /** What a link tells its owner. */
 export type LinkEvents = {
-  /** Called with messages whose first octet is about to leave; must be durable when it returns. */
+  /**
+   * Called with messages whose first octet is about to leave; durable when it returns. Throws
+   * `JournalError` when it cannot be: then nothing may leave.
+   */
   readonly beforeWrite: (messageIds: readonly string[]) => void;
   /** Takes a receipt; resolves when it may be acknowledged. */
   readonly onReceipt: (receipt: IncomingReceipt) => Promise<void>;

@@ -32,7 +32,6 @@ export class Sender {
   #blockedAtMs = 0;
   #isStopped = false;
   #isFrozen = false;
-  #held: PendingRequest[] | undefined;
 
   constructor(socket: Socket, options: ResolvedOptions, port: SenderPort) {
     this.#socket = socket;
@@ -104,9 +103,6 @@ export class Sender {
   /** Settles everything: what was written is unknown, the rest was not sent. */
   stop(): void {
     this.#isStopped = true;
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    this.#releaseAll(held, "closed");
     this.settleQueue();
     for (const request of this.window.clearWritten()) {
       request.settle({ kind: "unknown", reason: "closed" });
@@ -142,7 +138,7 @@ export class Sender {
   readonly #turn = (): void => {
     this.#isTurnDue = false;
     if (this.#isStopped) return;
-    if (this.#port.isBound() && this.#blockedAtMs === 0 && this.#held === undefined) this.#pump();
+    if (this.#port.isBound() && this.#blockedAtMs === 0) this.#pump();
     this.flush();
   };
 
@@ -156,56 +152,28 @@ export class Sender {
   #pump(): void {
     const held = this.window.hold();
     if (held.length === 0) return;
-    const { beforeWrite } = this.#options;
-    const tokens: string[] = [];
-    if (beforeWrite !== undefined) {
-      for (const { token } of held) if (token !== undefined) tokens.push(token);
-    }
-    if (beforeWrite === undefined || tokens.length === 0) this.#writeAll(held);
-    else this.#journal(held, tokens, beforeWrite);
-  }
-
-  #journal(
-    held: PendingRequest[],
-    tokens: string[],
-    beforeWrite: NonNullable<ResolvedOptions["beforeWrite"]>,
-  ): void {
-    this.#held = held;
     try {
-      const journaled = beforeWrite(tokens);
-      if (journaled === undefined) this.#afterJournal(held);
-      else {
-        journaled.then(
-          () => this.#afterJournal(held),
-          (cause: unknown) => this.#onJournalFailure(held, cause),
-        );
-      }
+      this.#journal(held);
     } catch (cause) {
-      this.#onJournalFailure(held, cause);
+      this.#releaseAll(held, cause);
+      return;
     }
+    this.#writeAll(held);
   }
 
-  #afterJournal(held: PendingRequest[]): void {
-    if (this.#held !== held) return;
-    this.#held = undefined;
-    if (this.#port.isBound()) this.#writeAll(held);
-    else this.#releaseAll(held, "closed");
-    this.flush();
-    this.scheduleTurn();
+  #journal(held: readonly PendingRequest[]): void {
+    const { beforeWrite } = this.#options;
+    if (beforeWrite === undefined) return;
+    const tokens = held.flatMap(({ token }) => token ?? []);
+    if (tokens.length > 0) beforeWrite(tokens);
   }
 
-  #onJournalFailure(held: PendingRequest[], cause: unknown): void {
-    if (this.#held !== held) return;
-    this.#held = undefined;
-    this.#releaseAll(held, "journal_failed", cause);
-    this.scheduleTurn();
-  }
-
-  #releaseAll(held: PendingRequest[], reason: "closed" | "journal_failed", cause?: unknown): void {
+  #releaseAll(held: readonly PendingRequest[], cause: unknown): void {
     for (const request of held) {
       this.window.release();
-      request.settle({ kind: "not_sent", reason, ...(cause !== undefined && { cause }) });
+      request.settle({ kind: "not_sent", reason: "journal_failed", cause });
     }
+    this.scheduleTurn();
   }
 
   #writeAll(held: PendingRequest[]): void {

@@ -45,9 +45,9 @@ export interface SessionOptions {
   firstSequence?: number;
   /**
    * Called with the tokens of requests about to be written, before any octet of them goes to the
-   * socket. Writing waits for its promise; when it fails they are `not_sent`.
+   * socket; what it has to keep is kept when it returns. When it throws they are `not_sent`.
    */
-  beforeWrite?: (tokens: readonly string[]) => void | Promise<void>;
+  beforeWrite?: (tokens: readonly string[]) => void;
   /** Takes a request of the peer; must answer by `session.respond`, now or later. */
   onRequest: (request: Pdu, session: Session) => void;
   /** An answer that came after its request had become `unknown`. */
