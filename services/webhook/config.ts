@@ -1,6 +1,7 @@
 import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import {
   type Config,
+  ConfigError,
   durationMs,
   flag,
   list,
@@ -48,7 +49,12 @@ export type WebhookConfig = Config<typeof SETTINGS>;
 
 /** Reads the settings; throws `ConfigError` with every fault. */
 export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
-  return readConfig(env, SETTINGS);
+  const config = readConfig(env, SETTINGS);
+  const scheduleMs = config.WEBHOOK_RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
+  if (config.WEBHOOK_RETENTION_MS <= scheduleMs) {
+    throw new ConfigError(["WEBHOOK_RETENTION_MS: must be longer than all retry delays together"]);
+  }
+  return config;
 }
 
 function network(): Setting<Network> {

@@ -17,6 +17,7 @@ import {
   SendTestEventResponseSchema,
   type WebhookService,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
+import { checkItems } from "../shared/core/limits.ts";
 import type { DeadLetters } from "../shared/io/dead-letters.ts";
 import type { Delivery } from "./domain/delivery.ts";
 import { readBeforeId, readInstantMs } from "./domain/log-bounds.ts";
@@ -51,6 +52,9 @@ import {
   type WithSecret,
 } from "./service/endpoint-management.ts";
 import type { Idempotency, RequestKey } from "./service/idempotency.ts";
+
+/** Dead letters that one call may send again. */
+const REPLAY_MAX = 1000;
 
 /** What the handlers call. */
 export type RpcParts = {
@@ -209,6 +213,7 @@ function deadLetterRpc({
       };
     },
     async replayDeadLetters({ ids }) {
+      checkItems("ids", ids.length, 0, REPLAY_MAX);
       return { replayed: await deadLetters.replay(ids) };
     },
   };

@@ -112,10 +112,9 @@ export const start: StartService = async (context) => {
   const managingDeliveries: DeliveryParts<ClientSession> = {
     clock,
     endpoints,
-    deliveries: createDeliveries(mongo.db),
+    deliveries: createDeliveries(mongo.db, retentionMs),
     nudge: () => engine.dispatcher.nudge(),
     attemptsMax,
-    retentionMs,
   };
   const rpc = createWebhookRpc({
     endpoints: managingEndpoints,

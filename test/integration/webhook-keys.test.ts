@@ -51,7 +51,6 @@ function createSlowDeliveries() {
     },
     nudge: () => undefined,
     attemptsMax: 5,
-    retentionMs: 86_400_000,
   };
   return {
     deliveries,

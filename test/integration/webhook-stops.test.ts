@@ -9,6 +9,7 @@ import {
 } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
+import type { DeliveryDocument } from "../../services/webhook/store/documents.ts";
 import { eventually } from "../support/poll.ts";
 import {
   messageEvent,
@@ -250,7 +251,13 @@ describe("what a webhook endpoint gets, and what it does not", () => {
       webhooks.client.recoverDeliveries({ ...key, sinceMs: BigInt(sinceMs) });
     expect((await since(Date.now() + 60_000)).recovered).to.equal(0n);
     receiver.behave(accept);
+    const deliveries = webhooks.mongo.db.collection<DeliveryDocument>("deliveries");
+    const soon = new Date(Date.now() + 120_000);
+    const ofIt = { endpoint_id: key.endpointId };
+    await deliveries.updateMany(ofIt, { $set: { expires_at: soon } });
     expect((await since(Date.now() - 60_000)).recovered).to.equal(2n);
+    // Else they could be gone before their new schedule is over.
+    expect(await deliveries.countDocuments({ ...ofIt, expires_at: { $lte: soon } })).to.equal(0);
     const recovered = await waitFor(key, DeliveryStatus.SUCCEEDED, 2);
     expect(recovered.map(({ attempts }) => attempts.length)).to.deep.equal([4, 4]);
   });

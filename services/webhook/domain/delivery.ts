@@ -13,19 +13,10 @@
  * the future. Everything it writes is guarded by that id, so a delivery is never attempted twice
  * at once, and one whose process died is due again when the lease ends.
  */
-import type { StateTable } from "../../shared/core/state-table.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** Where a delivery stands. */
 export type DeliveryStatus = "pending" | "succeeded" | "failed" | "dropped";
-
-/** The legal moves. */
-export const DELIVERY_MOVES: StateTable<DeliveryStatus> = {
-  pending: ["succeeded", "failed", "dropped"],
-  succeeded: ["pending"],
-  failed: ["pending"],
-  dropped: ["pending"],
-};
 
 /** Why an attempt failed; empty when it did not. */
 export type AttemptError =

@@ -21,7 +21,7 @@ export type DeliveryParts<Session> = {
   readonly clock: Clock;
   readonly endpoints: Pick<EndpointStore, "get">;
   readonly deliveries: DeliveryLog & {
-    insertDue(delivery: NewDelivery, retentionMs: number, session: Session): Promise<Delivery>;
+    insertDue(delivery: NewDelivery, session: Session): Promise<Delivery>;
     resend(
       key: DeliveryKey,
       nowMs: number,
@@ -32,7 +32,6 @@ export type DeliveryParts<Session> = {
   /** Starts what is due soon. */
   readonly nudge: () => void;
   readonly attemptsMax: number;
-  readonly retentionMs: number;
 };
 
 /** One page of an endpoint's log, newest first. Throws not_found. */
@@ -121,7 +120,6 @@ export async function sendTestEvent<S, Answer>(
         dueAtMs: nowMs,
         lease: undefined,
       },
-      parts.retentionMs,
       session,
     ),
   );

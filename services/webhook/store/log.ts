@@ -9,7 +9,7 @@ import { type DeliveryDocument, toDelivery } from "./documents.ts";
 /** The log with the changes its owner may ask for. */
 export type Deliveries = DeliveryLog & {
   /** Stores one delivery that is due now. */
-  insertDue(delivery: NewDelivery, retentionMs: number, session: ClientSession): Promise<Delivery>;
+  insertDue(delivery: NewDelivery, session: ClientSession): Promise<Delivery>;
   /**
    * Makes a delivery due now: a pending one keeps its schedule's rest, a finished one gets one
    * attempt. Answers `undefined` when there is none, `"redacted"` when its body is no longer kept,
@@ -27,9 +27,11 @@ export type Deliveries = DeliveryLog & {
 const RECOVER_BATCH = 1000;
 const LOG_PROJECTION = { body: 0 } as const;
 
-/** Makes the log over `deliveries`. */
-export function createDeliveries(db: Db): Deliveries {
+/** Makes the log over `deliveries`; what becomes due is kept for so long from then on. */
+export function createDeliveries(db: Db, retentionMs: number): Deliveries {
   const deliveries: Collection<DeliveryDocument> = db.collection("deliveries");
+
+  const keptFrom = (ms: number) => ({ expires_at: new Date(ms + retentionMs) });
 
   return {
     async list(filter) {
@@ -55,7 +57,7 @@ export function createDeliveries(db: Db): Deliveries {
       return document === null ? undefined : toDelivery(document);
     },
 
-    async insertDue(item, retentionMs, session) {
+    async insertDue(item, session) {
       const document: DeliveryDocument = {
         _id: item.id,
         tenant_id: item.tenantId,
@@ -71,7 +73,7 @@ export function createDeliveries(db: Db): Deliveries {
         fails_as: "failed",
         created_at: new Date(item.createdAtMs),
         activated_at: new Date(item.activatedAtMs),
-        expires_at: new Date(item.dueAtMs + retentionMs),
+        ...keptFrom(item.dueAtMs),
       };
       await deliveries.insertOne(document, { session });
       return toDelivery(document);
@@ -85,7 +87,11 @@ export function createDeliveries(db: Db): Deliveries {
       if (found.lease_id !== undefined) return "attempting";
       const changed = await deliveries.findOneAndUpdate(
         key,
-        { $set: resent(found, new Date(nowMs)), $unset: { completed_at: "" } },
+        {
+          $set: resent(found, new Date(nowMs)),
+          $max: keptFrom(nowMs),
+          $unset: { completed_at: "" },
+        },
         { session, returnDocument: "after" },
       );
       return changed === null ? undefined : toDelivery(changed);
@@ -111,6 +117,7 @@ export function createDeliveries(db: Db): Deliveries {
                 activated_at: new Date(nowMs),
                 next_attempt_at: new Date(nowMs),
               },
+              $max: keptFrom(nowMs),
               $unset: { completed_at: "" },
             },
           )
