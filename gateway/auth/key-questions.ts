@@ -8,7 +8,7 @@ import { compileNetworks } from "./caller-address.ts";
 
 /**
  * Who a key (the hex of its secret's SHA-256) belongs to; undefined for one that is not good. Throws
- * `service_unavailable` when nobody can tell.
+ * `service_unavailable` when nobody can tell for now.
  */
 export type AskKey = (hashHex: string) => Promise<Caller | undefined>;
 
@@ -28,6 +28,8 @@ export function createKeyQuestions(tenants: Client<typeof TenantService>): AskKe
   });
   return (hashHex) =>
     ask(hashHex).catch((cause: unknown) => {
+      // A fault of ours is shown as one, and logged; it does not pass with time.
+      if (!(cause instanceof AppError) || cause.code === "internal_error") throw cause;
       const message = "The service is busy; try again shortly.";
       throw new AppError("service_unavailable", message, { cause });
     });

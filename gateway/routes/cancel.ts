@@ -1,18 +1,18 @@
 import type { Client } from "@connectrpc/connect";
 import type { Message, MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { fingerprint } from "../../services/shared/core/canonical-json.ts";
-import { asAppError, type FieldError } from "../../services/shared/core/errors.ts";
+import type { FieldError } from "../../services/shared/core/errors.ts";
 import { componentRef, dataOf } from "../docs/operation.ts";
 import { MESSAGE_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
 import type { FenceKeeper } from "../idempotency/fence.ts";
 import { readIdempotencyKey } from "../idempotency/key.ts";
 import { runOnce } from "../idempotency/run-once.ts";
-import { parseObject } from "../json.ts";
 import { renderMessage } from "../render/message.ts";
 import { rpcAnswer } from "../rpc-answer.ts";
 import { MESSAGE_ID } from "../schemas/answers.ts";
 import { queryFaults } from "../schemas/query.ts";
+import { readBody } from "../schemas/read-body.ts";
 import { compileSchema, refuse } from "../schemas/validate.ts";
 import { EMPTY_BODY } from "../schemas/webhooks.ts";
 import { checkedMessageId, unknownMessage } from "./messages.ts";
@@ -115,14 +115,10 @@ function readEmptyBody(request: EndpointRequest): {
   body: Record<string, unknown> | undefined;
   faults: FieldError[];
 } {
-  const faults = [...queryFaults(request.query)];
-  if (request.bodyBytes.length === 0) return { body: {}, faults };
-  try {
-    const { value, size } = parseObject(request.bodyBytes);
-    return { body: value, faults: [...faults, ...validate(value, size)] };
-  } catch (error) {
-    return { body: undefined, faults: [...faults, ...asAppError(error).fields] };
-  }
+  const ofQuery = queryFaults(request.query);
+  if (request.bodyBytes.length === 0) return { body: {}, faults: [...ofQuery] };
+  const { body, faults } = readBody(request.bodyBytes, validate);
+  return { body, faults: [...ofQuery, ...faults] };
 }
 
 function toAnswer({ message, replayed }: Cancelled): EndpointAnswer {

@@ -3,14 +3,14 @@ import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { CheckKeyRequestSchema, WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { fingerprint } from "../../services/shared/core/canonical-json.ts";
-import { AppError, asAppError, type FieldError } from "../../services/shared/core/errors.ts";
+import { AppError, type FieldError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
 import { isNotKnownYet } from "../../services/shared/rpc/ask-together.ts";
 import type { EndpointAnswer, EndpointRequest } from "../endpoint.ts";
 import { readIdempotencyKey } from "../idempotency/key.ts";
-import { parseObject } from "../json.ts";
 import { rpcAnswer } from "../rpc-answer.ts";
 import { queryFaults } from "../schemas/query.ts";
+import { readBody } from "../schemas/read-body.ts";
 import { refuse, type Validator } from "../schemas/validate.ts";
 
 /** The scope of everything about webhook endpoints. */
@@ -61,14 +61,9 @@ export async function readWebhookRequest(
   const faults: FieldError[] = [...ofQuery, ...keyFaults];
   let body: Record<string, unknown> | undefined = {};
   if (request.bodyBytes.length > 0 || options.isBodyRequired) {
-    try {
-      const parsed = parseObject(request.bodyBytes);
-      body = parsed.value;
-      faults.push(...validate(body, parsed.size));
-    } catch (error) {
-      body = undefined;
-      faults.push(...asAppError(error).fields);
-    }
+    const read = readBody(request.bodyBytes, validate);
+    body = read.body;
+    faults.push(...read.faults);
   }
   const keyed = { idempotencyKey: key, fingerprint: printOf(request, key, body) };
   if (faults.length > 0) {
