@@ -90,23 +90,20 @@ function customerMethods(
       return send(wire, context);
     },
     ...createSendsTogether(send, log),
-    async lookupSend({
-      tenantId,
-      endpoint,
-      idempotencyKey,
-      fingerprint,
-      cancelMessageId,
-      beforeRefusal,
-    }) {
+    async lookupSend(wire) {
+      const { tenantId, endpoint, fingerprint, cancelMessageId, beforeRefusal } = wire;
+      const key = readKey(wire.idempotencyKey);
+      // What was sent without a key is stored under none.
+      if (key === undefined) return {};
       const find = beforeRefusal ? idempotency.findBeforeRefusal : idempotency.find;
       if (cancelMessageId !== "") {
-        const scope = cancelScope(tenantId, cancelMessageId, idempotencyKey);
+        const scope = cancelScope(tenantId, cancelMessageId, key);
         const bytes = await find({ scope, fingerprint });
         if (bytes === undefined) return {};
         const { message } = replayedCancel(bytes);
         return { response: { replayed: true, ...(message && { message }) } };
       }
-      const scope = sendScope(tenantId, readEndpoint(endpoint), idempotencyKey);
+      const scope = sendScope(tenantId, readEndpoint(endpoint), key);
       const bytes = await find({ scope, fingerprint });
       return bytes === undefined ? {} : { response: replayedSend(bytes) };
     },

@@ -6,7 +6,7 @@ import type {
   WalletService,
 } from "../../proto/gen/sms/v1/wallet_pb.js";
 import type { Clock } from "../shared/core/clock.ts";
-import { asAppError } from "../shared/core/errors.ts";
+import { asAppError, type FieldError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
 import { checkItems } from "../shared/core/limits.ts";
 import { parseAmount } from "../shared/core/money.ts";
@@ -15,8 +15,9 @@ import type { Logger } from "../shared/io/log.ts";
 import type { HoldCommand } from "./domain/command.ts";
 import type { CheckWallets } from "./service/check.ts";
 import type { WalletStore } from "./service/ports.ts";
+import { check, checkInstant, text, when } from "./service/request-faults.ts";
 import type { SettleMessages, SettleRequest } from "./service/settle-messages.ts";
-import { checkInstant, type Wallets } from "./service/wallets.ts";
+import type { Wallets } from "./service/wallets.ts";
 import {
   actorOf,
   auditToProto,
@@ -59,6 +60,7 @@ function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
     },
     async settleMessages({ settlements }) {
       checkItems("settlements", settlements.length, 1, ITEMS_MAX);
+      check(settlements.flatMap(settlementFaults));
       const results = await settleMessages(settlements.map(toSettle));
       for (const result of results) {
         if (result.kind === "impossible") throw result.error;
@@ -177,6 +179,16 @@ async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest, log: Log
     const available = parseAmount(extra.available_amount ?? "") ?? 0n;
     return { reservationId, errorCode: code, currency, available };
   }
+}
+
+function settlementFaults(settlement: Settlement, at: number): FieldError[] {
+  const field = (name: string) => `settlements[${at}].${name}`;
+  return [
+    ...text(field("tenant_id"), settlement.tenantId, 64),
+    ...text(field("message_id"), settlement.messageId, 64),
+    ...text(field("reservation_id"), settlement.reservationId, 64),
+    ...when(settlement.heldAmount < 0n, field("held_amount"), "must not be negative"),
+  ];
 }
 
 function toSettle(settlement: Settlement): SettleRequest {

@@ -187,6 +187,14 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.lookupSend(other))).to.equal("idempotency_key_reused");
   });
 
+  it("a look-up of a key that none can have is refused, of no key finds nothing, and neither closes one", async () => {
+    const key = { ...lookupOf({ idempotencyKey: "of another form" }), beforeRefusal: true };
+    expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("validation_error");
+    const none = await harness.messaging.lookupSend({ ...key, idempotencyKey: "" });
+    expect(none.response).to.equal(undefined);
+    expect(await harness.db.collection("sends").countDocuments({ idem: /\|$/ })).to.equal(0);
+  });
+
   it("a look-up before a refusal answers the same, and leaves the key to the next request", async () => {
     const request = keyed(singleSend(tenant), "refused");
     const key = { ...lookupOf(request), beforeRefusal: true };

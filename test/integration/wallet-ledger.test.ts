@@ -43,7 +43,7 @@ describe("the wallet's ledger on MongoDB", () => {
       firstMessageId: messageId,
       lastMessageId: messageId,
     });
-    await wallet.wallets.settle(tenantId, {
+    await wallet.queue.run(tenantId, {
       kind: "settle",
       messageId,
       reservationId,
@@ -89,7 +89,7 @@ describe("the wallet's ledger on MongoDB", () => {
         return count;
       };
       const { checkWallets } = wallet;
-      const real = { tenantId, wallets, checkWallets, checkEach: false, takeUnheard };
+      const real = { tenantId, wallets, queue, checkWallets, checkEach: false, takeUnheard };
       await fc.asyncModelRun(() => ({ model: newModel(), real }), cmds);
       await checkBooks(real);
     });
@@ -227,7 +227,7 @@ describe("the wallet's ledger on MongoDB", () => {
           firstMessageId: "msg_1",
           lastMessageId: "msg_1",
         });
-        await wallet.wallets.settle(tenantId, {
+        await wallet.queue.run(tenantId, {
           kind: "settle",
           messageId: newId("message"),
           reservationId,

@@ -105,6 +105,12 @@ describe("the wallet process over gRPC", () => {
     expect(settled).to.include({ settled: 1, alreadySettled: 0 });
     const again = await client.settleMessages({ settlements: [settlement] });
     expect(again).to.include({ settled: 0, alreadySettled: 1 });
+    const wrong = { ...settlement, messageId: "", heldAmount: -1n };
+    const refused = await client.settleMessages({ settlements: [settlement, wrong] }).then(
+      () => [],
+      (error: unknown) => toAppError(error).fields.map(({ field }) => field),
+    );
+    expect(refused).to.deep.equal(["settlements[1].message_id", "settlements[1].held_amount"]);
     const { reservationId } = second;
     expect(await client.releaseReservation({ tenantId, reservationId })).to.include({
       releasedAmount: 20n,

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { CheckWallets } from "../../services/wallet/service/check.ts";
+import type { CommandQueue } from "../../services/wallet/service/command-queue.ts";
 import type { Wallets } from "../../services/wallet/service/wallets.ts";
 import {
   applyOp,
@@ -15,6 +16,7 @@ import {
 export type RealWallet = {
   readonly tenantId: string;
   readonly wallets: Wallets;
+  readonly queue: CommandQueue;
   readonly checkWallets: CheckWallets;
   /** Checking the books after each command is cheap in memory only. */
   readonly checkEach: boolean;
@@ -118,7 +120,7 @@ function settleOn(model: LedgerModel, draft: Draft): Op[] {
   }
 }
 
-function ask({ tenantId, wallets }: RealWallet, op: Op): Promise<unknown> {
+function ask({ tenantId, wallets, queue }: RealWallet, op: Op): Promise<unknown> {
   switch (op.kind) {
     case "hold":
       return wallets.hold(tenantId, {
@@ -130,7 +132,7 @@ function ask({ tenantId, wallets }: RealWallet, op: Op): Promise<unknown> {
         lastMessageId: op.reservation.messages.at(-1)?.id ?? "",
       });
     case "settle":
-      return wallets.settle(tenantId, {
+      return queue.run(tenantId, {
         kind: "settle",
         messageId: op.message.id,
         reservationId: op.reservation.id,

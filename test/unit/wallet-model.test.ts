@@ -41,7 +41,7 @@ async function openWallet(faults: readonly Fault[]) {
     return count;
   };
   const checkWallets = createCheckWallets(() => memory.openSnapshot());
-  return { memory, real: { tenantId, wallets, checkWallets, checkEach: true, takeUnheard } };
+  return { memory, real: { tenantId, wallets, queue, checkWallets, checkEach: true, takeUnheard } };
 }
 
 const faultArbitrary = fc.oneof(

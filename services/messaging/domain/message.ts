@@ -183,7 +183,7 @@ export function currentRoute(message: Message): FrozenRoute | undefined {
   return message.routes[message.routeAt];
 }
 
-/** Which statuses the sources of API cancels cover; campaign messages go with their campaign. */
+/** Whether the message belongs to a campaign, and is cancelled with it alone. */
 export function isCampaignMessage(message: Message): boolean {
   return message.source === "campaign";
 }

@@ -104,9 +104,10 @@ type Add = (field: string, code: string, message: string) => void;
 function checkRecipients(request: SendRequest, add: Add): void {
   const { endpoint, recipients } = request;
   const count = recipients.length;
-  if (count === 0 || (endpoint === "single" && count !== 1)) {
-    const field = endpoint === "batch" ? "messages" : "to";
-    add(field, count === 0 ? "too_few" : "too_many", "At least one recipient is needed.");
+  if (count === 0) {
+    add(endpoint === "batch" ? "messages" : "to", "too_few", "At least one recipient is needed.");
+  } else if (endpoint === "single" && count > 1) {
+    add("to", "too_many", "A single send has one recipient.");
   }
   recipients.forEach(({ to, body, clientReference }, index) => {
     // In a list each recipient is judged on its own, its length included.

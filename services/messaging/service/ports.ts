@@ -185,7 +185,7 @@ export type QueueFigures = {
   readonly connectorId: string;
   readonly waiting: number;
   readonly sending: number;
-  /** Age of the oldest waiting message's id, in milliseconds; 0 when none waits. */
+  /** The lowest id among those that wait, which tells their age; undefined when none waits. */
   readonly oldestId: string | undefined;
 };
 

@@ -9,16 +9,8 @@
  * At all times: amount = openAmount + settled + fencedAmount, where settled is the sum of the
  * held amounts of its messages' settlements.
  */
-import type { StateTable } from "../../shared/core/state-table.ts";
-
 /** Where a reservation is in its life. */
 export type ReservationState = "open" | "closed";
-
-/** Legal moves. */
-export const RESERVATION_MOVES: StateTable<ReservationState> = Object.freeze({
-  open: ["closed"],
-  closed: [],
-});
 
 /** The hold of one send. */
 export type Reservation = {

@@ -1,6 +1,6 @@
 /** The wallet's use cases for callers: checks of what was asked, then the queue or a read. */
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError, type FieldError } from "../../shared/core/errors.ts";
+import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
 import type { AuditRecord } from "../domain/book.ts";
@@ -12,7 +12,6 @@ import type {
   HoldCommand,
   Outcomes,
   ReleaseCommand,
-  SettleCommand,
   UpdateCommand,
 } from "../domain/command.ts";
 import type { Entry } from "../domain/entry.ts";
@@ -21,6 +20,7 @@ import { decodePlace, encodePlace } from "../domain/statement.ts";
 import { newWallet, type Wallet } from "../domain/wallet.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { StatementQuery, WalletStore } from "./ports.ts";
+import { actorFaults, atMost, check, instant, positive, text, when } from "./request-faults.ts";
 
 /** Pages hold 50 lines unless asked otherwise, and never more than this. */
 export const PAGE_LIMIT_MAX = 1000;
@@ -35,7 +35,6 @@ export type Wallets = {
   create(tenantId: string, currency: string, threshold: bigint, actor: Actor): Promise<Wallet>;
   get(tenantId: string): Promise<Wallet>;
   hold(tenantId: string, command: HoldCommand): Promise<Outcomes["hold"]>;
-  settle(tenantId: string, command: SettleCommand): Promise<Outcomes["settle"]>;
   release(tenantId: string, command: ReleaseCommand): Promise<Outcomes["release"]>;
   getReservation(tenantId: string, reservationId: string): Promise<Reservation>;
   fund(tenantId: string, command: FundCommand): Promise<FundOutcome>;
@@ -96,15 +95,6 @@ export function createWallets(parts: {
       ]);
       return queue.run(tenantId, command);
     },
-    async settle(tenantId, command) {
-      check([
-        ...text("tenant_id", tenantId, 64),
-        ...text("message_id", command.messageId, 64),
-        ...text("reservation_id", command.reservationId, 64),
-        ...when(command.heldAmount < 0n, "held_amount", "must not be negative"),
-      ]);
-      return queue.run(tenantId, command);
-    },
     release: (tenantId, command) => queue.run(tenantId, command),
     async getReservation(tenantId, reservationId) {
       const reservation = await store.findReservation(tenantId, reservationId);
@@ -160,45 +150,4 @@ export function createWallets(parts: {
 function pageLimit(asked: number): number {
   if (asked <= 0) return PAGE_LIMIT_DEFAULT;
   return Math.min(asked, PAGE_LIMIT_MAX);
-}
-
-function check(faults: readonly FieldError[]): void {
-  if (faults.length > 0)
-    throw new AppError("validation_error", "The request is not valid.", { fields: faults });
-}
-
-function when(isWrong: boolean, field: string, message: string): FieldError[] {
-  return isWrong ? [{ field, code: "invalid_value", message }] : [];
-}
-
-function text(field: string, value: string, max: number): FieldError[] {
-  if (value === "") return [{ field, code: "required", message: "must not be empty" }];
-  return atMost(field, value, max);
-}
-
-function atMost(field: string, value: string, max: number): FieldError[] {
-  if (value.length <= max) return [];
-  return [{ field, code: "too_long", message: `must be at most ${max} characters` }];
-}
-
-function positive(field: string, amount: bigint): FieldError[] {
-  if (amount > 0n && amount <= AMOUNT_MAX) return [];
-  return [{ field, code: "out_of_range", message: "must be more than zero and not too large" }];
-}
-
-/** Throws `validation_error` for what is no instant that a date can hold. */
-export function checkInstant(field: string, ms: number): void {
-  check(instant(field, ms));
-}
-
-/** The largest instant that a date can hold (ECMA-262, section 21.4.1.1). */
-const INSTANT_MAX_MS = 8.64e15;
-
-function instant(field: string, ms: number): FieldError[] {
-  if (ms >= 0 && ms <= INSTANT_MAX_MS) return [];
-  return [{ field, code: "out_of_range", message: "must be an instant since 1970" }];
-}
-
-function actorFaults(actor: Actor): FieldError[] {
-  return [...text("actor.name", actor.name, 128), ...atMost("actor.address", actor.address, 128)];
 }
