@@ -1,12 +1,9 @@
-import { create } from "@bufbuild/protobuf";
-import { StringValueSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Client,
   Code,
   ConnectError,
   createClient,
   type HandlerContext,
-  type Interceptor,
   type ServiceImpl,
 } from "@connectrpc/connect";
 import { expect } from "chai";
@@ -27,17 +24,13 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
     const reports: CallReport[] = [];
     afterEach(() => links.close());
 
-    async function serve(
-      echo: Echo,
-      interceptors: Interceptor[] = [],
-    ): Promise<Client<typeof EchoService>> {
+    async function serve(echo: Echo): Promise<Client<typeof EchoService>> {
       logged.length = 0;
       reports.length = 0;
       const transport = await open(links, {
         routes: (router) => router.service(EchoService, echo),
         log: { error: (fields, text) => logged.push({ fields, text }) },
         onCall: (report) => reports.push(report),
-        interceptors,
       });
       return createClient(EchoService, transport);
     }
@@ -311,28 +304,6 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       await runInCall(context, () => collect(client.count({})));
       expect(seen).to.deep.equal([context, context, context]);
       expect(activeCall(), "nothing leaks out").to.equal(undefined);
-    });
-
-    it("runs interceptors around the handler, outermost first", async () => {
-      const order: string[] = [];
-      const named =
-        (name: string): Interceptor =>
-        (next) =>
-        async (request) => {
-          order.push(`${name} in`);
-          const response = await next(request);
-          order.push(`${name} out`);
-          return response;
-        };
-      const upper: Interceptor = (next) => (request) =>
-        next(
-          request.stream
-            ? request
-            : { ...request, message: create(StringValueSchema, { value: "replaced" }) },
-        );
-      const client = await serve({ say: (request) => request }, [named("a"), named("b"), upper]);
-      expect((await client.say({ value: "sent" })).value).to.equal("replaced");
-      expect(order).to.deep.equal(["a in", "b in", "b out", "a out"]);
     });
 
     it("reports each call once, with its method and status", async () => {

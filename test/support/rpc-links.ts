@@ -48,7 +48,7 @@ export const RPC_KINDS: Record<
   string,
   (
     links: RpcLinks,
-    options: Pick<RpcServerOptions, "routes" | "log" | "onCall" | "interceptors">,
+    options: Pick<RpcServerOptions, "routes" | "log" | "onCall">,
   ) => Promise<Transport>
 > = {
   "over gRPC": async (links, options) => {

@@ -91,11 +91,4 @@ export class CallScope implements HandlerContext {
     // Without a reason, `abort` would make an error with a stack for every call.
     this.#controller?.abort(reason ?? ENDED);
   }
-
-  /** Takes over what an interceptor replaced in the request it passed on. */
-  adopt(request: { header: Headers; signal: AbortSignal; contextValues: ContextValues }): void {
-    this.#header = request.header;
-    this.#signal = request.signal;
-    this.#values = request.contextValues;
-  }
 }

@@ -8,6 +8,7 @@ import { endCallSpan, openClientSpan } from "./call-spans.ts";
 import { markReceived } from "./error-status.ts";
 import { addHeaders, type HeaderSource, toHeaders } from "./headers.ts";
 import { createInbox } from "./inbox.ts";
+import { DEFAULT_STREAM_TIMEOUT_MS } from "./limits.ts";
 import { decoder, encoder } from "./routes.ts";
 import { decodeStatus } from "./wire-status.ts";
 
@@ -18,7 +19,6 @@ export type ClientHost = {
   readonly authorization: string | undefined;
   readonly waitForReady: boolean;
   readonly defaultTimeoutMs: number;
-  readonly defaultStreamTimeoutMs: number;
   readonly onCall: ((report: CallReport) => void) | undefined;
 };
 
@@ -118,7 +118,7 @@ export function startStream(
   return new Promise((resolve, reject) => {
     const startedMs = performance.now();
     const method = codec.method as DescMethodStreaming;
-    const limitMs = timeoutMs ?? host.defaultStreamTimeoutMs;
+    const limitMs = timeoutMs ?? DEFAULT_STREAM_TIMEOUT_MS;
     const deadline = limitMs > 0 ? deadlineFor(limitMs) : Number.POSITIVE_INFINITY;
     const call = openCall(host, codec, deadline);
     const inbox = createInbox<Message>(() => call.startRead());

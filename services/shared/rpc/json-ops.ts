@@ -3,7 +3,7 @@
  * `curl -H 'content-type: application/json' -d '{"tenantId": "…"}' …/sms.v1.WalletService/GetWallet`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { statusName } from "./call-report.ts";
 import { createServerInterceptor, type ServerInterceptorOptions } from "./interceptors.ts";
 import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
@@ -12,14 +12,12 @@ import { collectRoutes, type Routes } from "./routes.ts";
 /** What is served and to whom; limits have defaults. */
 export type JsonOpsOptions = ServerInterceptorOptions & {
   readonly routes: Routes;
-  readonly interceptors?: readonly Interceptor[];
   /** Largest request and answer. 16 MiB. */
   readonly maxMessageBytes?: number;
-  /** Longest deadline that a caller may ask for. 5 min. */
-  readonly maxTimeoutMs?: number;
-  /** Ends streams under way when the process drains. */
-  readonly shutdownSignal?: AbortSignal;
 };
+
+/** The longest deadline that a caller may ask for. */
+const MAX_TIMEOUT_MS = 300_000;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -56,11 +54,10 @@ async function openHandler(options: JsonOpsOptions): Promise<Handler> {
     connect: true,
     grpc: false,
     grpcWeb: false,
-    interceptors: [createServerInterceptor(options), ...(options.interceptors ?? [])],
+    interceptors: [createServerInterceptor(options)],
     readMaxBytes: maxBytes,
     writeMaxBytes: maxBytes,
-    maxTimeoutMs: options.maxTimeoutMs ?? 300_000,
-    ...(options.shutdownSignal === undefined ? {} : { shutdownSignal: options.shutdownSignal }),
+    maxTimeoutMs: MAX_TIMEOUT_MS,
   });
 }
 

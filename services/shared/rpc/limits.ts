@@ -4,3 +4,10 @@
  * around each.
  */
 export const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/** Deadline of streaming calls that set none, in milliseconds; 0 or less at the call means no limit. */
+export const DEFAULT_STREAM_TIMEOUT_MS = 300_000;
+
+/** Time without traffic before a connection is asked whether it lives, and how long its answer may take. */
+export const KEEP_ALIVE_MS = 30_000;
+export const KEEP_ALIVE_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 /**
  * The same routes for services that share a process: a Connect `Transport` that calls the
- * implementation directly. Interceptors, errors, deadlines and cancellation are as over gRPC, so a
+ * implementation directly. Errors, deadlines and cancellation are as over gRPC, so a
  * caller cannot tell which transport it has.
  *
  * Nothing is serialised: a complete message that a caller passes is the object that the handler
@@ -13,12 +13,11 @@ import {
   ConnectError,
   type ContextValues,
   createContextValues,
-  type Interceptor,
   type StreamResponse,
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
-import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import { runStreamingCall } from "@connectrpc/connect/protocol";
 import {
   CALL_HEADERS,
   type CallContext,
@@ -31,28 +30,22 @@ import { CallScope } from "./call-scope.ts";
 import { markReceived, showError } from "./error-status.ts";
 import type { HeaderSource } from "./headers.ts";
 import { invokeStream, invokeUnary } from "./invoke.ts";
+import { DEFAULT_STREAM_TIMEOUT_MS } from "./limits.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 
 /** How a local transport serves its routes. */
 export type LocalTransportOptions = {
   readonly routes: Routes;
-  /** Connect interceptors on the serving side. */
-  readonly interceptors?: readonly Interceptor[];
-  /** Connect interceptors on the calling side. */
-  readonly clientInterceptors?: readonly Interceptor[];
   /** Deadline of calls with one answer that set none. 10 s. */
   readonly defaultTimeoutMs?: number;
-  /** Deadline of streaming calls that set none; 0 or less at the call means no limit. 5 min. */
-  readonly defaultStreamTimeoutMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
 };
 
 /** Makes a transport to the given routes within this process. */
 export function createLocalTransport(options: LocalTransportOptions): Transport {
-  const routes = collectRoutes(options.routes, options.interceptors);
-  const interceptors = [...(options.clientInterceptors ?? [])];
-  const { defaultTimeoutMs = 10_000, defaultStreamTimeoutMs = 300_000 } = options;
+  const routes = collectRoutes(options.routes);
+  const { defaultTimeoutMs = 10_000 } = options;
 
   function routeOf(method: { parent: { typeName: string }; name: string }): Route {
     const name = `${method.parent.typeName}/${method.name}`;
@@ -66,33 +59,18 @@ export function createLocalTransport(options: LocalTransportOptions): Transport 
       const route = routeOf(method);
       const limitMs = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : defaultTimeoutMs;
       const deadlineAtMs = deadlineFor(limitMs);
-      const run = (by: AbortSignal | undefined, head: HeaderSource, message: Message) => {
-        const call = openCall(route, head, deadlineAtMs, contextValues);
-        return callUnary(options, route, call, by, message) as Promise<
-          UnaryResponse<typeof method.input, typeof method.output>
-        >;
-      };
-      if (interceptors.length === 0) return run(signal, header, create(method.input, input));
-      return runUnaryCall({
-        interceptors,
-        ...(signal === undefined ? {} : { signal }),
-        timeoutMs: deadlineAtMs - Date.now(),
-        req: {
-          stream: false,
-          method,
-          ...requestOf(route, header, contextValues),
-          message: input,
-        },
-        next: (req) => run(req.signal, req.header, req.message),
-      });
+      const call = openCall(route, header, deadlineAtMs, contextValues);
+      const message = create(method.input, input);
+      return callUnary(options, route, call, signal, message) as Promise<
+        UnaryResponse<typeof method.input, typeof method.output>
+      >;
     },
 
     async stream(method, signal, timeoutMs, header, input, contextValues) {
       const route = routeOf(method);
-      const limitMs = timeoutMs ?? defaultStreamTimeoutMs;
+      const limitMs = timeoutMs ?? DEFAULT_STREAM_TIMEOUT_MS;
       const deadlineAtMs = limitMs > 0 ? deadlineFor(limitMs) : undefined;
       return runStreamingCall({
-        interceptors,
         ...(signal === undefined ? {} : { signal }),
         ...(deadlineAtMs === undefined ? {} : { timeoutMs: deadlineAtMs - Date.now() }),
         req: {

@@ -4,7 +4,6 @@ import {
   type ConnectRouter,
   createMethodImplSpec,
   createServiceImplSpec,
-  type Interceptor,
   type MethodImplSpec,
 } from "@connectrpc/connect";
 
@@ -18,7 +17,6 @@ export type Route = {
   /** `sms.v1.WalletService/GetWallet` */
   readonly name: string;
   readonly spec: MethodImplSpec;
-  readonly interceptors: readonly Interceptor[];
   /** Health and reflection: no authentication, and never refused for load. */
   readonly isOpen: boolean;
   readonly decode: (bytes: Uint8Array) => Message;
@@ -26,13 +24,10 @@ export type Route = {
 };
 
 /** Lists the methods that `routes` registers. Throws when a method is registered twice. */
-export function collectRoutes(
-  routes: Routes,
-  interceptors: readonly Interceptor[] = [],
-): Map<string, Route> {
+export function collectRoutes(routes: Routes): Map<string, Route> {
   const collected = new Map<string, Route>();
 
-  function add(spec: MethodImplSpec, own: readonly Interceptor[] | undefined): void {
+  function add(spec: MethodImplSpec): void {
     const service = spec.method.parent.typeName;
     const name = `${service}/${spec.method.name}`;
     const path = `/${name}`;
@@ -41,7 +36,6 @@ export function collectRoutes(
       path,
       name,
       spec,
-      interceptors: own === undefined ? interceptors : [...interceptors, ...own],
       isOpen: service.startsWith("grpc."),
       decode: decoder(spec.method.input),
       encode: encoder(spec.method.output),
@@ -50,13 +44,13 @@ export function collectRoutes(
 
   const router: ConnectRouter = {
     handlers: [],
-    service(service, implementation, options) {
+    service(service, implementation) {
       const { methods } = createServiceImplSpec(service, implementation);
-      for (const spec of Object.values(methods)) add(spec, options?.interceptors);
+      for (const spec of Object.values(methods)) add(spec);
       return router;
     },
-    rpc(method, implementation, options) {
-      add(createMethodImplSpec(method, implementation), options?.interceptors);
+    rpc(method, implementation) {
+      add(createMethodImplSpec(method, implementation));
       return router;
     },
   };

@@ -1,6 +1,5 @@
 /** Serves Connect routes over gRPC on grpc-js: the server of every service process. */
 import type { DescService } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
 import {
   type Metadata,
   Server,
@@ -13,7 +12,7 @@ import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
 import { listenersOf, sayGoodbye } from "./farewell.ts";
 import { createHealth, type HealthControl } from "./health.ts";
-import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
+import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
 import { shortenDeadline } from "./long-deadlines.ts";
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
@@ -28,8 +27,6 @@ export type RpcServerOptions = {
   readonly routes: Routes;
   /** Without it every caller is accepted. Health and reflection are always open. */
   readonly auth?: RpcAuth | undefined;
-  /** Connect interceptors around every method. The common path is fastest without any. */
-  readonly interceptors?: readonly Interceptor[];
   readonly tls?: RpcServerTls | RpcTlsFiles | undefined;
   /** Largest message, in and out. 16 MiB. */
   readonly maxMessageBytes?: number;
@@ -44,9 +41,6 @@ export type RpcServerOptions = {
   readonly maxConnectionAgeMs?: number;
   /** Time that calls on an old connection have left. 1 h. */
   readonly maxConnectionAgeGraceMs?: number;
-  /** Idle time before a ping, and how long its answer may take. 30 s and 10 s. */
-  readonly keepAliveMs?: number;
-  readonly keepAliveTimeoutMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
   /** Another server's health, for a port that answers nothing else. */
@@ -70,7 +64,7 @@ export type RpcServer = {
 
 /** Makes a server for the given routes, with health and reflection beside them. */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
-  const own = collectRoutes(options.routes, options.interceptors);
+  const own = collectRoutes(options.routes);
   const services = [...new Set([...own.values()].map(({ spec }) => spec.method.parent))];
   const health = options.health ?? createHealth(services.map(({ typeName }) => typeName));
   const routes = new Map([...own, ...standardRoutes(services, health)]);
@@ -167,8 +161,8 @@ function serverOptions(options: RpcServerOptions) {
     "grpc.max_send_message_length": -1,
     ...(maxConnectionAgeMs > 0 ? { "grpc.max_connection_age_ms": maxConnectionAgeMs } : {}),
     "grpc.max_connection_age_grace_ms": options.maxConnectionAgeGraceMs ?? GRACE_MS,
-    "grpc.keepalive_time_ms": options.keepAliveMs ?? 30_000,
-    "grpc.keepalive_timeout_ms": options.keepAliveTimeoutMs ?? 10_000,
+    "grpc.keepalive_time_ms": KEEP_ALIVE_MS,
+    "grpc.keepalive_timeout_ms": KEEP_ALIVE_TIMEOUT_MS,
     // A single connection may not queue more than twice what the server would work on.
     "grpc.max_concurrent_streams": 2 * (options.maxInFlight ?? 1024),
     "grpc.enable_channelz": 0,

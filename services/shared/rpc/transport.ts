@@ -1,17 +1,11 @@
 /** A Connect `Transport` on a grpc-js channel: how services call each other between processes. */
 import { create } from "@bufbuild/protobuf";
-import {
-  createContextValues,
-  type Interceptor,
-  type StreamResponse,
-  type Transport,
-  type UnaryResponse,
-} from "@connectrpc/connect";
-import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
+import { createContextValues, type StreamResponse, type Transport } from "@connectrpc/connect";
+import { runStreamingCall } from "@connectrpc/connect/protocol";
 import { Channel, type ChannelCredentials, connectivityState, credentials } from "@grpc/grpc-js";
 import type { CallReport } from "./call-report.ts";
 import { type ClientHost, methodCodec, startStream, startUnary } from "./client-call.ts";
-import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
+import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
 import { channelCredentialsFrom, type RpcTlsFiles } from "./tls-files.ts";
 
 /**
@@ -36,12 +30,8 @@ export type RpcTransportOptions = {
   /** Sent as `authorization: Bearer`. */
   readonly token?: string | undefined;
   readonly tls?: RpcClientTls | undefined;
-  /** Connect interceptors. The common path is fastest without any. */
-  readonly interceptors?: readonly Interceptor[];
   /** Deadline of calls with one answer that set none. 10 s. */
   readonly defaultTimeoutMs?: number;
-  /** Deadline of streaming calls that set none; 0 or less at the call means no limit. 5 min. */
-  readonly defaultStreamTimeoutMs?: number;
   /** Largest message, in and out. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Calls wait for a connection until their deadline instead of failing at once. Off. */
@@ -51,9 +41,6 @@ export type RpcTransportOptions = {
    * replica leaves soon after this one is back, and by then we must have found it.
    */
   readonly maxReconnectMs?: number;
-  /** Time without traffic before a ping, and how long its answer may take. 30 s and 10 s. */
-  readonly keepAliveMs?: number;
-  readonly keepAliveTimeoutMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
 };
 
@@ -73,43 +60,19 @@ export function createGrpcJsTransport(options: RpcTransportOptions): RpcTranspor
     authorization: options.token === undefined ? undefined : `Bearer ${options.token}`,
     waitForReady: options.waitForReady ?? false,
     defaultTimeoutMs: options.defaultTimeoutMs ?? 10_000,
-    defaultStreamTimeoutMs: options.defaultStreamTimeoutMs ?? 300_000,
     onCall: options.onCall,
   };
-  const interceptors = [...(options.interceptors ?? [])];
 
   const transport: Transport = {
-    unary(method, signal, timeoutMs, header, input, contextValues) {
+    unary(method, signal, timeoutMs, header, input) {
+      const message = create(method.input, input);
       const codec = methodCodec(method);
-      if (interceptors.length === 0) {
-        const message = create(method.input, input);
-        return startUnary(host, codec, signal, timeoutMs, header, message) as Promise<never>;
-      }
-      return runUnaryCall({
-        interceptors,
-        ...(signal === undefined ? {} : { signal }),
-        ...(timeoutMs === undefined || timeoutMs <= 0 ? {} : { timeoutMs }),
-        req: {
-          stream: false,
-          service: method.parent,
-          method,
-          requestMethod: "POST",
-          url: codec.path,
-          header: new Headers(header),
-          contextValues: contextValues ?? createContextValues(),
-          message: input,
-        },
-        next: (req) =>
-          startUnary(host, codec, req.signal, timeoutMs, req.header, req.message) as Promise<
-            UnaryResponse<typeof method.input, typeof method.output>
-          >,
-      });
+      return startUnary(host, codec, signal, timeoutMs, header, message) as Promise<never>;
     },
 
     stream(method, signal, timeoutMs, header, input, contextValues) {
       const codec = methodCodec(method);
       return runStreamingCall({
-        interceptors,
         ...(signal === undefined ? {} : { signal }),
         ...(timeoutMs === undefined || timeoutMs <= 0 ? {} : { timeoutMs }),
         req: {
@@ -149,8 +112,8 @@ function openChannel(target: string, options: RpcTransportOptions): Channel {
     "grpc.dns_min_time_between_resolutions_ms": 5000,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": options.maxReconnectMs ?? 1000,
-    "grpc.keepalive_time_ms": options.keepAliveMs ?? 30_000,
-    "grpc.keepalive_timeout_ms": options.keepAliveTimeoutMs ?? 10_000,
+    "grpc.keepalive_time_ms": KEEP_ALIVE_MS,
+    "grpc.keepalive_timeout_ms": KEEP_ALIVE_TIMEOUT_MS,
     "grpc.keepalive_permit_without_calls": 1,
     "grpc.max_send_message_length": maxBytes,
     "grpc.max_receive_message_length": maxBytes,
