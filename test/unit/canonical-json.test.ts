@@ -6,10 +6,7 @@ import {
   compactSorted,
   fingerprint,
 } from "../../services/shared/core/canonical-json.ts";
-import {
-  exceedsJsonDepth,
-  JSON_DEPTH_MAX,
-} from "../../services/shared/core/canonical-json-depth.ts";
+import { JSON_DEPTH_MAX } from "../../services/shared/core/canonical-json-depth.ts";
 import table from "../vectors/canonical-json.json" with { type: "json" };
 
 const jsonValue = fc.jsonValue({ maxDepth: 6 });
@@ -84,57 +81,6 @@ describe("canonicalJson", () => {
     for (const value of [undefined, Number.NaN, 1n, () => 0, Symbol("s"), new Date(), new Map()]) {
       expect(() => canonicalJson(value)).to.throw(TypeError);
       if (value !== undefined) expect(() => canonicalJson({ a: value })).to.throw(TypeError);
-    }
-  });
-});
-
-describe("exceedsJsonDepth", () => {
-  const bytes = (text: string) => Buffer.from(text);
-
-  it("tells one level too many from exactly enough, of arrays, objects and both", () => {
-    for (const [open, close] of [
-      ["[", "]"],
-      ['{"a":', "}"],
-      ['[{"b]":', "}]"],
-    ] as const) {
-      const levels = open.startsWith("[{") ? 2 : 1;
-      const text = (depth: number) =>
-        `${open.repeat(depth / levels)}"${"x".repeat(200)}"${close.repeat(depth / levels)}`;
-      const most = JSON_DEPTH_MAX;
-      expect(exceedsJsonDepth(bytes(text(most)))).to.equal(false);
-      expect(exceedsJsonDepth(bytes(text(most + levels)))).to.equal(true);
-      expect(exceedsJsonDepth(bytes(text(4)), 4)).to.equal(false);
-      expect(exceedsJsonDepth(bytes(text(4)), 3)).to.equal(true);
-    }
-  });
-
-  it("agrees with the depth of the parsed value, for every JSON text", () => {
-    const depthOf = (value: unknown): number =>
-      typeof value === "object" && value !== null
-        ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
-        : 0;
-    const text = fc.string({ unit: fc.constantFrom("[", "]", "{", "}", '"', "\\", "é") });
-    const { value } = fc.letrec((tie) => ({
-      value: fc.oneof({ depthSize: "large" }, text, tie("array"), tie("object")),
-      array: fc.array(tie("value"), { maxLength: 3 }),
-      object: fc.dictionary(text, tie("value"), { maxKeys: 3 }),
-    }));
-    fc.assert(
-      fc.property(value, fc.integer({ min: 0, max: 8 }), (parsed, depthMax) => {
-        const json = JSON.stringify(parsed);
-        expect(exceedsJsonDepth(bytes(json), depthMax)).to.equal(depthOf(parsed) > depthMax);
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
-  it("counts no brackets inside strings, and ends on broken text", () => {
-    const most = JSON_DEPTH_MAX;
-    expect(exceedsJsonDepth(bytes(`["${"[".repeat(1000)}"]`))).to.equal(false);
-    expect(exceedsJsonDepth(bytes(`["\\"${"[".repeat(1000)}"]`))).to.equal(false);
-    expect(exceedsJsonDepth(bytes(`["\\\\",${"[".repeat(2 * most)}`))).to.equal(true);
-    for (const broken of ['"', '"\\', "]".repeat(1000), `"${"[".repeat(1000)}`, "\\".repeat(500)]) {
-      expect(exceedsJsonDepth(bytes(broken))).to.equal(false);
     }
   });
 });

@@ -41,8 +41,6 @@ export type BatcherOptions<Item, Result> = {
   readonly besideMostMs?: number;
   /** Failures of a whole flush that splitting cannot cure. */
   readonly isTransient?: (error: unknown) => boolean;
-  /** Called after each flush, for metrics. */
-  readonly onFlush?: (size: number, durationMs: number) => void;
 };
 
 /** A running batcher. */
@@ -108,7 +106,6 @@ export function createBatcher<Item, Result>(
     const durationMs = performance.now() - startedMs;
     pace.took(durationMs);
     paceBeside.took(durationMs);
-    options.onFlush?.(entries.length, durationMs);
     running -= 1;
     if (queue.length > 0) schedule();
     else if (running === 0) onIdle?.();

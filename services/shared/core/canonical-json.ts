@@ -7,7 +7,7 @@ import { JSON_DEPTH_MAX } from "./canonical-json-depth.ts";
  * and number format of RFC 8785). Undefined members are left out, as JSON.stringify does. A number
  * too great for a double, which parsers read as infinite, is written 1e999.
  * Throws TypeError for what JSON cannot hold, and RangeError for a cycle or for nesting deeper
- * than JSON_DEPTH_MAX, which `exceedsJsonDepth` tells before parsing.
+ * than JSON_DEPTH_MAX.
  */
 export function canonicalJson(value: unknown): string {
   return textOf(value, 0);

@@ -1,6 +1,6 @@
 /**
- * Every error a caller may see: one class, one table. Domain code throws `AppError`; one RPC
- * interceptor turns it into a gRPC status, one Koa middleware turns that into problem+json
+ * Every error a caller may see: one class, one table. Domain code throws `AppError`; the RPC
+ * server turns it into a gRPC status, one Koa middleware turns that into problem+json
  * (RFC 9457). Anything else that is thrown is a bug and becomes `internal_error`.
  */
 

@@ -13,8 +13,3 @@ export function isLegalMove<State extends string>(
 ): boolean {
   return table[from].includes(to);
 }
-
-/** Tells whether nothing leaves the state. */
-export function isTerminal<State extends string>(table: StateTable<State>, state: State): boolean {
-  return table[state].length === 0;
-}

@@ -64,7 +64,7 @@ export function faultsOf(readers: readonly (() => unknown)[]): readonly string[]
   return [...faults];
 }
 
-/** Any text; with `allowed`, one of those. */
+/** Any text. */
 export function text(fallback?: string): Setting<string> {
   return { read: (value) => value, fallback };
 }

@@ -34,9 +34,9 @@ export type Outbox = {
   close(): Promise<void>;
 };
 
-/** A document older than this was left by a crash or an outage; its publisher has given up on it. */
 /** Tokens of a NATS subject, separated by dots, without wildcards. */
 const SUBJECT = /^[\w-]+(?:\.[\w-]+)*$/;
+/** A document older than this was left by a crash or an outage; its publisher has given up on it. */
 const SWEEP_AGE_MS = 3000;
 
 /**
