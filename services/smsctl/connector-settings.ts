@@ -17,7 +17,7 @@ export const SMPP_OPTIONS = [
 /** The options of HTTP settings, as the usage line shows them. */
 export const HTTP_OPTIONS = [
   "--url U --body-template T --id-pointer P --receipt-secret S [--method POST --content-type T",
-  "--timeout-ms N --concurrency N --receipt-id-pointer P --receipt-status-pointer P]",
+  "--timeout-ms N --concurrency N --receipt-status-pointer P]",
 ].join(" ");
 
 /** The SMPP settings that were given, and no others. */
@@ -59,7 +59,6 @@ export function httpSettings(options: Options): MessageInitShape<typeof HttpSett
     timeoutMs: options.whole("timeout-ms"),
     concurrency: options.whole("concurrency"),
     receiptSecret: options.optional("receipt-secret"),
-    receiptIdPointer: options.optional("receipt-id-pointer"),
     receiptStatusPointer: options.optional("receipt-status-pointer"),
   });
 }

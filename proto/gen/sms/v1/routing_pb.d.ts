@@ -210,7 +210,10 @@ export declare type HttpSettings = Message<"sms.v1.HttpSettings"> & {
   receiptSecret: string;
 
   /**
-   * @generated from field: string receipt_id_pointer = 10;
+   * Not read: the signed address that a receipt is posted to names its message.
+   *
+   * @generated from field: string receipt_id_pointer = 10 [deprecated = true];
+   * @deprecated
    */
   receiptIdPointer: string;
 
