@@ -122,4 +122,5 @@ fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the par
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-steady bench-rpc \
-  bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz
+  bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate \
+  bench-memory bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz

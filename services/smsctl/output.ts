@@ -7,7 +7,12 @@ export type Output = {
   result(value: Json): void;
   /** Prints a line for people; silent with `--json`. */
   note(line: string): void;
+  /** Empties the screen for a result that takes the place of the one before; nothing with `--json`. */
+  clear(): void;
 };
+
+/** Terminal escapes (ECMA-48): erase the whole display, then the cursor to its first place. */
+const CLEAR_SCREEN = "\u001b[2J\u001b[H";
 
 /** Prints JSON on one line, or a readable form of it. */
 export function createOutput(isJson: boolean, write: (text: string) => void): Output {
@@ -18,6 +23,9 @@ export function createOutput(isJson: boolean, write: (text: string) => void): Ou
     },
     note(line) {
       if (!isJson) write(`${line}\n`);
+    },
+    clear() {
+      if (!isJson) write(CLEAR_SCREEN);
     },
   };
 }

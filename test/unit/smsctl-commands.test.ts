@@ -1,7 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
+import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import type { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { newId } from "../../services/shared/core/ids.ts";
 import type { Command } from "../../services/smsctl/command.ts";
 import { CONNECTOR_COMMANDS } from "../../services/smsctl/commands/connector.ts";
 import { DEAD_COMMANDS } from "../../services/smsctl/commands/dead.ts";
@@ -222,6 +224,44 @@ describe("smsctl lists beyond a page", () => {
       const rest = await run(command, [...words, "--limit", "9999"], fakes);
       expect(rest.result).to.have.length(2500);
       expect(rest.notes).to.deep.equal([]);
+    });
+  }
+});
+
+describe("smsctl message cancel-campaign", () => {
+  const words = (campaign: string) => [
+    ...["message", "cancel-campaign", campaign],
+    ...["--tenant", "Ada"],
+  ];
+  const campaignId = newId("campaign");
+
+  it("cancels the named tenant's campaign, and says how many messages were past it", async () => {
+    const asked: unknown[] = [];
+    const cancelCampaign: ServiceImpl<typeof MessagingService>["cancelCampaign"] = (request) => {
+      asked.push([request.tenantId, request.campaignId]);
+      return { cancelled: 3n, unchanged: 2n };
+    };
+    const fakes = { messaging: { cancelCampaign } };
+    const { code, result } = await run(
+      MESSAGE_COMMANDS["cancel-campaign"],
+      words(campaignId),
+      fakes,
+    );
+    expect(asked).to.deep.equal([["ten_1", campaignId]]);
+    expect({ code, result }).to.deep.equal({
+      code: 0,
+      result: { campaign_id: campaignId, cancelled: 3, unchanged: 2 },
+    });
+  });
+
+  for (const word of ["", newId("message"), campaignId.toLowerCase()]) {
+    it(`refuses "${word.slice(0, 4)}", which names no campaign, before anything is asked`, async () => {
+      const fakes = { messaging: { cancelCampaign: () => refuse("internal_error", "asked") } };
+      const error = await errorOf(run(MESSAGE_COMMANDS["cancel-campaign"], words(word), fakes));
+      expect(error).to.include({
+        code: "validation_error",
+        message: `${word} is no campaign's id (cmp_…).`,
+      });
     });
   }
 });

@@ -8,6 +8,7 @@ import { parseArguments } from "../../services/smsctl/arguments.ts";
 import { judge } from "../../services/smsctl/check/judge.ts";
 import { wordsMax } from "../../services/smsctl/command.ts";
 import { createOptions } from "../../services/smsctl/options.ts";
+import { createOutput } from "../../services/smsctl/output.ts";
 import { present } from "../../services/smsctl/present.ts";
 import { smsctl } from "../support/smsctl.ts";
 
@@ -131,6 +132,19 @@ describe("smsctl's command line", () => {
 });
 
 describe("smsctl's output", () => {
+  it("empties the screen for people and never inside JSON", () => {
+    for (const isJson of [false, true]) {
+      let text = "";
+      const output = createOutput(isJson, (more) => {
+        text += more;
+      });
+      output.clear();
+      output.note("a line");
+      output.result(["one"]);
+      expect(text).to.equal(isJson ? '["one"]\n' : "\u001b[2J\u001b[Ha line\none\n");
+    }
+  });
+
   it("shows amounts as decimals, instants as date-times and enumerations as words", () => {
     const entry = create(EntrySchema, {
       id: "led_1",

@@ -101,7 +101,7 @@ async function listUnmatched({ options, output }: CommandContext): Promise<numbe
 async function list({ clients, options, output, signal }: CommandContext): Promise<number> {
   do {
     const { connectors, health } = await clients.routing.listConnectors({});
-    if (options.isSet("watch")) process.stdout.write("\u001b[2J\u001b[H");
+    if (options.isSet("watch")) output.clear();
     output.result(
       output.isJson
         ? connectors.map((connector) => withHealth(connector, health))

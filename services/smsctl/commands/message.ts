@@ -1,5 +1,6 @@
 import { MessageSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { isId } from "../../shared/core/ids.ts";
 import type { Commands } from "../command.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
@@ -50,6 +51,26 @@ export const MESSAGE_COMMANDS: Commands = {
         messageId: context.options.word(2, "The message's id"),
       });
       if (message !== undefined) context.output.result(present(MessageSchema, message));
+      return 0;
+    },
+  },
+  "cancel-campaign": {
+    usage: "message cancel-campaign CAMPAIGN_ID --tenant T",
+    async run(context) {
+      const campaignId = context.options.word(2, "The campaign's id");
+      // Messaging knows campaigns by their messages alone: any other word would cancel none, and say so calmly.
+      if (!isId("campaign", campaignId)) {
+        throw new AppError("validation_error", `${campaignId} is no campaign's id (cmp_…).`);
+      }
+      const { cancelled, unchanged } = await context.clients.messaging.cancelCampaign({
+        tenantId: await tenantId(context),
+        campaignId,
+      });
+      context.output.result({
+        campaign_id: campaignId,
+        cancelled: Number(cancelled),
+        unchanged: Number(unchanged),
+      });
       return 0;
     },
   },
