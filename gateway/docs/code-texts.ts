@@ -31,7 +31,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
   failed: {
     no_route: "No route could carry the message.",
     carrier_rejected: "Every usable carrier refused it for good.",
-    carrier_unavailable: "No usable carrier could be reached.",
+    carrier_unavailable: "The last usable carrier answered eight times that its system had failed.",
     submission_unknown: "A carrier never told whether it took the message; it is not sent again.",
     sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
     tenant_suspended: "The account was suspended when the message was due.",
@@ -46,7 +46,7 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
     network_error: "The network could not deliver it.",
     validity_expired: "The carrier's own time for it ran out.",
     spam_blocked: "A filter blocked it.",
-    carrier_rejected: "The carrier refused a later part of it.",
+    carrier_rejected: "The carrier refused it, or a later part of it, after it had been sent.",
     unknown: "The carrier gave no reason.",
   },
   expired: { no_receipt: "No delivery receipt came within 72 hours." },

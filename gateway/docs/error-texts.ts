@@ -97,7 +97,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
       "The first request with this Idempotency-Key is still running. This later one was " +
       "refused; the first goes on. Or an endpoint was changed by somebody else meanwhile, or a " +
       "delivery is being attempted at this moment.",
-    fix: "Wait for the first request's answer.",
+    fix: "Wait for the first request's answer, or for the end of the attempt.",
     retry:
       "Yes, after about a second, with the same key and body: you get the first request's answer.",
   },
@@ -120,8 +120,12 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     detail: "The message is being sent, was sent, or is in a final status.",
     happened:
       "The message can no longer be cancelled: it is being sent, was sent, or has come to " +
-      "its end. Messages of a campaign are cancelled with their campaign.",
-    fix: "Read the message to learn its status.",
+      "its end. Messages of a campaign are cancelled with their campaign. Or a delivery was to be " +
+      "sent again, failed ones recovered or a test event sent, and the webhook endpoint is " +
+      "disabled, or the delivery's body is no longer kept.",
+    fix:
+      "Read the message to learn its status. Enable a disabled endpoint first; what became of the " +
+      "message of a delivery without a body can be read from the message itself.",
     retry: NO_RETRY,
   },
   payload_too_large: {

@@ -11,7 +11,7 @@ import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts"
 import { HEADERS } from "./headers.ts";
 import type { HeaderName, Operation, Schema } from "./operation.ts";
 import { problemExample } from "./problem-examples.ts";
-import { STATUS_CHANGED_EVENT, WEBHOOKS } from "./webhook-events.ts";
+import { EVENT_SCHEMAS, WEBHOOKS } from "./webhook-events.ts";
 
 /** Addresses that the document names. */
 export type DocumentOptions = {
@@ -92,7 +92,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
         WebhookEndpointChange: ENDPOINT_CHANGE,
         WebhookRecoveryRequest: RECOVERY,
         ...ANSWER_SCHEMAS,
-        MessageStatusChangedEvent: STATUS_CHANGED_EVENT,
+        ...EVENT_SCHEMAS,
       },
     },
   } as const;

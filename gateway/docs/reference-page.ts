@@ -3,6 +3,7 @@ import { errorTable, fieldTable, messageCodeTable } from "./error-pages.ts";
 import { exampleList } from "./example-pages.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
 import type { buildOpenApi } from "./openapi.ts";
+import type { WebhookOperation } from "./webhook-events.ts";
 
 type Document = ReturnType<typeof buildOpenApi>;
 type Schema = { readonly [keyword: string]: unknown };
@@ -69,7 +70,8 @@ ${fieldTable()}
 <h3>Codes of messages</h3>
 ${messageCodeTable()}
 <h2 id="webhooks">Webhooks</h2>
-${Object.entries(document.webhooks).map(([name, { post }]) => webhookSection(name, post))}
+<p>${prose(WEBHOOKS_NOTE)}</p>
+${Object.entries(document.webhooks).map(([name, { post }], at) => webhookSection(name, post, at === 0))}
 <h2 id="schemas">Schemas</h2>
 ${schemas.map(([name, schema]) => schemaSection(name, schema))}`,
   );
@@ -89,16 +91,19 @@ ${responseTable(operation.responses)}
 </section>`;
 }
 
-function webhookSection(
-  name: string,
-  webhook: Document["webhooks"]["message.status_changed"]["post"],
-): Html {
+const WEBHOOKS_NOTE =
+  "Each event is one POST request to every endpoint that has asked for its type. All have the same " +
+  "headers, with their own `X-Service-Event-Type`. The types `campaign.*` are announced: an " +
+  "endpoint can ask for them, and nothing is sent for them yet.";
+
+/** One type of event; the headers, which all types share, stand with the first. */
+function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolean): Html {
   const { schema, example } = webhook.requestBody.content["application/json"];
-  return html`<section>
+  return html`<section id="event-${name}">
 <h3>${name}</h3>
 <p><strong>${webhook.summary}.</strong></p>
 <p>${prose(webhook.description)}</p>
-${parameterTable(webhook.parameters as unknown as OperationObject["parameters"])}
+${isFirst ? parameterTable(webhook.parameters) : html``}
 <h4>Body</h4>
 <p>${typeOf(schema)}</p>
 ${json(example)}
@@ -134,22 +139,27 @@ ${answer === undefined ? html`` : html`<p>${typeOf(answer.schema)}</p>${json(ans
 }
 
 function schemaSection(name: string, schema: Schema): Html {
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
-  const required = new Set((schema.required ?? []) as string[]);
-  const rows = properties.map(([property, inner]) =>
-    row(
-      html`<code>${property}</code>`,
-      typeOf(inner),
-      required.has(property) ? "always" : "",
-      prose(String(inner.description ?? "")),
-    ),
-  );
   return html`<section id="schema-${name}">
 <h3>${name}</h3>
 <table><tr><th>Member</th><th>Type</th><th>Present</th><th></th></tr>
-${rows}
+${memberRows(schema, "")}
 </table>
 </section>`;
+}
+
+/** A row for each member; those of an object inside follow it, under its name. */
+function memberRows(schema: Schema, prefix: string): Html[] {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
+  const required = new Set((schema.required ?? []) as string[]);
+  return properties.flatMap(([property, inner]) => [
+    row(
+      html`<code>${prefix}${property}</code>`,
+      inner.properties === undefined ? typeOf(inner) : String(inner.type ?? "object"),
+      required.has(property) ? "always" : "",
+      prose(String(inner.description ?? "")),
+    ),
+    ...(inner.type === "object" ? memberRows(inner, `${prefix}${property}.`) : []),
+  ]);
 }
 
 /** A schema's type in words, with its bounds. */

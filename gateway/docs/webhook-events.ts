@@ -1,5 +1,18 @@
 /** What the service sends to webhook endpoints, as OpenAPI 3.1 webhooks (`service.md` "Events"). */
+import type { EventType } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
+import {
+  MESSAGE_EVENT_EXAMPLES,
+  SENDER_ID_EVENT_EXAMPLES,
+  STATUS_CHANGED_EXAMPLE,
+  TEST_EVENT_EXAMPLE,
+  WALLET_FUNDED_EXAMPLE,
+  WALLET_LOW_EXAMPLE,
+} from "./event-samples.ts";
+import { componentRef, type Schema } from "./operation.ts";
+
+/** The types that something in the system makes; those of campaigns are announced and not sent yet. */
+export type SentEventType = Exclude<EventType, `campaign.${string}`>;
 
 const INSTANT = {
   type: "string",
@@ -9,119 +22,261 @@ const INSTANT = {
 const AMOUNT = { type: "string", pattern: "^\\d+\\.\\d{4}$" } as const;
 const STATUS = { type: "string", enum: MESSAGE_STATUSES } as const;
 
-function object(properties: Readonly<Record<string, unknown>>) {
+function object(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", required: Object.keys(properties), properties };
 }
 
-/** The body of a `message.status_changed` event; clients ignore members they do not know. */
-export const STATUS_CHANGED_EVENT = object({
-  api_version: { const: "v1" },
-  created_at: { ...INSTANT, description: "When the change happened, not when it was sent." },
-  data: object({
-    object: object({
-      amount: { ...AMOUNT, description: "0.0000 for a message never sent." },
-      body: { type: "string" },
-      charge_state: {
-        type: "string",
-        enum: ["held", "captured", "released", "none"],
-        description: "Held while funds are held, captured once charged, released once let go.",
-      },
-      created_at: INSTANT,
-      error_code: { type: ["string", "null"] },
-      from: { type: "string" },
-      id: { type: "string", pattern: "^msg_[0-9A-HJKMNP-TV-Z]{26}$" },
-      object: { const: "message" },
-      sent_at: { ...INSTANT, type: ["string", "null"] },
-      status: STATUS,
-      to: { type: "string" },
-      unit_price: { ...AMOUNT, type: ["string", "null"] },
-      updated_at: INSTANT,
-    }),
-    previous_status: STATUS,
-  }),
-  id: {
+/** The body of an event; clients ignore members they do not know. */
+function event(types: readonly SentEventType[], data: Readonly<Record<string, Schema>>): Schema {
+  return object({
+    api_version: { const: "v1" },
+    created_at: { ...INSTANT, description: "When the change happened, not when it was sent." },
+    data: object(data),
+    id: {
+      type: "string",
+      pattern: "^evt_[0-9A-HJKMNP-TV-Z]{26}$",
+      description: "Deduplicate by it.",
+    },
+    tenant_id: { type: "string", pattern: "^ten_[0-9A-HJKMNP-TV-Z]{26}$" },
+    type: types.length === 1 ? { const: types[0] } : { type: "string", enum: types },
+  });
+}
+
+/** The message as `message.status_changed` shows it: fewer members than the Message object. */
+const CHANGED_MESSAGE = object({
+  amount: { ...AMOUNT, description: "0.0000 for a message never sent." },
+  body: {
     type: "string",
-    pattern: "^evt_[0-9A-HJKMNP-TV-Z]{26}$",
-    description: "Deduplicate by it.",
+    description:
+      "The text. Where the account has its texts redacted it is empty at a final status, and in a " +
+      "delivery that is sent again by hand.",
   },
-  tenant_id: { type: "string", pattern: "^ten_[0-9A-HJKMNP-TV-Z]{26}$" },
-  type: { const: "message.status_changed" },
+  charge_state: {
+    type: "string",
+    enum: ["held", "captured", "released", "none"],
+    description: "Held while funds are held, captured once charged, released once let go.",
+  },
+  created_at: INSTANT,
+  error_code: { type: ["string", "null"] },
+  from: { type: "string" },
+  id: { type: "string", pattern: "^msg_[0-9A-HJKMNP-TV-Z]{26}$" },
+  object: { const: "message" },
+  sent_at: { ...INSTANT, type: ["string", "null"] },
+  status: STATUS,
+  to: { type: "string" },
+  unit_price: { ...AMOUNT, type: ["string", "null"] },
+  updated_at: INSTANT,
 });
 
-/** An event of a message that was just delivered. */
-export const STATUS_CHANGED_EXAMPLE = {
-  api_version: "v1",
-  created_at: "2026-11-02T09:30:02.480Z",
-  data: {
-    object: {
-      amount: "4.0000",
-      body: "Your code is 123456",
-      charge_state: "captured",
-      created_at: "2026-11-02T09:30:00.125Z",
-      error_code: null,
-      from: "Acme",
-      id: "msg_01KB1Z6QZ5T9W4M2N8R7C3D6EF",
-      object: "message",
-      sent_at: "2026-11-02T09:30:00.310Z",
-      status: "delivered",
-      to: "+2348031234567",
-      unit_price: "4.0000",
-      updated_at: "2026-11-02T09:30:02.480Z",
-    },
-    previous_status: "sent",
-  },
-  id: "evt_01KB1Z6QZ5T9W4M2N8R7C3D6EK",
-  tenant_id: "ten_01KB1Z6QZ5T9W4M2N8R7C3D6EM",
-  type: "message.status_changed",
+/** The bodies, by the names of their schemas in the document's components. */
+export const EVENT_SCHEMAS = {
+  MessageStatusChangedEvent: event(["message.status_changed"], {
+    object: CHANGED_MESSAGE,
+    previous_status: STATUS,
+  }),
+  MessageEvent: event(
+    [
+      "message.sent",
+      "message.delivered",
+      "message.undelivered",
+      "message.expired",
+      "message.rejected",
+      "message.failed",
+      "message.cancelled",
+    ],
+    { object: componentRef("Message"), previous_status: STATUS },
+  ),
+  SenderIdEvent: event(
+    ["sender_id.approved", "sender_id.rejected", "sender_id.suspended", "sender_id.reinstated"],
+    { object: componentRef("SenderId") },
+  ),
+  WalletFundedEvent: event(["wallet.funded"], {
+    amount: { ...AMOUNT, description: "What came in." },
+    object: componentRef("Balance"),
+    reference: { type: ["string", "null"], description: "The payment's reference, if it has one." },
+  }),
+  WalletLowBalanceEvent: event(["wallet.low_balance"], { object: componentRef("Balance") }),
+  WebhookTestEvent: event(["webhook.test"], {
+    object: object({ message: { type: "string" }, object: { const: "webhook_test" } }),
+  }),
 } as const;
 
-function header(name: string, description: string, schema: Readonly<Record<string, unknown>>) {
+type Described = {
+  readonly summary: string;
+  readonly description: string;
+  readonly schema: keyof typeof EVENT_SCHEMAS;
+  readonly example: unknown;
+};
+
+const TWICE_AND_ANY_ORDER =
+  "Delivery is at least once and in no promised order: deduplicate on `id`, and apply a status " +
+  "only if it ranks higher than the stored one.";
+
+function messageEvent(
+  status: keyof typeof MESSAGE_EVENT_EXAMPLES,
+  summary: string,
+  sentWhen: string,
+): Described {
+  const description =
+    `${sentWhen} Carries the full Message object. The same change is a \`message.status_changed\` ` +
+    `event with an id of its own. ${TWICE_AND_ANY_ORDER}`;
+  return { summary, description, schema: "MessageEvent", example: MESSAGE_EVENT_EXAMPLES[status] };
+}
+
+function senderIdEvent(
+  what: keyof typeof SENDER_ID_EVENT_EXAMPLES,
+  summary: string,
+  description: string,
+): Described {
+  return { summary, description, schema: "SenderIdEvent", example: SENDER_ID_EVENT_EXAMPLES[what] };
+}
+
+/** What is sent, by its type; a type without its words does not compile. */
+const EVENTS: Readonly<Record<SentEventType, Described>> = {
+  "message.status_changed": {
+    summary: "A message has changed its status",
+    description:
+      "Sent when a message moves to sent, delivered, undelivered, expired, rejected, failed or " +
+      `cancelled. ${TWICE_AND_ANY_ORDER}`,
+    schema: "MessageStatusChangedEvent",
+    example: STATUS_CHANGED_EXAMPLE,
+  },
+  "message.sent": messageEvent(
+    "sent",
+    "A message was sent",
+    "Sent when a route has accepted every segment; the message is charged.",
+  ),
+  "message.delivered": messageEvent(
+    "delivered",
+    "A message was delivered",
+    "Sent when a receipt says that the handset has the message.",
+  ),
+  "message.undelivered": messageEvent(
+    "undelivered",
+    "A message could not be delivered",
+    "Sent when a receipt says that the network gave up; a later one may still say delivered.",
+  ),
+  "message.expired": messageEvent(
+    "expired",
+    "No receipt came for a message",
+    "Sent 72 hours after the message was sent; a late receipt may still better it.",
+  ),
+  "message.rejected": messageEvent(
+    "rejected",
+    "A message was rejected",
+    "For a message that is refused after its acceptance. A recipient that the answer to a send " +
+      "rejects makes no event, and today nothing else is rejected.",
+  ),
+  "message.failed": messageEvent(
+    "failed",
+    "A message has failed",
+    "Sent when no route could send the message; it is not charged.",
+  ),
+  "message.cancelled": messageEvent(
+    "cancelled",
+    "A message was cancelled",
+    "Sent when a message is cancelled before it was sent; it is not charged.",
+  ),
+  "sender_id.approved": senderIdEvent(
+    "approved",
+    "A sender ID was approved",
+    "Sent when a sender ID is approved, also after a rejection. `usable` is false while the " +
+      "account is suspended.",
+  ),
+  "sender_id.rejected": senderIdEvent(
+    "rejected",
+    "A sender ID was rejected",
+    "Sent when a sender ID is rejected; `rejection_reason` says why.",
+  ),
+  "sender_id.suspended": senderIdEvent(
+    "suspended",
+    "A sender ID was suspended",
+    "Sent when an approved sender ID may not be used any more.",
+  ),
+  "sender_id.reinstated": senderIdEvent(
+    "reinstated",
+    "A sender ID was reinstated",
+    "Sent when a suspended sender ID is approved again.",
+  ),
+  "wallet.funded": {
+    summary: "Money came into the wallet",
+    description: "Sent when the wallet is topped up; corrections are no top-ups.",
+    schema: "WalletFundedEvent",
+    example: WALLET_FUNDED_EXAMPLE,
+  },
+  "wallet.low_balance": {
+    summary: "The available balance is low",
+    description:
+      "Sent when `available` falls below `low_balance_threshold`, and not again before it has " +
+      "been back at the threshold or above.",
+    schema: "WalletLowBalanceEvent",
+    example: WALLET_LOW_EXAMPLE,
+  },
+  "webhook.test": {
+    summary: "A test event",
+    description:
+      "Sent to one endpoint on request (POST /v1/webhook-endpoints/{endpoint_id}/test), " +
+      "subscribed to it or not.",
+    schema: "WebhookTestEvent",
+    example: TEST_EVENT_EXAMPLE,
+  },
+};
+
+/** A request to a webhook endpoint, as the document has it. */
+export type WebhookOperation = ReturnType<typeof describeWebhook>;
+
+function header(name: string, description: string, schema: Schema) {
   return { name, in: "header", required: true, description, schema: { type: "string", ...schema } };
 }
 
-/** The `webhooks` of the OpenAPI document. */
-export const WEBHOOKS = {
-  "message.status_changed": {
-    post: {
-      operationId: "messageStatusChanged",
-      summary: "A message has changed its status",
-      description:
-        "Sent when a message moves to sent, delivered, undelivered, expired, rejected, failed or " +
-        "cancelled. Delivery is at least once and in no promised order: deduplicate on `id`, and " +
-        "apply a status only if it ranks higher than the stored one.",
-      security: [],
-      parameters: [
-        header("User-Agent", "Who sends.", { const: "Service-Webhooks/1" }),
-        header("X-Service-Event-Type", "The event's type.", { const: "message.status_changed" }),
-        header("X-Service-Event-Id", "The event, as in the body: deduplicate by it.", {
-          pattern: "^evt_",
-        }),
-        header("X-Service-Delivery-Id", "The delivery; the same on every retry.", {
-          pattern: "^whd_",
-        }),
-        header("X-Service-Delivery-Attempt", "Which attempt of the delivery this is, from 1.", {
-          pattern: "^[1-9]\\d*$",
-        }),
-        header(
-          "X-Service-Signature",
-          "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 with the whole signing secret over t, a dot " +
-            "and the raw body. Refuse when t is more than 300 seconds away.",
-          { pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
-        ),
-      ],
-      requestBody: {
-        required: true,
-        content: {
-          "application/json": {
-            schema: { $ref: "#/components/schemas/MessageStatusChangedEvent" },
-            example: STATUS_CHANGED_EXAMPLE,
-          },
-        },
-      },
-      responses: {
-        "2XX": { description: "Received, within 10 seconds; the body is ignored." },
-        default: { description: "Anything else is a failure and is tried again, up to 5 times." },
-      },
+function headersOf(type: SentEventType) {
+  return [
+    header("User-Agent", "Who sends.", { const: "Service-Webhooks/1" }),
+    header("X-Service-Event-Type", "The event's type.", { const: type }),
+    header("X-Service-Event-Id", "The event, as in the body: deduplicate by it.", {
+      pattern: "^evt_",
+    }),
+    header("X-Service-Delivery-Id", "The delivery; the same on every retry.", {
+      pattern: "^whd_",
+    }),
+    header("X-Service-Delivery-Attempt", "Which attempt of the delivery this is, from 1.", {
+      pattern: "^[1-9]\\d*$",
+    }),
+    header(
+      "X-Service-Signature",
+      "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 with the whole signing secret over t, a dot " +
+        "and the raw body. Refuse when t is more than 300 seconds away.",
+      { pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
+    ),
+  ];
+}
+
+function describeWebhook(
+  type: SentEventType,
+  { summary, description, schema, example }: Described,
+) {
+  return {
+    // `message.status_changed` is messageStatusChanged.
+    operationId: type.replace(/[._]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    summary,
+    description,
+    security: [],
+    parameters: headersOf(type),
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: componentRef(schema), example } },
     },
-  },
-} as const;
+    responses: {
+      "2XX": { description: "Received, within 10 seconds; the body is ignored." },
+      default: { description: "Anything else is a failure and is tried again, up to 5 times." },
+    },
+  };
+}
+
+/** The `webhooks` of the OpenAPI document. */
+export const WEBHOOKS = Object.fromEntries(
+  Object.entries(EVENTS).map(([type, described]) => [
+    type,
+    { post: describeWebhook(type as SentEventType, described) },
+  ]),
+) as Readonly<Record<SentEventType, { readonly post: WebhookOperation }>>;

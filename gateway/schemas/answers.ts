@@ -53,7 +53,12 @@ const MESSAGE_PROPERTIES = {
     description: "E.164; a recipient that could not be parsed is kept as given.",
   },
   from: { type: "string" },
-  body: { type: "string", description: "The text exactly as submitted." },
+  body: {
+    type: "string",
+    description:
+      "The text exactly as submitted. Empty once the message is in a final status, if the account " +
+      "had its texts redacted when it was accepted.",
+  },
   encoding: { type: "string", enum: ["gsm7", "ucs2"] },
   segments: COUNT,
   held_amount: { ...AMOUNT, description: "The most that the message can cost." },

@@ -21,7 +21,9 @@ const URL_FIELD = {
 
 const WANTED_TYPES = {
   type: "array",
-  description: "Event types that are wanted.",
+  description:
+    "Event types that are wanted. The types `campaign.*` are announced: they may be named, and " +
+    "nothing is sent for them yet.",
   minItems: 1,
   maxItems: 64,
   items: { type: "string", enum: EVENT_TYPES },
