@@ -127,7 +127,7 @@ export async function restoreAll(
 }
 
 const TENANT = ({ tenant_id }: TestStack) => ["--tenant", tenant_id];
-const QUEUED = ["--status", "queued", "--limit", "100"];
+const QUEUED = ["--status", "queued", "--limit", "1000"];
 
 async function operate(stack: TestStack, ...words: string[]): Promise<unknown> {
   const { code, value, error } = await smsctl(stack, ...words);
