@@ -1,7 +1,10 @@
 import type { Clients } from "../clients.ts";
 import { BREACHES_MAX, type CheckReport, type FoundBreach } from "./report.ts";
 
-/** Walks messages, their histories and the outbox (invariants 3 to 6 within messaging); of one tenant or all (""). */
+/**
+ * Walks messages, their histories and the outbox (invariants 2, 3, 5 and 6 within messaging); of one tenant or
+ * all ("").
+ */
 export async function checkMessages(
   clients: Clients,
   tenantId: string,
