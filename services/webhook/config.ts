@@ -25,7 +25,7 @@ const SETTINGS = {
   /** CIDRs exempt from the public-address rule. */
   WEBHOOK_ALLOWED_NETWORKS: list(network(), []),
   WEBHOOK_ALLOWED_PORTS: list(port(), [443, 8443]),
-  /** Further certificate authorities, PEM; the system's stay trusted. */
+  /** Further certificate authorities, PEM; those that Node trusts stay trusted. */
   WEBHOOK_CA_FILE: text(""),
   /** Name servers as `address` or `address:port`; empty means the system's. */
   WEBHOOK_DNS_SERVERS: list(text(), []),
