@@ -67,7 +67,7 @@ function isJsonType(type: string): boolean {
     end += parameter.length;
     if (name.toLowerCase() !== "charset") continue;
     const charset = value.replaceAll('"', "").toLowerCase();
-    if (charset !== "utf-8" && charset !== "utf8") return false;
+    if (charset !== "utf-8") return false;
   }
   return end === type.length;
 }

@@ -40,7 +40,7 @@ function messageEvent({ status, previous, at, sentAt, error }: Fate): unknown {
     ...MESSAGE_EXAMPLE,
     status,
     unit_price: price,
-    amount: price,
+    amount: price ?? "0.0000",
     error: error ?? null,
     sent_at: sentAt ?? null,
     completed_at: status === "sent" ? null : at,

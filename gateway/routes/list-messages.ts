@@ -6,7 +6,7 @@ import type { FieldError } from "../../services/shared/core/errors.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import type { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import type { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
-import { parseInstant } from "../../services/shared/core/rfc3339.ts";
+import { parseBound } from "../../services/shared/core/rfc3339.ts";
 import { componentRef, pageOf } from "../docs/operation.ts";
 import { MESSAGE_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
@@ -97,6 +97,7 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
       createdBeforeMs: BigInt(Math.max(1, position.window.beforeMs)),
       limit: wanted.limit ?? PAGE_DEFAULT,
       beforeId: position.beforeId,
+      settled: wanted.created_before !== undefined,
     }),
   );
   const last = page.messages.at(-1);
@@ -128,8 +129,8 @@ function readPlace(
   faults: FieldError[],
 ): { binding: string; position: Position | undefined } {
   const bounds = {
-    createdAfterMs: parseInstant(wanted.created_after ?? ""),
-    createdBeforeMs: parseInstant(wanted.created_before ?? ""),
+    createdAfterMs: parseBound(wanted.created_after ?? ""),
+    createdBeforeMs: parseBound(wanted.created_before ?? ""),
   };
   const binding = canonicalJson([
     "messages",

@@ -5,7 +5,7 @@ import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
-import { parseInstant } from "../../services/shared/core/rfc3339.ts";
+import { parseBound } from "../../services/shared/core/rfc3339.ts";
 import { componentRef, dataOf, type Operation, pageOf } from "../docs/operation.ts";
 import { DELIVERY_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
@@ -98,8 +98,8 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
   const wanted = values as Wanted;
   const problems = [...faults];
   const statuses = [...new Set(wanted.status)].sort();
-  const afterMs = parseInstant(wanted.created_after ?? "") ?? 0;
-  const endMs = parseInstant(wanted.created_before ?? "");
+  const afterMs = parseBound(wanted.created_after ?? "") ?? 0;
+  const endMs = parseBound(wanted.created_before ?? "");
   // 0 would be no bound; no delivery is older than the first millisecond of 1970.
   const beforeMs = endMs === undefined ? 0 : Math.max(1, endMs);
   const filters = [statuses, wanted.event_type ?? null, afterMs, beforeMs];
@@ -196,7 +196,7 @@ const recover: Handler = async ({ webhooks }, request) => {
     exists: existsEndpoint(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RECOVER_DELIVERIES }),
   });
-  const sinceMs = BigInt(parseInstant(body.since as string) ?? 0);
+  const sinceMs = BigInt(parseBound(body.since as string) ?? 0);
   const made = await rpcAnswer(webhooks.recoverDeliveries({ ...target, sinceMs, ...keyed }));
   const data = { object: "webhook_recovery", recovered: Number(made.recovered) };
   return keyedAnswer(202, data, made.replayed);

@@ -20,6 +20,7 @@ import type { Neighbours } from "./service/ports.ts";
 import { createQueueLimits, type QueueLimits } from "./service/queue-limits.ts";
 import { createReads } from "./service/read.ts";
 import { createResolver } from "./service/resolve.ts";
+import type { SendsUnderWay } from "./service/sends-under-way.ts";
 import { createSweeps, type Sweeps } from "./service/sweep.ts";
 import { createWaitingTenants } from "./service/waiting-tenants.ts";
 import { createStandings } from "./standings.ts";
@@ -50,11 +51,12 @@ export type MessagingParts = {
   /** Names this process among its replicas. */
   readonly owner: string;
   readonly bells: Bells;
+  readonly underWay: SendsUnderWay;
 };
 
 /** Wires the use cases to their stores. */
 export function openMessaging(parts: MessagingParts): OpenMessaging {
-  const { mongo, outbox, neighbours, config, clock, log } = parts;
+  const { mongo, outbox, neighbours, config, clock, log, underWay } = parts;
   const remembered = createRemembered();
   const store = createMessageStore(mongo.client, mongo.db, outbox, remembered);
   const sends = createSendStore(mongo.client, mongo.db, remembered);
@@ -82,6 +84,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
     idempotency,
     doorbells,
     limits,
+    underWay,
     clock,
     log,
     queueMs: waits.queueMs,
@@ -105,7 +108,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       idempotencyMs,
       encodeResponse: encodeCancelResponse,
     }),
-    reads: createReads({ store, lists, openSnapshot, queue, sends, outbox, clock }),
+    reads: createReads({ store, lists, openSnapshot, queue, sends, outbox, underWay, clock }),
     diverter: createDiverter({ queue, tenants, changes, standings, clock }),
     resolve: createResolver({ sends, store, clock }),
     sweeps: createSweeps({

@@ -112,7 +112,11 @@ function customerMethods(
       return { message: toWireMessage(message, true) };
     },
     async listMessages(wire) {
-      const { messages, hasMore } = await reads.list(readListFilter(wire), wire.limit);
+      const { messages, hasMore } = await reads.list(
+        readListFilter(wire),
+        wire.limit,
+        wire.settled,
+      );
       return { messages: messages.map((message) => toWireMessage(message, false)), hasMore };
     },
     async cancelMessage(wire, context) {

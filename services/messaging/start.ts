@@ -17,6 +17,8 @@ import { registerMetrics } from "./metrics.ts";
 import { openNeighbours } from "./neighbours.ts";
 import { createMessagingRpc } from "./rpc.ts";
 import type { Neighbours } from "./service/ports.ts";
+import { createSendsUnderWay } from "./service/sends-under-way.ts";
+import { openUnderWayNotes } from "./under-way-notes.ts";
 
 export { readMessagingConfig as readSettings } from "./config.ts";
 
@@ -72,6 +74,7 @@ export const start: StartService = async (context) => {
     log,
     owner,
     bells: openBells(nats.connection, owner, log),
+    underWay: createSendsUnderWay(openUnderWayNotes(nats.connection, owner), clock),
   });
   lifecycle.onClose("messaging batches", () => messaging.close());
 

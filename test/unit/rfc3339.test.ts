@@ -1,11 +1,30 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { formatInstant, parseInstant } from "../../services/shared/core/rfc3339.ts";
+import { formatInstant, parseBound, parseInstant } from "../../services/shared/core/rfc3339.ts";
 import table from "../vectors/rfc3339.json" with { type: "json" };
 
 const YEAR_0 = Date.parse("0000-01-01T00:00:00Z");
 const YEAR_9999_END = Date.parse("9999-12-31T23:59:59.999Z");
 const instant = fc.integer({ min: YEAR_0, max: YEAR_9999_END });
+
+describe("parseBound", () => {
+  for (const [text, ms] of [
+    ["2026-11-02T09:30:00.311Z", 311],
+    ["2026-11-02T09:30:00.311000Z", 311],
+    ["2026-11-02T09:30:00.3110001Z", 312],
+    ["2026-11-02T09:30:00.9999+00:00", 1000],
+    ["2026-11-02T09:30:00.3Z", 300],
+    ["2026-11-02T09:30:00Z", 0],
+  ] as const) {
+    it(`${text} is the millisecond ${ms}`, () => {
+      expect(parseBound(text)).to.equal(Date.parse("2026-11-02T09:30:00Z") + ms);
+    });
+  }
+
+  it("refuses what is no instant", () => {
+    expect(parseBound("2026-02-31T09:30:00.3119Z")).to.equal(undefined);
+  });
+});
 
 describe("parseInstant", () => {
   for (const { name, text, ms } of table.accepted) {

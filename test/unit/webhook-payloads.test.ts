@@ -127,6 +127,19 @@ describe("webhook bodies", () => {
     expect(object).to.include({ channel: "sms", direction: "outbound", client_reference: null });
   });
 
+  it("message.<status> of a message never sent has the amount 0.0000, like message.status_changed", () => {
+    for (const [status, amount] of [
+      ["cancelled", "0.0000"],
+      ["failed", "0.0000"],
+      ["rejected", "0.0000"],
+    ] as const) {
+      const { object } = JSON.parse(
+        bodyOf({ status, amount: undefined }, `message.${status}`),
+      ).data;
+      expect(object.amount, status).to.equal(amount);
+    }
+  });
+
   it("each status but scheduled and queued makes both forms, under different event ids", () => {
     for (const status of MESSAGE_STATUSES) {
       const notices = noticesOf(changeOf({ status }));

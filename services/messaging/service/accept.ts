@@ -13,6 +13,7 @@ import type { Doorbells } from "./doorbells.ts";
 import { type Idempotency, sendScope } from "./idempotency.ts";
 import type { Hold, Neighbours, SendRecord, TenantFacts } from "./ports.ts";
 import type { QueueLimits } from "./queue-limits.ts";
+import type { SendsUnderWay } from "./sends-under-way.ts";
 
 /** A send's answer: its draft, or the stored answer of the key's first request. */
 export type SendAnswer =
@@ -25,6 +26,7 @@ export type AcceptParts = CommitParts & {
   readonly idempotency: Idempotency;
   readonly doorbells: Doorbells;
   readonly limits: QueueLimits;
+  readonly underWay: Pick<SendsUnderWay, "begin">;
   readonly queueMs: number;
   readonly idempotencyMs: number;
   readonly sendAtMinMs: number;
@@ -62,17 +64,33 @@ export function createAccepter(parts: AcceptParts): Accepter {
     if (sender === undefined) {
       throw new AppError("sender_id_not_approved", "This sender ID cannot be used now.");
     }
-    const draft = draftSend(request, {
-      sender,
-      plan: tenant.plan,
-      currency: tenant.currency,
-      redact: tenant.redactBodies,
-      table: neighbours.routeTable(),
-      nowMs: clock.now(),
-      queueMs: parts.queueMs,
-      random: Math.random,
-      trace: recordedTrace(activeCall()?.traceparent),
-    });
+    const nowMs = clock.now();
+    const noteEnd = parts.underWay.begin(request.tenantId, nowMs);
+    try {
+      const draft = draftSend(request, {
+        sender,
+        plan: tenant.plan,
+        currency: tenant.currency,
+        redact: tenant.redactBodies,
+        table: neighbours.routeTable(),
+        nowMs,
+        queueMs: parts.queueMs,
+        random: Math.random,
+        trace: recordedTrace(activeCall()?.traceparent),
+      });
+      await store(request, draft, replaces, isGivenUp);
+      return draft;
+    } finally {
+      noteEnd();
+    }
+  }
+
+  async function store(
+    request: SendRequest,
+    draft: Draft,
+    replaces: string | undefined,
+    isGivenUp: () => boolean,
+  ): Promise<void> {
     const connectorIds = connectorsOf(draft);
     for (const connectorId of connectorIds) parts.limits.checkRoom(connectorId);
     await committer.commit({
@@ -82,7 +100,6 @@ export function createAccepter(parts: AcceptParts): Accepter {
       isGivenUp,
     });
     parts.doorbells.ring(draft.messages);
-    return draft;
   }
 
   return {

@@ -13,6 +13,7 @@ import type {
   QueueStore,
   SendStore,
 } from "./ports.ts";
+import type { SendsUnderWay } from "./sends-under-way.ts";
 
 /** One connector's queue, for scaling and operators. */
 export type QueueStatus = {
@@ -35,7 +36,15 @@ export type CheckProgress = {
 export type Reads = {
   /** Throws `not_found` for what is not the tenant's. */
   get(tenantId: string, messageId: string, mode: MessageMode | undefined): Promise<Message>;
-  list(filter: ListFilter, limit: number): Promise<{ messages: Message[]; hasMore: boolean }>;
+  /**
+   * A page. With `isSettled` the first one waits for sends under way, so that no later list of the window
+   * has more; throws `service_unavailable` when one takes too long.
+   */
+  list(
+    filter: ListFilter,
+    limit: number,
+    isSettled: boolean,
+  ): Promise<{ messages: Message[]; hasMore: boolean }>;
   /** What each message of a tenant, or of all, owes, at one instant, oldest first, in chunks. */
   charges(tenantId: string | undefined): AsyncGenerator<readonly MessageCharge[]>;
   /** Checks each of them for itself; the last item is `done`. */
@@ -56,6 +65,7 @@ export function createReads(options: {
   readonly queue: QueueStore;
   readonly sends: SendStore;
   readonly outbox: Outbox;
+  readonly underWay: Pick<SendsUnderWay, "settle">;
   readonly clock: Clock;
 }): Reads {
   const { store, lists, queue, clock } = options;
@@ -77,7 +87,10 @@ export function createReads(options: {
       if (message === undefined || !isVisible(message, tenantId, mode)) throw notFound();
       return message;
     },
-    async list(filter, limit) {
+    async list(filter, limit, isSettled) {
+      const { tenantId, createdBeforeMs: beforeMs = Number.MAX_SAFE_INTEGER, beforeId } = filter;
+      // Further pages lie below what the first one waited for.
+      if (isSettled && beforeId === undefined) await options.underWay.settle(tenantId, beforeMs);
       const size = limit > 0 ? Math.min(limit, LIST_MAX) : LIST_DEFAULT;
       return lists.page(filter, size);
     },

@@ -33,6 +33,18 @@ export function parseInstant(text: string): number | undefined {
   return days * DAY_MS + ((hour * 60 + minute - offsetMinutes) * 60 + second) * 1000 + fractionMs;
 }
 
+/** A fraction with more than nothing after its milliseconds. */
+const FINER = /\.\d{3}\d*[1-9]/;
+
+/**
+ * The first whole millisecond that is not before an RFC 3339 date-time: what instants in whole
+ * milliseconds are compared with, so that "at or after" and "before" hold however fine the bound is.
+ */
+export function parseBound(text: string): number | undefined {
+  const cutMs = parseInstant(text);
+  return cutMs !== undefined && FINER.test(text) ? cutMs + 1 : cutMs;
+}
+
 let knownDay = Number.NaN;
 let knownDayText = "";
 const TWO_DIGITS = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, "0"));

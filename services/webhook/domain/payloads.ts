@@ -85,6 +85,9 @@ export function statusChangedData(message: MessageView, previousStatus: MessageS
   };
 }
 
+/** Final statuses of a message that no carrier took: nothing was charged, and nothing will be. */
+const NEVER_SENT: ReadonlySet<MessageStatus> = new Set(["rejected", "failed", "cancelled"]);
+
 /** `data` of `message.<status>`: the full Message object of the contract. */
 export function messageData(message: MessageView, previousStatus: MessageStatus) {
   return {
@@ -102,7 +105,7 @@ export function messageData(message: MessageView, previousStatus: MessageStatus)
       segments: message.segments,
       held_amount: formatAmount(message.heldAmount),
       unit_price: amountOrNull(message.unitPrice),
-      amount: amountOrNull(message.amount),
+      amount: amountOrNull(message.amount ?? (NEVER_SENT.has(message.status) ? 0n : undefined)),
       currency: message.currency,
       client_reference: textOrNull(message.clientReference),
       campaign_id: textOrNull(message.campaignId),

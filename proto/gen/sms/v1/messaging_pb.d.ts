@@ -788,6 +788,14 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
    * @generated from field: string before_id = 12;
    */
   beforeId: string;
+
+  /**
+   * The first page waits for sends that are under way and fall before created_before_ms, so that no later
+   * list of the window has more; UNAVAILABLE when one takes longer than some seconds.
+   *
+   * @generated from field: bool settled = 13;
+   */
+  settled: boolean;
 };
 
 /**

@@ -1,0 +1,99 @@
+/**
+ * What replicas ask each other about sends under way (`service/sends-under-way.ts`), on NATS core.
+ * Whoever has sends of that kind says so at once, and again when they have ended; who has none says
+ * nothing, so a short silence is an answer. A note that is lost may cost a list a message that was just
+ * being sent on another replica, which a later list of the window has.
+ */
+import type { NatsConnection } from "nats";
+import { openHints } from "../shared/io/hints.ts";
+import type { UnderWayPeers } from "./service/sends-under-way.ts";
+
+/** Replica that asks, number of the question, tenant, instant in milliseconds since 1970. */
+type Question = readonly [from: string, number: number, tenantId: string, beforeMs: number];
+/** Number of the question, replica that answers, whether its sends have ended. */
+type Answer = readonly [number: number, by: string, isEnded: boolean];
+
+const ASK = "messaging.under_way";
+/** A message of NATS core takes a millisecond or two; this is what a busy replica may take more. */
+const SILENCE_MS = 25;
+
+/** Opens one replica's questions and answers over the event connection. */
+export function openUnderWayNotes(connection: NatsConnection, replica: string): UnderWayPeers {
+  const tell = openHints(connection);
+  const asked = new Map<number, (by: string, isEnded: boolean) => void>();
+  let count = 0;
+  connection.subscribe(`${ASK}.${replica}`, {
+    callback(_, message) {
+      const answer = readAnswer(message.string());
+      if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
+    },
+  });
+
+  return {
+    ended(tenantId, beforeMs, limitMs) {
+      count += 1;
+      const number = count;
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const busy = new Set<string>();
+      let isSilenceOver = false;
+      const silence = setTimeout(() => {
+        isSilenceOver = true;
+        if (busy.size === 0) finish(true);
+      }, SILENCE_MS);
+      const limit = setTimeout(() => finish(false), limitMs);
+      function finish(areEnded: boolean): void {
+        asked.delete(number);
+        clearTimeout(silence);
+        clearTimeout(limit);
+        resolve(areEnded);
+      }
+      asked.set(number, (by, isEnded) => {
+        if (isEnded) busy.delete(by);
+        else busy.add(by);
+        if (isSilenceOver && busy.size === 0) finish(true);
+      });
+      tell(ASK, JSON.stringify([replica, number, tenantId, beforeMs] satisfies Question));
+      return promise;
+    },
+    onAsk(ended) {
+      connection.subscribe(ASK, {
+        callback(_, message) {
+          const question = readQuestion(message.string());
+          if (question === undefined || question[0] === replica) return;
+          const [from, number, tenantId, beforeMs] = question;
+          const left = ended(tenantId, beforeMs);
+          if (left === undefined) return;
+          const answer = (isEnded: boolean) =>
+            tell(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
+          answer(false);
+          void left.then(() => answer(true));
+        },
+      });
+    },
+  };
+}
+
+/** Reads a question; undefined when it is not in this version's form. */
+export function readQuestion(text: string): Question | undefined {
+  const [from, number, tenantId, beforeMs] = readList(text);
+  const isOne = typeof from === "string" && /^[\w-]+$/.test(from) && typeof tenantId === "string";
+  if (!isOne || typeof number !== "number" || typeof beforeMs !== "number") return undefined;
+  return [from, number, tenantId, beforeMs];
+}
+
+function readAnswer(text: string): Answer | undefined {
+  const [number, by, isEnded] = readList(text);
+  if (typeof number !== "number" || typeof by !== "string" || typeof isEnded !== "boolean") {
+    return undefined;
+  }
+  return [number, by, isEnded];
+}
+
+function readList(text: string): unknown[] {
+  try {
+    const told: unknown = JSON.parse(text);
+    return Array.isArray(told) ? told : [];
+  } catch {
+    return [];
+  }
+}
