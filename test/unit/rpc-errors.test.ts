@@ -49,6 +49,12 @@ describe("RPC error mapping", () => {
     }
   });
 
+  it("a call that the other end broke off, without a status, is an outage", () => {
+    const text = "Received RST_STREAM with code 0 (Call ended without gRPC status)";
+    expect(toAppError(new ConnectError(text, Code.Internal)).code).to.equal("service_unavailable");
+    expect(toAppError(new ConnectError(text, Code.Unknown)).code).to.equal("internal_error");
+  });
+
   it("details of another domain or with an unknown reason are not taken for ours", () => {
     const of = (domain: string, reason: string) =>
       new ConnectError("text", Code.NotFound, undefined, [

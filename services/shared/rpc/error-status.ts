@@ -68,8 +68,8 @@ export function toConnectError(error: AppError): ConnectError {
 
 /**
  * Rebuilds the `AppError` of a failed call: code, text, fields and facts when the status carries
- * our `ErrorInfo`; `service_unavailable` when the service could not be reached or did not answer
- * in time; else `internal_error`, with the original as `cause`.
+ * our `ErrorInfo`; `service_unavailable` when the service could not be reached, did not answer
+ * in time, or went away before it did; else `internal_error`, with the original as `cause`.
  */
 export function toAppError(error: unknown): AppError {
   if (!(error instanceof ConnectError)) return asAppError(error);
@@ -83,11 +83,19 @@ export function toAppError(error: unknown): AppError {
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   }
-  if (error.code === Code.DeadlineExceeded || error.code === Code.Unavailable) {
+  if (error.code === Code.DeadlineExceeded || error.code === Code.Unavailable || isCut(error)) {
     const text = "The service is temporarily unavailable; try again shortly.";
     return new AppError("service_unavailable", text, { cause: error });
   }
   return asAppError(error);
+}
+
+/**
+ * Whether the connection broke before the status came, which grpc-js calls an internal error by these
+ * words: the process at its other end has ended, as in an outage.
+ */
+function isCut({ code, rawMessage }: ConnectError): boolean {
+  return code === Code.Internal && rawMessage.startsWith("Received RST_STREAM");
 }
 
 /** The wait that a status asks for, in milliseconds, or undefined. */
