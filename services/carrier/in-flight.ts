@@ -1,7 +1,7 @@
 import type { ClaimedMessage, Outcome, PartOutcome } from "./domain/message.ts";
 import { giveUpParts, judgeParts } from "./domain/outcome.ts";
 import { comparableParty } from "./domain/receipt.ts";
-import { type Submission, segmentOfPart, type UnknownSubmission } from "./domain/submission.ts";
+import { placeOfPart, type Submission, type UnknownSubmission } from "./domain/submission.ts";
 import type { Link, Part } from "./links/link.ts";
 
 /** A claimed message on its way through a link. */
@@ -99,7 +99,7 @@ function place(
   return {
     connectorId,
     messageId: message.messageId,
-    segment: segmentOfPart(index, parts.length, message.segments, hasSingleReceipt),
+    ...placeOfPart(index, parts.length, hasSingleReceipt),
     to: comparableParty(message.to),
     from: comparableParty(message.from),
     atMs: nowMs,

@@ -165,6 +165,7 @@ export function createMessagingPort(
         receipts: receipts.map((receipt) => ({
           messageId: receipt.messageId,
           segment: receipt.segment,
+          parts: receipt.parts,
           state: STATES[receipt.verdict],
           errorCode: receipt.errorCode,
           carrierCode: receipt.carrierCode,

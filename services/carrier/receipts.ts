@@ -242,6 +242,7 @@ function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedRec
   return {
     messageId: submission.messageId,
     segment: submission.segment,
+    parts: submission.parts ?? 0,
     isSegmentGuessed: submission.isSegmentGuessed === true,
     // A message that is spoken of as a whole has no other part to be told apart from.
     partKey: submission.segment === 0 ? "" : (namesOf(receipt)[0] ?? ""),

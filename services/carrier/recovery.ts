@@ -1,7 +1,7 @@
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { comparableParty } from "./domain/receipt.ts";
-import { segmentOfPart, type UnknownSubmission } from "./domain/submission.ts";
+import { placeOfPart, type UnknownSubmission } from "./domain/submission.ts";
 import type { Journal } from "./journal.ts";
 import type { MessagingPort } from "./messaging.ts";
 import type { CarrierStore } from "./store.ts";
@@ -23,9 +23,9 @@ export async function recoverClaims(options: {
   const unknowns = [...written, ...journal.orphaned.values()].flatMap(
     ({ messageId, connectorId, to, from, parts, atMs, segments }) =>
       Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
-        const segment = segmentOfPart(index, parts, segments, segments === 0);
+        const place = placeOfPart(index, parts, segments === 0);
         const parties = { to: comparableParty(to), from: comparableParty(from) };
-        return { connectorId, messageId, segment, ...parties, atMs };
+        return { connectorId, messageId, ...place, ...parties, atMs };
       }),
   );
   for (let attempt = 0; !signal.aborted; attempt += 1) {

@@ -14,6 +14,8 @@ type SubmissionDocument = {
   _id: string;
   m: string;
   s: number;
+  /** In how many parts the message travels. */
+  n?: number;
   to: string;
   from: string;
   at: Date;
@@ -25,6 +27,7 @@ type UnknownDocument = {
   _id: string;
   message_id: string;
   segment: number;
+  parts?: number;
   connector_id: string;
   to: string;
   from: string;
@@ -111,6 +114,7 @@ export function createCarrierStore(db: Db) {
             $setOnInsert: {
               message_id: item.messageId,
               segment: item.segment,
+              ...(item.parts === undefined ? {} : { parts: item.parts }),
               connector_id: item.connectorId,
               to: item.to,
               from: item.from,
@@ -136,6 +140,7 @@ export function createCarrierStore(db: Db) {
         connectorId,
         messageId: document.message_id,
         segment: document.segment,
+        ...(document.parts === undefined ? {} : { parts: document.parts }),
         to,
         from,
         atMs: document.at.getTime(),
@@ -239,6 +244,7 @@ function toSubmissionDocument(item: Submission): SubmissionDocument {
     _id: submissionName(item.connectorId, item.key),
     m: item.messageId,
     s: item.segment,
+    ...(item.parts === undefined ? {} : { n: item.parts }),
     to: item.to,
     from: item.from,
     at: new Date(item.atMs),
@@ -253,6 +259,7 @@ function fromSubmissionDocument(document: SubmissionDocument): Submission {
     key: document._id.slice(bar + 1),
     messageId: document.m,
     segment: document.s,
+    ...(document.n === undefined ? {} : { parts: document.n }),
     to: document.to,
     from: document.from,
     atMs: document.at.getTime(),

@@ -219,12 +219,15 @@ export function readOutcome(wire: WireOutcome): About<Outcome> {
 }
 
 const PART_KEY_MAX = 256;
+/** Ten segments make thirty parts where a connector's charset makes the most of them; each is one bit. */
+const PARTS_MAX = 31;
 
 /** Reads a receipt. */
 export function readReceipt(wire: WireReceipt): About<Receipt> {
   return {
     messageId: wire.messageId,
     segment: wire.segment,
+    parts: Math.min(Math.max(0, wire.parts), PARTS_MAX),
     isSegmentGuessed: wire.isSegmentGuessed,
     partKey: wire.partKey.slice(0, PART_KEY_MAX),
     state: checkKnown("state", RECEIPTS[wire.state]),

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { comparableParty, readReceipt } from "../../services/carrier/domain/receipt.ts";
-import { matchByParties, segmentOfPart } from "../../services/carrier/domain/submission.ts";
+import { matchByParties, placeOfPart } from "../../services/carrier/domain/submission.ts";
 
 describe("what a receipt means", () => {
   const table = [
@@ -54,9 +54,9 @@ describe("which message a receipt belongs to", () => {
   });
 
   it("one submit, or one receipt for all, speaks of the whole message", () => {
-    expect(segmentOfPart(0, 1, 3, false)).to.equal(0);
-    expect(segmentOfPart(2, 3, 3, true)).to.equal(0);
-    expect([0, 1, 2].map((part) => segmentOfPart(part, 3, 3, false))).to.deep.equal([1, 2, 3]);
-    expect(segmentOfPart(2, 3, 2, false)).to.equal(2);
+    expect(placeOfPart(0, 1, false)).to.deep.equal({ segment: 0 });
+    expect(placeOfPart(2, 3, true)).to.deep.equal({ segment: 0 });
+    const places = [0, 1, 2].map((part) => placeOfPart(part, 3, false));
+    expect(places).to.deep.equal([1, 2, 3].map((segment) => ({ segment, parts: 3 })));
   });
 });

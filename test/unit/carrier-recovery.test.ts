@@ -39,7 +39,7 @@ describe("messages that a dead process left in doubt", () => {
     ["in one part are spoken of as a whole", 1, 1, [0]],
     ["in several parts are spoken of by segment", 2, 2, [1, 2]],
     ["whose carrier sends one receipt for all are spoken of as a whole", 2, 0, [0, 0]],
-    ["in more parts than segments count the surplus for the last one", 3, 2, [1, 2, 2]],
+    ["in more parts than segments are spoken of by part", 3, 2, [1, 2, 3]],
   ];
   for (const [what, parts, segments, expected] of cases) {
     it(`messages ${what}`, async () => {

@@ -99,11 +99,6 @@ describe("delivery receipts", () => {
       said: [part(1, "a"), part(1, "a", true)],
       counted: 0b01,
     },
-    {
-      what: "the last segment's surplus part",
-      said: [part(2, "b"), part(2, "c")],
-      counted: 0b10,
-    },
     { what: "two guesses at once", said: [part(1, "a", true), part(1, "b", true)], counted: 0b11 },
     {
       what: "a guess beside one that was named before it",
@@ -125,6 +120,43 @@ describe("delivery receipts", () => {
       expect(applyAll(two, [...said, ...said]).receipts.delivered).to.equal(counted);
     });
   }
+
+  for (const { what, parts, said, expected } of [
+    { what: "the first of two", parts: 2, said: ["delivered"], expected: "sent" },
+    { what: "both of two", parts: 2, said: ["delivered", "delivered"], expected: "delivered" },
+    {
+      what: "one of three, which could not be delivered",
+      parts: 3,
+      said: ["delivered", "delivered", "undelivered"],
+      expected: "undelivered",
+    },
+    {
+      what: "all of thirty",
+      parts: 30,
+      said: Array.from({ length: 30 }, () => "delivered" as const),
+      expected: "delivered",
+    },
+  ] as const) {
+    it(`a message of one segment that travels in more parts is ${expected} by ${what}`, () => {
+      const receipts = said.map((state, at) =>
+        receipt(state, { segment: at + 1, partKey: `k${at}`, parts }),
+      );
+      for (const order of [receipts, receipts.toReversed()]) {
+        expect(applyAll(messageIn("sent"), order).status).to.equal(expected);
+      }
+    });
+  }
+
+  it("two segments that travel in fewer parts are delivered by what there is", () => {
+    const both = [1, 2].map((segment) => receipt("delivered", { segment, parts: 2 }));
+    const message = { ...messageIn("sent"), segments: 3 };
+    expect(applyAll(message, both).status).to.equal("delivered");
+  });
+
+  it("a part that was refused is never heard of: the others make nothing delivered of it", () => {
+    const others = [1, 3].map((segment) => receipt("delivered", { segment, parts: 3 }));
+    expect(applyAll(messageIn("undelivered"), others).status).to.equal("undelivered");
+  });
 
   it("remembers no more submits than a bound", () => {
     const keys = Array.from({ length: 50 }, (_, at) => part(1, `k${at}`));

@@ -63,6 +63,8 @@ export type MatchedReceipt = {
   readonly messageId: string;
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
+  /** How many there are to be heard of; 0 where that is the message's count of segments. */
+  readonly parts: number;
   /** It was found by its parties, which fit several segments in doubt. */
   readonly isSegmentGuessed: boolean;
   /** The same for all receipts of one part; empty for the whole message, and without a carrier's id. */

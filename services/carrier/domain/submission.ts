@@ -6,6 +6,8 @@ export type Submission = {
   readonly messageId: string;
   /** The segment that its receipts speak of, counted from 1; 0 for the whole message. */
   readonly segment: number;
+  /** How many parts its message travels in, where receipts tell them apart. */
+  readonly parts?: number;
   /** Parties in comparable form (`comparableParty`). */
   readonly to: string;
   readonly from: string;
@@ -24,17 +26,16 @@ export function submissionName(connectorId: string, key: string): string {
 
 /**
  * The segment a part's receipts speak of. A message that travels in one submit, or whose carrier
- * sends one receipt for all, is spoken of as a whole. Where the connector's charset made more parts
- * than the message has segments, the surplus counts for the last segment.
+ * sends one receipt for all, is spoken of as a whole. Else each part counts, however many segments the
+ * message has: the connector's charset may make more parts of it.
  */
-export function segmentOfPart(
+export function placeOfPart(
   part: number,
   parts: number,
-  segments: number,
   hasSingleReceipt: boolean,
-): number {
-  if (parts === 1 || hasSingleReceipt) return 0;
-  return Math.min(part + 1, segments);
+): Pick<Submission, "segment" | "parts"> {
+  if (parts === 1 || hasSingleReceipt) return { segment: 0 };
+  return { segment: part + 1, parts };
 }
 
 /** A submit in doubt, and the carrier id that a receipt has given it since. */

@@ -1,5 +1,6 @@
 /**
- * What a delivery receipt makes of a message. Receipts aggregate over segments, and the worst
+ * What a delivery receipt makes of a message. Receipts aggregate over the parts that it travels in,
+ * which are its segments unless the connector's charset makes more of it, and the worst
  * wins: all delivered makes `delivered`, any failure makes `undelivered` at once. A segment once
  * delivered stays so; one that failed may still be delivered late.
  *
@@ -23,6 +24,8 @@ import { undeliveredCode } from "./reasons.ts";
 export type Receipt = {
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
+  /** How many there are to be heard of; as many as the message has segments unless told. */
+  readonly parts?: number;
   /** The carrier named no segment: should this one have been heard of, it is the next that has not. */
   readonly isSegmentGuessed?: boolean;
   /** Tells submits of one message apart; empty when nothing does. */
@@ -61,13 +64,13 @@ export function applyReceipt(
 
 function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decision {
   const before = decision.message;
-  const all = (1 << before.segments) - 1;
+  const all = 2 ** (receipt.parts || before.segments) - 1;
   const receipts = addReceipt(before.receipts, receipt, all);
   const facts: Partial<Message> = {
     receipts,
     ...(receipt.carrierCode === "" ? {} : { carrierCode: receipt.carrierCode }),
   };
-  if (receipts.delivered === all) {
+  if ((receipts.delivered & all) === all) {
     return moveTo(decision, "delivered", occurredMs, undefined, facts);
   }
   if (receipts.failed !== 0 && before.status !== "undelivered") {

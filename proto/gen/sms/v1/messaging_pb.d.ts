@@ -1262,7 +1262,7 @@ export declare type Receipt = Message$1<"sms.v1.Receipt"> & {
   messageId: string;
 
   /**
-   * Which segment, counted from 1; 0 means the whole message.
+   * Which part of the message, counted from 1; 0 means the whole message.
    *
    * @generated from field: int32 segment = 2;
    */
@@ -1305,6 +1305,14 @@ export declare type Receipt = Message$1<"sms.v1.Receipt"> & {
    * @generated from field: string part_key = 8;
    */
   partKey: string;
+
+  /**
+   * How many parts the message travels in, all of which must be heard of; 0 means as many as it has
+   * segments. A connector's charset may make more parts of a message than its price counts.
+   *
+   * @generated from field: int32 parts = 9;
+   */
+  parts: number;
 };
 
 /**
