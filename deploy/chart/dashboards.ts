@@ -90,6 +90,7 @@ const BOARDS: readonly Board[] = [
       ]),
       panel("Outcomes messaging does not know", "short", [
         [`max by (pod) (carrier_outcomes_pending{${NS}})`, "{{pod}}"],
+        [`max by (pod) (carrier_outcomes_set_aside{${NS}})`, "{{pod}} refused"],
       ]),
       panel("Batches of events not published", "short", [
         [`max(messaging_outbox_batches{${NS}})`, "messaging"],

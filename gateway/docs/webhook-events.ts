@@ -144,7 +144,7 @@ const EVENTS: Readonly<Record<SentEventType, Described>> = {
   "message.sent": messageEvent(
     "sent",
     "A message was sent",
-    "Sent when a route has accepted every segment; the message is charged.",
+    "Sent when a route has accepted the message, which is charged.",
   ),
   "message.delivered": messageEvent(
     "delivered",

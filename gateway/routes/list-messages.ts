@@ -57,7 +57,8 @@ export function listMessagesEndpoint(ports: ListPorts): Endpoint {
       description:
         "Newest first; filters combine. Without a time bound the last 7 days are listed, with " +
         "only `created_before` the 7 days before it. To page without gaps or repeats while new " +
-        "messages arrive, send both `created_after` and `created_before`.",
+        "messages arrive, send both `created_after` and `created_before`; one that lies ahead " +
+        "stands for the moment of the request.",
       query: MESSAGE_LIST,
       answer: {
         status: 200,

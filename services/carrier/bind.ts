@@ -26,8 +26,8 @@ export type Bind = {
   readonly stats: BindStats;
   /** Submits that may go out now. */
   readonly room: number;
-  /** When the carrier's "slow down" ends; 0 when there is none. */
-  readonly pausedUntilMs: number;
+  /** How long the carrier's "slow down" lasts yet, in milliseconds; 0 when there is none. */
+  readonly pauseLeftMs: number;
   submit(part: Part): Promise<PartOutcome>;
   figures(): BindFigures;
 };
@@ -35,7 +35,8 @@ export type Bind = {
 /**
  * Puts a pace on a link: what the carrier throttles or leaves unanswered slows it down; what it takes
  * speeds it up. The pace outlives the link's ups and downs: a carrier that binds again has not
- * answered a submit by that.
+ * answered a submit by that. The clock is a steady one: a pause must not last as long as a step of the
+ * machine's clock.
  */
 export function createBind(index: number, link: Link, clock: Clock, log: Logger): Bind {
   const stats = createBindStats();
@@ -49,8 +50,8 @@ export function createBind(index: number, link: Link, clock: Clock, log: Logger)
     get room() {
       return link.status === "bound" ? roomOf(flow, inFlight, clock.now()) : 0;
     },
-    get pausedUntilMs() {
-      return flow.pausedUntilMs;
+    get pauseLeftMs() {
+      return Math.max(0, flow.pausedUntilMs - clock.now());
     },
     async submit(part) {
       const startedMs = clock.now();

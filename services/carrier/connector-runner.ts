@@ -5,7 +5,7 @@
  * round trip never leaves the window empty. What is claimed beyond the window has not been written
  * and is given back when it cannot go.
  */
-import type { Clock } from "../shared/core/clock.ts";
+import { type Clock, steadyClock } from "../shared/core/clock.ts";
 import { answerWithin, backoffMs } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { type Bind, createBind } from "./bind.ts";
@@ -102,8 +102,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   }
 
   function wanted(): number {
-    const nowMs = clock.now();
-    if ([...binds.values()].every(({ pausedUntilMs }) => pausedUntilMs > nowMs)) return 0;
+    if ([...binds.values()].every(({ pauseLeftMs }) => pauseLeftMs > 0)) return 0;
     const { room, waiting } = dispatcher;
     const ahead = Math.ceil(perSecond * AHEAD_S);
     const free = room > 0 ? room + ahead : ahead - waiting;
@@ -149,7 +148,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       onMobileOriginated: options.onMobileOriginated,
       onChange: () => dispatcher.pump(),
     });
-    binds.set(index, createBind(index, link, clock, log));
+    binds.set(index, createBind(index, link, steadyClock, log));
     dispatcher.setBinds([...binds.values()]);
     link.start();
   }

@@ -125,9 +125,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   function wakeAfterPause(): void {
     if (waiting.length + continuing.length === 0) return;
-    const nowMs = clock.now();
-    const ends = binds.map(({ pausedUntilMs }) => pausedUntilMs).filter((at) => at > nowMs);
-    if (ends.length > 0) wakeIn(Math.min(...ends) - nowMs);
+    const pauses = binds.map(({ pauseLeftMs }) => pauseLeftMs).filter((leftMs) => leftMs > 0);
+    if (pauses.length > 0) wakeIn(Math.min(...pauses));
   }
 
   function roomNow(): number {
@@ -168,11 +167,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const outcome = await bind.submit(part);
     endSubmitSpan(span, outcome);
     const nowMs = clock.now();
-    const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
-    const submission = noteOutcome(flight, part, outcome, how);
-    if (submission !== undefined) options.recent.add(submission, flight.reported);
+    note(flight, part, outcome, nowMs);
     done();
     pump();
+  }
+
+  function note(flight: InFlight, part: Part, outcome: PartOutcome, nowMs: number): void {
+    const submission = noteOutcome(flight, part, outcome, options.hasSingleReceipt, nowMs);
+    if (submission !== undefined) options.recent.add(submission, flight.reported);
   }
 
   /** After the first part: the others when it was taken, else the end. */
@@ -299,14 +301,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     lateAnswer(messageId, partIndex, outcome) {
       const flight = doubtful.get(messageId) ?? flights.get(messageId);
       const part = flight?.parts[partIndex];
-      const bind = binds[0];
-      if (flight === undefined || part === undefined || bind === undefined) return;
+      if (flight === undefined || part === undefined) return;
       // A part that is out again is not in doubt: what is known of it is newer than this answer.
       if (flight.outcomes[partIndex]?.kind !== "unknown") return;
       const nowMs = clock.now();
-      const how = { keyOf: bind.link.keyOf, hasSingleReceipt: options.hasSingleReceipt, nowMs };
-      const submission = noteOutcome(flight, part, outcome, how);
-      if (submission !== undefined) options.recent.add(submission, flight.reported);
+      note(flight, part, outcome, nowMs);
       // With other parts still out, the message is judged when they have ended.
       if (!doubtful.has(messageId)) return;
       const judged = judgeLate(flight, nowMs);

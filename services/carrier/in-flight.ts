@@ -9,6 +9,8 @@ export type InFlight = {
   readonly message: ClaimedMessage;
   readonly connectorId: string;
   readonly parts: readonly Part[];
+  /** Its link's; a late answer may come when the link is given up already. */
+  readonly keyOf: Link["keyOf"];
   /** The newest outcome of each part. */
   readonly outcomes: (PartOutcome | undefined)[];
   readonly submissions: Submission[];
@@ -35,6 +37,7 @@ export function startInFlight(
     message,
     connectorId,
     parts,
+    keyOf: link.keyOf,
     outcomes: new Array<PartOutcome | undefined>(parts.length).fill(undefined),
     submissions: [],
     unknowns: [],
@@ -50,17 +53,14 @@ export function noteOutcome(
   flight: InFlight,
   part: Part,
   outcome: PartOutcome,
-  how: {
-    readonly keyOf: Link["keyOf"];
-    readonly hasSingleReceipt: boolean;
-    readonly nowMs: number;
-  },
+  hasSingleReceipt: boolean,
+  nowMs: number,
 ): Submission | undefined {
   flight.outcomes[part.index] = outcome;
   if (outcome.kind !== "accepted" || outcome.carrierMessageId === "") return undefined;
   const submission: Submission = {
-    ...place(flight, part.index, how.hasSingleReceipt, how.nowMs),
-    key: how.keyOf(outcome.carrierMessageId),
+    ...place(flight, part.index, hasSingleReceipt, nowMs),
+    key: flight.keyOf(outcome.carrierMessageId),
   };
   flight.submissions.push(submission);
   return submission;

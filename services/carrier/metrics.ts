@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { ConnectorRunner } from "./connector-runner.ts";
+import type { OutcomeReporter } from "./outcomes.ts";
 
 /** Counts what no bind counts by itself. */
 export type CarrierMetrics = {
@@ -12,7 +13,7 @@ export type CarrierMetrics = {
 export function createCarrierMetrics(
   registry: Registry,
   runners: () => ReadonlyMap<string, ConnectorRunner>,
-  pendingOutcomes: () => number,
+  outcomes: Pick<OutcomeReporter, "pending" | "setAside">,
 ): CarrierMetrics {
   const registers = [registry];
   const labelNames = ["connector", "bind"] as const;
@@ -37,7 +38,7 @@ export function createCarrierMetrics(
     help: "Outcomes that messaging does not know yet.",
     registers,
     collect() {
-      this.set(pendingOutcomes());
+      this.set(outcomes.pending);
       for (const one of Object.values(gauges)) one.reset();
       for (const [connector, runner] of runners()) {
         for (const report of runner.reports()) {
@@ -53,6 +54,15 @@ export function createCarrierMetrics(
           gauges.unknown.set(labels, report.unknown);
         }
       }
+    },
+  });
+
+  new Gauge({
+    name: "carrier_outcomes_set_aside",
+    help: "Outcomes that messaging refuses; each is told again by itself.",
+    registers,
+    collect() {
+      this.set(outcomes.setAside);
     },
   });
 

@@ -9,17 +9,17 @@
  * While batches fail, `isStuck` tells the claim loops to stop, so what is held here stays bounded
  * by what was claimed. An outcome that messaging itself calls wrong stops no other: it is set aside
  * and told again by itself, slowly, for as long as the process lives; the journal keeps its line.
+ * It is worth something for some twenty minutes: then messaging takes the claim for lost, and ends it.
  */
 import { createBatcher } from "../shared/core/batcher.ts";
-import { AppError } from "../shared/core/errors.ts";
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
-import { toAppError } from "../shared/rpc/error-status.ts";
 import type { WrittenEntry } from "./domain/journal-lines.ts";
 import type { Outcome } from "./domain/message.ts";
 import type { Submission, UnknownSubmission } from "./domain/submission.ts";
 import type { Journal } from "./journal.ts";
 import type { MessagingPort } from "./messaging.ts";
+import { isOutage } from "./outage.ts";
 import type { CarrierStore } from "./store.ts";
 
 /** An outcome with what must be durable before it is reported. */
@@ -41,9 +41,14 @@ export type OutcomeReporter = {
   report(settlement: Settlement): void;
   /** Outcomes not yet reported. */
   readonly pending: number;
+  /** Those of them that messaging calls wrong. */
+  readonly setAside: number;
   /** True while batches fail, or more wait or are set aside than should: claim nothing. */
   readonly isStuck: boolean;
-  /** Waits until everything is reported, at most so long; answers whether it is. */
+  /**
+   * Waits until everything is reported, at most so long; answers whether it is. What was set aside is
+   * told once more, at once.
+   */
   drain(limitMs: number): Promise<boolean>;
 };
 
@@ -69,6 +74,7 @@ export function createOutcomeReporter(options: {
   let pending = 0;
   let failures = 0;
   let setAside = 0;
+  const closing = new AbortController();
   const batcher = createBatcher<Report, boolean>({
     name: "outcomes",
     batchMax: BATCH_MAX,
@@ -110,8 +116,8 @@ export function createOutcomeReporter(options: {
   }
 
   /**
-   * Insists while messaging cannot be reached. A batch that it calls wrong is told one by one; answers
-   * of each whether it was taken.
+   * Insists while messaging cannot be reached. A batch that it calls wrong is told by halves; answers of
+   * each whether it was taken.
    */
   async function tell(outcomes: readonly Outcome[]): Promise<boolean[]> {
     for (let attempt = 0; ; attempt += 1) {
@@ -122,7 +128,11 @@ export function createOutcomeReporter(options: {
         failures = 0;
         return outcomes.map(() => true);
       } catch (error) {
-        if (!isOutage(error)) return await tellEach(outcomes, error);
+        if (!isOutage(error)) {
+          // Messaging answers: what is wrong with these outcomes keeps nobody from claiming.
+          failures = 0;
+          return await tellHalves(outcomes, error);
+        }
         failures += 1;
         log.warn({ error, outcomes: outcomes.length, attempt }, "outcomes are reported again");
         await pause(backoffMs(attempt, 50, 2000));
@@ -130,24 +140,26 @@ export function createOutcomeReporter(options: {
     }
   }
 
-  async function tellEach(outcomes: readonly Outcome[], error: unknown): Promise<boolean[]> {
+  async function tellHalves(outcomes: readonly Outcome[], error: unknown): Promise<boolean[]> {
     const [outcome] = outcomes;
     if (outcomes.length === 1) {
       log.error({ error, message: outcome?.messageId }, "an outcome was refused; it is set aside");
       return [false];
     }
-    const told: boolean[] = [];
-    for (const one of outcomes) told.push(...(await tell([one])));
-    return told;
+    const half = Math.ceil(outcomes.length / 2);
+    const told = await tell(outcomes.slice(0, half));
+    return [...told, ...(await tell(outcomes.slice(half)))];
   }
 
   /** Tells a refused outcome by itself until it is taken: by another version of messaging, perhaps. */
   async function tellAside(report: Report): Promise<void> {
     setAside += 1;
     for (let attempt = 0; ; attempt += 1) {
-      await pause(backoffMs(attempt, 1000, SET_ASIDE_PAUSE_MAX_MS));
+      const isLast = closing.signal.aborted;
+      await pause(backoffMs(attempt, 1000, SET_ASIDE_PAUSE_MAX_MS), closing.signal);
       const [isTold = false] = await tell([report.outcome]);
       if (isTold) break;
+      if (isLast) return;
     }
     setAside -= 1;
     finish([report]);
@@ -180,25 +192,17 @@ export function createOutcomeReporter(options: {
     get pending() {
       return pending;
     },
+    get setAside() {
+      return setAside;
+    },
     get isStuck() {
       return failures > 0 || pending >= PENDING_MAX || setAside >= SET_ASIDE_MAX;
     },
     async drain(limitMs) {
+      closing.abort();
       const deadlineMs = performance.now() + limitMs;
       while (pending > 0 && performance.now() < deadlineMs) await pause(5);
-      return pending === 0;
+      return pending + setAside === 0;
     },
   };
-}
-
-/** What says nothing about the outcomes themselves; a token may be in the middle of its exchange. */
-const OUTAGES = new Set([
-  "service_unavailable",
-  "request_timeout",
-  "rate_limited",
-  "unauthenticated",
-]);
-
-function isOutage(error: unknown): boolean {
-  return OUTAGES.has((error instanceof AppError ? error : toAppError(error)).code);
 }

@@ -2,12 +2,13 @@
  * The way of receipts. A receipt is acknowledged to the carrier when `take` has answered:
  *
  * - its message is found by the carrier's id, in memory or in the store → recorded in messaging;
- * - it is not found, or messaging is away → parked durably, and looked at again.
+ * - it is not found, or messaging is away or calls it wrong → parked durably, and looked at again.
  *
  * Parked receipts are matched when their submission is stored, by the carrier's id; and after
  * `partiesAfterMs`, when every submit that was under way has been answered or is in doubt, by
  * recipient and sender, if exactly one message in doubt fits. Those that fit nothing for
- * `giveUpAfterMs` go to the unmatched ones, which operators see for three days.
+ * `giveUpAfterMs` go to the unmatched ones, which operators see for three days. What messaging calls
+ * wrong stays parked for a day, for another version of it, and then goes there, too.
  */
 import { type Batcher, createBatcher } from "../shared/core/batcher.ts";
 import type { Clock } from "../shared/core/clock.ts";
@@ -21,6 +22,7 @@ import {
   type UnknownSubmission,
 } from "./domain/submission.ts";
 import type { MessagingPort } from "./messaging.ts";
+import { isOutage } from "./outage.ts";
 import type { RecentSubmissions } from "./recent-submissions.ts";
 import type { CarrierStore, ParkedReceipt } from "./store.ts";
 
@@ -49,8 +51,12 @@ export type ReceiptDeskOptions = {
   readonly giveUpAfterMs: number;
 };
 
+/** Receipts whose submission is known. */
+type Found = Map<IncomingReceipt, { matched: MatchedReceipt; submission: Submission }>;
+
 const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
+const REFUSED_GIVE_UP_MS = 24 * 3_600_000;
 /** A receipt waits at most so long for its own submit's outcome; then it goes ahead. */
 const OUTCOME_WAIT_MS = 5000;
 /** How often a receipt may find that another one was quicker. */
@@ -71,11 +77,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     lanes: 3,
     isTransient: () => true,
     async flush(receipts) {
-      const { found, lost } = await match(receipts);
-      const isRecorded = await tryRecord(found.map(({ matched }) => matched));
-      if (isRecorded) for (const one of found) options.onRecorded(one.matched, one.submission);
-      const toPark = isRecorded ? lost : receipts;
-      await park(toPark);
+      const { recorded } = await record(await match(receipts));
+      await park(receipts.filter((receipt) => !recorded.has(receipt)));
       return receipts.map(() => undefined);
     },
   });
@@ -91,17 +94,16 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     if (parkedNames.size > 100_000) parkedNames.clear();
   }
 
-  async function match(receipts: readonly IncomingReceipt[]) {
-    const found: { matched: MatchedReceipt; submission: Submission }[] = [];
-    const lost: IncomingReceipt[] = [];
+  async function match(receipts: readonly IncomingReceipt[]): Promise<Found> {
+    const found: Found = new Map();
     const unseen = receipts.filter((receipt) => findKnown(receipt) === undefined);
     const stored = await store.findSubmissions(unseen.flatMap(namesOf));
     for (const receipt of receipts) {
       const submission = findKnown(receipt) ?? findStored(receipt, stored);
-      if (submission === undefined) lost.push(receipt);
-      else found.push({ matched: toMatched(receipt, submission), submission });
+      if (submission === undefined) continue;
+      found.set(receipt, { matched: toMatched(receipt, submission), submission });
     }
-    return { found, lost };
+    return found;
   }
 
   /** The submission when no read is needed: it is recent, or the receipt names its message. */
@@ -113,47 +115,70 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     return submission !== undefined && isBelievable(receipt, submission) ? submission : undefined;
   }
 
-  async function tryRecord(receipts: readonly MatchedReceipt[]): Promise<boolean> {
-    if (receipts.length === 0) return true;
-    try {
-      const unknown = await options.messaging.recordReceipts(receipts);
-      if (unknown.length > 0) log.warn({ count: unknown.length }, "receipts for unknown messages");
-      return true;
-    } catch (error) {
-      log.warn({ error, receipts: receipts.length }, "receipts are parked: messaging is away");
-      return false;
+  /**
+   * Tells messaging. A batch that it calls wrong is told by halves, so that one receipt keeps no other
+   * back; answers which it has taken, and whether it could not be asked about all of them.
+   */
+  async function record(found: Found) {
+    const recorded = new Set<IncomingReceipt>();
+    let isAway = false;
+
+    async function tell(receipts: readonly IncomingReceipt[]): Promise<void> {
+      const told = receipts.flatMap((receipt) => found.get(receipt) ?? []);
+      if (told.length === 0) return;
+      try {
+        const unknown = await options.messaging.recordReceipts(told.map(({ matched }) => matched));
+        const count = unknown.length;
+        if (count > 0) log.warn({ count }, "receipts for unknown messages");
+      } catch (error) {
+        isAway = isOutage(error);
+        const why = isAway ? "messaging is away" : "messaging refuses them";
+        log.warn({ error, receipts: told.length }, `receipts are not recorded: ${why}`);
+        if (told.length === 1) return;
+        const half = Math.ceil(receipts.length / 2);
+        for (const part of [receipts.slice(0, half), receipts.slice(half)]) {
+          if (!isAway) await tell(part);
+        }
+        return;
+      }
+      for (const receipt of receipts) recorded.add(receipt);
+      for (const { matched, submission } of told) options.onRecorded(matched, submission);
     }
+
+    await tell([...found.keys()]);
+    return { recorded, isAway };
   }
 
   async function settleParked(parked: readonly ParkedReceipt[]): Promise<void> {
-    const { found, lost } = await match(parked.map(({ receipt }) => receipt));
-    const stillLost = new Set(lost);
+    const found = await match(parked.map(({ receipt }) => receipt));
     const nowMs = clock.now();
-    /** Submits without a carrier's id that a receipt has ended: they are in nobody's way any more. */
-    const used: Submission[] = [];
-    for (const one of parked) {
-      if (!stillLost.has(one.receipt)) continue;
-      if (nowMs - one.parkedAtMs < options.partiesAfterMs(one.receipt.connectorId)) continue;
-      const submission = await identify(one.receipt, used);
+    /** Submits without a carrier's id that a receipt ends: they are in nobody's way any more. */
+    const used = new Map<IncomingReceipt, Submission>();
+    for (const { receipt, parkedAtMs } of parked) {
+      if (found.has(receipt)) continue;
+      if (nowMs - parkedAtMs < options.partiesAfterMs(receipt.connectorId)) continue;
+      const submission = await identify(receipt, [...used.values()]);
       if (submission === undefined) continue;
       // An interim receipt is followed by another one, which must find the same submit.
-      if (submission.key === "" && one.receipt.verdict !== "acknowledged") used.push(submission);
-      stillLost.delete(one.receipt);
-      found.push({ matched: toMatched(one.receipt, submission), submission });
+      if (submission.key === "" && receipt.verdict !== "acknowledged")
+        used.set(receipt, submission);
+      found.set(receipt, { matched: toMatched(receipt, submission), submission });
     }
-    if (!(await tryRecord(found.map(({ matched }) => matched)))) return;
-    for (const one of found) options.onRecorded(one.matched, one.submission);
+    const { recorded, isAway } = await record(found);
     await store.removeParked(
-      parked.filter(({ receipt }) => !stillLost.has(receipt)).map(({ id }) => id),
+      parked.filter(({ receipt }) => recorded.has(receipt)).map(({ id }) => id),
     );
     // Last: a receipt that is looked at once more would else take the next message to this number for its own.
-    await store.removeUnknowns(used);
-    const tooOld = parked.filter(
-      ({ receipt, parkedAtMs }) =>
-        stillLost.has(receipt) && nowMs - parkedAtMs >= options.giveUpAfterMs,
-    );
+    await store.removeUnknowns([...used].flatMap(([one, it]) => (recorded.has(one) ? it : [])));
+    if (isAway) return;
+    const tooOld = parked.filter(({ receipt, parkedAtMs }) => {
+      if (recorded.has(receipt)) return false;
+      const patienceMs = found.has(receipt) ? REFUSED_GIVE_UP_MS : options.giveUpAfterMs;
+      return nowMs - parkedAtMs >= patienceMs;
+    });
     await store.giveUpParked(tooOld);
-    if (tooOld.length > 0) log.warn({ count: tooOld.length }, "receipts without a message");
+    const count = tooOld.length;
+    if (count > 0) log.warn({ count }, "receipts without a message that takes them");
   }
 
   /**

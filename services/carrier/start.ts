@@ -59,11 +59,7 @@ export const start: StartService = async (context) => {
   const { onStored } = desk;
   const outcomes = createOutcomeReporter({ store, messaging, journal, log, onStored });
   lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
-  const metrics = createCarrierMetrics(
-    registry,
-    () => supervisor?.runners ?? new Map(),
-    () => outcomes.pending,
-  );
+  const metrics = createCarrierMetrics(registry, () => supervisor?.runners ?? new Map(), outcomes);
 
   const listener = await startReceiptListener({
     host: config.CARRIER_RECEIPT_HOST,

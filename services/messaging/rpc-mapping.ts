@@ -219,7 +219,7 @@ export function readOutcome(wire: WireOutcome): About<Outcome> {
 }
 
 const PART_KEY_MAX = 256;
-/** Ten segments make thirty parts where a connector's charset makes the most of them; each is one bit. */
+/** Ten segments (1,530 characters) make 24 parts of UCS-2 at the most; each is one bit of a small integer. */
 const PARTS_MAX = 31;
 
 /** Reads a receipt. */

@@ -16,6 +16,8 @@ type Answer = readonly [number: number, by: string, isEnded: boolean];
 const ASK = "messaging.under_way";
 /** A message of NATS core takes a millisecond or two; this is what a busy replica may take more. */
 const SILENCE_MS = 25;
+/** Nobody waits longer for an answer. */
+const ANSWER_MAX_MS = 10_000;
 
 /** Opens one replica's questions and answers over the event connection. */
 export function openUnderWayNotes(connection: NatsConnection, replica: string): UnderWayPeers {
@@ -37,8 +39,11 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
       const busy = new Set<string>();
       let isSilenceOver = false;
       const silence = setTimeout(() => {
-        isSilenceOver = true;
-        if (busy.size === 0) finish(true);
+        // Where this process stood still, an answer may lie in the socket: that is read before this runs.
+        setImmediate(() => {
+          isSilenceOver = true;
+          if (busy.size === 0) finish(true);
+        });
       }, SILENCE_MS);
       const limit = setTimeout(() => finish(false), limitMs);
       function finish(areEnded: boolean): void {
@@ -61,12 +66,12 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
           const question = readQuestion(message.string());
           if (question === undefined || question[0] === replica) return;
           const [from, number, tenantId, beforeMs] = question;
-          const left = ended(tenantId, beforeMs);
+          const left = ended(tenantId, beforeMs, ANSWER_MAX_MS);
           if (left === undefined) return;
           const answer = (isEnded: boolean) =>
             tell(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
           answer(false);
-          void left.then(() => answer(true));
+          void left.then((areEnded) => areEnded && answer(true));
         },
       });
     },

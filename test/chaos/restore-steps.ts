@@ -1,6 +1,6 @@
 /** What `deploy/runbooks/backup-and-restore.md` tells operators to do, done by a program. */
 import { execFile } from "node:child_process";
-import { cp, mkdir, rm } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { MongoClient } from "mongodb";
@@ -81,7 +81,11 @@ export async function takeBackup(
   await mkdir(folder, { recursive: true });
   await streamTool(stack, "backup", folder);
   await mongo.take(stack, folder);
+  await writeFile(join(folder, TAKEN_AT), new Date().toISOString());
 }
+
+/** The file that says when a backup was over. */
+const TAKEN_AT = "taken-at";
 
 /** Ends processes in good order. */
 export async function end(stack: TestStack, ...names: string[]): Promise<void> {
@@ -113,9 +117,9 @@ export async function restoreAll(
   await streamTool(stack, "restore", folder);
   await stack.restart("redis");
   for (const { name } of SERVICE_PROCESSES) if (name !== "carrier") await stack.restart(name);
-  const queued = (await operate(stack, "message", "list", ...TENANT(stack), ...QUEUED)) as {
-    id: string;
-  }[];
+  const before = ["--to", await readFile(join(folder, TAKEN_AT), "utf8")];
+  const words = ["message", "list", ...TENANT(stack), ...QUEUED, ...before];
+  const queued = (await operate(stack, ...words)) as { id: string }[];
   let cancelled = 0;
   for (const { id } of queued) {
     const { code } = await smsctl(stack, "message", "cancel", id, ...TENANT(stack));

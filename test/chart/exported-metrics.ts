@@ -30,11 +30,7 @@ export function registryOfEverything(): Registry {
   const messaging = { reads: { queues: async () => [] } } as unknown as OpenMessaging;
   const outbox = { backlog: async () => ({ count: 0, oldestMs: 0 }) } as unknown as Outbox;
   registerMetrics(metrics, messaging, outbox, () => []);
-  createCarrierMetrics(
-    metrics,
-    () => new Map(),
-    () => 0,
-  );
+  createCarrierMetrics(metrics, () => new Map(), { pending: 0, setAside: 0 });
   return metrics;
 }
 

@@ -173,6 +173,23 @@ describe("the journal of a carrier process", () => {
     journal.close();
   });
 
+  it("a refused outcome that meets an outage keeps nobody from claiming once messaging answers", async () => {
+    const journal = await open();
+    let calls = 0;
+    const reporter = reporterOn(journal, async () => {
+      calls += 1;
+      throw new AppError(calls === 2 ? "service_unavailable" : "validation_error", "No.");
+    });
+    reporter.report(settlementOf("msg_a"));
+    await eventually(() => calls >= 3 && !reporter.isStuck);
+    expect(reporter.setAside).to.equal(1);
+    const toldBefore = calls;
+    // It is told once more, and waited for no longer.
+    expect(await reporter.drain(60_000)).to.equal(false);
+    expect(calls).to.be.above(toldBefore);
+    journal.close();
+  });
+
   it("a journal that cannot note what was reported ends no process: outcomes go on", async () => {
     const journal = await open();
     const told: string[] = [];

@@ -7,6 +7,7 @@ import { createReceiptDesk, type ReceiptDesk } from "../../services/carrier/rece
 import { createRecentSubmissions } from "../../services/carrier/recent-submissions.ts";
 import { type CarrierStore, createCarrierStore } from "../../services/carrier/store.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
 import { freshDatabase } from "../support/fresh-names.ts";
@@ -24,6 +25,7 @@ describe("the receipt desk", () => {
   let desk: ReceiptDesk;
   let recorded: MatchedReceipt[];
   let isMessagingAway: boolean;
+  let refusedId: string;
 
   before(async function () {
     this.timeout(60_000);
@@ -40,12 +42,16 @@ describe("the receipt desk", () => {
     store = createCarrierStore(mongo.db);
     recorded = [];
     isMessagingAway = false;
+    refusedId = "";
     desk = createReceiptDesk({
       store,
       recent: createRecentSubmissions(10),
       messaging: {
         async recordReceipts(receipts) {
-          if (isMessagingAway) throw new Error("away");
+          if (isMessagingAway) throw new AppError("service_unavailable", "Away.");
+          if (receipts.some(({ messageId }) => messageId === refusedId)) {
+            throw new AppError("validation_error", "No such state.");
+          }
           recorded.push(...receipts);
           return [];
         },
@@ -85,6 +91,36 @@ describe("the receipt desk", () => {
     from: "demo",
     atMs: clock.now(),
     ...fields,
+  });
+
+  it("a receipt that messaging calls wrong keeps no other back, and stays until it is taken", async () => {
+    const [wrong, right] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];
+    refusedId = wrong;
+    const ids = () => recorded.map(({ messageId }) => messageId);
+    await Promise.all([
+      desk.take(receipt({ keys: [], messageId: wrong })),
+      desk.take(receipt({ keys: [], messageId: right })),
+    ]);
+    expect(ids()).to.deep.equal([right]);
+    clock.advance(120_000);
+    await desk.sweep();
+    expect(await store.countParked()).to.equal(1);
+    expect(await store.listUnmatched(10)).to.deep.equal([]);
+    refusedId = "";
+    clock.advance(120_000);
+    await desk.sweep();
+    expect(ids()).to.deep.equal([right, wrong]);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("a receipt that messaging calls wrong for a day is left to operators", async () => {
+    refusedId = "msg_01J00000000000000000000001";
+    await desk.take(receipt({ keys: [], messageId: refusedId }));
+    clock.advance(86_400_000);
+    await desk.sweep();
+    expect(await store.countParked()).to.equal(0);
+    expect((await store.listUnmatched(10)).length).to.equal(1);
+    expect(recorded).to.deep.equal([]);
   });
 
   it("a receipt of a stored submission is recorded before it may be acknowledged", async () => {

@@ -141,6 +141,17 @@ describe("the dispatcher of a connector", () => {
     expect(settled.length).to.equal(2);
   });
 
+  it("an answer that is read when the connector's binds are given up already settles it, too", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1));
+    submits[0]?.answer({ kind: "unknown", code: "timeout" });
+    await eventually(() => settled.length === 1);
+    dispatcher.setBinds([]);
+    dispatcher.lateAnswer("msg_0", 0, accept("late"));
+    await eventually(() => settled.length === 2);
+    expect(settled[1]?.submissions[0]?.key).to.equal("late");
+  });
+
   it("late answers to several parts take all of them out of doubt, but those that have no id", async () => {
     const { dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1, { segments: 4 }));

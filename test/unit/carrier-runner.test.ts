@@ -37,6 +37,7 @@ function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more
     outcomes: {
       report: ({ outcome }) => void reported.push(outcome),
       pending: 0,
+      setAside: 0,
       isStuck: false,
       drain: async () => true,
     },

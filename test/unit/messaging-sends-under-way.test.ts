@@ -1,15 +1,20 @@
 /** What a list that is to miss nothing waits for. */
 import { expect } from "chai";
-import { createSendsUnderWay } from "../../services/messaging/service/sends-under-way.ts";
+import {
+  type AnswerEnded,
+  createSendsUnderWay,
+} from "../../services/messaging/service/sends-under-way.ts";
 import { readQuestion } from "../../services/messaging/under-way-notes.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { asAppError } from "../../services/shared/core/errors.ts";
+import { answerWithin } from "../../services/shared/io/backoff.ts";
 
 const NOW_MS = 1_000_000;
+const LIMIT_MS = 5000;
 
 function open(haveTheirsEnded = true) {
   const asked: [string, number][] = [];
-  let answer: ((tenantId: string, beforeMs: number) => Promise<void> | undefined) | undefined;
+  let answer: AnswerEnded | undefined;
   const sends = createSendsUnderWay(
     {
       async ended(tenantId, beforeMs) {
@@ -22,7 +27,7 @@ function open(haveTheirsEnded = true) {
     },
     createManualClock(NOW_MS),
   );
-  return { sends, asked, answer: (before: number) => answer?.("ten_a", before) };
+  return { sends, asked, answer: (before: number) => answer?.("ten_a", before, LIMIT_MS) };
 }
 
 /** Whether a promise is settled after all that is due at once has run. */
@@ -67,9 +72,35 @@ describe("sends under way", () => {
 
   it("a window that ended long ago waits for nobody and asks nobody", async () => {
     const { sends, asked } = open(false);
-    sends.begin("ten_a", NOW_MS - 90_000);
-    await sends.settle("ten_a", NOW_MS - 60_001);
+    await sends.settle("ten_a", NOW_MS - 120_001);
     expect(asked).to.deep.equal([]);
+    // Its own notes cost nothing to look at.
+    const end = sends.begin("ten_a", NOW_MS - 130_000);
+    const listed = sends.settle("ten_a", NOW_MS - 120_001);
+    expect(await isPending(listed)).to.equal(true);
+    end();
+    await listed;
+    expect(asked).to.deep.equal([]);
+  });
+
+  it("each waiter hears of its own: an older one is not kept by a younger send", async () => {
+    const { sends } = open();
+    const ends = [sends.begin("ten_a", NOW_MS - 9), sends.begin("ten_a", NOW_MS - 5)];
+    const [older, younger] = [sends.settle("ten_a", NOW_MS - 7), sends.settle("ten_a", NOW_MS)];
+    ends[0]?.();
+    await older;
+    expect(await isPending(younger)).to.equal(true);
+    ends[1]?.();
+    await younger;
+  });
+
+  it("a replica whose clock is behind waits until it has passed the bound", async () => {
+    const { sends, answer } = open();
+    const left = answer(NOW_MS + 20) ?? Promise.resolve(false);
+    const end = sends.begin("ten_a", NOW_MS + 10);
+    expect(await answerWithin(left, 100)).to.equal(undefined);
+    end();
+    expect(await left).to.equal(true);
   });
 
   it("another replica hears of what is under way, and of nothing where nothing is", async () => {
@@ -77,9 +108,8 @@ describe("sends under way", () => {
     expect(answer(NOW_MS)).to.equal(undefined);
     const end = sends.begin("ten_a", NOW_MS - 1);
     const left = answer(NOW_MS);
-    expect(left).to.be.instanceOf(Promise);
     end();
-    await left;
+    expect(await left).to.equal(true);
     expect(answer(NOW_MS)).to.equal(undefined);
   });
 

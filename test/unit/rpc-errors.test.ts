@@ -50,9 +50,17 @@ describe("RPC error mapping", () => {
   });
 
   it("a call that the other end broke off, without a status, is an outage", () => {
-    const text = "Received RST_STREAM with code 0 (Call ended without gRPC status)";
-    expect(toAppError(new ConnectError(text, Code.Internal)).code).to.equal("service_unavailable");
-    expect(toAppError(new ConnectError(text, Code.Unknown)).code).to.equal("internal_error");
+    const of = (code: Code, how: string) =>
+      toAppError(new ConnectError(`Received RST_STREAM with code ${how}`, code)).code;
+    const cut = "0 (Call ended without gRPC status)";
+    expect(of(Code.Internal, cut)).to.equal("service_unavailable");
+    expect(of(Code.Internal, "2 (Internal server error)")).to.equal("service_unavailable");
+    const broken = "2 triggered by internal client error: write EPIPE";
+    expect(of(Code.Internal, broken)).to.equal("service_unavailable");
+    expect(of(Code.Unknown, cut)).to.equal("internal_error");
+    expect(of(Code.Internal, "1")).to.equal("internal_error");
+    const own = "2 triggered by internal client error: Protocol error";
+    expect(of(Code.Internal, own)).to.equal("internal_error");
   });
 
   it("details of another domain or with an unknown reason are not taken for ours", () => {

@@ -6,7 +6,7 @@
  *     S <message id>
  *
  * A crash may cut the last line short; a line without its end is no line. Lines of an earlier version
- * lack the segments: then each part is taken for one.
+ * lack the segments: then the carrier is taken to send a receipt for each part.
  */
 
 /** A message whose octets may have reached a carrier. */
@@ -17,7 +17,7 @@ export type WrittenEntry = {
   readonly from: string;
   readonly parts: number;
   readonly atMs: number;
-  /** How many segments its receipts tell apart; 0 when the carrier sends one receipt for all. */
+  /** The message's segments; 0 when the carrier sends one receipt for all its parts. */
   readonly segments: number;
 };
 

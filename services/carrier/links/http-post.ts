@@ -49,8 +49,14 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
   const { method, headers, timeoutMs } = target;
 
   function post(body: string): Promise<HttpReply> {
+    const time = new AbortController();
+    // After one more look at the sockets: where this process stood still, the answer may lie there already.
+    const timer = setTimeout(() => setImmediate(() => time.abort()), timeoutMs);
+    return exchange(body, time.signal).finally(() => clearTimeout(timer));
+  }
+
+  function exchange(body: string, signal: AbortSignal): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(timeoutMs);
       let isConnected = false;
       const fail = (error: Error) => {
         reject(new HttpFailure(signal.aborted ? "timeout" : codeOf(error), isConnected));

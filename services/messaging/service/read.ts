@@ -1,6 +1,7 @@
 /** Reading: one message, a page of them, and the walks that reconciliation needs. */
 import type { Clock } from "../../shared/core/clock.ts";
-import { idTimeMs } from "../../shared/core/ids.ts";
+import { idTimeMs, newId } from "../../shared/core/ids.ts";
+import { pause } from "../../shared/io/backoff.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import { type Breach, checkMessage, type MessageCharge } from "../domain/check-message.ts";
 import type { Message, MessageMode } from "../domain/message.ts";
@@ -13,7 +14,7 @@ import type {
   QueueStore,
   SendStore,
 } from "./ports.ts";
-import type { SendsUnderWay } from "./sends-under-way.ts";
+import { type SendsUnderWay, SKEW_MAX_MS } from "./sends-under-way.ts";
 
 /** One connector's queue, for scaling and operators. */
 export type QueueStatus = {
@@ -37,8 +38,9 @@ export type Reads = {
   /** Throws `not_found` for what is not the tenant's. */
   get(tenantId: string, messageId: string, mode: MessageMode | undefined): Promise<Message>;
   /**
-   * A page. With `isSettled` the first one waits for sends under way, so that no later list of the window
-   * has more; throws `service_unavailable` when one takes too long.
+   * A page. With `isSettled` the first one waits for the sends under way and shows none that begins later,
+   * so that no later list has more of what lies below its newest; throws `service_unavailable` when one
+   * takes too long.
    */
   list(
     filter: ListFilter,
@@ -88,11 +90,17 @@ export function createReads(options: {
       return message;
     },
     async list(filter, limit, isSettled) {
-      const { tenantId, createdBeforeMs: beforeMs = Number.MAX_SAFE_INTEGER, beforeId } = filter;
-      // Further pages lie below what the first one waited for.
-      if (isSettled && beforeId === undefined) await options.underWay.settle(tenantId, beforeMs);
+      const { tenantId, createdBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
       const size = limit > 0 ? Math.min(limit, LIST_MAX) : LIST_DEFAULT;
-      return lists.page(filter, size);
+      // Further pages lie below what the first one waited for.
+      if (!isSettled || filter.beforeId !== undefined) return lists.page(filter, size);
+      const aheadMs = createdBeforeMs - clock.now();
+      // As where another replica has named it, or a customer's clock is a little ahead.
+      if (aheadMs > 0 && aheadMs <= SKEW_MAX_MS) await pause(aheadMs + 1);
+      // What begins from here on has a higher id, and is left out: it may overtake what begins before it.
+      const beforeId = newId("message", clock.now());
+      await options.underWay.settle(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
+      return lists.page({ ...filter, beforeId }, size);
     },
     charges: (tenantId) => walk((snapshot) => snapshot.charges(tenantId)),
     async *check(tenantId) {

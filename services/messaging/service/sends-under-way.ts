@@ -6,14 +6,24 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { answerWithin } from "../../shared/io/backoff.ts";
+import { pause } from "../../shared/io/backoff.ts";
+
+/**
+ * Answers whether the sends of a tenant with instants before this one, which are under way now, have
+ * ended within a time; undefined when there are none.
+ */
+export type AnswerEnded = (
+  tenantId: string,
+  beforeMs: number,
+  limitMs: number,
+) => Promise<boolean> | undefined;
 
 /** What other replicas have under way; a hint, which may be lost. */
 export type UnderWayPeers = {
-  /** Answers whether their sends of a tenant with instants before this one have ended, within a time. */
+  /** Answers whether theirs have ended within a time. */
   ended(tenantId: string, beforeMs: number, limitMs: number): Promise<boolean>;
-  /** Has their questions answered; undefined means that nothing of the kind is under way here. */
-  onAsk(ended: (tenantId: string, beforeMs: number) => Promise<void> | undefined): void;
+  /** Has their questions answered. */
+  onAsk(ended: AnswerEnded): void;
 };
 
 /** The sends of all replicas that are under way. */
@@ -27,45 +37,77 @@ export type SendsUnderWay = {
   settle(tenantId: string, beforeMs: number): Promise<void>;
 };
 
-type Send = { readonly atMs: number; readonly onEnd: (() => void)[] };
+type Send = { readonly atMs: number; readonly number: number };
 
-/** No send is under way for longer: by then its caller has left, and it is not begun or has ended. */
-const SEND_MAX_MS = 60_000;
+/** Waits for the sends before an instant that began before it did. */
+type Waiter = { readonly beforeMs: number; readonly lastNumber: number; readonly tell: () => void };
+
+/** What a tenant has here; sends in the order in which they began. */
+type OfTenant = { readonly sends: Set<Send>; readonly waiters: Set<Waiter> };
+
+/** A send may take ten seconds until its commit, and that a minute; others are not asked about older ones. */
+const SEND_MAX_MS = 120_000;
 const WAIT_MAX_MS = 5000;
+/** So far may a clock be behind the one that an instant comes from: it is waited for, with what begins meanwhile. */
+export const SKEW_MAX_MS = 250;
 
 /** Makes the notes of one replica. */
 export function createSendsUnderWay(peers: UnderWayPeers, clock: Clock): SendsUnderWay {
-  const byTenant = new Map<string, Set<Send>>();
+  const tenants = new Map<string, OfTenant>();
+  let count = 0;
 
-  function ended(tenantId: string, beforeMs: number): Promise<void> | undefined {
-    const sends = [...(byTenant.get(tenantId) ?? [])].filter(({ atMs }) => atMs < beforeMs);
-    if (sends.length === 0) return undefined;
-    const all = sends.map(({ onEnd }) => new Promise<void>((resolve) => onEnd.push(resolve)));
-    return Promise.all(all).then(() => undefined);
-  }
+  const ended: AnswerEnded = (tenantId, beforeMs, limitMs) => {
+    const tenant = tenants.get(tenantId);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const waiter = { beforeMs, lastNumber: count, tell: () => resolve(true) };
+    if (tenant === undefined || !isWaiting(waiter, tenant)) return undefined;
+    const timer = setTimeout(() => resolve(false), limitMs);
+    tenant.waiters.add(waiter);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      tenant.waiters.delete(waiter);
+    });
+  };
 
-  peers.onAsk(ended);
+  /** To others, what this clock has not reached yet is under way: a send may still begin there. */
+  peers.onAsk((tenantId, beforeMs, limitMs) => {
+    const behindMs = Math.min(beforeMs - clock.now(), SKEW_MAX_MS);
+    if (behindMs <= 0) return ended(tenantId, beforeMs, limitMs);
+    // A timer may fire a fraction of a millisecond early.
+    return pause(behindMs + 1).then(() => ended(tenantId, beforeMs, limitMs - behindMs) ?? true);
+  });
+
   return {
     begin(tenantId, atMs) {
-      const send: Send = { atMs, onEnd: [] };
-      const sends = byTenant.get(tenantId) ?? new Set();
-      byTenant.set(tenantId, sends.add(send));
+      count += 1;
+      const send: Send = { atMs, number: count };
+      const tenant = tenants.get(tenantId) ?? { sends: new Set(), waiters: new Set() };
+      tenants.set(tenantId, tenant);
+      tenant.sends.add(send);
       return () => {
-        sends.delete(send);
-        if (sends.size === 0) byTenant.delete(tenantId);
-        for (const tell of send.onEnd) tell();
+        tenant.sends.delete(send);
+        if (tenant.sends.size === 0) tenants.delete(tenantId);
+        for (const waiter of tenant.waiters) if (!isWaiting(waiter, tenant)) waiter.tell();
       };
     },
     async settle(tenantId, beforeMs) {
-      if (beforeMs < clock.now() - SEND_MAX_MS) return;
-      const own = ended(tenantId, beforeMs)?.then(() => true) ?? Promise.resolve(true);
-      const [isOwnEnded, areTheirsEnded] = await Promise.all([
-        answerWithin(own, WAIT_MAX_MS),
-        peers.ended(tenantId, beforeMs, WAIT_MAX_MS),
+      const isOld = beforeMs < clock.now() - SEND_MAX_MS;
+      const areEnded = await Promise.all([
+        ended(tenantId, beforeMs, WAIT_MAX_MS) ?? true,
+        isOld || peers.ended(tenantId, beforeMs, WAIT_MAX_MS),
       ]);
-      if (isOwnEnded === true && areTheirsEnded) return;
+      if (areEnded.every(Boolean)) return;
       const message = "Sends that fall into this window are under way; ask again shortly.";
       throw new AppError("service_unavailable", message, { retryAfterMs: 1000 });
     },
   };
+}
+
+/** The oldest sends come first, and nearly always the first one answers. */
+function isWaiting({ beforeMs, lastNumber }: Waiter, { sends }: OfTenant): boolean {
+  for (const { atMs, number } of sends) {
+    if (number > lastNumber) return false;
+    if (atMs < beforeMs) return true;
+  }
+  return false;
 }

@@ -7,6 +7,9 @@ export type Clock = {
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** Milliseconds since some instant: for waits within a process, which no step of the machine's clock may stretch. */
+export const steadyClock: Clock = { now: () => performance.now() };
+
 /** A clock for tests that moves only when told to. */
 export function createManualClock(startMs: number): Clock & { advance(byMs: number): void } {
   let nowMs = startMs;

@@ -6,6 +6,9 @@ import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
 
+/** A campaign of a million messages takes minutes; the walk goes on at the service whoever waits for it. */
+const CAMPAIGN_CANCEL_MAX_MS = 1_800_000;
+
 /** `smsctl message …` */
 export const MESSAGE_COMMANDS: Commands = {
   show: {
@@ -62,10 +65,10 @@ export const MESSAGE_COMMANDS: Commands = {
       if (!isId("campaign", campaignId)) {
         throw new AppError("validation_error", `${campaignId} is no campaign's id (cmp_…).`);
       }
-      const { cancelled, unchanged } = await context.clients.messaging.cancelCampaign({
-        tenantId: await tenantId(context),
-        campaignId,
-      });
+      const { cancelled, unchanged } = await context.clients.messaging.cancelCampaign(
+        { tenantId: await tenantId(context), campaignId },
+        { timeoutMs: CAMPAIGN_CANCEL_MAX_MS },
+      );
       context.output.result({
         campaign_id: campaignId,
         cancelled: Number(cancelled),

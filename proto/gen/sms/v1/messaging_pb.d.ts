@@ -790,8 +790,9 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   beforeId: string;
 
   /**
-   * The first page waits for sends that are under way and fall before created_before_ms, so that no later
-   * list of the window has more; UNAVAILABLE when one takes longer than some seconds.
+   * The first page waits for sends that are under way and fall before created_before_ms, and has none that
+   * begins later, so that no later list has more below its newest message; UNAVAILABLE when one takes longer
+   * than some seconds.
    *
    * @generated from field: bool settled = 13;
    */
