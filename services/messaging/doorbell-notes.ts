@@ -49,7 +49,8 @@ export function openBells(connection: NatsConnection, replica: string, log: Logg
     },
     onRing(take) {
       connection.subscribe(`${PREFIX}*`, {
-        callback(_, message) {
+        callback(error, message) {
+          if (error !== null) return;
           const text = message.string();
           const end = text.indexOf("\n");
           if (end < 0 || text.slice(0, end) === replica) return;

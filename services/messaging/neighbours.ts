@@ -70,13 +70,15 @@ export function openNeighbours(options: {
   });
   const subscriptions = [
     nats.subscribe("invalidate.tenant.*", {
-      callback: (_, { subject }) => {
+      callback: (error, { subject }) => {
+        if (error !== null) return;
         const tenantId = subject.slice("invalidate.tenant.".length);
         tenants.forget((key) => key === tenantId);
       },
     }),
     nats.subscribe("invalidate.sender_id.*", {
-      callback: (_, { subject }) => {
+      callback: (error, { subject }) => {
+        if (error !== null) return;
         const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
         senders.forget((key) => key.startsWith(prefix));
       },

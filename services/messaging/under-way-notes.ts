@@ -25,7 +25,8 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
   let count = 0;
   connection.subscribe(`${ASK}.${replica}`, {
-    callback(_, message) {
+    callback(error, message) {
+      if (error !== null) return;
       const answer = readAnswer(message.string());
       if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
     },
@@ -62,7 +63,8 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
     },
     onAsk(ended) {
       connection.subscribe(ASK, {
-        callback(_, message) {
+        callback(error, message) {
+          if (error !== null) return;
           const question = readQuestion(message.string());
           if (question === undefined || question[0] === replica) return;
           const [from, number, tenantId, beforeMs] = question;

@@ -13,7 +13,8 @@ export function openTurns(connection: NatsConnection, replica: string): Turns {
   const tell = openHints(connection);
   const turns = createTurns({ replica, tell: (note) => tell(SUBJECT, JSON.stringify(note)) });
   connection.subscribe(SUBJECT, {
-    callback(_, message) {
+    callback(error, message) {
+      if (error !== null) return;
       const note = readNote(message.string());
       if (note !== undefined) turns.hear(note);
     },

@@ -13,6 +13,8 @@ export type TcpProxy = {
   readonly port: number;
   /** Connections made through it so far. */
   readonly connections: number;
+  /** Those of them that are open on both sides. */
+  readonly open: number;
   setMode(mode: LinkMode): void;
   /** Names the port behind it; may be called after clients have come. */
   aimAt(port: number): void;
@@ -94,6 +96,9 @@ export async function openTcpProxy(
     port,
     get connections() {
       return connections;
+    },
+    get open() {
+      return halves.size / 2;
     },
     aimAt(target) {
       aim = target;

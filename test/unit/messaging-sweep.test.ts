@@ -55,6 +55,44 @@ describe("the sweep of what is due", () => {
   }
 });
 
+describe("the sweep of what is due, where one cannot be changed", () => {
+  const sweepWith = (fault: Error) => {
+    const ended: string[] = [];
+    const sweeps = createSweeps({
+      store: {
+        findDue: async () => ["one", "bad", "other"].map((id) => message(id, "sent")),
+      } as unknown as MessageStore,
+      sends: {} as SendStore,
+      changes: {
+        change: async (id: string) => {
+          if (id === "bad") throw fault;
+          ended.push(id);
+          return { message: {}, events: [{}] };
+        },
+      } as unknown as Changes,
+      neighbours: {} as Neighbours,
+      clock: createManualClock(1_000_000),
+      log: createLogger("test", "silent"),
+      waits: WAITS,
+      standingOf: () => "well",
+      keepMs: 1,
+      idempotencyMs: 1,
+    });
+    return { sweeps, ended };
+  };
+
+  it("ends the others", async () => {
+    const { sweeps, ended } = sweepWith(new Error("a fault"));
+    expect(await sweeps.due()).to.equal(false);
+    expect(ended).to.deep.equal(["one", "other"]);
+  });
+
+  it("waits as a whole in an outage", async () => {
+    const { sweeps } = sweepWith(new AppError("service_unavailable", "away"));
+    expect(await sweeps.due().catch(({ code }) => code)).to.equal("service_unavailable");
+  });
+});
+
 function message(id: string, status: DueMessage["status"]): DueMessage {
   return { id, tenantId: "ten_a", from: "SENDER", status };
 }

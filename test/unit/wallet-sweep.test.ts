@@ -19,7 +19,7 @@ import { createMemoryWalletStore } from "../support/wallet-memory-store.ts";
 const GRACE_MS = 300_000;
 
 /** A funded wallet with one hold of 30 (two messages of 15), and a sweeper over it. */
-async function openSweep(resolve: ResolveReservations) {
+async function openSweep(resolve: ResolveReservations, refusedId = "") {
   const clock = createManualClock(1_800_000_000_000);
   const store = createMemoryWalletStore(GRACE_MS);
   const queue = createCommandQueue({
@@ -49,10 +49,16 @@ async function openSweep(resolve: ResolveReservations) {
     });
   await hold(reservationId, 2);
   let asked = 0;
+  const settleMessages = createSettleMessages({ store, queue });
   const sweep = createSweep({
     store,
     queue,
-    settleMessages: createSettleMessages({ store, queue }),
+    async settleMessages(requests) {
+      const good = requests.filter(({ messageId }) => messageId !== refusedId);
+      const results = await settleMessages(good);
+      if (good.length === requests.length) return results;
+      return [{ kind: "unavailable", error: new Error("refused by the database") }, ...results];
+    },
     resolve(due) {
       asked += 1;
       return resolve(due);
@@ -113,6 +119,25 @@ describe("the sweeper", () => {
     clock.advance(GRACE_MS);
     expect(await sweep()).to.deep.equal({ checked: 1, released: 0, settled: 1 });
     expect(await figures()).to.equal("90/15");
+  });
+
+  it("gets past what the database refuses of one wallet", async () => {
+    const { clock, sweep, figures } = await openSweep(
+      async (due) =>
+        due.map(({ id, tenantId }) => ({
+          reservationId: id,
+          fenced: false,
+          settlements: [part(tenantId, id, "msg_1", 10n), part(tenantId, id, "msg_2", 10n)],
+        })),
+      "msg_1",
+    );
+    clock.advance(GRACE_MS);
+    const first = await sweep();
+    expect(first).to.include({ checked: 1, released: 0, settled: 1 });
+    expect((first.failure as Error).message).to.equal("refused by the database");
+    expect(await figures()).to.equal("90/15");
+    // It has its turn again, and leaves the next ones theirs meanwhile.
+    expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
   });
 
   it("changes nothing while messaging does not answer, and tries again", async () => {

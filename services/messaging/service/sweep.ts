@@ -6,6 +6,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Logger } from "../../shared/io/log.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StandingOf } from "../domain/choose-route.ts";
 import { applyDue } from "../domain/due.ts";
 import type { Waits } from "../domain/queueing.ts";
@@ -71,10 +72,17 @@ export function createSweeps(options: {
     const rights = await rightsOf(message);
     // Nobody to ask: the message stays due, and the next sweep asks again.
     if (rights === undefined) return false;
-    await changes.change(message.id, (current, nowMs) =>
-      applyDue(current, nowMs, waits, rights, standingOf),
-    );
-    return true;
+    try {
+      await changes.change(message.id, (current, nowMs) =>
+        applyDue(current, nowMs, waits, rights, standingOf),
+      );
+      return true;
+    } catch (error) {
+      // It stays due. In an outage the whole sweep waits; what is wrong with one keeps no other.
+      if (isMongoOutage(error)) throw error;
+      fault = error;
+      return false;
+    }
   }
 
   return {
@@ -83,7 +91,7 @@ export function createSweeps(options: {
       const due = await store.findDue(nowMs, DUE_PAGE);
       fault = undefined;
       const ended = await Promise.all(due.map(end));
-      if (fault !== undefined) log.warn({ error: fault }, "cannot tell who may send");
+      if (fault !== undefined) log.warn({ error: fault }, "some due messages stay due");
       if (due.length < DUE_PAGE) return false;
       if (ended.includes(true)) return true;
       // A page of scheduled messages whose tenants or senders cannot be asked now must not hide the rest.

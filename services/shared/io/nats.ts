@@ -1,5 +1,4 @@
 import {
-  connect,
   type JetStreamClient,
   type JetStreamManager,
   type NatsConnection,
@@ -9,6 +8,7 @@ import {
 import { backoffMs, pause } from "./backoff.ts";
 import type { Logger } from "./log.ts";
 import { natsOptions } from "./nats-options.ts";
+import { connectNats } from "./nats-transport.ts";
 
 /** The stream of events (design section 5). */
 export const EVENT_STREAM = "SMS_EVENTS";
@@ -33,10 +33,12 @@ export async function openNats(options: {
   const servers = natsOptions(url, process.env);
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const connection = await connect({
+      const connection = await connectNats({
         ...servers,
         name,
         maxReconnectAttempts: -1,
+        // A second refusal, however long after the first, would end the connection for good.
+        ignoreAuthErrorAbort: true,
         reconnectTimeWait: 250,
         reconnectJitter: 250,
         pingInterval: 5000,

@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { DueReservation, WalletStore } from "./ports.ts";
 import type { SettleMessages, SettleRequest } from "./settle-messages.ts";
@@ -81,7 +82,7 @@ export function createSweep(parts: {
     }
     const settled = await settleAll(resolutions.flatMap(({ settlements }) => settlements));
     await putOff(due);
-    return { checked: due.length, released, settled };
+    return { checked: due.length, released, ...settled };
   }
 
   /** Those that are closed by now are left alone by `postpone`. */
@@ -91,15 +92,19 @@ export function createSweep(parts: {
     );
   }
 
-  async function settleAll(requests: readonly SettleRequest[]): Promise<number> {
-    let settled = 0;
+  /** What the database refuses of one wallet is told, and keeps no other from its turn. */
+  async function settleAll(requests: readonly SettleRequest[]) {
+    const result: { settled: number; failure?: unknown } = { settled: 0 };
     for (let from = 0; from < requests.length; from += 1000) {
       const results = await settleMessages(requests.slice(from, from + 1000));
-      settled += results.filter(({ kind }) => kind === "settled").length;
-      const failed = results.find((result) => result.kind === "unavailable");
-      if (failed !== undefined) throw unavailable(failed.error);
+      result.settled += results.filter(({ kind }) => kind === "settled").length;
+      for (const one of results) {
+        if (one.kind !== "unavailable") continue;
+        if (isMongoOutage(one.error)) throw away(one.error);
+        result.failure = one.error;
+      }
     }
-    return settled;
+    return result;
   }
 }
 
@@ -123,6 +128,7 @@ export function questionsOf<R extends { readonly messageCount: number }>(
 function addUp(a: SweepResult, b: SweepResult): SweepResult {
   return {
     ...a,
+    ...b,
     checked: a.checked + b.checked,
     released: a.released + b.released,
     settled: a.settled + b.settled,
@@ -135,6 +141,6 @@ export function nextCheckMs(graceMs: number, checks: number): number {
   return Math.min(atLeast * 2 ** Math.min(checks, 30), Math.max(CHECK_EVERY_MAX_MS, graceMs));
 }
 
-function unavailable(cause: unknown): AppError {
+function away(cause: unknown): AppError {
   return new AppError("service_unavailable", "Settling is not possible now.", { cause });
 }

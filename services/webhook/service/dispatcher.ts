@@ -131,6 +131,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       isOverdue = true;
       slots.markSlow(lane.endpointId);
       pump(lane);
+      // A slow one holds no place of those that nothing is known of, which others may wait for.
+      pumpBlocked();
     }, SLOW_ANSWER_MS);
     const { answerMs, settled } = await options.attempt(claimed);
     clearTimeout(slowTimer);
