@@ -1,5 +1,5 @@
-import type { AnyBulkWriteOperation, Collection, Db, ObjectId } from "mongodb";
-import { MongoBulkWriteError } from "mongodb";
+import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
+import { MongoBulkWriteError, ObjectId } from "mongodb";
 import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { IncomingReceipt } from "./domain/message.ts";
 import {
@@ -42,6 +42,8 @@ type ParkedDocument = {
   receipt: IncomingReceipt;
   at: Date;
   next_at: Date;
+  /** Who looked at it last. */
+  taken_by?: ObjectId;
 };
 
 /** A receipt that waits for its message. */
@@ -189,7 +191,8 @@ export function createCarrierStore(db: Db) {
 
     /**
      * Takes parked receipts that are due for another look, and puts their next look off: by half
-     * their age, from one second to two minutes.
+     * their age, from one second to two minutes. Each is taken by one process: two that looked at a
+     * receipt without an id together would take it for two parts of its message.
      */
     async takeDueParked(nowMs: number, max: number): Promise<ParkedReceipt[]> {
       const due = { next_at: { $lte: new Date(nowMs) } };
@@ -199,9 +202,11 @@ export function createCarrierStore(db: Db) {
       const now = new Date(nowMs);
       const halfAge = { $divide: [{ $subtract: [now, "$at"] }, 2] };
       const wait = { $max: [1000, { $min: [120_000, halfAge] }] };
-      const next = [{ $set: { next_at: { $add: [now, wait] } } }];
-      await wrap(parked.updateMany({ _id: { $in: ids } }, next));
-      return toParked(documents);
+      const taken_by = new ObjectId();
+      const next = [{ $set: { next_at: { $add: [now, wait] }, taken_by } }];
+      const { modifiedCount } = await wrap(parked.updateMany({ _id: { $in: ids }, ...due }, next));
+      if (modifiedCount === ids.length) return toParked(documents);
+      return toParked(await wrap(parked.find({ _id: { $in: ids }, taken_by }).toArray()));
     },
 
     async removeParked(ids: readonly ObjectId[]): Promise<void> {

@@ -99,7 +99,7 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
     idempotency,
     limits,
     claimer: createClaimer({ store: queue, tenants, clock }),
-    carriers: createCarriers({ changes, queue, clock, waits, leaseMs, standingOf }),
+    carriers: createCarriers({ changes, queue, clock, log, waits, leaseMs, standingOf }),
     cancels: createCancels({
       changes,
       store,

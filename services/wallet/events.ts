@@ -9,6 +9,7 @@ import { type Event, EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { type Charge, type Message, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
 import type { Logger } from "../shared/io/log.ts";
+import { isMongoOutage } from "../shared/io/mongo-errors.ts";
 import type { StreamItem } from "../shared/io/publisher.ts";
 import type { WalletEvent } from "./domain/book.ts";
 import type { SettleMessages, SettleRequest, SettleResult } from "./service/settle-messages.ts";
@@ -27,6 +28,8 @@ export const SETTLE_SUBJECTS = [
 ] as const;
 /** How long until an item that could not be settled now is handed out again. */
 const RETRY_AFTER_MS = 1000;
+/** How often an item that the database refuses is tried before it is put aside. */
+const DELIVERIES_MAX = 30;
 
 /** What a message's state asks of the wallet: a settlement, nothing, or it makes no sense. */
 export type Asked =
@@ -76,12 +79,12 @@ export function createSettleHandler(parts: {
     const requests = asked.flatMap((one) => (one.kind === "settle" ? [one.request] : []));
     const results = requests.length === 0 ? [] : await parts.settleMessages(requests);
     let next = 0;
-    return asked.map((one): Verdict => {
+    return asked.map((one, at): Verdict => {
       if (one.kind === "nothing") return ACK;
       if (one.kind === "nonsense") return { kind: "dead", reason: one.reason };
       const result = results[next];
       next += 1;
-      return toVerdict(one.request, result, parts.log);
+      return toVerdict(one.request, result, items[at]?.deliveries ?? 1, parts.log);
     });
   };
 }
@@ -105,7 +108,12 @@ function toCharged(message: Message): Charged {
   return message.amount === undefined ? charged : { ...charged, amount: message.amount };
 }
 
-function toVerdict(request: SettleRequest, result: SettleResult | undefined, log: Logger): Verdict {
+function toVerdict(
+  request: SettleRequest,
+  result: SettleResult | undefined,
+  deliveries: number,
+  log: Logger,
+): Verdict {
   switch (result?.kind) {
     case "settled":
       return ACK;
@@ -117,6 +125,10 @@ function toVerdict(request: SettleRequest, result: SettleResult | undefined, log
     case "impossible":
       return { kind: "dead", reason: `${result.error.code}: ${result.error.message}` };
     default:
+      // Tried for ever, some thousand of one wallet's would fill the stream's window, and stop all others.
+      if (deliveries >= DELIVERIES_MAX && !isMongoOutage(result?.error)) {
+        return { kind: "dead", reason: `the database refuses it: ${result?.error}` };
+      }
       log.warn({ error: result?.error, message_id: request.messageId }, "settling is put off");
       return { kind: "retry", afterMs: RETRY_AFTER_MS };
   }

@@ -113,6 +113,13 @@ describe("the receipt desk", () => {
     expect(await store.countParked()).to.equal(0);
   });
 
+  it("a parked receipt is looked at by one process at a time", async () => {
+    await desk.take(receipt());
+    clock.advance(1000);
+    const takes = [1, 2, 3].map(() => store.takeDueParked(clock.now(), 10));
+    expect((await Promise.all(takes)).flat().length).to.equal(1);
+  });
+
   it("a receipt that messaging calls wrong for a day is left to operators", async () => {
     refusedId = "msg_01J00000000000000000000001";
     await desk.take(receipt({ keys: [], messageId: refusedId }));

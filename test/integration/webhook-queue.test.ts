@@ -110,6 +110,15 @@ describe("the queue of webhook deliveries", () => {
     }
   });
 
+  it("drops for an endpoint that was disabled what was activated by then, and nothing of a later period", async () => {
+    const nowMs = Date.now();
+    const [claimed] = await claimOne(nowMs, nowMs, nowMs);
+    if (claimed === undefined) throw new Error("nothing was claimed");
+    await queue.release([claimed], nowMs);
+    expect(await queue.dropWaiting(claimed.endpointId, nowMs, nowMs - 1)).to.equal(0);
+    expect(await queue.dropWaiting(claimed.endpointId, nowMs, nowMs)).to.equal(1);
+  });
+
   it("leases what is due by then, with the time at which it is due, and nothing later", async () => {
     const nowMs = Date.now();
     const [claimed] = await claimOne(nowMs + 900, nowMs + 1000, nowMs);

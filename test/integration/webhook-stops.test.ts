@@ -9,7 +9,7 @@ import {
 } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
-import type { DeliveryDocument } from "../../services/webhook/store/documents.ts";
+import type { DeliveryDocument, EndpointDocument } from "../../services/webhook/store/documents.ts";
 import { eventually } from "../support/poll.ts";
 import {
   messageEvent,
@@ -260,6 +260,28 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect(await deliveries.countDocuments({ ...ofIt, expires_at: { $lte: soon } })).to.equal(0);
     const recovered = await waitFor(key, DeliveryStatus.SUCCEEDED, 2);
     expect(recovered.map(({ attempts }) => attempts.length)).to.deep.equal([4, 4]);
+  });
+
+  it("what is sent by hand goes out though the endpoint was enabled by a clock that is ahead", async () => {
+    const key = await addEndpoint("/ahead");
+    receiver.behave(answer(500));
+    await webhooks.publish([messageEvent(key.tenantId)]);
+    const [failed] = await waitFor(key, DeliveryStatus.FAILED, 1);
+    receiver.behave(accept);
+    const endpoints = webhooks.mongo.db.collection<EndpointDocument>("endpoints");
+    const enabled_at = new Date(Date.now() + 1000);
+    await endpoints.updateOne({ _id: key.endpointId }, { $set: { enabled_at } });
+    expect((await webhooks.client.recoverDeliveries({ ...key, sinceMs: 0n })).recovered).to.equal(
+      1n,
+    );
+    await webhooks.client.sendTestEvent(key);
+    await waitFor(key, DeliveryStatus.SUCCEEDED, 2);
+    await endpoints.updateOne(
+      { _id: key.endpointId },
+      { $set: { enabled_at: new Date(Date.now() + 1000) } },
+    );
+    await webhooks.client.resendDelivery({ ...key, deliveryId: failed?.id ?? "" });
+    await eventually(() => receiver.at("/ahead").length === 6);
   });
 
   it("a disabled endpoint takes neither a test nor a resent delivery", async () => {

@@ -119,6 +119,30 @@ describe("the settlement of events", () => {
   });
 });
 
+describe("what the database refuses to settle", () => {
+  for (const [error, deliveries, kind] of [
+    [new Error("refused"), 29, "retry"],
+    [new Error("refused"), 30, "dead"],
+    [new AppError("service_unavailable", "Away."), 30, "retry"],
+  ] as const) {
+    it(`after ${deliveries} deliveries, ${error.message} means ${kind}`, async () => {
+      const handle = createSettleHandler({
+        log: silentLog,
+        settleMessages: async () => [{ kind: "unavailable", error }],
+      });
+      const message = { id: "msg_1", tenantId: "ten_a", reservationId: "rsv_1" };
+      const status = MessageStatus.CANCELLED;
+      const payload = {
+        case: "messageChanged" as const,
+        value: { message: { ...message, status } },
+      };
+      const data = toBinary(EventSchema, create(EventSchema, { id: "evt_1", payload }));
+      const [verdict] = await handle([{ subject: "events.message.x", data, deliveries }]);
+      expect(verdict?.kind).to.equal(kind);
+    });
+  }
+});
+
 describe("the wallet's own events", () => {
   it("go to their tenant's subject under the event's id, with the wallet inside", () => {
     const wallet = { ...newWallet("ten_a", "NGN", 5n, 0), balance: 100n, held: 30n };

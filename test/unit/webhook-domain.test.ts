@@ -136,7 +136,9 @@ describe("an endpoint", () => {
     expect(wantsEvent(fromApi, event)).to.equal(true);
     expect(wantsEvent(fromApi, { ...event, source: "campaign" })).to.equal(false);
     expect(wantsEvent(fromApi, { ...event, source: undefined })).to.equal(true);
-    expect(wantsEvent(endpoint(), { ...event, recordedAtMs: NOW - 1 })).to.equal(false);
+    // The clock of who published it may be behind.
+    expect(wantsEvent(endpoint(), { ...event, recordedAtMs: NOW - 2000 })).to.equal(true);
+    expect(wantsEvent(endpoint(), { ...event, recordedAtMs: NOW - 2001 })).to.equal(false);
 
     const off = changeEndpoint(endpoint(), { status: "disabled" }, NOW + 10);
     expect(wantsEvent(off, { ...event, recordedAtMs: NOW + 20 })).to.equal(false);
@@ -181,7 +183,7 @@ describe("an endpoint", () => {
 
   it("does not begin a new enabled period when it is enabled twice", () => {
     const again = changeEndpoint(endpoint(), { status: "enabled" }, NOW + DAY_MS);
-    expect(again.enabledAtMs).to.equal(NOW);
+    expect(again.enabledAtMs).to.equal(endpoint().enabledAtMs);
   });
 
   it("signs with the newest secret first, and with the one before for 24 hours", () => {

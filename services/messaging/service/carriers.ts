@@ -2,6 +2,8 @@
  * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
  */
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StandingOf } from "../domain/choose-route.ts";
 import { type ClaimCall, hasCallEnded } from "../domain/claim-calls.ts";
 import { isHeldBy, recoverClaim } from "../domain/claims.ts";
@@ -58,26 +60,35 @@ export function createCarriers(options: {
   readonly changes: Changes;
   readonly queue: QueueStore;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly waits: Waits;
   readonly leaseMs: number;
   readonly standingOf: StandingOf;
 }): Carriers {
-  const { changes, queue, clock, waits, leaseMs, standingOf } = options;
+  const { changes, queue, clock, log, waits, leaseMs, standingOf } = options;
 
   async function eachHeld(
     holder: { readonly carrierId: string; readonly beforeMs: number },
     act: (message: Message) => Promise<void>,
   ): Promise<void> {
     const names = await queue.sendingNames(holder.carrierId);
+    let fault: unknown;
+    /** What is wrong with one message keeps no other from being taken back; in an outage all wait. */
+    function noteFault(error: unknown): void {
+      if (isMongoOutage(error)) throw error;
+      fault = error;
+    }
     let afterId = "";
     let isMore = names.length > 0;
     while (isMore) {
       const page = await queue.findSending(names, afterId, PAGE);
       const held = page.filter((message) => isHeldBy(message, holder.carrierId, holder.beforeMs));
-      await Promise.all(held.map(act));
+      await Promise.all(held.map((message) => act(message).catch(noteFault)));
       afterId = page.at(-1)?.id ?? afterId;
       isMore = page.length === PAGE;
     }
+    const { carrierId } = holder;
+    if (fault !== undefined) log.error({ error: fault, carrierId }, "a claim stays as it is");
   }
 
   async function putInDoubt(holder: { readonly carrierId: string; readonly beforeMs: number }) {

@@ -53,8 +53,12 @@ export type CommitParts = {
   readonly acceptQueueMax: number;
 };
 
-/** More messages than this are a bulk send: a few of them fill a transaction well. */
+/**
+ * More messages than this, or more text, are a bulk send: a few of them fill a transaction well. A single
+ * send at its longest has some kilobytes; a rejected item is kept as given, which may be megabytes.
+ */
 const SINGLE_MESSAGES_MAX = 32;
+const SINGLE_TEXT_MAX = 64 * 1024;
 
 /**
  * A batch waits no longer for its holds. An open transaction keeps others with the same idempotency
@@ -143,14 +147,14 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   }
 
   async function commitAfterHold(send: CheckedSend): Promise<void> {
-    const { hold, messages } = send;
+    const { hold } = send;
     if (hold !== undefined) {
       await neighbours.placeHold(hold).catch((refusal: unknown) => {
         doubts.note(hold.tenantId);
         throw refusal;
       });
     }
-    await (messages.length > SINGLE_MESSAGES_MAX ? bulks : singles).add(send);
+    await (isBulk(send) ? bulks : singles).add(send);
   }
 
   /** Frees the hold of a send that will never be; should this fail, the wallet's sweep does it. */
@@ -185,9 +189,16 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
 }
 
 function mayGoTogether(send: CheckedSend, doubts: Doubts): send is HeldSend {
-  const { hold, messages } = send;
-  if (hold === undefined || messages.length > SINGLE_MESSAGES_MAX) return false;
+  const { hold } = send;
+  if (hold === undefined || isBulk(send)) return false;
   return !doubts.has(hold.tenantId);
+}
+
+function isBulk({ messages }: CheckedSend): boolean {
+  if (messages.length > SINGLE_MESSAGES_MAX) return true;
+  let text = 0;
+  for (const { to, body } of messages) text += to.length + body.length;
+  return text > SINGLE_TEXT_MAX;
 }
 
 function givenUp({ isGivenUp }: CheckedSend): GivenUp | undefined {

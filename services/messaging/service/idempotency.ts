@@ -3,7 +3,8 @@
  * transaction of the effect itself; everything else here only answers sooner:
  *
  * 1. A map of the keys running in this process refuses a second one at once.
- * 2. A look at what is stored answers replays (one read for all keys that arrive together).
+ * 2. A look at what is stored tells replays (one read for all keys that arrive together); their answers,
+ *    which may have megabytes, are read apart, a few at a time, for those alone that get one.
  * 3. A short lease in MongoDB keeps other processes away, when the caller could not fence the key.
  * 4. Two that slip through all this meet at the index: the loser undoes its hold and answers what
  *    the winner stored.
@@ -93,6 +94,18 @@ export function createIdempotency(options: {
     },
   });
 
+  const responses = createBatcher<string, Uint8Array | undefined>({
+    name: "idempotency answers",
+    batchMax: 8,
+    queueMax: 8192,
+    lanes: 3,
+    isTransient: isMongoOutage,
+    async flush(ids) {
+      const found = await runDetached(() => sends.readResponses(ids));
+      return ids.map((id) => found.get(id));
+    },
+  });
+
   const closings = createBatcher<string, StoredSend | undefined>({
     name: "idempotency keys to close",
     batchMax: 100,
@@ -111,14 +124,14 @@ export function createIdempotency(options: {
     if (stored === undefined) return { response: undefined, expiredId: undefined };
     if (stored.expiresAtMs <= clock.now()) return { response: undefined, expiredId: stored.id };
     if (!isSameBytes(stored.fingerprint, fingerprint)) throw reused();
-    return { response: stored.response, expiredId: undefined };
+    return { response: await responses.add(stored.id), expiredId: undefined };
   }
 
   async function findBeforeRefusal({ scope, fingerprint }: Asked): Promise<Uint8Array | undefined> {
     const stored = await closings.add(scope);
     if (stored === undefined) return undefined;
     if (!isSameBytes(stored.fingerprint, fingerprint)) throw reused();
-    return stored.response;
+    return responses.add(stored.id);
   }
 
   async function takeFence({ scope, fingerprint }: KeyedRequest): Promise<KeyFence> {
@@ -185,6 +198,7 @@ export function createIdempotency(options: {
     async close() {
       await lookups.close();
       await closings.close();
+      await responses.close();
     },
   };
 }

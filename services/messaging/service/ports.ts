@@ -33,7 +33,6 @@ export type AcceptedSend = {
 export type StoredSend = {
   readonly id: string;
   readonly fingerprint: Uint8Array;
-  readonly response: Uint8Array;
   readonly expiresAtMs: number;
 };
 
@@ -117,6 +116,8 @@ export type SendStore = {
   ): Promise<(undefined | Error)[]>;
   /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */
   findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>>;
+  /** The stored answers of sends, by id: up to megabytes each, so a few at a time. */
+  readResponses(ids: readonly string[]): Promise<Map<string, Uint8Array>>;
   /**
    * Closes keys whose requests are refused: after this, no request from before stores anything under
    * them, not even one whose commit is under way. Answers what is stored already, and stays open.

@@ -2,10 +2,29 @@ import { type ClientSession, type Db, type Document, MongoServerError } from "mo
 import { DuplicateDocument } from "../service/ports.ts";
 
 /**
- * Documents of one command, which may have 16 MB: 64 KB for each, while a message with the longest
- * body and hundreds of routes has half of that.
+ * Documents of one command, which may have 16 MB: 48 KB for each beside its text, while hundreds of routes
+ * have half of that.
  */
 const DOCUMENTS_MAX = 256;
+
+/** Text of one command's documents together, in bytes at the most; what has more goes by itself. */
+const TEXT_MAX = 4 * 1024 * 1024;
+
+/** The text of a message, or the stored answer of a send: what was rejected is kept as given. */
+function textOf({ body = "", to = "", response }: Document): number {
+  return 3 * (body.length + to.length) + (response?.position ?? 0);
+}
+
+/** Where the command ends that begins with this document. */
+function endOfCommand(documents: readonly Document[], from: number): number {
+  const most = Math.min(documents.length, from + DOCUMENTS_MAX);
+  let text = 0;
+  for (let at = from; at < most; at += 1) {
+    text += textOf(documents[at] as Document);
+    if (text > TEXT_MAX && at > from) return at;
+  }
+  return most;
+}
 
 /**
  * Inserts documents with few commands: the driver's `insertMany` measures every document a second
@@ -17,8 +36,9 @@ export async function insertAll(
   documents: readonly Document[],
   session: ClientSession,
 ): Promise<void> {
-  for (let from = 0; from < documents.length; from += DOCUMENTS_MAX) {
-    const part = documents.slice(from, from + DOCUMENTS_MAX);
+  for (let from = 0, end = 0; from < documents.length; from = end) {
+    end = endOfCommand(documents, from);
+    const part = documents.slice(from, end);
     const reply = await db.command(
       { insert: collection, documents: part, ordered: true },
       { session, ignoreUndefined: true },

@@ -37,6 +37,8 @@ type SendDocument = {
 
 /** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
 const BATCH_MAX = 1000;
+/** The answer to a thousand recipients may have megabytes. */
+const WITHOUT_ANSWER = { response: 0 } as const;
 /** How long a tombstone stands: far longer than any commit can be late. */
 const TOMBSTONE_MS = 604_800_000;
 
@@ -72,7 +74,9 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
 
   async function findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>> {
     const found = await guardMongo(
-      sends.find({ idem: { $in: [...keys] } }, { batchSize: BATCH_MAX }).toArray(),
+      sends
+        .find({ idem: { $in: [...keys] } }, { projection: WITHOUT_ANSWER, batchSize: BATCH_MAX })
+        .toArray(),
     );
     return new Map(found.map((document) => [document.idem as string, toStoredSend(document)]));
   }
@@ -141,6 +145,12 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
       });
     },
     findByKeys,
+    async readResponses(ids) {
+      const found = await guardMongo(
+        sends.find({ _id: { $in: [...ids] } }, { projection: { response: 1 } }).toArray(),
+      );
+      return new Map(found.map(({ _id, response }) => [_id, response?.buffer ?? new Uint8Array()]));
+    },
     async closeKeys(keys, nowMs) {
       for (let attempt = 0; attempt < CLOSINGS_MAX; attempt += 1) {
         const stored = await findByKeys(keys);
@@ -166,7 +176,8 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
         return "fenced";
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        const present = await guardMongo(sends.findOne({ _id: id }));
+        const projection = { fenced: 1 };
+        const present = await guardMongo(sends.findOne({ _id: id }, { projection }));
         return present?.fenced === true ? "fenced" : "sent";
       }
     },
@@ -242,7 +253,6 @@ function toStoredSend(document: SendDocument): StoredSend {
   return {
     id: document._id,
     fingerprint: document.fingerprint?.buffer ?? new Uint8Array(),
-    response: document.response?.buffer ?? new Uint8Array(),
     expiresAtMs: document.expires_at.getTime(),
   };
 }

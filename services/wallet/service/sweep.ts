@@ -73,16 +73,22 @@ export function createSweep(parts: {
   async function ask(due: readonly DueReservation[]): Promise<SweepResult> {
     const resolutions = await resolve(due);
     let released = 0;
+    let refusal: { readonly failure?: unknown } = {};
     const byId = new Map(due.map((reservation) => [reservation.id, reservation]));
     for (const { reservationId, fenced } of resolutions) {
       const reservation = byId.get(reservationId);
       if (!fenced || reservation === undefined) continue;
-      await queue.run(reservation.tenantId, { kind: "release", reservationId });
-      released += 1;
+      try {
+        await queue.run(reservation.tenantId, { kind: "release", reservationId });
+        released += 1;
+      } catch (error) {
+        if (isMongoOutage(error)) throw away(error);
+        refusal = { failure: error };
+      }
     }
     const settled = await settleAll(resolutions.flatMap(({ settlements }) => settlements));
     await putOff(due);
-    return { checked: due.length, released, ...settled };
+    return { checked: due.length, released, ...refusal, ...settled };
   }
 
   /** Those that are closed by now are left alone by `postpone`. */

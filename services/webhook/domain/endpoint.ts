@@ -67,6 +67,9 @@ export const SECRET_OVERLAP_MS = 86_400_000;
 /** Secrets that may sign at once, however often the owner rotates. */
 export const ACTIVE_SECRETS_MAX = 10;
 
+/** So far may the clocks of replicas and services be apart, in milliseconds. */
+const CLOCKS_APART_MS = 2000;
+
 const DESCRIPTION_LENGTH_MAX = 256;
 const EVENT_TYPES_MAX = 64;
 
@@ -103,7 +106,7 @@ export function createEndpoint(
     description: checkDescription(wanted.description),
     disabledReason: "",
     secrets: [{ sealed: wanted.sealedSecret, createdAtMs: nowMs, expiresAtMs: undefined }],
-    enabledAtMs: nowMs,
+    enabledAtMs: nowMs - CLOCKS_APART_MS,
     failingSinceMs: 0,
     warnedAtMs: 0,
     version: 1,

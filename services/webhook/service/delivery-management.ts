@@ -58,9 +58,9 @@ export async function resendDelivery<S, Answer>(
   key: DeliveryKey,
   runOnce: RunOnce<S, Delivery, Answer>,
 ): Promise<Answer> {
-  requireEnabled(await findEndpoint(parts, key.tenantId, key.endpointId));
+  const endpoint = await findEnabled(parts, key.tenantId, key.endpointId);
   const result = await runOnce(async (session) => {
-    const delivery = await parts.deliveries.resend(key, parts.clock.now(), session);
+    const delivery = await parts.deliveries.resend(key, activation(parts, endpoint), session);
     if (delivery === undefined) return noDelivery();
     if (delivery === "redacted") {
       throw new AppError("invalid_state_transition", "The delivery's body is no longer kept.");
@@ -80,14 +80,14 @@ export async function recoverDeliveries<S, Answer>(
   wanted: { readonly tenantId: string; readonly endpointId: string; readonly sinceMs: number },
   runOnce: RunOnce<S, number, Answer>,
 ): Promise<Answer> {
-  requireEnabled(await findEndpoint(parts, wanted.tenantId, wanted.endpointId));
+  const endpoint = await findEnabled(parts, wanted.tenantId, wanted.endpointId);
   // Too many for one transaction; but repeating it changes only what failed again meanwhile.
   const result = await runOnce(() =>
     parts.deliveries.recover(
       wanted.endpointId,
       wanted.sinceMs,
       parts.attemptsMax,
-      parts.clock.now(),
+      activation(parts, endpoint),
     ),
   );
   parts.nudge();
@@ -101,8 +101,8 @@ export async function sendTestEvent<S, Answer>(
   endpointId: string,
   runOnce: RunOnce<S, Delivery, Answer>,
 ): Promise<Answer> {
-  requireEnabled(await findEndpoint(parts, tenantId, endpointId));
-  const nowMs = parts.clock.now();
+  const endpoint = await findEnabled(parts, tenantId, endpointId);
+  const nowMs = activation(parts, endpoint);
   const eventId = newId("event");
   const type = "webhook.test";
   const result = await runOnce((session) =>
@@ -136,9 +136,19 @@ export async function findEndpoint<S>(
   return (await parts.endpoints.get(tenantId, endpointId)) ?? notFound();
 }
 
-function requireEnabled(endpoint: Endpoint): void {
-  if (endpoint.status === "enabled") return;
+async function findEnabled<S>(
+  parts: DeliveryParts<S>,
+  tenantId: string,
+  endpointId: string,
+): Promise<Endpoint> {
+  const endpoint = await findEndpoint(parts, tenantId, endpointId);
+  if (endpoint.status === "enabled") return endpoint;
   throw new AppError("invalid_state_transition", "The endpoint is disabled.");
+}
+
+/** Now, and within the present enabled period, which a replica with a faster clock may have begun. */
+function activation<S>({ clock }: DeliveryParts<S>, { enabledAtMs }: Endpoint): number {
+  return Math.max(clock.now(), enabledAtMs);
 }
 
 function noDelivery(): never {

@@ -95,7 +95,7 @@ export async function updateEndpoint<S>(
     const endpoint = await getEndpoint(parts, tenantId, endpointId);
     const changed = changeEndpoint(endpoint, change, parts.clock.now());
     if (!(await parts.store.save(changed))) continue;
-    if (changed.status === "disabled") await stopSending(parts, endpointId);
+    if (changed.status === "disabled") await stopSending(parts, endpointId, changed.updatedAtMs);
     return changed;
   }
   throw new AppError("conflict", "The endpoint is being changed by others; try again.");
@@ -112,9 +112,13 @@ export async function deleteEndpoint<S>(
 }
 
 /** First what is about to be sent, then what waits. */
-async function stopSending<S>(parts: EndpointParts<S>, endpointId: string): Promise<void> {
+async function stopSending<S>(
+  parts: EndpointParts<S>,
+  endpointId: string,
+  disabledAtMs?: number,
+): Promise<void> {
   parts.onStopped(endpointId);
-  await parts.queue.dropWaiting(endpointId, parts.clock.now());
+  await parts.queue.dropWaiting(endpointId, parts.clock.now(), disabledAtMs);
 }
 
 /** Gives an endpoint a new secret; the one before signs too for a day. Throws not_found. */

@@ -135,7 +135,7 @@ async function apply(parts: HealthParts, { endpoint, change, nowMs }: Judged): P
         parts.onStopped(endpoint.id);
         events.onDisabled();
         tell(parts, endpoint, "endpoint_disabled", change.reason);
-        await parts.queue.dropWaiting(endpoint.id, nowMs);
+        await parts.queue.dropWaiting(endpoint.id, nowMs, nowMs);
       }
       return;
     default:

@@ -75,8 +75,11 @@ export type DeliveryQueue = {
   release(claimed: readonly Claimed[], nowMs: number): Promise<void>;
   /** As `release`, for what an earlier run of this instance had leased, for `leaseMs` at most. */
   releaseOwn(nowMs: number, leaseMs: number): Promise<number>;
-  /** Drops an endpoint's deliveries that nobody is working on. */
-  dropWaiting(endpointId: string, nowMs: number): Promise<number>;
+  /**
+   * Drops an endpoint's deliveries that nobody is working on; of an endpoint that was disabled, those
+   * activated by then: it may have been enabled again, and have new ones.
+   */
+  dropWaiting(endpointId: string, nowMs: number, disabledAtMs?: number): Promise<number>;
 };
 
 /** How a log page is asked for. */

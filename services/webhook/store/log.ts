@@ -140,12 +140,16 @@ function resent(found: DeliveryDocument, now: Date): Partial<DeliveryDocument> {
   };
 }
 
-/** "Failed since" means given up since, so a delivery made just before an outage is found too. */
+/**
+ * "Failed since" means given up since, so a delivery made just before an outage is found too. What was made
+ * due by this very call is not found again, should it fail meanwhile.
+ */
 function failedSince(endpointId: string, sinceMs: number, nowMs: number): Filter<DeliveryDocument> {
   return {
     endpoint_id: endpointId,
     status: "failed",
-    completed_at: { $gte: new Date(sinceMs), $lte: new Date(nowMs) },
+    completed_at: { $gte: new Date(sinceMs) },
+    activated_at: { $lt: new Date(nowMs) },
   };
 }
 

@@ -142,9 +142,14 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
       return result.modifiedCount;
     },
 
-    async dropWaiting(endpointId, nowMs) {
+    async dropWaiting(endpointId, nowMs, disabledAtMs) {
       const result = await deliveries.updateMany(
-        { endpoint_id: endpointId, next_attempt_at: IS_PENDING, lease_id: { $exists: false } },
+        {
+          endpoint_id: endpointId,
+          next_attempt_at: IS_PENDING,
+          lease_id: { $exists: false },
+          ...(disabledAtMs === undefined ? {} : { activated_at: { $lte: new Date(disabledAtMs) } }),
+        },
         [
           { $set: { status: "dropped", completed_at: new Date(nowMs), body: UNLESS_REDACTED } },
           { $unset: ["next_attempt_at", ...Object.keys(LEASE)] },

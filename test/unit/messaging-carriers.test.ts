@@ -1,0 +1,52 @@
+/** A carrier's claims, where one message cannot be changed. */
+import { expect } from "chai";
+import type { Message } from "../../services/messaging/domain/message.ts";
+import { createCarriers } from "../../services/messaging/service/carriers.ts";
+import type { Changes } from "../../services/messaging/service/changes.ts";
+import type { QueueStore } from "../../services/messaging/service/ports.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { messageIn, START_MS, WAITS } from "../support/messages.ts";
+
+const CARRIER = "carrier-1";
+
+describe("what a carrier held when it died", () => {
+  const messages = ["sending", "sending", "sending"] as const;
+
+  function setUp(fault: Error) {
+    const held = messages.map((state) => messageIn(state));
+    const [, bad] = held;
+    const carriers = createCarriers({
+      changes: {
+        change: async (id: string, decide: (message: Message, nowMs: number) => unknown) => {
+          if (id === bad?.id) throw fault;
+          return decide(held.find((message) => message.id === id) as Message, START_MS);
+        },
+      } as unknown as Changes,
+      queue: {
+        sendingNames: async () => ["a queue"],
+        findSending: async () => held,
+      } as unknown as QueueStore,
+      clock: createManualClock(START_MS),
+      log: createLogger("test", "silent"),
+      waits: WAITS,
+      leaseMs: 60_000,
+      standingOf: () => "well",
+    });
+    return { carriers, held };
+  }
+
+  it("is taken back but for the one that cannot be", async () => {
+    const { carriers, held } = setUp(new Error("refused by the database"));
+    const written = new Set([held[0]?.id ?? ""]);
+    const result = await carriers.recover(CARRIER, written, undefined);
+    expect(result).to.deep.equal({ givenBack: 1, inDoubt: 1 });
+  });
+
+  it("waits as a whole in an outage", async () => {
+    const { carriers } = setUp(new AppError("service_unavailable", "away"));
+    const error = await carriers.recover(CARRIER, new Set(), undefined).catch(({ code }) => code);
+    expect(error).to.equal("service_unavailable");
+  });
+});
