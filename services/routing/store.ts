@@ -78,8 +78,9 @@ function createChange(
       return document === null ? undefined : fromConnectorDocument(document, box);
     },
     async saveConnector(connector) {
-      const document = toConnectorDocument(connector, box);
-      await connectors.replaceOne({ _id: connector.id }, document, { session, upsert: true });
+      // Fields that a newer version has put there stay, as in a route.
+      const { _id, ...fields } = toConnectorDocument(connector, box);
+      await connectors.updateOne({ _id }, { $set: fields }, { session, upsert: true });
     },
     async removeConnector(id) {
       await connectors.deleteOne({ _id: id }, { session });
@@ -99,9 +100,9 @@ function createChange(
       return Number(sum?.prices ?? 0);
     },
     async saveRoute(route) {
-      const document = toRouteDocument(route);
+      const { _id, ...fields } = toRouteDocument(route);
       try {
-        await routes.replaceOne({ _id: route.id }, document, { session, upsert: true });
+        await routes.updateOne({ _id }, { $set: fields }, { session, upsert: true });
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
         throw new AppError("already_exists", `A route is called ${route.name} already.`, {

@@ -95,9 +95,9 @@ export function createTenantStore(db: Db): TenantStore {
     },
     async replaceTenant(before, after) {
       const version = versions.get(before) ?? 0;
-      const result = await guardMongo(
-        tenants.replaceOne({ _id: before.id, version }, fromTenant(after, version + 1)),
-      );
+      // Fields that a newer version has put there stay.
+      const { _id, ...fields } = fromTenant(after, version + 1);
+      const result = await guardMongo(tenants.updateOne({ _id, version }, { $set: fields }));
       return result.matchedCount === 1;
     },
     async insertKey(key, secretHash) {

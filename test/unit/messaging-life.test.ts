@@ -7,7 +7,7 @@ import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import { applyDue } from "../../services/messaging/domain/due.ts";
 import type { Decision, Message } from "../../services/messaging/domain/message.ts";
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
-import { divert } from "../../services/messaging/domain/queueing.ts";
+import { divert, toSent } from "../../services/messaging/domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
 import { takeByTurn } from "../../services/messaging/service/turns.ts";
 import {
@@ -149,6 +149,22 @@ describe("the life of a message, whatever happens to it", () => {
     const next = nextDocument(stored, message, cancelMessage(message, START_MS + 1).message);
     expect(next).to.have.property("status", "cancelled");
     expect(next).to.have.deep.property("of_a_newer_version", { a: 1 });
+  });
+
+  it("nor does it touch the steps and routes that it leaves alone", () => {
+    const message = messageIn("sending");
+    const document = toDocument(message);
+    const stored = {
+      ...document,
+      history: document.history.map((step) => ({ ...step, by: "someone" })),
+      routes: document.routes?.map((route) => ({ ...route, region: "west" })) ?? [],
+    };
+    const next = nextDocument(stored, message, toSent(message, START_MS + 30, WAITS).message);
+    expect(next.history.map((step) => [step.status, "by" in step])).to.deep.equal([
+      ["queued", true],
+      ["sent", false],
+    ]);
+    expect(next.routes).to.deep.equal([stored.routes[message.routeAt]]);
   });
 
   for (const state of STATE_NAMES) {

@@ -171,9 +171,23 @@ export function nextDocument(
     if (value === undefined) delete next[name];
     else next[name] = value;
   }
-  if (after.history !== before.history) next.history = after.history.map(toStoredChange);
-  if (after.routes !== before.routes) next.routes = after.routes.map(toStoredRoute);
+  if (after.history !== before.history) {
+    next.history = carryOver(before.history, stored.history, after.history, toStoredChange);
+  }
+  if (after.routes !== before.routes) {
+    next.routes = carryOver(before.routes, stored.routes ?? [], after.routes, toStoredRoute);
+  }
   return next as MessageDocument;
+}
+
+/** Entries that the change has left alone are stored as they were, with what a newer version put into them. */
+function carryOver<Entry, Stored>(
+  before: readonly Entry[],
+  stored: readonly Stored[],
+  after: readonly Entry[],
+  write: (entry: Entry) => Stored,
+): Stored[] {
+  return after.map((entry) => stored[before.indexOf(entry)] ?? write(entry));
 }
 
 /** Reads a document as the message it is. */
