@@ -7,7 +7,7 @@
  * Parked receipts are matched when their submission is stored, by the carrier's id; and after
  * `partiesAfterMs`, when every submit that was under way has been answered or is in doubt, by
  * recipient and sender, if exactly one message in doubt fits. Those that fit nothing for
- * `giveUpAfterMs` go to the unmatched ones, which operators see for three days. What messaging calls
+ * `giveUpAfterMs` go to the unmatched ones, which operators see until three days after they came. What messaging calls
  * wrong stays parked for a day, for another version of it, and then goes there, too.
  */
 import { type Batcher, createBatcher } from "../shared/core/batcher.ts";
@@ -57,6 +57,8 @@ type Found = Map<IncomingReceipt, { matched: MatchedReceipt; submission: Submiss
 const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
 const REFUSED_GIVE_UP_MS = 24 * 3_600_000;
+/** So many of a batch that are refused one by one are no accident of some: the others wait, too. */
+const REFUSALS_MAX = 32;
 /** A receipt waits at most so long for its own submit's outcome; then it goes ahead. */
 const OUTCOME_WAIT_MS = 5000;
 /** How often a receipt may find that another one was quicker. */
@@ -122,6 +124,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
   async function record(found: Found) {
     const recorded = new Set<IncomingReceipt>();
     let isAway = false;
+    let refusals = 0;
 
     async function tell(receipts: readonly IncomingReceipt[]): Promise<void> {
       const told = receipts.flatMap((receipt) => found.get(receipt) ?? []);
@@ -132,12 +135,18 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
         if (count > 0) log.warn({ count }, "receipts for unknown messages");
       } catch (error) {
         isAway = isOutage(error);
-        const why = isAway ? "messaging is away" : "messaging refuses them";
-        log.warn({ error, receipts: told.length }, `receipts are not recorded: ${why}`);
+        if (isAway) log.warn({ error, receipts: told.length }, "receipts wait: messaging is away");
+        if (!isAway && told.length === 1) {
+          refusals += 1;
+          log.error(
+            { error, message: told[0]?.matched.messageId },
+            "a receipt was refused; it waits",
+          );
+        }
         if (told.length === 1) return;
         const half = Math.ceil(receipts.length / 2);
         for (const part of [receipts.slice(0, half), receipts.slice(half)]) {
-          if (!isAway) await tell(part);
+          if (!isAway && refusals < REFUSALS_MAX) await tell(part);
         }
         return;
       }

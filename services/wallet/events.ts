@@ -28,8 +28,11 @@ export const SETTLE_SUBJECTS = [
 ] as const;
 /** How long until an item that could not be settled now is handed out again. */
 const RETRY_AFTER_MS = 1000;
-/** How often an item that the database refuses is tried before it is put aside. */
-const DELIVERIES_MAX = 30;
+/**
+ * How often an item that the database refuses is handed out before it is put aside. Outages count, too,
+ * so it is some ten minutes.
+ */
+const DELIVERIES_MAX = 600;
 
 /** What a message's state asks of the wallet: a settlement, nothing, or it makes no sense. */
 export type Asked =

@@ -44,6 +44,14 @@ describe("what a carrier held when it died", () => {
     expect(result).to.deep.equal({ givenBack: 1, inDoubt: 1 });
   });
 
+  it("is not done with while one that was written cannot be put in doubt, or it would be sent twice", async () => {
+    const fault = new Error("refused by the database");
+    const { carriers, held } = setUp(fault);
+    const written = new Set([held[1]?.id ?? ""]);
+    const result = await carriers.recover(CARRIER, written, undefined).catch((error) => error);
+    expect(result).to.equal(fault);
+  });
+
   it("waits as a whole in an outage", async () => {
     const { carriers } = setUp(new AppError("service_unavailable", "away"));
     const error = await carriers.recover(CARRIER, new Set(), undefined).catch(({ code }) => code);

@@ -121,9 +121,9 @@ describe("the settlement of events", () => {
 
 describe("what the database refuses to settle", () => {
   for (const [error, deliveries, kind] of [
-    [new Error("refused"), 29, "retry"],
-    [new Error("refused"), 30, "dead"],
-    [new AppError("service_unavailable", "Away."), 30, "retry"],
+    [new Error("refused"), 599, "retry"],
+    [new Error("refused"), 600, "dead"],
+    [new AppError("service_unavailable", "Away."), 600, "retry"],
   ] as const) {
     it(`after ${deliveries} deliveries, ${error.message} means ${kind}`, async () => {
       const handle = createSettleHandler({

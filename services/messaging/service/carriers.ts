@@ -67,28 +67,33 @@ export function createCarriers(options: {
 }): Carriers {
   const { changes, queue, clock, log, waits, leaseMs, standingOf } = options;
 
+  /**
+   * Answers what went wrong, by message: that keeps no other from being taken back. In an outage all of
+   * them wait.
+   */
   async function eachHeld(
     holder: { readonly carrierId: string; readonly beforeMs: number },
     act: (message: Message) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<ReadonlyMap<string, unknown>> {
     const names = await queue.sendingNames(holder.carrierId);
-    let fault: unknown;
-    /** What is wrong with one message keeps no other from being taken back; in an outage all wait. */
-    function noteFault(error: unknown): void {
-      if (isMongoOutage(error)) throw error;
-      fault = error;
-    }
+    const faults = new Map<string, unknown>();
+    const actOn = (message: Message) =>
+      act(message).catch((error: unknown) => {
+        if (isMongoOutage(error)) throw error;
+        faults.set(message.id, error);
+      });
     let afterId = "";
     let isMore = names.length > 0;
     while (isMore) {
       const page = await queue.findSending(names, afterId, PAGE);
       const held = page.filter((message) => isHeldBy(message, holder.carrierId, holder.beforeMs));
-      await Promise.all(held.map((message) => act(message).catch(noteFault)));
+      await Promise.all(held.map(actOn));
       afterId = page.at(-1)?.id ?? afterId;
       isMore = page.length === PAGE;
     }
-    const { carrierId } = holder;
-    if (fault !== undefined) log.error({ error: fault, carrierId }, "a claim stays as it is");
+    for (const [messageId, error] of faults)
+      log.error({ error, messageId }, "a claim stays as it is");
+    return faults;
   }
 
   async function putInDoubt(holder: { readonly carrierId: string; readonly beforeMs: number }) {
@@ -146,7 +151,7 @@ export function createCarriers(options: {
       const holder = { carrierId, beforeMs: WHENEVER };
       let givenBack = 0;
       let inDoubt = 0;
-      await eachHeld(holder, async ({ id }) => {
+      const faults = await eachHeld(holder, async ({ id }) => {
         const decision = await changes.change(id, (message, nowMs) =>
           hasCallEnded(message.claim?.id ?? "", ended) === false
             ? unchanged(message)
@@ -155,6 +160,9 @@ export function createCarriers(options: {
         if (decision?.message.phase === "waiting") givenBack += 1;
         if (decision?.message.phase === "unknown") inDoubt += 1;
       });
+      // The carrier forgets what it wrote once it has an answer, and claims for others; then a claim that
+      // could not be put in doubt would be given back as one that was never heard of, and sent twice.
+      for (const [id, fault] of faults) if (written.has(id)) throw fault;
       return { givenBack, inDoubt };
     },
     async sweep() {
