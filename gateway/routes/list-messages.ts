@@ -12,7 +12,7 @@ import { MESSAGE_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
 import type { Cursors } from "../lists/cursor.ts";
 import { type Position, readPosition, writePosition } from "../lists/position.ts";
-import { resolveWindow } from "../lists/window.ts";
+import { resolveWindow, type Window } from "../lists/window.ts";
 import { renderMessage, SOURCE_NUMBERS, STATUS_NUMBERS } from "../render/message.ts";
 import { rpcAnswer } from "../rpc-answer.ts";
 import { MESSAGE_LIST } from "../schemas/lists.ts";
@@ -80,7 +80,9 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
   const to = await readRecipient(wanted.to, problems);
   const { binding, position } = readPlace(ports, request, wanted, to, problems);
   refuse(problems);
-  if (position === undefined || position.window.afterMs >= position.window.beforeMs) {
+  // Up to now means up to what there is: the clock of who accepted it may be ahead of this one.
+  const isOpen = wanted.created_before === undefined;
+  if (position === undefined || (!isOpen && isNothing(position.window))) {
     return { status: 200, body: { data: [], next_cursor: null } };
   }
   const page = await rpcAnswer(
@@ -94,11 +96,10 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
       campaignId: wanted.campaign_id ?? "",
       sources: unique(wanted.source).map((source) => SOURCE_NUMBERS[source]),
       createdAfterMs: BigInt(position.window.afterMs),
-      // 0 would be no bound; no message is older than the first millisecond of 1970.
-      createdBeforeMs: BigInt(Math.max(1, position.window.beforeMs)),
+      createdBeforeMs: BigInt(isOpen ? 0 : Math.max(1, position.window.beforeMs)),
       limit: wanted.limit ?? PAGE_DEFAULT,
       beforeId: position.beforeId,
-      settled: wanted.created_before !== undefined,
+      settled: !isOpen,
     }),
   );
   const last = page.messages.at(-1);
@@ -107,6 +108,10 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
       ? ports.cursors.issue(binding, writePosition({ ...position, beforeId: last.id }))
       : null;
   return { status: 200, body: { data: page.messages.map(renderMessage), next_cursor: nextCursor } };
+}
+
+function isNothing({ afterMs, beforeMs }: Window): boolean {
+  return afterMs >= beforeMs;
 }
 
 /** The filter's number in E.164, or empty; adds a fault when it cannot be parsed as a number. */

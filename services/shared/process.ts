@@ -159,9 +159,7 @@ async function startAll(
     log,
     onCall,
     maxInFlight: config.RPC_IN_FLIGHT_MAX,
-    ...(config.RPC_CONNECTION_AGE_MS === 0
-      ? {}
-      : { maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS }),
+    maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS,
     tls: rpcTlsFilesOf(config),
   });
   if (config.GRPC_HEALTH_PORT !== 0) {

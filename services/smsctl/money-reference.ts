@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
-import type { Options } from "./options.ts";
+import type { CommandContext } from "./command.ts";
 
 /** Answers that leave open whether the money was moved. */
 const UNCERTAIN: ReadonlySet<ErrorCode> = new Set([
@@ -11,15 +11,17 @@ const UNCERTAIN: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Moves money under `--reference`, or under one made here, which is shown either way: when the answer
- * is lost, only a repeat under the same reference is certain not to move the money twice.
+ * Moves money under `--reference`, or under one made here, which is shown before and after: when the answer
+ * is lost, or this command with its terminal, only a repeat under the same reference is certain not to move
+ * the money twice.
  */
 export async function moveOnce<T>(
-  options: Options,
+  { options, output }: Pick<CommandContext, "options" | "output">,
   move: (reference: string) => Promise<T>,
 ): Promise<{ readonly answer: T; readonly reference: string }> {
   const isGiven = options.optional("reference") !== undefined;
   const reference = isGiven ? options.required("reference") : newId("request");
+  if (!isGiven) output.ahead(`under --reference ${reference}`);
   try {
     return { answer: await move(reference), reference };
   } catch (thrown) {

@@ -133,8 +133,10 @@ describe("smsctl wallet fund and adjust", () => {
       const answer = { [method]: () => ({ wallet: { tenantId: "ten_1" } }) };
       const given = await run(command, [...all, "--reference", "R1"], { wallets: answer });
       expect(given.result).to.include({ reference: "R1", replayed: false });
+      expect(given.notes).to.deep.equal([]);
       const made = await run(command, all, { wallets: answer });
       expect(made.result.reference).to.match(/^req_/);
+      expect(made.notes).to.deep.equal([`under --reference ${made.result.reference}`]);
     });
   }
 });

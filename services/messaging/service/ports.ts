@@ -186,8 +186,8 @@ export type QueueFigures = {
   readonly connectorId: string;
   readonly waiting: number;
   readonly sending: number;
-  /** The lowest id among those that wait, which tells their age; undefined when none waits. */
-  readonly oldestId: string | undefined;
+  /** Since when the longest waiting one does, in milliseconds since 1970; a scheduled one since its time. */
+  readonly oldestMs: number | undefined;
 };
 
 /** A look at the queues of tenants, from a message on; from the start when it is empty. */

@@ -125,11 +125,11 @@ export function createReads(options: {
     },
     async queues() {
       const nowMs = clock.now();
-      return (await queue.figures()).map(({ connectorId, waiting, sending, oldestId }) => ({
+      return (await queue.figures()).map(({ connectorId, waiting, sending, oldestMs }) => ({
         connectorId,
         waiting,
         sending,
-        oldestWaitingMs: oldestId === undefined ? 0 : Math.max(0, nowMs - idTimeMs(oldestId)),
+        oldestWaitingMs: oldestMs === undefined ? 0 : Math.max(0, nowMs - oldestMs),
       }));
     },
   };

@@ -1,4 +1,5 @@
 import type { Collection, Db } from "mongodb";
+import { idTimeMs } from "../../shared/core/ids.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { Claim, Message } from "../domain/message.ts";
@@ -166,15 +167,15 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
           connectorId,
           waiting: 0,
           sending: 0,
-          oldestId: undefined,
+          oldestMs: undefined,
         };
         const length = await count(name, FIGURE_MAX);
         if (kind === "sending") {
           byConnector.set(connectorId, { ...known, sending: known.sending + length });
           continue;
         }
-        const oldestId = lowest(known.oldestId, await oldestIn(messages, name));
-        byConnector.set(connectorId, { ...known, waiting: known.waiting + length, oldestId });
+        const oldestMs = earlier(known.oldestMs, await oldestIn(messages, name));
+        byConnector.set(connectorId, { ...known, waiting: known.waiting + length, oldestMs });
       }
       return [...byConnector.values()];
     },
@@ -244,27 +245,31 @@ const TENANTS_MAX = 200;
 /** The last instant a date can hold (ECMA-262 section 21.4.1.1). */
 const DATE_MAX_MS = 8.64e15;
 
+/** Since when the oldest message of each tenant waits, the earliest of them. */
 async function oldestIn(
   messages: Collection<MessageDocument>,
   queue: string,
-): Promise<string | undefined> {
-  let oldest: string | undefined;
+): Promise<number | undefined> {
+  let oldestMs: number | undefined;
   const tenants = (await messages.distinct("tenant_id", { queue })).slice(0, TENANTS_MAX);
   for (const tenant_id of tenants) {
     const [first] = await messages
-      .find({ queue, tenant_id }, { projection: { _id: 1 } })
+      .find({ queue, tenant_id }, { projection: { scheduled_at: 1 } })
       .hint(INDEXES.queue)
       .sort({ _id: 1 })
       .limit(1)
       .toArray();
-    oldest = lowest(oldest, first?._id);
+    if (first === undefined) continue;
+    // A scheduled message was accepted long before it waits.
+    const sinceMs = Math.max(idTimeMs(first._id), first.scheduled_at?.getTime() ?? 0);
+    oldestMs = earlier(oldestMs, sinceMs);
   }
-  return oldest;
+  return oldestMs;
 }
 
-function lowest(a: string | undefined, b: string | undefined): string | undefined {
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b;
-  return a < b ? a : b;
+  return Math.min(a, b);
 }
 
 /** Wraps every method so that the driver's outages become `service_unavailable`. */

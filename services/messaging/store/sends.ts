@@ -232,12 +232,17 @@ async function deleteReplaced(
   await db.collection<SendDocument>("sends").deleteMany({ _id: { $in: [...ids] } }, { session });
 }
 
+/** The promised time begins when the request has finished, by any replica's clock; the record is made before. */
+function slackMs(keepMs: number): number {
+  return Math.min(60_000, keepMs / 1000);
+}
+
 function toSendDocument(record: SendRecord, nowMs: number): SendDocument {
   const document: SendDocument = {
     _id: record.id,
     tenant_id: record.tenantId,
     created_at: new Date(nowMs),
-    expires_at: new Date(nowMs + record.keepMs),
+    expires_at: new Date(nowMs + record.keepMs + slackMs(record.keepMs)),
   };
   if (record.firstMessageId !== undefined) document.first = record.firstMessageId;
   if (record.lastMessageId !== undefined) document.last = record.lastMessageId;

@@ -10,6 +10,7 @@ import {
 } from "@grpc/grpc-js";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
+import { spareClosing } from "./connections.ts";
 import { listenersOf, sayGoodbye } from "./farewell.ts";
 import { createHealth, type HealthControl } from "./health.ts";
 import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
@@ -90,6 +91,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           if (error !== null) return reject(error);
           for (const http2Server of listenersOf(server)) {
             http2Server.prependListener("stream", (_, headers) => shortenDeadline(headers));
+            http2Server.prependListener("session", spareClosing);
           }
           resolve(bound);
         });

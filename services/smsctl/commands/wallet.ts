@@ -22,7 +22,7 @@ export const WALLET_COMMANDS: Commands = {
       const { clients, options, output } = context;
       const amount = positive(options.amount("amount"));
       const tenant = await tenantId(context);
-      const { answer, reference } = await moveOnce(options, (once) =>
+      const { answer, reference } = await moveOnce(context, (once) =>
         clients.wallets.fundWallet({
           tenantId: tenant,
           amount,
@@ -41,7 +41,7 @@ export const WALLET_COMMANDS: Commands = {
       const amount = options.amount("amount") ?? 0n;
       const reason = options.required("reason");
       const tenant = await tenantId(context);
-      const { answer, reference } = await moveOnce(options, (once) =>
+      const { answer, reference } = await moveOnce(context, (once) =>
         clients.wallets.adjustWallet({
           tenantId: tenant,
           amount,

@@ -45,8 +45,10 @@ export class Exchange implements ConnectionUser {
     this.#wanted = wanted;
     this.#request = composeRequest(wanted.target, wanted.headers, wanted.body);
     this.#onEnd = onEnd;
-    // One clock for everything: name, connection, handshake and the answer's head.
-    this.#timer = setTimeout(() => this.fail("timeout"), wanted.timeoutMs);
+    // One clock for everything: name, connection, handshake and the answer's head. It ends after one more
+    // look at the sockets: where this process stood still, the answer may lie there already.
+    const onTime = () => setImmediate(() => this.fail("timeout"));
+    this.#timer = setTimeout(onTime, wanted.timeoutMs);
     parts.live.add(this);
   }
 

@@ -20,7 +20,8 @@ export type HostGuard = {
   readonly lookup: LookupFunction;
 };
 
-type Entry = { readonly untilMs: number; readonly addresses: Promise<readonly string[]> };
+/** Shared for a while from its answer on; until then by all who ask. */
+type Entry = { untilMs: number; readonly addresses: Promise<readonly string[]> };
 
 const ENTRIES_MAX = 10_000;
 
@@ -48,13 +49,18 @@ export function createHostGuard(options: {
     const nowMs = performance.now();
     const known = cache.get(host);
     if (known !== undefined && known.untilMs > nowMs) return known.addresses;
-    const addresses = check(host);
-    setRecent(cache, host, { untilMs: nowMs + options.cacheMs, addresses }, ENTRIES_MAX);
-    // A failure is not kept: the next attempt asks again.
-    addresses.catch(() => {
-      if (cache.get(host)?.addresses === addresses) cache.delete(host);
-    });
-    return addresses;
+    const entry: Entry = { untilMs: Number.POSITIVE_INFINITY, addresses: check(host) };
+    setRecent(cache, host, entry, ENTRIES_MAX);
+    entry.addresses.then(
+      () => {
+        entry.untilMs = performance.now() + options.cacheMs;
+      },
+      () => {
+        // A failure is not kept: the next attempt asks again.
+        if (cache.get(host) === entry) cache.delete(host);
+      },
+    );
+    return entry.addresses;
   }
 
   const lookup: LookupFunction = (host, lookupOptions, callback) => {

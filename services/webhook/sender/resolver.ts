@@ -12,13 +12,15 @@ const LOOPBACK = ["127.0.0.1", "::1"] as const;
  * A resolver of its own instead of the system's `getaddrinfo`: that one runs on four threads for
  * the whole process, so a few names whose servers hang would hold up everyone. Order: names under
  * `localhost` are loopback (RFC 6761 section 6.3), then the hosts file, then DNS. Names are complete: no search list.
- * Rejects when the name has no address.
+ * Rejects when the name has no address. `timeoutMs` is that of one question, which begins with much less
+ * where answers have been quick lately, and is asked four times.
  */
 export function createResolver(options: {
   readonly servers: readonly string[];
   readonly timeoutMs: number;
 }): ResolveHost {
-  const resolver = new Resolver({ timeout: options.timeoutMs, tries: 2 });
+  const { timeoutMs } = options;
+  const resolver = new Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries: 4 });
   if (options.servers.length > 0) resolver.setServers([...options.servers]);
 
   return async (host) => {
