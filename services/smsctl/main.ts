@@ -50,11 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
     refuseUnknown(command, args.options.keys());
     refuseSurplus(command, args.words);
     const options = createOptions(args);
-    const output = createOutput(
-      options.isSet("json"),
-      (text) => process.stdout.write(text),
-      (text) => process.stderr.write(text),
-    );
+    const output = createOutput(options.isSet("json"), (text) => process.stdout.write(text));
     const code = await command.run({ clients, options, output, signal: interrupt.signal });
     return code ?? 0;
   } catch (thrown) {

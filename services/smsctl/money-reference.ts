@@ -21,7 +21,7 @@ export async function moveOnce<T>(
 ): Promise<{ readonly answer: T; readonly reference: string }> {
   const isGiven = options.optional("reference") !== undefined;
   const reference = isGiven ? options.required("reference") : newId("request");
-  if (!isGiven) output.ahead(`under --reference ${reference}`);
+  if (!isGiven) output.note(`under --reference ${reference}`);
   try {
     return { answer: await move(reference), reference };
   } catch (thrown) {

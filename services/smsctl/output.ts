@@ -7,8 +7,6 @@ export type Output = {
   result(value: Json): void;
   /** Prints a line for people; silent with `--json`. */
   note(line: string): void;
-  /** The same on standard error, for what must be known even if no result comes. */
-  ahead(line: string): void;
   /** Empties the screen for a result that takes the place of the one before; nothing with `--json`. */
   clear(): void;
 };
@@ -17,11 +15,7 @@ export type Output = {
 const CLEAR_SCREEN = "\u001b[2J\u001b[H";
 
 /** Prints JSON on one line, or a readable form of it. */
-export function createOutput(
-  isJson: boolean,
-  write: (text: string) => void,
-  writeAhead: (text: string) => void,
-): Output {
+export function createOutput(isJson: boolean, write: (text: string) => void): Output {
   return {
     isJson,
     result(value) {
@@ -29,9 +23,6 @@ export function createOutput(
     },
     note(line) {
       if (!isJson) write(`${line}\n`);
-    },
-    ahead(line) {
-      if (!isJson) writeAhead(`${line}\n`);
     },
     clear() {
       if (!isJson) write(CLEAR_SCREEN);

@@ -2,8 +2,11 @@ import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { createClaimer } from "../../services/messaging/service/claim.ts";
 import { createWaitingTenants } from "../../services/messaging/service/waiting-tenants.ts";
+import { type MessageDocument, toDocument } from "../../services/messaging/store/documents.ts";
 import { createQueueStore } from "../../services/messaging/store/queue.ts";
 import { createRemembered } from "../../services/messaging/store/remembered.ts";
+import { lowestIdAt } from "../../services/shared/core/ids.ts";
+import { messageIn } from "../support/messages.ts";
 import {
   bulkSend,
   claim,
@@ -141,5 +144,26 @@ describe("the queue", () => {
     const toFull = singleSend(other, { recipients: [{ to: "+447400999999" }] });
     expect(await codeOf(harness.messaging.sendMessages(toFull))).to.equal("service_unavailable");
     expect(await codeOf(harness.messaging.sendMessages(singleSend(other)))).to.equal("no error");
+  });
+
+  it("counts how long a message waits from the time for which it was scheduled", async () => {
+    const nowMs = harness.clock.now();
+    const of = { tenant_id: "ten_ages", queue: "ages|1" };
+    const waiting = (createdMs: number, scheduledMs?: number) => ({
+      ...toDocument(messageIn("waiting")),
+      ...of,
+      _id: lowestIdAt("message", createdMs),
+      ...(scheduledMs === undefined ? {} : { scheduled_at: new Date(scheduledMs) }),
+    });
+    const messages = harness.db.collection<MessageDocument>("messages");
+    await messages.insertMany([
+      waiting(nowMs - 86_400_000, nowMs - 1000),
+      waiting(nowMs - 600_000),
+      waiting(nowMs - 5000),
+    ]);
+    const { queues } = await harness.messaging.getQueueStats({});
+    await messages.deleteMany(of);
+    const ages = queues.find(({ connectorId }) => connectorId === "ages");
+    expect(Number(ages?.oldestWaitingMs)).to.be.within(600_000, 660_000);
   });
 });

@@ -57,7 +57,6 @@ export async function run(command: Command | undefined, words: string[], fakes: 
       isJson: true,
       result: (value) => results.push(value),
       note: (line) => notes.push(line),
-      ahead: (line) => notes.push(line),
       clear: () => undefined,
     },
     signal: new AbortController().signal,

@@ -245,6 +245,9 @@ const TENANTS_MAX = 200;
 /** The last instant a date can hold (ECMA-262 section 21.4.1.1). */
 const DATE_MAX_MS = 8.64e15;
 
+/** So many scheduled messages may hide one that has waited for longer. */
+const HEADS_MAX = 500;
+
 /** Since when the oldest message of each tenant waits, the earliest of them. */
 async function oldestIn(
   messages: Collection<MessageDocument>,
@@ -253,16 +256,21 @@ async function oldestIn(
   let oldestMs: number | undefined;
   const tenants = (await messages.distinct("tenant_id", { queue })).slice(0, TENANTS_MAX);
   for (const tenant_id of tenants) {
-    const [first] = await messages
-      .find({ queue, tenant_id }, { projection: { scheduled_at: 1 } })
-      .hint(INDEXES.queue)
-      .sort({ _id: 1 })
-      .limit(1)
-      .toArray();
-    if (first === undefined) continue;
-    // A scheduled message was accepted long before it waits.
-    const sinceMs = Math.max(idTimeMs(first._id), first.scheduled_at?.getTime() ?? 0);
-    oldestMs = earlier(oldestMs, sinceMs);
+    const lowest = (count: number) =>
+      messages
+        .find({ queue, tenant_id }, { projection: { scheduled_at: 1 } })
+        .hint(INDEXES.queue)
+        .sort({ _id: 1 })
+        .limit(count)
+        .toArray();
+    const [first] = await lowest(1);
+    // A scheduled message was accepted long before it waits: others behind it may have waited for longer.
+    const heads = first?.scheduled_at === undefined ? [first] : await lowest(HEADS_MAX);
+    for (const head of heads) {
+      if (head === undefined) continue;
+      const sinceMs = Math.max(idTimeMs(head._id), head.scheduled_at?.getTime() ?? 0);
+      oldestMs = earlier(oldestMs, sinceMs);
+    }
   }
   return oldestMs;
 }

@@ -13,7 +13,10 @@ import type { Socket } from "node:net";
 import { Http2SubchannelConnector } from "@grpc/grpc-js/build/src/transport.js";
 import { KEEP_ALIVE_MS } from "./limits.ts";
 
-/** Name, connection, handshake and settings together, in milliseconds. */
+/**
+ * Connection, handshake and settings together, in milliseconds. A socket that is still connecting then
+ * is ended by the system, or once it is connected.
+ */
 const DIAL_MAX_MS = 5000;
 
 type Dial = { isOver: boolean; socket: Socket | undefined };
@@ -32,7 +35,7 @@ limitDials(Http2SubchannelConnector.prototype as unknown as Connector);
 
 function limitDials(connector: Connector): void {
   const { connect, tcpConnect } = connector;
-  /** The dial under way of each; one at a time. */
+  /** By the connector that a dial has for itself. */
   const dials = new WeakMap<Connector, Dial>();
 
   connector.tcpConnect = async function (this: Connector, ...where) {
@@ -49,8 +52,10 @@ function limitDials(connector: Connector): void {
   };
 
   connector.connect = function (this: Connector, ...how) {
+    // A dial ends the session that its connector has: with the shared one, a late end would be the next one's.
+    const own: Connector = Object.create(this);
     const dial: Dial = { isOver: false, socket: undefined };
-    dials.set(this, dial);
+    dials.set(own, dial);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         dial.isOver = true;
@@ -58,7 +63,7 @@ function limitDials(connector: Connector): void {
         reject(new Error(`the dial took longer than ${DIAL_MAX_MS} ms`));
       }, DIAL_MAX_MS);
       connect
-        .apply(this, [...how])
+        .apply(own, [...how])
         .then((connection) => {
           if (dial.isOver) connection.shutdown();
           else resolve(spareOwn(connection));
