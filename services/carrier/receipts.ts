@@ -51,8 +51,9 @@ export type ReceiptDeskOptions = {
   readonly giveUpAfterMs: number;
 };
 
+type Known = { readonly matched: MatchedReceipt; readonly submission: Submission };
 /** Receipts whose submission is known. */
-type Found = Map<IncomingReceipt, { matched: MatchedReceipt; submission: Submission }>;
+type Found = Map<IncomingReceipt, Known>;
 
 const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
@@ -126,35 +127,43 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     let isAway = false;
     let refusals = 0;
 
-    async function tell(receipts: readonly IncomingReceipt[]): Promise<void> {
-      const told = receipts.flatMap((receipt) => found.get(receipt) ?? []);
+    async function tell(told: readonly (readonly [IncomingReceipt, Known])[]): Promise<void> {
       if (told.length === 0) return;
       try {
-        const unknown = await options.messaging.recordReceipts(told.map(({ matched }) => matched));
+        const matched = told.map(([, one]) => one.matched);
+        const unknown = await options.messaging.recordReceipts(matched);
         const count = unknown.length;
         if (count > 0) log.warn({ count }, "receipts for unknown messages");
       } catch (error) {
-        isAway = isOutage(error);
-        if (isAway) log.warn({ error, receipts: told.length }, "receipts wait: messaging is away");
-        if (!isAway && told.length === 1) {
-          refusals += 1;
-          log.error(
-            { error, message: told[0]?.matched.messageId },
-            "a receipt was refused; it waits",
-          );
-        }
-        if (told.length === 1) return;
-        const half = Math.ceil(receipts.length / 2);
-        for (const part of [receipts.slice(0, half), receipts.slice(half)]) {
-          if (!isAway && refusals < REFUSALS_MAX) await tell(part);
-        }
+        await goOn(told, error);
         return;
       }
-      for (const receipt of receipts) recorded.add(receipt);
-      for (const { matched, submission } of told) options.onRecorded(matched, submission);
+      for (const [receipt, { matched, submission }] of told) {
+        recorded.add(receipt);
+        options.onRecorded(matched, submission);
+      }
     }
 
-    await tell([...found.keys()]);
+    async function goOn(
+      told: readonly (readonly [IncomingReceipt, Known])[],
+      error: unknown,
+    ): Promise<void> {
+      isAway = isOutage(error);
+      if (isAway) {
+        log.warn({ error, receipts: told.length }, "receipts wait: messaging is away");
+      } else if (told.length === 1) {
+        refusals += 1;
+        const message = told[0]?.[1].matched.messageId;
+        log.error({ error, message }, "a receipt was refused; it waits");
+      } else {
+        const half = Math.ceil(told.length / 2);
+        for (const part of [told.slice(0, half), told.slice(half)]) {
+          if (!isAway && refusals < REFUSALS_MAX) await tell(part);
+        }
+      }
+    }
+
+    await tell([...found]);
     return { recorded, isAway };
   }
 

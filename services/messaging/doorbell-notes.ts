@@ -5,7 +5,7 @@
  */
 import type { NatsConnection } from "nats";
 import { isId } from "../shared/core/ids.ts";
-import { openHints } from "../shared/io/hints.ts";
+import { hearHints, openHints } from "../shared/io/hints.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { Arrival } from "./service/waiting-tenants.ts";
 
@@ -48,16 +48,13 @@ export function openBells(connection: NatsConnection, replica: string, log: Logg
       tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
     },
     onRing(take) {
-      connection.subscribe(`${PREFIX}*`, {
-        callback(error, message) {
-          if (error !== null) return;
-          const text = message.string();
-          const end = text.indexOf("\n");
-          if (end < 0 || text.slice(0, end) === replica) return;
-          const arrivals = readArrivals(text.slice(end + 1));
-          if (arrivals === undefined) log.warn({ subject: message.subject }, "a bell says nothing");
-          for (const arrival of arrivals ?? []) take(message.subject.slice(PREFIX.length), arrival);
-        },
+      hearHints(connection, `${PREFIX}*`, (message) => {
+        const text = message.string();
+        const end = text.indexOf("\n");
+        if (end < 0 || text.slice(0, end) === replica) return;
+        const arrivals = readArrivals(text.slice(end + 1));
+        if (arrivals === undefined) log.warn({ subject: message.subject }, "a bell says nothing");
+        for (const arrival of arrivals ?? []) take(message.subject.slice(PREFIX.length), arrival);
       });
     },
   };

@@ -15,6 +15,7 @@ import { AppError, isErrorCode } from "../shared/core/errors.ts";
 import { formatAmount } from "../shared/core/money.ts";
 import { compileRouteTable, type RouteTable } from "../shared/core/route-table.ts";
 import { answerWithin } from "../shared/io/backoff.ts";
+import { hearHints } from "../shared/io/hints.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
@@ -69,21 +70,15 @@ export function openNeighbours(options: {
     flush: (items) => runDetached(() => placeHolds(clients.wallet, items, currencyOf)),
   });
   const subscriptions = [
-    nats.subscribe("invalidate.tenant.*", {
-      callback: (error, { subject }) => {
-        if (error !== null) return;
-        const tenantId = subject.slice("invalidate.tenant.".length);
-        tenants.forget((key) => key === tenantId);
-      },
+    hearHints(nats, "invalidate.tenant.*", ({ subject }) => {
+      const tenantId = subject.slice("invalidate.tenant.".length);
+      tenants.forget((key) => key === tenantId);
     }),
-    nats.subscribe("invalidate.sender_id.*", {
-      callback: (error, { subject }) => {
-        if (error !== null) return;
-        const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
-        senders.forget((key) => key.startsWith(prefix));
-      },
+    hearHints(nats, "invalidate.sender_id.*", ({ subject }) => {
+      const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
+      senders.forget((key) => key.startsWith(prefix));
     }),
-    nats.subscribe("invalidate.routing", { callback: () => table.nudge() }),
+    hearHints(nats, "invalidate.routing", () => table.nudge()),
   ];
   return {
     tenant: (tenantId) => tenants.get(tenantId),

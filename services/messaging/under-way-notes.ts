@@ -5,7 +5,8 @@
  * being sent on another replica, which a later list of the window has.
  */
 import type { NatsConnection } from "nats";
-import { openHints } from "../shared/io/hints.ts";
+import { hearHints, openHints } from "../shared/io/hints.ts";
+import { startTimeLimit } from "../shared/io/time-limit.ts";
 import type { UnderWayPeers } from "./service/sends-under-way.ts";
 
 /** Replica that asks, number of the question, tenant, instant in milliseconds since 1970. */
@@ -24,12 +25,9 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
   const tell = openHints(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
   let count = 0;
-  connection.subscribe(`${ASK}.${replica}`, {
-    callback(error, message) {
-      if (error !== null) return;
-      const answer = readAnswer(message.string());
-      if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
-    },
+  hearHints(connection, `${ASK}.${replica}`, (message) => {
+    const answer = readAnswer(message.string());
+    if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
   });
 
   return {
@@ -39,13 +37,10 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const busy = new Set<string>();
       let isSilenceOver = false;
-      const silence = setTimeout(() => {
-        // Where this process stood still, an answer may lie in the socket: that is read before this runs.
-        setImmediate(() => {
-          isSilenceOver = true;
-          if (busy.size === 0) finish(true);
-        });
-      }, SILENCE_MS);
+      const silence = startTimeLimit(SILENCE_MS, () => {
+        isSilenceOver = true;
+        if (busy.size === 0) finish(true);
+      });
       const limit = setTimeout(() => finish(false), limitMs);
       function finish(areEnded: boolean): void {
         asked.delete(number);
@@ -62,19 +57,16 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
       return promise;
     },
     onAsk(ended) {
-      connection.subscribe(ASK, {
-        callback(error, message) {
-          if (error !== null) return;
-          const question = readQuestion(message.string());
-          if (question === undefined || question[0] === replica) return;
-          const [from, number, tenantId, beforeMs] = question;
-          const left = ended(tenantId, beforeMs, ANSWER_MAX_MS);
-          if (left === undefined) return;
-          const answer = (isEnded: boolean) =>
-            tell(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
-          answer(false);
-          void left.then((areEnded) => areEnded && answer(true));
-        },
+      hearHints(connection, ASK, (message) => {
+        const question = readQuestion(message.string());
+        if (question === undefined || question[0] === replica) return;
+        const [from, number, tenantId, beforeMs] = question;
+        const left = ended(tenantId, beforeMs, ANSWER_MAX_MS);
+        if (left === undefined) return;
+        const answer = (isEnded: boolean) =>
+          tell(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
+        answer(false);
+        void left.then((areEnded) => areEnded && answer(true));
       });
     },
   };

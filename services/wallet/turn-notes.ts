@@ -3,7 +3,7 @@
  * is lost costs milliseconds, so nothing is stored and nothing is acknowledged.
  */
 import type { NatsConnection } from "nats";
-import { openHints } from "../shared/io/hints.ts";
+import { hearHints, openHints } from "../shared/io/hints.ts";
 import { createTurns, type TurnNote, type Turns } from "./store/turns.ts";
 
 const SUBJECT = "wallet.turns";
@@ -12,12 +12,9 @@ const SUBJECT = "wallet.turns";
 export function openTurns(connection: NatsConnection, replica: string): Turns {
   const tell = openHints(connection);
   const turns = createTurns({ replica, tell: (note) => tell(SUBJECT, JSON.stringify(note)) });
-  connection.subscribe(SUBJECT, {
-    callback(error, message) {
-      if (error !== null) return;
-      const note = readNote(message.string());
-      if (note !== undefined) turns.hear(note);
-    },
+  hearHints(connection, SUBJECT, (message) => {
+    const note = readNote(message.string());
+    if (note !== undefined) turns.hear(note);
   });
   return turns;
 }

@@ -3,6 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { NatsConnection } from "nats";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
+import { hearHints } from "../shared/io/hints.ts";
 import { recordedTrace } from "../shared/io/tracing.ts";
 import { type Notice, noticesOf } from "./domain/notices.ts";
 import { readChange } from "./events-mapping.ts";
@@ -35,11 +36,7 @@ export function announceStop(connection: NatsConnection, endpointId: string): vo
 
 /** Hears of stops at other replicas. */
 export function hearStops(connection: NatsConnection, stop: (endpointId: string) => void): void {
-  connection.subscribe(`${STOPPED}.*`, {
-    callback(error, { subject }) {
-      if (error === null) stop(subject.slice(STOPPED.length + 1));
-    },
-  });
+  hearHints(connection, `${STOPPED}.*`, ({ subject }) => stop(subject.slice(STOPPED.length + 1)));
 }
 
 /** Makes the handler. What cannot be read is dead; it would never be readable. */

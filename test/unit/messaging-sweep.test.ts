@@ -24,14 +24,13 @@ describe("the sweep of what is due", () => {
       message("expires", "sent"),
     ];
     const ended: string[] = [];
-    const sweeps = createSweeps({
+    const sweeps = sweepsWith({
       store: {
         findDue: async (_nowMs: number, limit: number, statuses?: readonly string[]) =>
           due
             .filter(({ status }) => statuses === undefined || statuses.includes(status))
             .slice(0, limit),
       } as unknown as MessageStore,
-      sends: {} as SendStore,
       changes: {
         change: async (id: string) => {
           ended.push(id);
@@ -43,12 +42,6 @@ describe("the sweep of what is due", () => {
           throw new AppError(code, "away");
         },
       } as unknown as Neighbours,
-      clock: createManualClock(1_000_000),
-      log: createLogger("test", "silent"),
-      waits: WAITS,
-      standingOf: () => "well",
-      keepMs: 1,
-      idempotencyMs: 1,
     });
     expect(await sweeps.due(), "nothing more can be done at once").to.equal(false);
     expect(ended).to.deep.equal(["expires"]);
@@ -58,11 +51,10 @@ describe("the sweep of what is due", () => {
 describe("the sweep of what is due, where one cannot be changed", () => {
   const sweepWith = (fault: Error) => {
     const ended: string[] = [];
-    const sweeps = createSweeps({
+    const sweeps = sweepsWith({
       store: {
         findDue: async () => ["one", "bad", "other"].map((id) => message(id, "sent")),
       } as unknown as MessageStore,
-      sends: {} as SendStore,
       changes: {
         change: async (id: string) => {
           if (id === "bad") throw fault;
@@ -71,12 +63,6 @@ describe("the sweep of what is due, where one cannot be changed", () => {
         },
       } as unknown as Changes,
       neighbours: {} as Neighbours,
-      clock: createManualClock(1_000_000),
-      log: createLogger("test", "silent"),
-      waits: WAITS,
-      standingOf: () => "well",
-      keepMs: 1,
-      idempotencyMs: 1,
     });
     return { sweeps, ended };
   };
@@ -92,6 +78,21 @@ describe("the sweep of what is due, where one cannot be changed", () => {
     expect(await sweeps.due().catch(({ code }) => code)).to.equal("service_unavailable");
   });
 });
+
+function sweepsWith(
+  parts: Pick<Parameters<typeof createSweeps>[0], "store" | "changes" | "neighbours">,
+) {
+  return createSweeps({
+    ...parts,
+    sends: {} as SendStore,
+    clock: createManualClock(1_000_000),
+    log: createLogger("test", "silent"),
+    waits: WAITS,
+    standingOf: () => "well",
+    keepMs: 1,
+    idempotencyMs: 1,
+  });
+}
 
 function message(id: string, status: DueMessage["status"]): DueMessage {
   return { id, tenantId: "ten_a", from: "SENDER", status };

@@ -48,7 +48,6 @@ export function createTestLink(options: {
   const timers = new Set<NodeJS.Timeout>();
   let inFlight = 0;
   let isOpen = false;
-  let isClosed = false;
 
   function later(afterMs: number, work: () => void): void {
     const timer = setTimeout(() => {
@@ -56,7 +55,7 @@ export function createTestLink(options: {
       work();
     }, afterMs);
     timers.add(timer);
-    if (isClosed) timer.unref();
+    if (!isOpen) timer.unref();
   }
 
   function countSubmit(name: string): { count: number; sinceFirstMs: number } {
@@ -145,7 +144,6 @@ export function createTestLink(options: {
       }
       // Receipts come whatever becomes of the link, while the process lives: it may be given up in an outage
       // of the database, and the next link's replay misses what is not stored yet.
-      isClosed = true;
       for (const timer of timers) timer.unref();
     },
   };

@@ -19,7 +19,7 @@ import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";
-import type { SendStore, StoredSend } from "./ports.ts";
+import type { SendStore } from "./ports.ts";
 
 /** A request made under a key. */
 export type KeyedRequest = {
@@ -82,41 +82,15 @@ export function createIdempotency(options: {
 }): Idempotency {
   const { sends, clock, log } = options;
   const running = new Map<string, Uint8Array>();
-  const lookups = createBatcher<string, StoredSend | undefined>({
-    name: "idempotency look-ups",
-    batchMax: 500,
-    queueMax: 8192,
-    lanes: 4,
-    isTransient: isMongoOutage,
-    async flush(scopes) {
-      const found = await runDetached(() => sends.findByKeys(scopes));
-      return scopes.map((scope) => found.get(scope));
-    },
-  });
-
-  const responses = createBatcher<string, Uint8Array | undefined>({
-    name: "idempotency answers",
-    batchMax: 8,
-    queueMax: 8192,
-    lanes: 3,
-    isTransient: isMongoOutage,
-    async flush(ids) {
-      const found = await runDetached(() => sends.readResponses(ids));
-      return ids.map((id) => found.get(id));
-    },
-  });
-
-  const closings = createBatcher<string, StoredSend | undefined>({
-    name: "idempotency keys to close",
-    batchMax: 100,
-    queueMax: 8192,
-    lanes: 4,
-    isTransient: isMongoOutage,
-    async flush(scopes) {
-      const found = await runDetached(() => sends.closeKeys(scopes, clock.now()));
-      return scopes.map((scope) => found.get(scope));
-    },
-  });
+  const lookups = askTogether("look-ups", { batchMax: 500, lanes: 4 }, (scopes) =>
+    sends.findByKeys(scopes),
+  );
+  const responses = askTogether("answers", { batchMax: 8, lanes: 3 }, (ids) =>
+    sends.readResponses(ids),
+  );
+  const closings = askTogether("keys to close", { batchMax: 100, lanes: 4 }, (scopes) =>
+    sends.closeKeys(scopes, clock.now()),
+  );
 
   /** The stored answer of a key, if it is this request's; throws when it is another's. */
   async function findReplay({ scope, fingerprint }: Asked): Promise<StoredAnswer> {
@@ -201,6 +175,24 @@ export function createIdempotency(options: {
       await responses.close();
     },
   };
+}
+
+/** Questions that arrive together are asked together; undefined is the answer to what is not found. */
+function askTogether<Found>(
+  name: string,
+  shape: { readonly batchMax: number; readonly lanes: number },
+  find: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,
+) {
+  return createBatcher<string, Found | undefined>({
+    ...shape,
+    name: `idempotency ${name}`,
+    queueMax: 8192,
+    isTransient: isMongoOutage,
+    async flush(names) {
+      const found = await runDetached(() => find(names));
+      return names.map((one) => found.get(one));
+    },
+  });
 }
 
 function inProgress(): AppError {

@@ -263,13 +263,11 @@ async function oldestIn(
         .sort({ _id: 1 })
         .limit(count)
         .toArray();
-    const [first] = await lowest(1);
+    let heads = await lowest(1);
     // A scheduled message was accepted long before it waits: others behind it may have waited for longer.
-    const heads = first?.scheduled_at === undefined ? [first] : await lowest(HEADS_MAX);
-    for (const head of heads) {
-      if (head === undefined) continue;
-      const sinceMs = Math.max(idTimeMs(head._id), head.scheduled_at?.getTime() ?? 0);
-      oldestMs = earlier(oldestMs, sinceMs);
+    if (heads[0]?.scheduled_at !== undefined) heads = await lowest(HEADS_MAX);
+    for (const { _id, scheduled_at } of heads) {
+      oldestMs = earlier(oldestMs, Math.max(idTimeMs(_id), scheduled_at?.getTime() ?? 0));
     }
   }
   return oldestMs;

@@ -2,7 +2,7 @@
  * Hints on NATS core: what may be lost, and is worth something at once or not at all. Nothing is told
  * while the server is away: the client would keep it until the server is back, old and without bound.
  */
-import { Events, type NatsConnection } from "nats";
+import { Events, type Msg, type NatsConnection, type Subscription } from "nats";
 
 /** Tells everybody on a subject, or nobody. */
 export type TellHint = (subject: string, text: string) => void;
@@ -22,4 +22,17 @@ export function openHints(connection: NatsConnection): TellHint {
       if (type === Events.Reconnect) isAway = false;
     }
   }
+}
+
+/** Hears hints on a subject. A subscription that the server refuses is called back without a message. */
+export function hearHints(
+  connection: NatsConnection,
+  subject: string,
+  hear: (message: Msg) => void,
+): Subscription {
+  return connection.subscribe(subject, {
+    callback(error, message) {
+      if (error === null) hear(message);
+    },
+  });
 }

@@ -5,7 +5,6 @@
  * do is idempotent, so doing it twice only costs time.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { DueReservation, WalletStore } from "./ports.ts";
@@ -61,7 +60,7 @@ export function createSweep(parts: {
       } catch (error) {
         result = { ...result, failure: error };
         // Nobody answers now: the others would wait for nothing, and are no nearer to their ends.
-        if (error instanceof AppError && error.code === "service_unavailable") return result;
+        if (isMongoOutage(error)) return result;
         unanswered.push(...group);
       }
     }
@@ -82,7 +81,7 @@ export function createSweep(parts: {
         await queue.run(reservation.tenantId, { kind: "release", reservationId });
         released += 1;
       } catch (error) {
-        if (isMongoOutage(error)) throw away(error);
+        if (isMongoOutage(error)) throw error;
         refusal = { failure: error };
       }
     }
@@ -106,7 +105,7 @@ export function createSweep(parts: {
       result.settled += results.filter(({ kind }) => kind === "settled").length;
       for (const one of results) {
         if (one.kind !== "unavailable") continue;
-        if (isMongoOutage(one.error)) throw away(one.error);
+        if (isMongoOutage(one.error)) throw one.error;
         result.failure = one.error;
       }
     }
@@ -145,8 +144,4 @@ function addUp(a: SweepResult, b: SweepResult): SweepResult {
 export function nextCheckMs(graceMs: number, checks: number): number {
   const atLeast = Math.max(graceMs, 1000);
   return Math.min(atLeast * 2 ** Math.min(checks, 30), Math.max(CHECK_EVERY_MAX_MS, graceMs));
-}
-
-function away(cause: unknown): AppError {
-  return new AppError("service_unavailable", "Settling is not possible now.", { cause });
 }

@@ -1,4 +1,5 @@
 /** One request and its answer: a connection is taken, used and given back. */
+import { startTimeLimit } from "../../shared/io/time-limit.ts";
 import type { AttemptError, AttemptResult } from "../domain/delivery.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
@@ -45,10 +46,8 @@ export class Exchange implements ConnectionUser {
     this.#wanted = wanted;
     this.#request = composeRequest(wanted.target, wanted.headers, wanted.body);
     this.#onEnd = onEnd;
-    // One clock for everything: name, connection, handshake and the answer's head. It ends after one more
-    // look at the sockets: where this process stood still, the answer may lie there already.
-    const onTime = () => setImmediate(() => this.fail("timeout"));
-    this.#timer = setTimeout(onTime, wanted.timeoutMs);
+    // One clock for everything: name, connection, handshake and the answer's head.
+    this.#timer = startTimeLimit(wanted.timeoutMs, () => this.fail("timeout"));
     parts.live.add(this);
   }
 
