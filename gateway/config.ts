@@ -24,7 +24,10 @@ export const GATEWAY_SETTINGS = {
   BODY_TIMEOUT_MS: timerMs(15_000),
   /** Documentation address of error types; empty means this gateway's own `/docs`. */
   DOCS_URL: text(""),
-  /** The address customers use; empty means the `Host` of the request. */
+  /**
+   * The address customers use. Empty: the OpenAPI description says `/`, and documentation addresses
+   * are made from `HOST` and `PORT`.
+   */
   BASE_URL: text(""),
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   TRUSTED_PROXIES: list(text(), []),

@@ -1,6 +1,7 @@
 import type { Server, ServerOptions, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { protocolAnswer } from "./protocol-errors.ts";
+import { boundUnread } from "./unread-answers.ts";
 
 /** A listening HTTP server. */
 export type HttpServer = { readonly port: number; close(): Promise<void> };
@@ -63,6 +64,7 @@ export async function listen(
   });
   server.timeout = STILL_MAX_MS;
   boundAhead(server);
+  const unread = boundUnread(server);
   let isClosing = false;
   server.prependListener("request", (_request, response) => {
     if (isClosing || options.isLeaving?.() === true) response.setHeader("Connection", "close");
@@ -77,7 +79,10 @@ export async function listen(
       isClosing = true;
       await new Promise((resolve) => setTimeout(resolve, options.leaveMs ?? LEAVE_MS));
       await new Promise<void>((resolve) => {
-        server.close(() => resolve());
+        server.close(() => {
+          unread.stop();
+          resolve();
+        });
         server.closeIdleConnections();
         setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS).unref();
       });

@@ -31,7 +31,9 @@ export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, stri
   failed: {
     no_route: "No route could carry the message.",
     carrier_rejected: "Every usable carrier refused it for good.",
-    carrier_unavailable: "The last usable carrier answered eight times that its system had failed.",
+    carrier_unavailable:
+      "Since it last failed over, carriers answered eight times that their system had failed, " +
+      "and no other was left.",
     submission_unknown: "A carrier never told whether it took the message; it is not sent again.",
     sender_id_not_approved: "The sender ID could not be used any more when the message was due.",
     tenant_suspended: "The account was suspended when the message was due.",

@@ -103,7 +103,9 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   },
   already_exists: {
     detail: "There is one of that name already.",
-    happened: "What was to be created exists already.",
+    happened:
+      "What was to be created exists already. No operation of this API answers this code; it is " +
+      "one of the service's own.",
     fix: "Use what exists, or choose another name.",
     retry: NO_RETRY,
   },
@@ -147,7 +149,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
       "was accepted and nothing is charged.",
     fix:
       "Each entry of `errors` names a field (such as `to[3]` or `messages[3].to`), a code " +
-      "and what is expected. All wrong fields are listed at once.",
+      "and what is expected. Up to 1,000 wrong fields are listed at once, each with its first " +
+      "fault; of a body far too large only the first.",
     retry: NO_RETRY,
   },
   sender_id_not_approved: {

@@ -13,7 +13,8 @@ import { migrationPage } from "./migration-page.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { referencePage } from "./reference-page.ts";
 
-type Page = { readonly type: string; readonly body: string };
+/** In octets, so that all connections on which a page is under way share the one copy. */
+type Page = { readonly type: string; readonly body: Buffer };
 
 const HTML = "text/html; charset=utf-8";
 
@@ -50,8 +51,9 @@ function buildPages(
 ): ReadonlyMap<string, Page> {
   const { docsUrl } = options;
   const document = buildOpenApi(endpoints, options);
-  const openApi = { type: "application/json; charset=utf-8", body: JSON.stringify(document) };
-  const reference = { type: HTML, body: referencePage(document, docsUrl) };
+  const json = Buffer.from(JSON.stringify(document));
+  const openApi = { type: "application/json; charset=utf-8", body: json };
+  const reference = html(referencePage(document, docsUrl));
   const pages = new Map<string, Page>([
     ["/docs", reference],
     ["/docs/", reference],
@@ -60,12 +62,16 @@ function buildPages(
   if (new URL(docsUrl).pathname === "/") pages.set("/", reference);
   const add = (path: string, page: Page) => pages.set(path, page).set(`/docs${path}`, page);
   add("/openapi.json", openApi);
-  add("/api/migrations/send-endpoint", { type: HTML, body: migrationPage(docsUrl) });
+  add("/api/migrations/send-endpoint", html(migrationPage(docsUrl)));
   for (const example of EXAMPLES) {
-    add(`/examples/${example.slug}`, { type: HTML, body: examplePage(example, docsUrl) });
+    add(`/examples/${example.slug}`, html(examplePage(example, docsUrl)));
   }
   for (const code of ERROR_CODES) {
-    add(`/errors/${code}`, { type: HTML, body: errorPage(code, docsUrl) });
+    add(`/errors/${code}`, html(errorPage(code, docsUrl)));
   }
   return pages;
+}
+
+function html(text: string): Page {
+  return { type: HTML, body: Buffer.from(text) };
 }

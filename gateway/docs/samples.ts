@@ -92,7 +92,7 @@ export const SEND_RESULT_EXAMPLE = {
       segments: 1,
       held_amount: "0.0000",
       client_reference: null,
-      error: { code: "invalid_recipient", message: "This is not a valid mobile number." },
+      error: { code: "invalid_recipient", message: "The recipient is not a valid mobile number." },
     },
   ],
 } as const;

@@ -52,8 +52,9 @@ export function cancelEndpoint(ports: CancelPorts): Endpoint {
           data: {
             ...MESSAGE_EXAMPLE,
             status: "cancelled",
-            error: { code: "cancelled", message: "The message was cancelled." },
+            error: { code: "cancelled", message: "The message was cancelled before it was sent." },
             completed_at: "2026-11-02T09:30:04.000Z",
+            updated_at: "2026-11-02T09:30:04.000Z",
           },
         },
         headers: ["Idempotent-Replayed"],

@@ -149,7 +149,14 @@ const RESEND: Omit<Operation, "tag"> = {
     status: 202,
     description: "The attempt is due.",
     schema: dataOf(componentRef("WebhookDelivery")),
-    example: { data: DELIVERY_EXAMPLE },
+    example: {
+      data: {
+        ...DELIVERY_EXAMPLE,
+        status: "pending",
+        next_attempt_at: "2026-11-02T09:45:00.000Z",
+        completed_at: null,
+      },
+    },
     headers: ["Idempotent-Replayed"],
   },
   errors: [...KEYED_ERRORS, "invalid_state_transition"],
@@ -213,7 +220,16 @@ const TEST: Omit<Operation, "tag"> = {
     status: 202,
     description: "The delivery of the event.",
     schema: dataOf(componentRef("WebhookDelivery")),
-    example: { data: { ...DELIVERY_EXAMPLE, event_type: "webhook.test" } },
+    example: {
+      data: {
+        ...DELIVERY_EXAMPLE,
+        event_type: "webhook.test",
+        status: "pending",
+        next_attempt_at: "2026-11-02T09:30:00.400Z",
+        completed_at: null,
+        attempts: [],
+      },
+    },
     headers: ["Idempotent-Replayed"],
   },
   errors: [...KEYED_ERRORS, "invalid_state_transition"],

@@ -169,7 +169,14 @@ const UPDATE: Omit<Operation, "tag"> = {
     status: 200,
     description: "The endpoint after the change.",
     schema: SHOWN,
-    example: { data: { ...WEBHOOK_ENDPOINT_EXAMPLE, status: "disabled" } },
+    example: {
+      data: {
+        ...WEBHOOK_ENDPOINT_EXAMPLE,
+        status: "disabled",
+        disabled_reason: "Disabled by its owner.",
+        updated_at: "2026-11-02T09:30:00.000Z",
+      },
+    },
   },
   errors: ["not_found", "conflict", "validation_error"],
 };
@@ -221,7 +228,9 @@ const remove: Handler = async (webhooks, request) => {
 const ROTATE: Omit<Operation, "tag"> = {
   id: "rotateWebhookSecret",
   summary: "Rotate the signing secret",
-  description: "The old secret signs too for 24 hours, after the new one.",
+  description:
+    "Each secret that was replaced in the last 24 hours signs too, after the new one: one `v1` " +
+    "for each, ten in all at most.",
   params: ENDPOINT_PARAM,
   body: { schema: EMPTY_BODY, isRequired: false, example: {} },
   takesIdempotencyKey: true,

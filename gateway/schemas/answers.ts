@@ -62,7 +62,10 @@ const MESSAGE_PROPERTIES = {
   encoding: { type: "string", enum: ["gsm7", "ucs2"] },
   segments: COUNT,
   held_amount: { ...AMOUNT, description: "The most that the message can cost." },
-  unit_price: { ...orNull(AMOUNT), description: "Price of the carrying route; null until sent." },
+  unit_price: {
+    ...orNull(AMOUNT),
+    description: "Price per segment of the carrying route; null until sent.",
+  },
   amount: { ...orNull(AMOUNT), description: "What was charged; null until charged." },
   currency: CURRENCY,
   client_reference: { type: ["string", "null"] },

@@ -56,6 +56,10 @@ export function startBackground(options: BackgroundOptions): void {
     supervisor = options.startConnectors();
   }
 
+  // Until then it carries nothing: a rollout that goes on would take the next replica's binds, too.
+  lifecycle.addReadinessCheck("claims recovered", async () => {
+    if (supervisor === undefined) throw new Error("earlier claims have not been recovered yet");
+  });
   const recovered = begin();
   const loops = [
     startLoop({

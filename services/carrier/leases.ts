@@ -1,7 +1,8 @@
 /**
  * Who may have which bind. A lease is a document with an owner and an end, by MongoDB's clock; its
  * owner renews it well before the end. An owner that cannot renew counts from before it asked, so
- * it stops (`onLost`) before anybody else may start: one bind never has two owners.
+ * it stops before anybody else may start (`isValid` turns false, the supervisor fences its links):
+ * one bind never has two owners.
  *
  * Binds are shared out evenly: with R processes alive, each takes at most the R-th part of a
  * connector's binds, rounded up, and gives back what it has beyond that: only when the links are

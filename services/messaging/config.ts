@@ -23,7 +23,10 @@ export const MESSAGING_SETTINGS = {
   QUEUE_MAX: whole(1, 100_000_000, 2_000_000),
   /** Sends that may wait for their commit at once. */
   ACCEPT_QUEUE_MAX: whole(1, 1_000_000, 8192),
-  /** How long messages are kept, 12 months at least. */
+  /**
+   * How long messages are kept. The contract promises 12 months; less, down to the bound of one
+   * day, is for tests.
+   */
   MESSAGE_KEEP_MS: whole(86_400_000, 315_360_000_000, 31_708_800_000),
 } as const satisfies Schema;
 

@@ -48,7 +48,7 @@ export function toWireTime(atMs: number | undefined): bigint {
   return atMs === undefined ? 0n : BigInt(atMs);
 }
 
-/** Writes a message, with its history where the call asks for it. */
+/** Writes a message; its history, oldest first, goes only into `GetMessage` and events. */
 export function toWireMessage(message: Message, withHistory: boolean): WireMessage {
   const wasSent = message.sentAtMs !== undefined;
   const route = wasSent ? message.routes[message.routeAt] : undefined;

@@ -43,7 +43,8 @@ export type RoutingChange = {
 
 /** Where routing keeps its truth. */
 export type RoutingStore = {
-  listConnectors(): Promise<Connector[]>;
+  /** Secrets that are asked for and cannot be opened, their key being gone, fail the whole. */
+  listConnectors(withSecrets: boolean): Promise<Connector[]>;
   listRoutes(): Promise<Route[]>;
   findRoute(idOrName: string): Promise<Route | undefined>;
   /** The table's version; rises with every change. */
@@ -78,7 +79,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
   }
 
   return {
-    listConnectors: () => store.listConnectors(),
+    listConnectors: () => store.listConnectors(true),
     listRoutes: () => store.listRoutes(),
 
     /** Throws `validation_error`, `already_exists`. */

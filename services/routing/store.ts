@@ -39,9 +39,10 @@ export function createRoutingStore(options: {
   };
 
   return {
-    async listConnectors() {
+    async listConnectors(withSecrets) {
       const documents = await wrap(collections.connectors.find().sort({ _id: 1 }).toArray());
-      return documents.map((document) => fromConnectorDocument(document, box));
+      const opener = withSecrets ? box : undefined;
+      return documents.map((document) => fromConnectorDocument(document, opener));
     },
     async listRoutes() {
       const documents = await wrap(collections.routes.find().sort({ _id: 1 }).toArray());

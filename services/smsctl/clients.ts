@@ -12,6 +12,7 @@ import { AppError } from "../shared/core/errors.ts";
 import { rpcTlsFilesOf } from "../shared/io/tls-files.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../shared/service-addresses.ts";
+import { nameFailures } from "./reached.ts";
 
 /** The part of `.local/stack.json` that the command line needs. */
 type StackFile = {
@@ -31,10 +32,9 @@ export type Clients = {
   close(): void;
 };
 
-/** Addresses and token come from the environment, else from `.local/stack.json`. */
+/** Addresses and token come from the environment, else from `.local/stack.json`: never some from each. */
 export function openClients(env: NodeJS.ProcessEnv): Clients {
-  const stack = readStackFile();
-  const token = env.RPC_TOKEN ?? stack.grpc_token;
+  const where = readPlaces(env);
   const transports: RpcTransport[] = [];
 
   function client<S extends DescService>(service: S): Client<S> {
@@ -48,17 +48,21 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
   }
 
   function connect<S extends DescService>(service: S): Client<S> {
-    const place = SERVICE_ADDRESSES[service.typeName];
-    const address = env[place?.setting ?? ""] ?? stack.grpc?.[place?.name ?? ""];
-    if (address === undefined || token === undefined) {
+    const { name = "", setting = "" } = SERVICE_ADDRESSES[service.typeName] ?? {};
+    const address = where.grpc[name];
+    if (address === undefined || where.token === undefined) {
       throw new AppError(
         "service_unavailable",
-        `Where is the ${place?.name} service? Set ${place?.setting} and RPC_TOKEN, or run make up.`,
+        `Where is the ${name} service? Set ${setting} and RPC_TOKEN, or run make up.`,
       );
     }
-    const transport = createGrpcJsTransport({ target: address, token, tls: rpcTlsFilesOf(env) });
+    const transport = createGrpcJsTransport({
+      target: address,
+      token: where.token,
+      tls: rpcTlsFilesOf(env),
+    });
     transports.push(transport);
-    return createClient(service, transport);
+    return createClient(service, nameFailures(transport, `the ${name} service at ${address}`));
   }
 
   return {
@@ -79,12 +83,38 @@ export function carrierOps(
   env: NodeJS.ProcessEnv,
   given: string | undefined,
 ): { readonly url: string; readonly token: string } {
-  const stack = readStackFile();
-  const url = given ?? env.CARRIER_OPS ?? stack.ops?.carrier;
-  const token = env.RPC_TOKEN ?? stack.grpc_token;
+  const { ops, token } = readPlaces(env);
+  const url = given ?? ops;
   if (url !== undefined && token !== undefined) return { url, token };
   const text = "Where is the carrier? Give --ops or set CARRIER_OPS, and RPC_TOKEN.";
   throw new AppError("service_unavailable", text);
+}
+
+/** Where the services are, and the token for them. */
+type Places = {
+  /** Addresses by the names of services. */
+  readonly grpc: Readonly<Record<string, string>>;
+  readonly ops: string | undefined;
+  readonly token: string | undefined;
+};
+
+/**
+ * One source for all of it: with a part of the environment and the rest from the file, a misspelt setting
+ * would send a command, and the token, to the development stack.
+ */
+function readPlaces(env: NodeJS.ProcessEnv): Places {
+  const of = (name: string): string | undefined => env[name] || undefined;
+  const services = Object.values(SERVICE_ADDRESSES);
+  const names = [...services.map(({ setting }) => setting), "RPC_TOKEN", "CARRIER_OPS"];
+  if (!names.some((name) => of(name) !== undefined)) {
+    const { grpc = {}, ops, grpc_token: token } = readStackFile();
+    return { grpc, ops: ops?.carrier, token };
+  }
+  const addresses = services.flatMap(({ name, setting }) => {
+    const address = of(setting);
+    return address === undefined ? [] : [[name, address] as const];
+  });
+  return { grpc: Object.fromEntries(addresses), ops: of("CARRIER_OPS"), token: of("RPC_TOKEN") };
 }
 
 /** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */
@@ -95,5 +125,10 @@ export function stackFolder(): string {
 function readStackFile(): StackFile {
   const file = join(stackFolder(), "stack.json");
   if (!existsSync(file)) return {};
-  return JSON.parse(readFileSync(file, "utf8")) as StackFile;
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as StackFile;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new AppError("validation_error", `${file} cannot be read: ${message}`);
+  }
 }

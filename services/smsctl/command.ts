@@ -7,13 +7,18 @@ export type CommandContext = {
   readonly clients: Clients;
   readonly options: Options;
   readonly output: Output;
-  /** Aborted on Ctrl-C, for commands that watch. */
+  /** Aborted on Ctrl-C, for commands that end themselves. */
   readonly signal: AbortSignal;
 };
 
 /** One command: its usage line, and what it does. Answers an exit code; 0 unless said. */
 export type Command = {
   readonly usage: string;
+  /**
+   * Ends when its signal is aborted, after tidying up. The process of any other command ends at once on
+   * Ctrl-C: it has nothing to tidy up, and what it waits for may never come.
+   */
+  readonly endsItself?: true;
   readonly run: (context: CommandContext) => Promise<number | undefined>;
 };
 

@@ -1,13 +1,12 @@
 /** A connector's SMPP and HTTP settings as options of the command line. */
-import { readFileSync } from "node:fs";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HttpSettingsSchema, SmppSettingsSchema } from "../../proto/gen/sms/v1/routing_pb.js";
 import type { Options } from "./options.ts";
 
 /** The options of SMPP settings, as the usage line shows them. */
 export const SMPP_OPTIONS = [
-  "--host H --port P --system-id S --password P [--binds N --window N",
-  "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE --tls-server-name N",
+  "--host H --port P --system-id S --password P|--password-file FILE|- [--binds N --window N",
+  "--bind-mode transceiver|transmitter --tls[=false] --tls-ca FILE|- --tls-server-name N",
   "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
   "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
@@ -16,24 +15,23 @@ export const SMPP_OPTIONS = [
 
 /** The options of HTTP settings, as the usage line shows them. */
 export const HTTP_OPTIONS = [
-  "--url U --body-template T --id-pointer P --receipt-secret S [--method POST --content-type T",
-  "--timeout-ms N --concurrency N --receipt-status-pointer P]",
+  "--url U --body-template T --id-pointer P --receipt-secret S|--receipt-secret-file FILE|-",
+  "[--method POST --content-type T --timeout-ms N --concurrency N --receipt-status-pointer P]",
 ].join(" ");
 
 /** The SMPP settings that were given, and no others. */
 export function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSchema> {
-  const caFile = options.optional("tls-ca");
   return defined({
     host: options.optional("host"),
     port: options.whole("port"),
     systemId: options.optional("system-id"),
-    password: options.optional("password"),
+    password: options.secret("password"),
     systemType: options.optional("system-type"),
     bindMode: options.optional("bind-mode"),
     binds: options.whole("binds"),
     window: options.whole("window"),
     tls: options.boolean("tls"),
-    tlsCa: caFile === undefined ? undefined : readFileSync(caFile, "utf8"),
+    tlsCa: options.file("tls-ca"),
     tlsServerName: options.optional("tls-server-name"),
     defaultCharset: options.optional("charset"),
     sourceTon: options.whole("source-ton"),
@@ -58,7 +56,7 @@ export function httpSettings(options: Options): MessageInitShape<typeof HttpSett
     idPointer: options.optional("id-pointer"),
     timeoutMs: options.whole("timeout-ms"),
     concurrency: options.whole("concurrency"),
-    receiptSecret: options.optional("receipt-secret"),
+    receiptSecret: options.secret("receipt-secret"),
     receiptStatusPointer: options.optional("receipt-status-pointer"),
   });
 }

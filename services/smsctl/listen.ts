@@ -2,12 +2,14 @@
  * `smsctl webhook listen`: a local HTTPS receiver that verifies and pretty-prints what comes. It
  * makes an endpoint of its own for the tenant and deletes it when it ends.
  */
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { join } from "node:path";
 import { AppError } from "../shared/core/errors.ts";
 import { findSignatureFault } from "../shared/core/webhook-signature.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
 import { stackFolder } from "./clients.ts";
 import type { CommandContext } from "./command.ts";
 import { tenantId } from "./tenants.ts";
@@ -36,6 +38,7 @@ export async function listen(context: CommandContext): Promise<number> {
     return fault === undefined;
   });
   const url = options.optional("url") ?? `https://localhost:${port}/`;
+  let endpointId = "";
   try {
     const made = await clients.webhooks.createEndpoint({
       tenantId: tenant,
@@ -44,22 +47,30 @@ export async function listen(context: CommandContext): Promise<number> {
       description: "smsctl webhook listen",
     });
     secret = made.secret;
-    output.note(
-      `listening at ${url} as ${made.endpoint?.id}; Ctrl-C ends it and deletes the endpoint`,
-    );
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await clients.webhooks.deleteEndpoint({
-      tenantId: tenant,
-      endpointId: made.endpoint?.id ?? "",
-    });
+    endpointId = made.endpoint?.id ?? "";
+    output.note(`listening at ${url} as ${endpointId}; Ctrl-C ends it and deletes the endpoint`);
+    if (!signal.aborted) await once(signal, "abort");
   } finally {
     server.close();
     server.closeAllConnections();
+    if (endpointId !== "") await deleteEndpoint(context, tenant, endpointId);
   }
   return 0;
+}
+
+/** An endpoint that cannot be deleted is named: it counts against the tenant's limit, and is tried for days. */
+async function deleteEndpoint(
+  { clients }: CommandContext,
+  tenant: string,
+  endpointId: string,
+): Promise<void> {
+  try {
+    await clients.webhooks.deleteEndpoint({ tenantId: tenant, endpointId });
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    const what = `The endpoint ${endpointId} could not be deleted: ${error.message}`;
+    throw new AppError(error.code, what, { cause: thrown });
+  }
 }
 
 function describe(request: IncomingMessage, body: Buffer, fault: string | undefined) {

@@ -1,11 +1,13 @@
 /**
  * `smsctl`: the operators' command line, a gRPC client. Exit 0, or 1 with one clear line on
- * standard error; with `--json` one JSON value on standard output, or the error as JSON.
+ * standard error, or 130 when it was interrupted; with `--json` one JSON value on standard output, or the
+ * error as JSON.
  */
-import { AppError, asAppError } from "../shared/core/errors.ts";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { AppError } from "../shared/core/errors.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
 import { parseArguments } from "./arguments.ts";
-import { openClients } from "./clients.ts";
+import { type Clients, openClients } from "./clients.ts";
 import { type Command, type Commands, wordsMax } from "./command.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
@@ -32,13 +34,18 @@ const NOUNS: Readonly<Record<string, Commands>> = {
   dead: DEAD_COMMANDS,
 };
 
+/** How a shell shows a command that Ctrl-C has ended: 128 and the signal's number. */
+const INTERRUPTED = 130;
+
+/** A launcher may hand on a signal that the terminal has sent to all its processes: one, not two. */
+const SAME_SIGNAL_MS = 1000;
+
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<number> {
   const isJson = argv.some((item) => item === "--json" || item === "--json=true");
-  const interrupt = new AbortController();
-  process.once("SIGINT", () => interrupt.abort());
-  const clients = openClients(process.env);
+  const ended = new AbortController();
+  let clients: Clients | undefined;
   try {
     const args = parseArguments(argv);
     const command = findCommand(args.words);
@@ -50,19 +57,43 @@ async function main(argv: readonly string[]): Promise<number> {
     refuseUnknown(command, args.options.keys());
     refuseSurplus(command, args.words);
     const options = createOptions(args);
-    const output = createOutput(options.isSet("json"), (text) => process.stdout.write(text));
-    const code = await command.run({ clients, options, output, signal: interrupt.signal });
+    const output = createOutput(options.isSet("json"), process.stdout, process.stderr);
+    clients = openClients(process.env);
+    endWithSignals(command, ended);
+    const code = await command.run({ clients, options, output, signal: ended.signal });
     return code ?? 0;
   } catch (thrown) {
-    const error =
-      thrown instanceof Error && "code" in thrown ? toAppError(thrown) : asAppError(thrown);
-    process.stderr.write(
-      isJson ? `${JSON.stringify(describe(error))}\n` : `${line(error, thrown)}\n`,
-    );
+    if (ended.signal.aborted && isCancelled(thrown)) return INTERRUPTED;
+    const error = understand(thrown);
+    process.stderr.write(isJson ? `${JSON.stringify(describe(error))}\n` : `${line(error)}\n`);
     return 1;
   } finally {
-    clients.close();
+    clients?.close();
   }
+}
+
+/**
+ * Ctrl-C, a closed terminal and a reader that has left (`| head`) end a command; one that has nothing to tidy
+ * up ends at once, as does any at the second signal.
+ */
+function endWithSignals(command: Command, ended: AbortController): void {
+  let firstMs: number | undefined;
+  const end = (): void => {
+    if (command.endsItself !== true) process.exit(INTERRUPTED);
+    firstMs ??= performance.now();
+    if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    ended.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return end();
+    process.stderr.write(`smsctl: the result cannot be written: ${error.message}\n`);
+    process.exit(1);
+  });
+}
+
+function isCancelled(thrown: unknown): boolean {
+  return thrown instanceof ConnectError && thrown.code === Code.Canceled;
 }
 
 function findCommand(words: readonly string[]): Command | undefined {
@@ -103,15 +134,22 @@ function usage(noun: string | undefined): string {
   return `usage (--json for one JSON value):\n${lines.join("\n")}\n  smsctl ${CHECK_COMMAND.usage}\n`;
 }
 
+/** What went wrong on this side, such as a file that is not there, is told in its own words. */
+function understand(thrown: unknown): AppError {
+  const error = toAppError(thrown);
+  if (error.code !== "internal_error" || error === thrown || !(thrown instanceof Error))
+    return error;
+  return new AppError("internal_error", thrown.message, { cause: thrown });
+}
+
 function describe(error: AppError) {
   return {
     error: { code: error.code, message: error.message, fields: error.fields, ...error.extra },
   };
 }
 
-function line(error: AppError, thrown: unknown): string {
+function line(error: AppError): string {
   const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join(" ");
-  if (error.code === "internal_error" && thrown instanceof Error)
-    return `smsctl: ${thrown.message}`;
+  if (error.code === "internal_error") return `smsctl: ${error.message}`;
   return `smsctl: ${error.message}${fields === "" ? "" : ` ${fields}`} (${error.code})`;
 }

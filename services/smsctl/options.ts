@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { AppError } from "../shared/core/errors.ts";
 import { parseAmount } from "../shared/core/money.ts";
 import { parseInstant } from "../shared/core/rfc3339.ts";
@@ -31,6 +32,17 @@ export function createOptions({ options, words }: Arguments) {
     return read(name, parse, "true or false");
   }
 
+  /** The text of the file that an option names, or of standard input when it is `-`. */
+  function file(name: string): string | undefined {
+    const path = optional(name);
+    if (path === undefined) return undefined;
+    try {
+      return readFileSync(path === "-" ? 0 : path, "utf8");
+    } catch (error) {
+      throw wrong(`--${name} ${path} cannot be read: ${(error as Error).message}`);
+    }
+  }
+
   /** The word at a place; the noun and the verb are the first two. */
   function word(at: number, what: string): string {
     const value = words[at];
@@ -50,6 +62,19 @@ export function createOptions({ options, words }: Arguments) {
       return required(name);
     },
     optionalWord: (at: number) => words[at],
+    file,
+    /**
+     * A secret, from `--name`, or from the file that `--name-file` names: arguments can be read in the list of
+     * processes. An empty one is refused: to the services it means the one before.
+     */
+    secret(name: string): string | undefined {
+      const given = optional(name);
+      const read = file(`${name}-file`)?.replace(/\r?\n$/, "");
+      if (given !== undefined && read !== undefined) throw wrong(`--${name} is given twice.`);
+      const value = given ?? read;
+      if (value === "") throw wrong(`--${name} must not be empty.`);
+      return value;
+    },
     whole: (name: string) =>
       read(name, (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined), "a whole number"),
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),

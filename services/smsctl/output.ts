@@ -7,6 +7,8 @@ export type Output = {
   result(value: Json): void;
   /** Prints a line for people; silent with `--json`. */
   note(line: string): void;
+  /** Says that there is more than the result, on standard error with `--json`. */
+  more(line: string): void;
   /** Empties the screen for a result that takes the place of the one before; nothing with `--json`. */
   clear(): void;
 };
@@ -14,25 +16,40 @@ export type Output = {
 /** Terminal escapes (ECMA-48): erase the whole display, then the cursor to its first place. */
 const CLEAR_SCREEN = "\u001b[2J\u001b[H";
 
+/** What text is written to. */
+export type Sink = { write(text: string): unknown };
+
 /** Prints JSON on one line, or a readable form of it. */
-export function createOutput(isJson: boolean, write: (text: string) => void): Output {
+export function createOutput(isJson: boolean, out: Sink, err: Sink): Output {
   return {
     isJson,
     result(value) {
-      write(isJson ? `${JSON.stringify(value)}\n` : readable(value));
+      out.write(isJson ? `${JSON.stringify(value)}\n` : readable(value));
     },
     note(line) {
-      if (!isJson) write(`${line}\n`);
+      if (!isJson) out.write(`${visible(line)}\n`);
+    },
+    more(line) {
+      (isJson ? err : out).write(`${line}\n`);
     },
     clear() {
-      if (!isJson) write(CLEAR_SCREEN);
+      if (!isJson) out.write(CLEAR_SCREEN);
     },
   };
 }
 
+/** Customers' texts may hold what a terminal would obey (ECMA-48); it is shown instead. */
+function visible(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+    return `\\u${code}`;
+  });
+}
+
 function readable(value: Json): string {
   if (Array.isArray(value)) return value.length === 0 ? "none\n" : table(value);
-  if (typeof value !== "object" || value === null) return `${String(value)}\n`;
+  if (typeof value !== "object" || value === null) return `${cell(value)}\n`;
   const width = Math.max(...Object.keys(value).map((name) => name.length));
   return Object.entries(value)
     .filter(([, item]) => item !== null && item !== "")
@@ -44,7 +61,8 @@ function readable(value: Json): string {
 function table(rows: readonly Json[]): string {
   const objects = rows.filter((row): row is { [name: string]: Json } => isObject(row));
   if (objects.length !== rows.length) return rows.map((row) => `${cell(row)}\n`).join("");
-  const names = Object.keys(objects[0] ?? {}).filter((name) =>
+  // Rows need not have the same columns: what only a later one has is shown, too.
+  const names = [...new Set(objects.flatMap((row) => Object.keys(row)))].filter((name) =>
     objects.some((row) => cell(row[name] ?? null) !== ""),
   );
   const lines = [names, ...objects.map((row) => names.map((name) => cell(row[name] ?? null)))];
@@ -62,8 +80,9 @@ function table(rows: readonly Json[]): string {
 
 function cell(value: Json): string {
   if (value === null) return "";
-  if (Array.isArray(value) && value.every((item) => !isObject(item))) return value.join(",");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  const isList = Array.isArray(value) && value.every((item) => !isObject(item));
+  if (isList) return visible(value.join(","));
+  return visible(typeof value === "object" ? JSON.stringify(value) : String(value));
 }
 
 function isObject(value: Json): value is { [name: string]: Json } {

@@ -9,7 +9,7 @@ const here = dirname(realpathSync(fileURLToPath(import.meta.url)));
 const pinned = join(here, "../../node_modules/.bin/node");
 const node = existsSync(pinned) ? pinned : process.execPath;
 const child = spawn(node, [join(here, "main.ts"), ...process.argv.slice(2)], { stdio: "inherit" });
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => {
   process.exitCode = code ?? (signal === "SIGINT" ? 130 : 1);
 });

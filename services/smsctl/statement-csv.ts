@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { open } from "node:fs/promises";
-import { EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { type Entry, EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import { formatAmount } from "../shared/core/money.ts";
 import type { Clients } from "./clients.ts";
@@ -21,59 +22,94 @@ const COLUMNS = [
   "actor",
 ] as const;
 
-/** Writes every entry of a range as CSV (RFC 4180), newest first; answers how many. */
+/**
+ * Writes every entry of a range as CSV (RFC 4180), newest first; answers how many. A file has its name
+ * only when it is whole; one that is there already is not overwritten.
+ */
 export async function exportStatement(
   clients: Clients,
   wanted: { tenantId: string; fromMs: bigint; toMs: bigint; kinds: EntryKind[] },
   file: string,
 ): Promise<number> {
-  const stream = file === "-" ? process.stdout : await create(file);
-  await write(stream, COLUMNS);
-  let cursor = "";
-  let count = 0;
-  do {
-    const page = await clients.wallets.listEntries({ ...wanted, limit: 1000, cursor });
-    for (const entry of page.entries) {
-      const change = (account: string) =>
-        formatAmount(entry.postings.find((posting) => posting.account === account)?.amount ?? 0n);
-      await write(stream, [
-        entry.id,
-        new Date(Number(entry.createdAtMs)).toISOString(),
-        EntryKind[entry.kind].toLowerCase(),
-        entry.currency,
-        change("available"),
-        change("held"),
-        formatAmount(entry.balanceAfter),
-        formatAmount(entry.heldAfter),
-        entry.reference,
-        entry.reservationId,
-        entry.messageId,
-        entry.reason,
-        entry.actor,
-      ]);
-    }
-    count += page.entries.length;
-    cursor = page.nextCursor;
-  } while (cursor !== "");
-  if (stream !== process.stdout) {
-    stream.end();
-    await once(stream, "finish");
-  }
-  return count;
-}
-
-/** Makes the file; one that is there already is not overwritten. */
-async function create(file: string): Promise<NodeJS.WritableStream> {
+  const sink = file === "-" ? standardOutput() : await createFile(file);
   try {
-    return (await open(file, "wx")).createWriteStream();
-  } catch (error) {
-    const { message } = error as Error;
-    throw new AppError("validation_error", `${file} cannot be written: ${message}`);
+    await sink.write(lineOf(COLUMNS));
+    let cursor = "";
+    let count = 0;
+    do {
+      const page = await clients.wallets.listEntries({ ...wanted, limit: 1000, cursor });
+      await sink.write(page.entries.map((entry) => lineOf(cellsOf(entry))).join(""));
+      count += page.entries.length;
+      cursor = page.nextCursor;
+    } while (cursor !== "");
+    await sink.finish();
+    return count;
+  } catch (thrown) {
+    await sink.abandon();
+    throw thrown;
   }
 }
 
-async function write(stream: NodeJS.WritableStream, cells: readonly string[]): Promise<void> {
-  if (!stream.write(`${cells.map(quote).join(",")}\r\n`)) await once(stream, "drain");
+function cellsOf(entry: Entry): readonly string[] {
+  const change = (account: string) =>
+    formatAmount(entry.postings.find((posting) => posting.account === account)?.amount ?? 0n);
+  return [
+    entry.id,
+    new Date(Number(entry.createdAtMs)).toISOString(),
+    EntryKind[entry.kind].toLowerCase(),
+    entry.currency,
+    change("available"),
+    change("held"),
+    formatAmount(entry.balanceAfter),
+    formatAmount(entry.heldAfter),
+    entry.reference,
+    entry.reservationId,
+    entry.messageId,
+    entry.reason,
+    entry.actor,
+  ];
+}
+
+/** Where a statement goes. */
+type StatementSink = {
+  write(text: string): Promise<void>;
+  finish(): Promise<void>;
+  /** Leaves no half of a statement behind. */
+  abandon(): Promise<void>;
+};
+
+function standardOutput(): StatementSink {
+  return {
+    async write(text) {
+      if (!process.stdout.write(text)) await once(process.stdout, "drain");
+    },
+    async finish() {},
+    async abandon() {},
+  };
+}
+
+async function createFile(file: string): Promise<StatementSink> {
+  const part = `${file}.part`;
+  const refuse = (why: string): never => {
+    throw new AppError("validation_error", `${file} cannot be written: ${why}`);
+  };
+  if (existsSync(file)) refuse("it exists");
+  const handle = await open(part, "w").catch((error: Error) => refuse(error.message));
+  return {
+    write: (text) => handle.writeFile(text).catch((error: Error) => refuse(error.message)),
+    async finish() {
+      await handle.close();
+      await rename(part, file);
+    },
+    async abandon() {
+      await handle.close();
+      await rm(part, { force: true });
+    },
+  };
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `${cells.map(quote).join(",")}\r\n`;
 }
 
 /** Quotes what CSV needs quoted; a leading `=`, `+`, `-` or `@` of a text is no formula. */

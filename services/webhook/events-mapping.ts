@@ -9,11 +9,14 @@ import { MESSAGE_SOURCES } from "../shared/core/message-source.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../shared/core/message-status.ts";
 import type { Change, MessageView, SenderIdView, WalletView } from "./domain/change.ts";
 
+/** The event says what only a newer version knows: beside it in a rollout is a process that does. */
+export class NewerEventError extends Error {}
+
 /**
- * The change that an event reports; `undefined` for a kind that this version does not know. Throws
- * an `Error` when the event lacks what its kind must have.
+ * The change that an event reports. Throws a `NewerEventError`, or an `Error` when the event lacks what
+ * its kind must have.
  */
-export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Change | undefined {
+export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Change {
   const atMs = Number(occurredAtMs);
   // The id was made when the change was recorded; the change itself may be dated back by a receipt.
   const head = { id, tenantId, occurredAtMs: atMs, recordedAtMs: Math.max(atMs, idTimeMs(id)) };
@@ -45,7 +48,7 @@ export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Chan
       return { ...head, kind: "sender_id", type, senderId };
     }
     default:
-      return undefined;
+      throw new NewerEventError("the event is of a kind that is not known");
   }
 }
 
@@ -78,7 +81,12 @@ function readMessage(message: Message): MessageView {
 
 /** The names stand in the order of the protocol's numbers, which begin after UNSPECIFIED. */
 function readStatus(status: number): MessageStatus {
-  return present(MESSAGE_STATUSES[status - 1]);
+  const known = MESSAGE_STATUSES[status - 1];
+  // Zero is what an event has that lacks it.
+  if (known === undefined && status > 0) {
+    throw new NewerEventError("the event has a status that is not known");
+  }
+  return present(known);
 }
 
 function readWallet(wallet: Wallet): WalletView {

@@ -6,7 +6,7 @@ import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
 import { hearHints } from "../shared/io/hints.ts";
 import { recordedTrace } from "../shared/io/tracing.ts";
 import { type Notice, noticesOf } from "./domain/notices.ts";
-import { readChange } from "./events-mapping.ts";
+import { NewerEventError, readChange } from "./events-mapping.ts";
 import type { Item } from "./service/deliver-events.ts";
 import { UndeliverableError } from "./service/ports.ts";
 
@@ -39,7 +39,10 @@ export function hearStops(connection: NatsConnection, stop: (endpointId: string)
   hearHints(connection, `${STOPPED}.*`, ({ subject }) => stop(subject.slice(STOPPED.length + 1)));
 }
 
-/** Makes the handler. What cannot be read is dead; it would never be readable. */
+/**
+ * Makes the handler. What cannot be read is dead, as it would never be readable; what a newer version has
+ * written is handed on for a while.
+ */
 export function createEventHandler(deliver: Deliver): EventHandler {
   return async (items) => {
     const read = items.map(({ data }) => readNotices(data));
@@ -51,10 +54,9 @@ export function createEventHandler(deliver: Deliver): EventHandler {
     );
     return items.map(({ deliveries }, at): Verdict => {
       const notices = read[at];
-      if (notices instanceof Error) return { kind: "dead", reason: notices.message };
-      const fault = faults[at];
+      const fault = notices instanceof Error ? notices : faults[at];
       if (fault === undefined) return ACK;
-      if (fault instanceof UndeliverableError || deliveries >= DELIVERIES_MAX) {
+      if (!mayPass(fault) || deliveries >= DELIVERIES_MAX) {
         return { kind: "dead", reason: fault.message };
       }
       return { kind: "retry", afterMs: RETRY_AFTER_MS };
@@ -62,16 +64,25 @@ export function createEventHandler(deliver: Deliver): EventHandler {
   };
 }
 
+/** Whether the same event may be handled later, or by a process of another version. */
+function mayPass(fault: Error): boolean {
+  return !(fault instanceof UnreadableError || fault instanceof UndeliverableError);
+}
+
+/** What the event is cannot be told, now or ever. */
+class UnreadableError extends Error {}
+
 function readNotices(data: Uint8Array): readonly Notice[] | Error {
   try {
     const event = fromBinary(EventSchema, data);
-    if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(event.id)) return new Error("the event has no id");
+    if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(event.id))
+      return new UnreadableError("the event has no id");
     const change = readChange(event);
-    if (change === undefined) return [];
     const trace = recordedTrace(event.traceparent || undefined);
     const notices = noticesOf(change);
     return trace === undefined ? notices : notices.map((notice) => ({ ...notice, trace }));
   } catch (error) {
-    return new Error("the event cannot be read", { cause: error });
+    if (error instanceof NewerEventError) return error;
+    return new UnreadableError("the event cannot be read", { cause: error });
   }
 }

@@ -16,8 +16,15 @@ export type GaugeSources = {
   readonly deadLetters: () => Promise<number>;
 };
 
+/** What the webhook service reports as it happens. */
+export type WebhookMetrics = WebhookEvents &
+  SenderEvents & {
+    /** Events that the stream has dropped before they were consumed. */
+    onEventsLost(count: number): void;
+  };
+
 /** Makes the counters. No label names a tenant or an endpoint: their number has no bound. */
-export function createWebhookMetrics(registry: Registry): WebhookEvents & SenderEvents {
+export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const attempts = new Histogram({
     name: "webhook_attempt_duration_seconds",
@@ -32,6 +39,10 @@ export function createWebhookMetrics(registry: Registry): WebhookEvents & Sender
   const final = counter("webhook_deliveries_final_total", "Deliveries ended.", ["status"]);
   const lost = counter("webhook_leases_lost_total", "Results written after the lease was lost.");
   const disabled = counter("webhook_endpoints_disabled_total", "Endpoints disabled.");
+  const lostEvents = counter(
+    "webhook_lost_events_total",
+    "Events dropped by the stream before they were consumed, as each replica sees it.",
+  );
   const connections = counter("webhook_requests_by_connection_total", "Requests answered.", [
     "connection",
   ]);
@@ -41,6 +52,7 @@ export function createWebhookMetrics(registry: Registry): WebhookEvents & Sender
     onFinal: (status) => final.labels(status).inc(),
     onLeaseLost: (count) => lost.inc(count),
     onDisabled: () => disabled.inc(),
+    onEventsLost: (count) => lostEvents.inc(count),
     onConnection: (kind) => connections.labels(kind).inc(),
   };
 }

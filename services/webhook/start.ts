@@ -93,7 +93,8 @@ export const start: StartService = async (context) => {
   const delivering = { ...engine, clock, endpoints, queue, events, attemptsMax };
   const handle = createEventHandler((items) => deliverNotices(delivering, items));
   const deadLetters = createDeadLetters(mongo.db, handle);
-  const consumer = consume(context, config, { mongo, nats, handle });
+  const { onEventsLost } = events;
+  const consumer = consume(context, config, { mongo, nats, handle, onEventsLost });
   addWebhookGauges(metrics, {
     figures: () => engine.dispatcher.figures,
     eventLag: () => consumer.lag(),
@@ -151,7 +152,12 @@ async function openStream(context: ServiceContext, config: WebhookConfig): Promi
 function consume(
   context: ServiceContext,
   config: WebhookConfig,
-  parts: { readonly mongo: Mongo; readonly nats: Nats; readonly handle: EventHandler },
+  parts: {
+    readonly mongo: Mongo;
+    readonly nats: Nats;
+    readonly handle: EventHandler;
+    readonly onEventsLost: (count: number) => void;
+  },
 ) {
   const consumers = Array.from({ length: EVENT_LOOPS }, () =>
     startConsumer({
@@ -164,6 +170,7 @@ function consume(
       paceMs: EVENT_PACE_MS,
       log: context.log,
       handle: parts.handle,
+      onLost: parts.onEventsLost,
     }),
   );
   context.lifecycle.onClose("webhook events", async () => {

@@ -19,6 +19,7 @@ const START = Date.UTC(2026, 0, 1);
 const KEYS = `k2:${Buffer.alloc(32, 2).toString("base64")},k1:${Buffer.alloc(32, 1).toString("base64")}`;
 
 const SMPP = { host: "smsc.example", systemId: "me", password: "pa55word" };
+const OTHER_KEYS = `k3:${Buffer.alloc(32, 3).toString("base64")}`;
 const CONNECTOR = {
   id: "smsc",
   type: "smpp",
@@ -104,6 +105,19 @@ describe("the routing service", () => {
     expect(stored).to.include('"k2.');
     const [connector] = await service.listConnectors();
     expect(connector?.smpp?.password).to.equal("pa55word");
+  });
+
+  it("the table can be read although the key of a connector's secrets is gone", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const store = createRoutingStore({
+      client: mongo.client,
+      db: mongo.db,
+      box: createSecretBox(OTHER_KEYS),
+    });
+    const { connectors } = await createTableReader(store).read();
+    expect(connectors.map(({ id }) => id)).to.include(CONNECTOR.id);
+    expect(connectors.find(({ id }) => id === CONNECTOR.id)?.smpp?.password).to.equal("");
+    expect(await codeOf(() => store.listConnectors(true))).to.not.equal("done");
   });
 
   it("an amount beyond a double's exactness survives", async () => {

@@ -199,9 +199,10 @@ describe("a stock grpc-js client", () => {
     expect(await call("/test.EchoService/Nothing", Buffer.alloc(0))).to.include({
       code: status.UNIMPLEMENTED,
     });
-    expect(await call("/test.EchoService/Say", Buffer.of(0x0a, 0xff))).to.include({
-      code: status.INVALID_ARGUMENT,
-    });
+    const garbled = await call("/test.EchoService/Say", Buffer.of(0x0a, 0xff));
+    expect(garbled).to.include({ code: status.INVALID_ARGUMENT });
+    const [info] = detailsOf(garbled).details;
+    expect(fromBinary(ErrorInfoSchema, info?.value ?? NONE).reason).to.equal("bad_request");
   });
 
   it("gets RESOURCE_EXHAUSTED for a message above the limit, in either direction", async () => {

@@ -154,7 +154,7 @@ describe("the wallet's ledger on MongoDB", () => {
     type Tenant = Awaited<ReturnType<typeof newTenant>>;
     const CASES: Record<string, [RegExp, (tenant: Tenant) => Promise<unknown>]> = {
       "a wallet whose balance was changed": [
-        /^1 the wallet's balance is 86, its entries lead to 85/,
+        /^1 the wallet's balance is 0\.0086, its entries lead to 0\.0085/,
         ({ tenantId }) =>
           edit("wallets", { _id: tenantId }, { $set: { balance: Long.fromNumber(86) } }),
       ],
@@ -183,7 +183,7 @@ describe("the wallet's ledger on MongoDB", () => {
           wallet.mongo.db.collection("reservations").deleteOne({ _id: reservationId as never }),
       ],
       "a reservation with another open part than its wallet holds": [
-        /^1 the wallet holds 10, its reservations have 5 open/,
+        /^1 the wallet holds 0\.0010, its reservations have 0\.0005 open/,
         ({ reservationId }) =>
           edit(
             "reservations",

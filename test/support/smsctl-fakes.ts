@@ -8,6 +8,7 @@ import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
 import { parseArguments } from "../../services/smsctl/arguments.ts";
+import type { CheckRun } from "../../services/smsctl/check/report.ts";
 import type { Clients } from "../../services/smsctl/clients.ts";
 import type { Command } from "../../services/smsctl/command.ts";
 import { createOptions } from "../../services/smsctl/options.ts";
@@ -46,22 +47,34 @@ export function clientsOf(fakes: Fakes): Clients {
   } as unknown as Clients;
 }
 
+/** What a check of such services is given. */
+export function checkOf(fakes: Fakes): CheckRun {
+  const { signal } = new AbortController();
+  return { clients: clientsOf(fakes), tenantId: "", note: () => undefined, signal };
+}
+
 /** Runs a command's words and options; answers its code and result, or throws what it throws. */
-export async function run(command: Command | undefined, words: string[], fakes: Fakes) {
+export async function run(
+  command: Command | undefined,
+  words: string[],
+  fakes: Fakes,
+  isJson = true,
+) {
   const results: Json[] = [];
   const notes: string[] = [];
   const code = await command?.run({
     clients: clientsOf(fakes),
     options: createOptions(parseArguments(words)),
     output: {
-      isJson: true,
+      isJson,
       result: (value) => results.push(value),
       note: (line) => notes.push(line),
+      more: (line) => notes.push(line),
       clear: () => undefined,
     },
     signal: new AbortController().signal,
   });
-  return { code, result: results[0] as Record<string, Json>, notes };
+  return { code, result: results[0] as Record<string, Json>, results, notes };
 }
 
 /** What is thrown; throws when nothing is. */

@@ -203,6 +203,11 @@ describe("checking a request", () => {
     ["no recipient", { endpoint: "bulk", recipients: [] }, ["to too_few"]],
     ["an endless recipient", { recipients: to("1".repeat(257)) }, ["to too_long"]],
   ];
+  it("counts a recipient's characters, not their halves", () => {
+    expect(check({ recipients: to("😀".repeat(256)) })).to.deep.equal([]);
+    expect(check({ recipients: to("😀".repeat(257)) })).to.deep.equal(["to too_long"]);
+  });
+
   for (const [what, overrides, expected] of faults) {
     it(`names ${what}`, () => expect(check(overrides)).to.deep.equal(expected));
   }

@@ -39,6 +39,8 @@ describe("cancelling", () => {
       it("cancelled stays as it is", () => {
         const message = messageIn(state);
         expect(cancelMessage(message, NOW_MS)).to.deep.equal({ message, events: [] });
+        const ofCampaign = messageIn(state, { source: "campaign", campaignId: "cmp_1" });
+        expect(cancelMessage(ofCampaign, NOW_MS).message).to.equal(ofCampaign);
       });
     } else {
       it(`${state} cannot be cancelled`, () => {

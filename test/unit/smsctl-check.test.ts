@@ -1,10 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { type Charge, ChargeSchema, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { ReservationState } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { newId } from "../../services/shared/core/ids.ts";
 import { checkCharges } from "../../services/smsctl/check/charges.ts";
-import { BREACHES_MAX } from "../../services/smsctl/check/report.ts";
+import { BREACHES_MAX, untilChecked } from "../../services/smsctl/check/report.ts";
 import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
-import { clientsOf, type Fakes, run } from "../support/smsctl-fakes.ts";
+import { checkOf, type Fakes, refuse, run } from "../support/smsctl-fakes.ts";
 
 describe("smsctl check", () => {
   /** Messages that look late at first and good when looked at again; more than are compared. */
@@ -40,7 +42,7 @@ describe("smsctl check", () => {
   });
 
   it("names no hold as unexplained when it did not reach all messages", async () => {
-    const report = await checkCharges(clientsOf(fakes(COUNT)), "", () => undefined);
+    const report = await checkCharges(checkOf(fakes(COUNT)));
     expect(report.breaches).to.deep.equal([]);
     expect(report.unfinished).to.include(`after ${BREACHES_MAX + 1} messages`);
   });
@@ -54,7 +56,7 @@ describe("smsctl check", () => {
   });
 
   it("compares open holds when it did reach all messages", async () => {
-    const report = await checkCharges(clientsOf(fakes(COUNT - 60)), "", () => undefined);
+    const report = await checkCharges(checkOf(fakes(COUNT - 60)));
     expect(report.unfinished).to.equal(undefined);
     expect(report.breaches.map(({ invariant, ids }) => [invariant, ids[0]])).to.deep.equal(
       Array.from({ length: 60 }, (_, at) => [3, `rsv_${COUNT - 60 + at}`]),
@@ -87,8 +89,93 @@ describe("smsctl check", () => {
     const { code, result } = await run(CHECK_COMMAND, ["check", "--tenant", "Ada"], services);
     expect(code).to.equal(1);
     expect(result.breaches).to.deep.equal([
-      { invariant: 3, what: "a hold of 3 where open messages explain 1", ids: ["rsv_0"] },
+      { invariant: 3, what: "a hold of 0.0003 where open messages explain 0.0001", ids: ["rsv_0"] },
     ]);
     expect(asked).to.deep.equal(["ten_1"]);
   });
+
+  describe("looks for the hold of an open message that no open hold explains", () => {
+    const DAY_MS = 86_400_000;
+    const reservationId = newId("reservation", Date.now() - DAY_MS);
+    const charge = { ...late(0), reservationId, status: MessageStatus.SCHEDULED };
+
+    async function checkWith(
+      reservation: { state: ReservationState } | undefined,
+      status = MessageStatus.SCHEDULED,
+      ids: { reservationId: string } = { reservationId },
+    ) {
+      const { wallets } = fakes(1);
+      const report = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              yield { charges: [{ ...charge, ...ids }] };
+            },
+            getMessage: () => ({ message: { status } }),
+          },
+          wallets: {
+            ...wallets,
+            async *streamReservations() {},
+            getReservation: () =>
+              reservation === undefined ? refuse("not_found", "None.") : { reservation },
+          },
+        }),
+      );
+      return report.breaches.map(({ invariant, what }) => `${invariant} ${what}`);
+    }
+
+    it("there is none", async () => {
+      expect(await checkWith(undefined)).to.deep.equal([
+        "3 an open message whose hold does not exist",
+      ]);
+    });
+
+    it("it is closed", async () => {
+      expect(await checkWith({ state: ReservationState.CLOSED })).to.deep.equal([
+        "3 an open message whose hold is closed",
+      ]);
+    });
+
+    it("it is open, or the message has been sent meanwhile, or the hold is too young to be listed", async () => {
+      expect(await checkWith({ state: ReservationState.OPEN })).to.deep.equal([]);
+      expect(await checkWith(undefined, MessageStatus.SENT)).to.deep.equal([]);
+      const young = { reservationId: newId("reservation") };
+      expect(await checkWith(undefined, MessageStatus.SCHEDULED, young)).to.deep.equal([]);
+    });
+  });
+
+  it("counts the breaches that it does not list", async () => {
+    const breach = { invariant: 5, what: "w", ids: ["msg_1"] };
+    const services = fakes(0);
+    const { result, notes } = await run(CHECK_COMMAND, ["check"], {
+      ...services,
+      messaging: {
+        ...services.messaging,
+        async *checkMessages() {
+          for (let at = 0; at < 3; at += 1) yield { breaches: Array(400).fill(breach) };
+        },
+        async *streamCharges() {},
+      },
+      wallets: { ...services.wallets, async *streamReservations() {} },
+    });
+    expect(result).to.include({ ok: false, unlisted: 200 });
+    expect(result.breaches).to.have.length(BREACHES_MAX);
+    expect(notes).to.include("AND 200 MORE BREACHES");
+  });
+
+  it("ends the calls that it did not read to their end", async () => {
+    let isEnded = false;
+    const failed = checkAborted((signal) => {
+      signal.addEventListener("abort", () => {
+        isEnded = true;
+      });
+      return Promise.reject(new Error("the wallet is away"));
+    });
+    expect(await failed).to.equal("the wallet is away");
+    expect(isEnded).to.equal(true);
+  });
 });
+
+function checkAborted(work: (signal: AbortSignal) => Promise<never>): Promise<string> {
+  return untilChecked(new AbortController().signal, work).catch((error: Error) => error.message);
+}

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
@@ -176,6 +179,80 @@ describe("smsctl wallet entries and audit", () => {
       expect((await errorOf(list("--limit", "0"))).message).to.include("--limit");
     });
   }
+});
+
+describe("smsctl wallet entries --csv", () => {
+  const page = (cursor: string) => ({ entries: [{ id: "led_1" }], nextCursor: cursor });
+  const file = () => join(mkdtempSync(join(tmpdir(), "smsctl-")), "statement.csv");
+  const words = (path: string) => ["wallet", "entries", "--tenant", "T", "--csv", path];
+  const write = (path: string, wallets: Fakes["wallets"], ...more: string[]) =>
+    run(WALLET_COMMANDS.entries, [...words(path), ...more], { ...(wallets && { wallets }) });
+
+  it("writes every page, and refuses to write over a file", async () => {
+    const path = file();
+    const listEntries = ({ cursor }: { cursor: string }) => page(cursor === "" ? "2" : "");
+    const { result } = await write(path, { listEntries });
+    expect(result).to.deep.equal({ file: path, entries: 2 });
+    expect(readFileSync(path, "utf8").split("\r\n")).to.have.length(4);
+    const error = await errorOf(write(path, { listEntries }));
+    expect(error.message).to.equal(`${path} cannot be written: it exists`);
+  });
+
+  it("leaves nothing behind when a page fails", async () => {
+    const path = file();
+    const listEntries = ({ cursor }: { cursor: string }) =>
+      cursor === "" ? page("2") : refuse("service_unavailable", "Away.");
+    await errorOf(write(path, { listEntries }));
+    expect(readdirSync(dirname(path))).to.deep.equal([]);
+  });
+
+  it("refuses a limit, which would be ignored", async () => {
+    const error = await errorOf(write(file(), {}, "--limit", "5"));
+    expect(error.message).to.include("--limit");
+  });
+});
+
+describe("smsctl connector list", () => {
+  it("says since when a carrier has been silent", async () => {
+    const report = (ageMs: number, bind: string) => ({
+      connectorId: "smsc",
+      bind,
+      link: "bound",
+      reportedAtMs: BigInt(Date.now() - ageMs),
+    });
+    const listConnectors = () => ({
+      connectors: [{ id: "smsc" }],
+      health: [report(500, "carrier-0/1"), report(90_000, "carrier-1/1")],
+    });
+    const { results } = await run(
+      CONNECTOR_COMMANDS.list,
+      ["connector", "list"],
+      {
+        routing: { listConnectors },
+      },
+      false,
+    );
+    const links = (results[0] as { link: string }[]).map(({ link }) => link);
+    expect(links).to.deep.equal(["bound", "bound, silent for 90 s"]);
+  });
+});
+
+describe("smsctl route import", () => {
+  it("counts what it changes", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "smsctl-")), "prices.csv");
+    writeFileSync(path, "prefix,price\n1,2\n");
+    const changes = [
+      { prefix: "1", added: true },
+      { prefix: "2", removed: true },
+      { prefix: "3" },
+      { prefix: "4", removed: true },
+    ];
+    const words = ["route", "import", "R", "--csv", path, "--dry-run"];
+    const { notes } = await run(ROUTE_COMMANDS.import, words, {
+      routing: { importPrices: () => ({ changes, applied: false }) },
+    });
+    expect(notes).to.deep.equal(["would be added: 1, changed: 1, removed: 2"]);
+  });
 });
 
 describe("smsctl lists beyond a page", () => {

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { ChargeSchema, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
@@ -75,6 +78,32 @@ describe("smsctl's command line", () => {
     ]);
   });
 
+  it("refuses an option that is given twice", () => {
+    for (const argv of [
+      ["--amount", "5", "--amount", "50"],
+      ["--tls", "--tls=false"],
+    ]) {
+      expect(() => parseArguments(argv)).to.throw(AppError, / is given twice\.$/);
+    }
+  });
+
+  it("a secret comes from an option or a file, and is never empty", () => {
+    const file = join(mkdtempSync(join(tmpdir(), "smsctl-")), "password");
+    const secret = (text: string, ...argv: string[]) => {
+      writeFileSync(file, text);
+      return createOptions(parseArguments(argv)).secret("password");
+    };
+    expect(secret("")).to.equal(undefined);
+    expect(secret("", "--password", "open")).to.equal("open");
+    expect(secret("sesame \n", "--password-file", file)).to.equal("sesame ");
+    const EMPTY = "--password must not be empty.";
+    expect(() => secret("", "--password", "")).to.throw(AppError, EMPTY);
+    expect(() => secret("\r\n", "--password-file", file)).to.throw(AppError, EMPTY);
+    const both = ["--password", "a", "--password-file", file];
+    expect(() => secret("b", ...both)).to.throw(AppError, "--password is given twice.");
+    expect(() => secret("b", "--password-file", `${file}.not`)).to.throw(AppError, /ENOENT/);
+  });
+
   it("a flag is true or false, and nothing else passes for false", () => {
     const isSet = (...argv: string[]) => createOptions(parseArguments(argv)).isSet("dry-run");
     expect([isSet("--dry-run"), isSet("--dry-run=true")]).to.deep.equal([true, true]);
@@ -134,15 +163,35 @@ describe("smsctl's command line", () => {
 describe("smsctl's output", () => {
   it("empties the screen for people and never inside JSON", () => {
     for (const isJson of [false, true]) {
-      let text = "";
-      const output = createOutput(isJson, (more) => {
-        text += more;
-      });
+      const { output, out } = written(isJson);
       output.clear();
       output.note("a line");
       output.result(["one"]);
-      expect(text).to.equal(isJson ? '["one"]\n' : "\u001b[2J\u001b[Ha line\none\n");
+      expect(out()).to.equal(isJson ? '["one"]\n' : "\u001b[2J\u001b[Ha line\none\n");
     }
+  });
+
+  it("says that there is more beside the result, and with JSON elsewhere", () => {
+    for (const isJson of [false, true]) {
+      const { output, out, err } = written(isJson);
+      output.more("older ones: --cursor X");
+      expect([out(), err()]).to.deep.equal(
+        isJson ? ["", "older ones: --cursor X\n"] : ["older ones: --cursor X\n", ""],
+      );
+    }
+  });
+
+  it("shows control characters instead of sending them to the terminal", () => {
+    const { output, out } = written(false);
+    output.result({ body: "a\u001b[2Jb\nc\u009b" });
+    output.result([{ body: "x\ty" }]);
+    expect(out()).to.equal("body  a\\u001b[2Jb\\u000ac\\u009b\nbody\nx\\u0009y\n");
+  });
+
+  it("shows the columns that only a later row has", () => {
+    const { output, out } = written(false);
+    output.result([{ connector: "a" }, { connector: "b", error: "bind_refused" }]);
+    expect(out()).to.equal("connector  error\na\nb          bind_refused\n");
   });
 
   it("shows amounts as decimals, instants as date-times and enumerations as words", () => {
@@ -163,6 +212,18 @@ describe("smsctl's output", () => {
     expect(present(SenderIdSchema, senderId).status).to.equal("approved");
   });
 });
+
+/** An output, and what was written where. */
+function written(isJson: boolean) {
+  const texts = { out: "", err: "" };
+  const sink = (name: keyof typeof texts) => ({
+    write(text: string) {
+      texts[name] += text;
+    },
+  });
+  const output = createOutput(isJson, sink("out"), sink("err"));
+  return { output, out: () => texts.out, err: () => texts.err };
+}
 
 describe("what a message's status asks of the ledger", () => {
   const nowMs = 10_000_000;

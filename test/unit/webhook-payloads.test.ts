@@ -216,8 +216,7 @@ describe("webhook bodies", () => {
     });
     for (const isTenantActive of [true, false]) {
       const { data } = toSenderIdEvent({ senderId, action: "approve", isTenantActive });
-      const change = readChange(fromBinary(EventSchema, data));
-      const [approved] = change === undefined ? [] : noticesOf(change);
+      const [approved] = noticesOf(readChange(fromBinary(EventSchema, data)));
       expect(JSON.parse(approved?.body() ?? "").data.object.usable).to.equal(isTenantActive);
     }
   });

@@ -12,17 +12,17 @@ export function isCancellable(message: Message): boolean {
 }
 
 /**
- * Cancels one message on its owner's request. A message already cancelled stays as it is; a
- * campaign's message goes with its campaign. Throws `invalid_state_transition`.
+ * Cancels one message on its owner's request. A message already cancelled, by whatever, stays as it is;
+ * otherwise a campaign's message goes with its campaign. Throws `invalid_state_transition`.
  */
 export function cancelMessage(message: Message, nowMs: number): Decision {
+  if (message.status === "cancelled") return unchanged(message);
   if (isCampaignMessage(message)) {
     throw new AppError(
       "invalid_state_transition",
       "A campaign's message is cancelled with its campaign.",
     );
   }
-  if (message.status === "cancelled") return unchanged(message);
   if (!isCancellable(message)) {
     const state = message.status === "queued" ? "being sent" : message.status;
     throw new AppError(

@@ -101,7 +101,10 @@ export type Message = {
   readonly phase: QueuePhase | undefined;
   /** The last claim; kept after sending so that a repeated outcome is recognised. */
   readonly claim: Claim | undefined;
-  /** Submits over the present route that met a system error; throttling does not count. */
+  /**
+   * Submits that met a system error since the message last failed over; throttling does not count.
+   * A diverted message keeps the count, so they may be of several carriers.
+   */
   readonly attempts: number;
   /** Not to be claimed before this instant; 0 means at once. */
   readonly notBeforeMs: number;

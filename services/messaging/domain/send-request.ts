@@ -111,7 +111,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
   }
   recipients.forEach(({ to, body, clientReference }, index) => {
     // In a list each recipient is judged on its own, its length included.
-    if (endpoint === "single" && to.length > RECIPIENT_LENGTH_MAX) {
+    if (endpoint === "single" && isTooLong(to)) {
       const field = recipientField(endpoint, index, "to");
       add(field, "too_long", `A recipient has at most ${RECIPIENT_LENGTH_MAX} characters.`);
     }
@@ -119,6 +119,11 @@ function checkRecipients(request: SendRequest, add: Add): void {
     checkBody(body ?? "", `messages[${index}].body`, add);
     checkReference(clientReference, `messages[${index}].client_reference`, add);
   });
+}
+
+/** Characters are code points; counting them is only worth it when there may be too many. */
+function isTooLong(to: string): boolean {
+  return to.length > RECIPIENT_LENGTH_MAX && [...to].length > RECIPIENT_LENGTH_MAX;
 }
 
 function checkBody(body: string, field: string, add: Add): void {

@@ -91,8 +91,7 @@ export function createAccepter(parts: AcceptParts): Accepter {
     replaces: string | undefined,
     isGivenUp: () => boolean,
   ): Promise<void> {
-    const connectorIds = connectorsOf(draft);
-    for (const connectorId of connectorIds) parts.limits.checkRoom(connectorId);
+    checkRoom(parts.limits, draft);
     await committer.commit({
       record: toRecord(request, draft, replaces, parts),
       messages: draft.messages,
@@ -127,13 +126,15 @@ function checkTenant(tenant: TenantFacts | undefined): asserts tenant is TenantF
   }
 }
 
-function connectorsOf(draft: Draft): ReadonlySet<string> {
-  const ids = new Set<string>();
-  for (const message of draft.messages) {
-    const route = currentRoute(message);
-    if (route !== undefined) ids.add(route.connectorId);
+/** All messages of a send have one lane. */
+function checkRoom(limits: QueueLimits, { messages }: Draft): void {
+  const checked = new Set<string>();
+  for (const message of messages) {
+    const connectorId = currentRoute(message)?.connectorId;
+    if (connectorId === undefined || checked.has(connectorId)) continue;
+    checked.add(connectorId);
+    limits.checkRoom(connectorId, message.lane);
   }
-  return ids;
 }
 
 function toHold({ tenantId }: SendRequest, draft: Draft): Hold | undefined {

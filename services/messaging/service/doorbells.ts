@@ -41,7 +41,7 @@ export function createDoorbells(options: {
         const named = [{ messageId, dueAtMs }];
         const arrival = { lane, tenantId, messageId, dueAtMs, named };
         tenants.note(route.connectorId, arrival);
-        limits.note(route.connectorId);
+        limits.note(route.connectorId, lane);
         tell(route.connectorId, arrival);
       }
     },

@@ -233,8 +233,6 @@ export type QueueStore = {
   sendingNames(carrierId: string): Promise<string[]>;
   /** Messages that are being sent under these names, in order of id, after one. */
   findSending(names: readonly string[], afterId: string, limit: number): Promise<Message[]>;
-  /** How many messages wait for a connector, counted no further than `max`. */
-  countWaiting(connectorId: string, max: number): Promise<number>;
   /** How many messages wait in one lane of a connector, counted no further than `max`. */
   countIn(connectorId: string, lane: Lane, max: number): Promise<number>;
   /** Every queue's figures. */

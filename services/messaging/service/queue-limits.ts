@@ -1,13 +1,18 @@
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/io/log.ts";
+import type { Lane } from "../domain/message.ts";
+import { queueName } from "../domain/queueing.ts";
 import type { QueueStore } from "./ports.ts";
 
-/** Refuses work for queues that are full, early instead of queueing without bound. */
+/**
+ * Refuses work for queues that are full, early instead of queueing without bound. Each lane of a connector
+ * is a queue of its own: a bulk that fills one leaves single sends their room.
+ */
 export type QueueLimits = {
-  /** Throws `service_unavailable` when the connector's queue is full. */
-  checkRoom(connectorId: string): void;
+  /** Throws `service_unavailable` when the lane of the connector is full. */
+  checkRoom(connectorId: string, lane: Lane): void;
   /** Notes one more message in a queue. */
-  note(connectorId: string): void;
+  note(connectorId: string, lane: Lane): void;
   /** Counts the queues again; run by a loop. */
   recount(): Promise<void>;
 };
@@ -19,7 +24,13 @@ const RECOUNT_SHARE = 1 / 8;
 const FULL_RECOUNT_MS = 250;
 const FULL_RECOUNT_SHARE = 1 / 10;
 
-type KnownQueue = { waiting: number; isCounted: boolean; countAgainAtMs: number };
+type KnownQueue = {
+  readonly connectorId: string;
+  readonly lane: Lane;
+  waiting: number;
+  isCounted: boolean;
+  countAgainAtMs: number;
+};
 
 /**
  * Makes the limits. Between counts the length is what was counted plus what this process has put
@@ -29,12 +40,12 @@ type KnownQueue = { waiting: number; isCounted: boolean; countAgainAtMs: number 
 export function createQueueLimits(store: QueueStore, waitingMax: number, log: Logger): QueueLimits {
   const queues = new Map<string, KnownQueue>();
 
-  async function count(connectorId: string, queue: KnownQueue): Promise<void> {
+  async function count(queue: KnownQueue): Promise<void> {
     queue.countAgainAtMs = Number.POSITIVE_INFINITY;
     const beganMs = performance.now();
     const before = queue.waiting;
     try {
-      const counted = await store.countWaiting(connectorId, waitingMax);
+      const counted = await store.countIn(queue.connectorId, queue.lane, waitingMax);
       // What came in meanwhile may have been counted or not; too high is the safe side.
       queue.waiting += counted - before;
       queue.isCounted = true;
@@ -46,31 +57,32 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
   }
 
   return {
-    checkRoom(connectorId) {
-      const queue = queues.get(connectorId);
+    checkRoom(connectorId, lane) {
+      const queue = queues.get(queueName(connectorId, lane));
       if (queue === undefined || queue.waiting < waitingMax) return;
       if (performance.now() >= queue.countAgainAtMs) {
         // A count that fails is made again by the loop.
-        count(connectorId, queue).catch(() => undefined);
+        count(queue).catch(() => undefined);
       }
       throw new AppError("service_unavailable", "The queue is full; try again shortly.", {
-        cause: `queue of ${connectorId}`,
+        cause: `the ${lane} lane of ${connectorId}`,
         retryAfterMs: 5000,
       });
     },
-    note(connectorId) {
-      const queue = queues.get(connectorId);
-      if (queue === undefined) {
-        queues.set(connectorId, { waiting: 1, isCounted: false, countAgainAtMs: 0 });
-      } else queue.waiting += 1;
+    note(connectorId, lane) {
+      const name = queueName(connectorId, lane);
+      const queue = queues.get(name);
+      if (queue !== undefined) queue.waiting += 1;
+      else queues.set(name, { connectorId, lane, waiting: 1, isCounted: false, countAgainAtMs: 0 });
     },
     async recount() {
-      for (const [connectorId, queue] of queues) {
+      for (const queue of queues.values()) {
         if (queue.isCounted && queue.waiting < waitingMax * RECOUNT_SHARE) continue;
         // Two counts at once would both set right what one of them has.
         if (queue.countAgainAtMs === Number.POSITIVE_INFINITY) continue;
-        await count(connectorId, queue);
-        if (queue.waiting >= waitingMax) log.warn({ connectorId }, "a queue is full");
+        await count(queue);
+        const { connectorId, lane } = queue;
+        if (queue.waiting >= waitingMax) log.warn({ connectorId, lane }, "a queue is full");
       }
     },
   };

@@ -154,10 +154,6 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
-    async countWaiting(connectorId, max) {
-      const single = await count(queueName(connectorId, "single"), max);
-      return single + (await count(queueName(connectorId, "bulk"), max));
-    },
     countIn: (connectorId, lane, max) => count(queueName(connectorId, lane), max),
     async figures() {
       const byConnector = new Map<string, QueueFigures>();

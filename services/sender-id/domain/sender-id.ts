@@ -60,7 +60,9 @@ export function createSenderId(input: {
         {
           field: "name",
           code: "invalid_format",
-          message: "A sender ID has 3 to 11 of A-Z, a-z, 0-9, space, dot and dash.",
+          message:
+            "A sender ID has 3 to 11 of A-Z, a-z, 0-9, space, dot and dash, and no space at its " +
+            "beginning or end.",
         },
       ],
     });

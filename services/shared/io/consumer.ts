@@ -10,11 +10,12 @@
  * be idempotent.
  */
 import type { Db } from "mongodb";
-import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg } from "nats";
+import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg, NatsError } from "nats";
 import { ulid } from "ulid";
 import { createPace, type Pace } from "../core/pace.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import { openBatchSpan } from "./batch-span.ts";
+import { type Look, lostBetween } from "./event-loss.ts";
 import type { Logger } from "./log.ts";
 import { EVENT_STREAM, type Nats } from "./nats.ts";
 import { pullBatch } from "./pull-batch.ts";
@@ -38,7 +39,10 @@ export type Delivered = {
 
 /** A running consumer. */
 export type RunningConsumer = {
-  /** Items not yet acknowledged, as the server last said; for metrics and scaling. */
+  /**
+   * Items not yet acknowledged, as the server last said; for metrics and scaling. It tells `onLost` of those
+   * that the stream has dropped since it was last asked.
+   */
   lag(): Promise<number>;
   close(): Promise<void>;
 };
@@ -58,6 +62,8 @@ export type ConsumerOptions = {
   readonly paceMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+  /** Called with a number of items that a full stream has dropped before this consumer had them. */
+  readonly onLost?: (count: number) => void;
   readonly stream?: string;
 };
 
@@ -66,14 +72,17 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
   const pace = createPace(options.paceMs);
   const abort = new AbortController();
+  let look: Look | undefined;
 
   async function run(): Promise<void> {
     let failures = 0;
     let consumer: Consumer | undefined;
     let wasFull = false;
+    let isSet = false;
     while (!abort.signal.aborted) {
       try {
-        consumer ??= await ensureConsumer(options, stream);
+        consumer ??= await ensureConsumer(options, stream, isSet);
+        isSet = true;
         const waitMs = wasFull ? 0 : pace.leftMs();
         if (waitMs > 0) await pause(waitMs, abort.signal);
         const taken = await takeBatch(consumer, options, stream, abort.signal, pace);
@@ -94,7 +103,21 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
   return {
     async lag() {
       const manager = await nats.connection.jetstreamManager();
-      const info = await manager.consumers.info(stream, durable);
+      const [info, { state }] = await Promise.all([
+        manager.consumers.info(stream, durable),
+        manager.streams.info(stream),
+      ]);
+      const now = {
+        pending: info.num_pending,
+        deliveredSeq: info.delivered.stream_seq,
+        firstSeq: state.first_seq,
+      };
+      const lost = lostBetween(look, now);
+      look = now;
+      if (lost > 0) {
+        log.error({ durable, lost }, "the stream has dropped events that were not consumed");
+        options.onLost?.(lost);
+      }
       return info.num_pending + info.num_ack_pending;
     },
     async close() {
@@ -104,8 +127,15 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
   };
 }
 
-/** Creates or updates the durable, and binds to it. */
-async function ensureConsumer(options: ConsumerOptions, stream: string): Promise<Consumer> {
+/**
+ * Creates or updates the durable, and binds to it. One that `isSet` is not updated again: beside a newer
+ * version, each hiccup of this one would undo what the newer has changed.
+ */
+async function ensureConsumer(
+  options: ConsumerOptions,
+  stream: string,
+  isSet: boolean,
+): Promise<Consumer> {
   const manager = await options.nats.connection.jetstreamManager();
   const wanted = {
     durable_name: options.durable,
@@ -115,13 +145,23 @@ async function ensureConsumer(options: ConsumerOptions, stream: string): Promise
     max_ack_pending: Math.max(1000, options.batchMax * 8),
     filter_subjects: [...options.subjects],
   };
-  try {
-    await manager.consumers.info(stream, options.durable);
-    await manager.consumers.update(stream, options.durable, wanted);
-  } catch {
-    await manager.consumers.add(stream, wanted);
-  }
+  const isThere = await manager.consumers.info(stream, options.durable).then(
+    () => true,
+    (error: unknown) => {
+      if (isMissing(error)) return false;
+      throw error;
+    },
+  );
+  if (!isThere) await manager.consumers.add(stream, wanted);
+  else if (!isSet) await manager.consumers.update(stream, options.durable, wanted);
   return options.nats.jetstream.consumers.get(stream, options.durable);
+}
+
+/** The server's own number for "consumer not found". */
+const CONSUMER_NOT_FOUND = 10_014;
+
+function isMissing(error: unknown): boolean {
+  return error instanceof NatsError && error.api_error?.err_code === CONSUMER_NOT_FOUND;
 }
 
 /**

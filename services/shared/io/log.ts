@@ -19,11 +19,18 @@ const REDACTED_NAMES = [
   "token",
 ];
 
+/** What is kept for a reader of the log that stands still, in octets; lines beyond it are lost. */
+const UNREAD_MAX = 16_777_216;
+
 /** Makes a process's logger: one JSON object a line on standard output. */
 export function createLogger(
   service: string,
   level = "info",
-  stream: DestinationStream = destination({ dest: 1, sync: false }),
+  stream: DestinationStream = destination({
+    dest: 1,
+    sync: false,
+    maxLength: UNREAD_MAX,
+  }),
   /** Fields that every line gets, asked for at each. */
   fields?: () => Record<string, string>,
 ): Logger {

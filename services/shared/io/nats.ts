@@ -84,7 +84,10 @@ export type StreamSettings = {
   readonly maxBytes: number;
 };
 
-/** Creates the stream, or brings it to these settings. Idempotent. */
+/**
+ * Creates the stream, or brings it to these settings. Idempotent. Throws when it holds more than they
+ * allow: the server would drop the oldest events at once, those that nobody has had too.
+ */
 export async function ensureStream(
   manager: JetStreamManager,
   settings: StreamSettings,
@@ -99,11 +102,17 @@ export async function ensureStream(
     max_bytes: settings.maxBytes,
     duplicate_window: 120_000 * 1_000_000,
   };
+  let held: number;
   try {
-    await manager.streams.info(settings.name);
+    held = (await manager.streams.info(settings.name)).state.bytes;
   } catch {
     await manager.streams.add(config);
     return;
+  }
+  if (settings.maxBytes > 0 && held > settings.maxBytes) {
+    throw new Error(
+      `${settings.name} holds ${held} octets, more than the ${settings.maxBytes} wanted`,
+    );
   }
   await manager.streams.update(settings.name, config);
 }

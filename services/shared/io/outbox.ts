@@ -40,6 +40,12 @@ const SUBJECT = /^[\w-]+(?:\.[\w-]+)*$/;
 const SWEEP_AGE_MS = 3000;
 
 /**
+ * Events that wait here for the stream; beyond it the sweeper publishes what is stored. Through an outage
+ * all that is accepted would be kept a second time, in memory.
+ */
+const WAITING_MAX = 16_384;
+
+/**
  * Documents whose items are published are removed together, this far apart: a delete for each would
  * be a write in every message's way. Far below the age at which the sweeper would publish them again.
  */
@@ -55,6 +61,7 @@ export function createOutbox(options: {
   const { db, nats, log, sweepIntervalMs = 1000 } = options;
   const collection: Collection<OutboxDocument> = db.collection("outbox");
 
+  let waiting = 0;
   const publisher = createBatcher<OutboxTicket, void>({
     name: "outbox publisher",
     batchMax: 64,
@@ -131,10 +138,17 @@ export function createOutbox(options: {
       return { id, items };
     },
     publish(ticket) {
-      if (ticket === undefined) return;
-      publisher.add(ticket).catch((error: unknown) => {
-        log.warn({ error, events: ticket.items.length }, "publishing is left to the sweeper");
-      });
+      if (ticket === undefined || waiting >= WAITING_MAX) return;
+      const events = ticket.items.length;
+      waiting += events;
+      publisher
+        .add(ticket)
+        .catch((error: unknown) => {
+          log.warn({ error, events }, "publishing is left to the sweeper");
+        })
+        .finally(() => {
+          waiting -= events;
+        });
     },
     async backlog() {
       const [count, oldest] = await Promise.all([

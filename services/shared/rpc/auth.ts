@@ -1,8 +1,7 @@
 /** Who may call what: service tokens or client certificates, and the methods each caller may use. */
 import { timingSafeEqual } from "node:crypto";
-import { Code, ConnectError } from "@connectrpc/connect";
-import { ErrorInfoSchema } from "../../../proto/gen/google/rpc/error_details_pb.js";
-import { ERROR_DOMAIN } from "./error-status.ts";
+import { Code } from "@connectrpc/connect";
+import { refusal } from "./error-status.ts";
 
 /** One calling service. */
 export type RpcCaller = {
@@ -78,11 +77,6 @@ export function createRpcAuth(callers: readonly RpcCaller[]): RpcAuth {
       return caller.name;
     },
   };
-}
-
-function refusal(code: Code, reason: string, text: string): ConnectError {
-  const info = { desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN } };
-  return new ConnectError(text, code, undefined, [info]);
 }
 
 const TOKEN_LENGTH_MIN = 16;

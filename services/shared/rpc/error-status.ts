@@ -41,6 +41,20 @@ export function showError(thrown: unknown): ShownError {
   return { error: toConnectError(error), isFault: error.code === "internal_error" };
 }
 
+/**
+ * A status that is none of an `AppError`'s own: what the protocol itself refuses, or a caller without rights.
+ * `reason` is one of our codes, or one that no customer is ever shown.
+ */
+export function refusal(code: Code, reason: string, text: string, cause?: unknown): ConnectError {
+  const info = { desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN } };
+  return new ConnectError(text, code, undefined, [info], cause);
+}
+
+/** Another number of request messages than the method takes (grpc/grpc, doc/statuscodes.md). */
+export function wrongCount(text: string): ConnectError {
+  return refusal(Code.Unimplemented, "bad_request", text);
+}
+
 const FAULTS: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.DataLoss]);
 
 /** The status of an `AppError`, with its details; the original stays as `cause`. */

@@ -1,7 +1,7 @@
 /** Runs a method's implementation. */
 import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import type { CallScope } from "./call-scope.ts";
+import { wrongCount } from "./error-status.ts";
 import type { Route } from "./routes.ts";
 
 type Init = MessageInitShape<DescMessage>;
@@ -41,10 +41,10 @@ async function single(input: AsyncIterable<Message>): Promise<Message> {
   let first: Message | undefined;
   for await (const message of input) {
     if (first !== undefined) {
-      throw new ConnectError("more than one request message", Code.Unimplemented);
+      throw wrongCount("more than one request message");
     }
     first = message;
   }
-  if (first === undefined) throw new ConnectError("no request message", Code.Unimplemented);
+  if (first === undefined) throw wrongCount("no request message");
   return first;
 }

@@ -19,7 +19,7 @@ import type { CallReport, RpcLog } from "./call-report.ts";
 import { statusName } from "./call-report.ts";
 import { CallScope } from "./call-scope.ts";
 import { endCallSpan, openServerSpan } from "./call-spans.ts";
-import { showError } from "./error-status.ts";
+import { refusal, showError, wrongCount } from "./error-status.ts";
 import { toHeaders, toMetadata } from "./headers.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import { invokeStream, invokeUnary } from "./invoke.ts";
@@ -96,13 +96,13 @@ export class ServerCall {
       message = this.#route.decode(bytes);
     } catch (cause) {
       const text = "The request message cannot be decoded.";
-      this.#fail(new ConnectError(text, Code.InvalidArgument, undefined, undefined, cause));
+      this.#fail(refusal(Code.InvalidArgument, "bad_request", text, cause));
       return;
     }
     if (this.#inbox !== undefined) {
       this.#inbox.push(message);
     } else if (this.#message !== undefined) {
-      this.#fail(new ConnectError("more than one request message", Code.Unimplemented));
+      this.#fail(wrongCount("more than one request message"));
     } else {
       this.#message = message;
       this.#call.startRead();
@@ -117,7 +117,7 @@ export class ServerCall {
     }
     const message = this.#message;
     if (message === undefined) {
-      this.#fail(new ConnectError("no request message", Code.Unimplemented));
+      this.#fail(wrongCount("no request message"));
     } else if (this.#route.spec.kind === "unary") {
       this.#start((scope) => this.#unary(scope, message));
     } else {
@@ -158,7 +158,8 @@ export class ServerCall {
     ) {
       deadline = Date.now() + this.#host.unaryTimeoutMs;
       this.#timer = setTimeout(() => {
-        this.#fail(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+        const text = "The operation timed out; try again shortly.";
+        this.#fail(refusal(Code.DeadlineExceeded, "service_unavailable", text));
       }, this.#host.unaryTimeoutMs);
     }
     const deadlineAtMs = Number.isFinite(deadline) ? deadline : undefined;
@@ -216,7 +217,8 @@ export class ServerCall {
   #encode(message: Message): Buffer {
     const bytes = this.#route.encode(message);
     if (bytes.length <= this.#host.maxMessageBytes) return bytes;
-    throw new ConnectError("The answer is too large; ask for less.", Code.ResourceExhausted);
+    const text = "The answer is too large; ask for less.";
+    throw refusal(Code.ResourceExhausted, "internal_error", text);
   }
 
   #sendHeader(scope: CallScope): void {

@@ -12,37 +12,40 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs, isId } from "../../shared/core/ids.ts";
-import type { Clients } from "../clients.ts";
+import { checkOpenHolds, type ExplainedHolds, ORPHAN_AGE_MS } from "./holds.ts";
 import { judge } from "./judge.ts";
-import { BREACHES_MAX, type CheckReport, createProgress, type FoundBreach } from "./report.ts";
-
-/** A hold without a send may live this long: the grace time and one sweep. */
-const ORPHAN_AGE_MS = 600_000;
+import {
+  BREACHES_MAX,
+  type BreachList,
+  type CheckReport,
+  type CheckRun,
+  createBreachList,
+  createProgress,
+  type FoundBreach,
+} from "./report.ts";
 
 /** Messages are kept twelve months; a settlement may outlive its message. */
 const RETENTION_MS = 365 * 86_400_000;
 
-/** Compares messages' charges with their settlements, and open holds with open messages; of one tenant or all (""). */
-export async function checkCharges(
-  clients: Clients,
-  tenantId: string,
-  note: (line: string) => void,
-): Promise<CheckReport> {
-  note("comparing charges with settlements");
-  const progress = createProgress(note);
-  const atMs = Date.now();
-  const breaches: FoundBreach[] = [];
-  const openByReservation = new Map<string, bigint>();
-  const looked = { charges: 0, settlements: 0, open_reservations: 0 };
-  const settlements = createCursor(streamSettlements(clients, tenantId));
-  const suspects: { charge: Charge; settlement: Settlement | undefined }[] = [];
+type Suspect = { readonly charge: Charge; readonly settlement: Settlement | undefined };
 
-  for await (const charge of streamCharges(clients, tenantId)) {
+/** Compares messages' charges with their settlements, and open holds with open messages. */
+export async function checkCharges(run: CheckRun): Promise<CheckReport> {
+  run.note("comparing charges with settlements");
+  const progress = createProgress(run.note);
+  const atMs = Date.now();
+  const found = createBreachList();
+  const explained: ExplainedHolds = new Map();
+  const looked = { charges: 0, settlements: 0, open_reservations: 0 };
+  const settlements = createCursor(streamSettlements(run));
+  const suspects: Suspect[] = [];
+
+  for await (const charge of streamCharges(run)) {
     looked.charges += 1;
     progress(`${looked.charges} messages compared`);
     let settlement = await settlements.peek();
     while (settlement !== undefined && settlement.messageId < charge.messageId) {
-      reportOrphan(settlement, atMs, breaches);
+      reportOrphan(settlement, atMs, found);
       settlement = await settlements.next();
     }
     const match = settlement?.messageId === charge.messageId ? settlement : undefined;
@@ -52,10 +55,7 @@ export async function checkCharges(
     }
     const verdict = judge(charge, match, atMs);
     if (verdict.kind === "breach") suspects.push({ charge, settlement: match });
-    if (match === undefined && charge.reservationId !== "" && charge.heldAmount > 0n) {
-      const open = openByReservation.get(charge.reservationId) ?? 0n;
-      openByReservation.set(charge.reservationId, open + charge.heldAmount);
-    }
+    if (match === undefined) explain(explained, charge);
     if (suspects.length > BREACHES_MAX) break;
   }
   const isWhole = suspects.length <= BREACHES_MAX;
@@ -63,26 +63,36 @@ export async function checkCharges(
     // What is left lies behind the last message.
     let settlement = await settlements.peek();
     while (settlement !== undefined) {
-      reportOrphan(settlement, atMs, breaches);
+      reportOrphan(settlement, atMs, found);
       settlement = await settlements.next();
     }
   }
-  for (const { charge, settlement } of suspects) {
-    const again = await judgeAgain(clients, charge, settlement, atMs);
-    if (again !== undefined) breaches.push(again);
-  }
+  for (const suspect of suspects) found.add(...(await judgeAgain(run, suspect, atMs)));
   if (!isWhole) {
     // Holds of messages that were not reached would look like holds that nothing explains.
     const ended = `comparing ended after ${looked.charges} messages`;
     const why = `more than ${BREACHES_MAX} look wrong; open holds were not compared`;
-    return { breaches, looked, unfinished: `${ended}, of which ${why}` };
+    return { ...found.listed(), looked, unfinished: `${ended}, of which ${why}` };
   }
-  const open = { tenantId, byReservation: openByReservation, atMs };
-  looked.open_reservations = await checkOpen(clients, open, breaches);
-  return { breaches, looked };
+  const { open, unseen } = await checkOpenHolds(run, explained, atMs, found);
+  looked.open_reservations = open;
+  if (unseen === 0) return { ...found.listed(), looked };
+  const unfinished = `the holds of ${unseen} more open messages are missing and were not looked for`;
+  return { ...found.listed(), looked, unfinished };
 }
 
-function reportOrphan(settlement: Settlement, atMs: number, breaches: FoundBreach[]): void {
+/** Adds what a message that is not settled holds. */
+function explain(
+  explained: ExplainedHolds,
+  { reservationId, heldAmount, tenantId, messageId }: Charge,
+): void {
+  if (reservationId === "" || heldAmount <= 0n) return;
+  const hold = explained.get(reservationId);
+  if (hold !== undefined) hold.amount += heldAmount;
+  else explained.set(reservationId, { amount: heldAmount, tenantId, messageId });
+}
+
+function reportOrphan(settlement: Settlement, atMs: number, found: BreachList): void {
   // Messages are deleted by when they were made, which for a scheduled one is long before its settlement.
   const { messageId } = settlement;
   const madeMs = isId("message", messageId) ? idTimeMs(messageId) : Number(settlement.settledAtMs);
@@ -90,21 +100,16 @@ function reportOrphan(settlement: Settlement, atMs: number, breaches: FoundBreac
   const ageMs = atMs - Number(settlement.settledAtMs);
   // Its message may have been accepted after the charges' snapshot: only old ones are breaches.
   if (ageMs < ORPHAN_AGE_MS) return;
-  if (breaches.length >= BREACHES_MAX) return;
-  breaches.push({
-    invariant: 2,
-    what: "a settlement whose message does not exist",
-    ids: [settlement.messageId],
-  });
+  const what = "a settlement whose message does not exist";
+  found.add({ invariant: 2, what, ids: [messageId] });
 }
 
 /** Looks at a suspect's message as it is now; answers a breach only if it still is one. */
 async function judgeAgain(
-  clients: Clients,
-  charge: Charge,
-  settlement: Settlement | undefined,
+  { clients }: CheckRun,
+  { charge, settlement }: Suspect,
   atMs: number,
-): Promise<FoundBreach | undefined> {
+): Promise<FoundBreach[]> {
   const { message } = await clients.messaging.getMessage({
     tenantId: charge.tenantId,
     messageId: charge.messageId,
@@ -116,61 +121,19 @@ async function judgeAgain(
     ...(message?.amount === undefined ? {} : { amount: message.amount }),
   });
   const verdict = judge(now, settlement, atMs);
-  if (verdict.kind !== "breach") return undefined;
-  return { invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] };
+  if (verdict.kind !== "breach") return [];
+  return [{ invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] }];
 }
 
-/** What the messages that are not settled hold, by reservation, of one tenant or of all (""). */
-type OpenHolds = {
-  readonly tenantId: string;
-  readonly byReservation: ReadonlyMap<string, bigint>;
-  readonly atMs: number;
-};
-
-/**
- * Every old open hold must be explained, in full, by messages that are still open. Holds are read after
- * the messages, and only become less.
- */
-async function checkOpen(
-  clients: Clients,
-  { tenantId, byReservation, atMs }: OpenHolds,
-  breaches: FoundBreach[],
-): Promise<number> {
-  let count = 0;
-  const before = BigInt(atMs - ORPHAN_AGE_MS);
-  const stream = clients.wallets.streamReservations({ createdBeforeMs: before }, { timeoutMs: 0 });
-  for await (const { reservations } of stream) {
-    for (const reservation of reservations) {
-      if (reservation.openAmount === 0n) continue;
-      if (tenantId !== "" && reservation.tenantId !== tenantId) continue;
-      count += 1;
-      const explained = byReservation.get(reservation.id) ?? 0n;
-      if (reservation.openAmount <= explained || breaches.length >= BREACHES_MAX) continue;
-      breaches.push({
-        invariant: 3,
-        what:
-          explained === 0n
-            ? "a hold that no open message explains has outlived the grace time"
-            : `a hold of ${reservation.openAmount} where open messages explain ${explained}`,
-        ids: [reservation.id],
-      });
-    }
-  }
-  return count;
+async function* streamCharges({ clients, tenantId, signal }: CheckRun): AsyncGenerator<Charge> {
+  const stream = clients.messaging.streamCharges({ tenantId }, { timeoutMs: 0, signal });
+  for await (const { charges } of stream) yield* charges;
 }
 
-async function* streamCharges(clients: Clients, tenantId: string): AsyncGenerator<Charge> {
-  const stream = clients.messaging.streamCharges({ tenantId }, { timeoutMs: 0 });
-  for await (const { charges } of stream) {
-    yield* charges;
-  }
-}
-
-async function* streamSettlements(clients: Clients, tenantId: string): AsyncGenerator<Settlement> {
-  const stream = clients.wallets.streamSettlements({ tenantId }, { timeoutMs: 0 });
-  for await (const { settlements } of stream) {
-    yield* settlements;
-  }
+async function* streamSettlements(run: CheckRun): AsyncGenerator<Settlement> {
+  const { clients, tenantId, signal } = run;
+  const stream = clients.wallets.streamSettlements({ tenantId }, { timeoutMs: 0, signal });
+  for await (const { settlements } of stream) yield* settlements;
 }
 
 /** Reads a stream with one item of lookahead. */

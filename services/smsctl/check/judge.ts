@@ -1,6 +1,7 @@
 /** What a message's status asks of the ledger; pure, so that the table can be tested whole. */
 import { type Charge, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { formatAmount } from "../../shared/core/money.ts";
 
 /** What is wrong between a message and its settlement, if anything. */
 export type Verdict =
@@ -42,7 +43,8 @@ export function judge(charge: Charge, settlement: Settlement | undefined, nowMs:
     return breach(2, "captured more than was held");
   const wanted = isCharged ? (charge.amount ?? 0n) : 0n;
   if (settlement.capturedAmount !== wanted) {
-    return breach(2, `captured ${settlement.capturedAmount} where ${wanted} was due`);
+    const captured = formatAmount(settlement.capturedAmount);
+    return breach(2, `captured ${captured} where ${formatAmount(wanted)} was due`);
   }
   return GOOD;
 }

@@ -8,6 +8,7 @@ import {
   ConnectorType,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
 import { carrierOps } from "../clients.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
 import {
@@ -18,6 +19,9 @@ import {
   smppSettings,
 } from "../connector-settings.ts";
 import { type Json, present } from "../present.ts";
+
+/** Carriers report every second; clocks of operators' machines may be a little apart. */
+const REPORT_OLD_MS = 10_000;
 
 const TYPES = { smpp: ConnectorType.SMPP, http: ConnectorType.HTTP };
 
@@ -45,6 +49,7 @@ export const CONNECTOR_COMMANDS: Commands = {
   },
   list: {
     usage: "connector list [--watch]",
+    endsItself: true,
     run: list,
   },
   update: {
@@ -98,22 +103,33 @@ async function listUnmatched({ options, output }: CommandContext): Promise<numbe
   return 0;
 }
 
-async function list({ clients, options, output, signal }: CommandContext): Promise<number> {
-  do {
-    const { connectors, health } = await clients.routing.listConnectors({});
-    if (options.isSet("watch")) output.clear();
-    output.result(
-      output.isJson
-        ? connectors.map((connector) => withHealth(connector, health))
-        : connectors.flatMap((connector) => overview(connector, health)),
-    );
-    if (options.isSet("watch")) await wait(1000, undefined, { signal }).catch(() => undefined);
-  } while (options.isSet("watch") && !signal.aborted);
+/** With `--watch` it goes on when routing does not answer: that is when somebody watches. */
+async function list(context: CommandContext): Promise<number> {
+  const { options, output, signal } = context;
+  if (!options.isSet("watch")) {
+    await showAll(context);
+    return 0;
+  }
+  while (!signal.aborted) {
+    output.clear();
+    await showAll(context).catch((thrown: unknown) => output.more(toAppError(thrown).message));
+    await wait(1000, undefined, { signal }).catch(() => undefined);
+  }
   return 0;
 }
 
+async function showAll({ clients, output }: CommandContext): Promise<void> {
+  const { connectors, health } = await clients.routing.listConnectors({});
+  const nowMs = Date.now();
+  output.result(
+    output.isJson
+      ? connectors.map((connector) => withHealth(connector, health))
+      : connectors.flatMap((connector) => overview(connector, health, nowMs)),
+  );
+}
+
 /** One line for each bind, for people: what the link does now. */
-function overview(connector: Connector, health: readonly BindHealth[]): Json[] {
+function overview(connector: Connector, health: readonly BindHealth[], nowMs: number): Json[] {
   const { id, state, rate_per_second: rate } = present(ConnectorSchema, connector);
   const binds = health.filter(({ connectorId }) => connectorId === connector.id);
   if (binds.length === 0) return [{ connector: id ?? "", state: state ?? "", link: "no carrier" }];
@@ -121,7 +137,7 @@ function overview(connector: Connector, health: readonly BindHealth[]): Json[] {
     connector: id ?? "",
     state: state ?? "",
     bind: bind.bind,
-    link: bind.link,
+    link: linkText(bind, nowMs),
     window: `${bind.windowUsed}/${bind.window}`,
     "per s": bind.submitsPerSecond.toFixed(1),
     limit: rate === 0 ? "none" : String(rate),
@@ -133,6 +149,12 @@ function overview(connector: Connector, health: readonly BindHealth[]): Json[] {
     "receipt p50 s": Number(bind.receiptSecondsP50.toFixed(1)),
     error: bind.lastError,
   }));
+}
+
+/** Reports outlive their carrier by up to two minutes; an old one says nothing of the link as it is. */
+function linkText({ link, reportedAtMs }: BindHealth, nowMs: number): string {
+  const ageMs = nowMs - Number(reportedAtMs);
+  return ageMs > REPORT_OLD_MS ? `${link}, silent for ${Math.round(ageMs / 1000)} s` : link;
 }
 
 function withHealth(connector: Connector, health: readonly BindHealth[]): Json {

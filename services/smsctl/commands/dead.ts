@@ -21,7 +21,7 @@ export const DEAD_COMMANDS: Commands = {
         return { items: shown, nextCursor: cursorAfter(shown, hasMore) };
       });
       output.result(items.map((letter) => present(DeadLetterSchema, letter)));
-      if (nextCursor !== "") output.note(`more: --cursor ${nextCursor}`);
+      if (nextCursor !== "") output.more(`more: --cursor ${nextCursor}`);
       return 0;
     },
   },

@@ -42,7 +42,7 @@ export const MESSAGE_COMMANDS: Commands = {
           return shown;
         }),
       );
-      if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
+      if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
       return 0;
     },
   },

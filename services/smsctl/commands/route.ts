@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import {
   ExplainResponseSchema,
   ImportPricesResponseSchema,
@@ -65,15 +64,22 @@ export const ROUTE_COMMANDS: Commands = {
     },
   },
   import: {
-    usage: "route import ROUTE --csv FILE [--dry-run]",
+    usage:
+      "route import ROUTE --csv FILE|- [--dry-run --actor NAME] (the file replaces the whole list)",
     async run({ clients, options, output }) {
+      options.required("csv");
       const answer = await clients.routing.importPrices({
         idOrName: options.word(2, "The route"),
-        csv: readFileSync(options.required("csv"), "utf8"),
+        csv: options.file("csv") ?? "",
         dryRun: options.isSet("dry-run"),
-        actor: localActor(),
+        actor: localActor(options),
       });
       output.result(present(ImportPricesResponseSchema, answer));
+      const removed = answer.changes.filter((change) => change.removed).length;
+      const added = answer.changes.filter((change) => change.added).length;
+      const changed = answer.changes.length - removed - added;
+      const verb = answer.applied ? "" : "would be ";
+      output.note(`${verb}added: ${added}, changed: ${changed}, removed: ${removed}`);
       return 0;
     },
   },

@@ -11,7 +11,7 @@ export const TENANT_COMMANDS: Commands = {
   create: {
     usage:
       "tenant create --name N [--rate-limit R --burst B --currency C --low-balance A " +
-      "--plan P --bulk-max M --email-verified true|false]",
+      "--plan P --bulk-max M --email-verified true|false --actor NAME]",
     run: createTenant,
   },
   show: {
@@ -94,7 +94,7 @@ async function createTenant({ clients, options, output }: CommandContext): Promi
     tenantId: tenant.id,
     currency: tenant.currency,
     lowBalanceThreshold,
-    actor: localActor(),
+    actor: localActor(options),
   });
   output.result({ ...present(TenantSchema, tenant), ...(existed ? { existed } : {}) });
   if (existed) {

@@ -7,6 +7,7 @@ import {
 } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { localActor } from "../actor.ts";
+import { untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { CommandContext, Commands } from "../command.ts";
 import { moveOnce } from "../money-reference.ts";
@@ -17,7 +18,7 @@ import { tenantId } from "../tenants.ts";
 /** `smsctl wallet …` */
 export const WALLET_COMMANDS: Commands = {
   fund: {
-    usage: "wallet fund --tenant T --amount A [--reference R]",
+    usage: "wallet fund --tenant T --amount A [--reference R --actor NAME]",
     async run(context) {
       const { clients, options, output } = context;
       const amount = positive(options.amount("amount"));
@@ -27,7 +28,7 @@ export const WALLET_COMMANDS: Commands = {
           tenantId: tenant,
           amount,
           reference: once,
-          actor: localActor(),
+          actor: localActor(options),
         }),
       );
       output.result({ ...showWallet(answer.wallet), reference, replayed: answer.replayed });
@@ -35,7 +36,7 @@ export const WALLET_COMMANDS: Commands = {
     },
   },
   adjust: {
-    usage: "wallet adjust --tenant T --amount ±A --reason R [--reference R]",
+    usage: "wallet adjust --tenant T --amount ±A --reason R [--reference R --actor NAME]",
     async run(context) {
       const { clients, options, output } = context;
       const amount = options.amount("amount") ?? 0n;
@@ -47,7 +48,7 @@ export const WALLET_COMMANDS: Commands = {
           amount,
           reason,
           reference: once,
-          actor: localActor(),
+          actor: localActor(options),
         }),
       );
       output.result({ ...showWallet(answer.wallet), reference, replayed: answer.replayed });
@@ -65,14 +66,14 @@ export const WALLET_COMMANDS: Commands = {
     },
   },
   update: {
-    usage: "wallet update --tenant T [--low-balance A --frozen true|false]",
+    usage: "wallet update --tenant T [--low-balance A --frozen true|false --actor NAME]",
     async run(context) {
       const { clients, options, output } = context;
       const lowBalanceThreshold = options.amount("low-balance");
       const frozen = options.boolean("frozen");
       const { wallet } = await clients.wallets.updateWallet({
         tenantId: await tenantId(context),
-        actor: localActor(),
+        actor: localActor(options),
         ...(lowBalanceThreshold === undefined ? {} : { lowBalanceThreshold }),
         ...(frozen === undefined ? {} : { frozen }),
       });
@@ -82,7 +83,7 @@ export const WALLET_COMMANDS: Commands = {
   },
   entries: {
     usage:
-      "wallet entries --tenant T [--from TIME --to TIME --kind K,… --limit N --cursor C --csv FILE|-]",
+      "wallet entries --tenant T [--from TIME --to TIME --kind K,… --limit N --cursor C | --csv FILE|-]",
     run: (context) => listEntries(context),
   },
   audit: {
@@ -91,15 +92,16 @@ export const WALLET_COMMANDS: Commands = {
   },
   check: {
     usage: "wallet check [--tenant T]",
+    endsItself: true,
     async run(context) {
-      const tenant = context.options.optional("tenant");
-      const report = await checkWallets(
-        context.clients,
-        tenant === undefined ? "" : await tenantId(context),
-        context.output.note,
+      const { clients, options, output } = context;
+      const tenant = options.optional("tenant") === undefined ? "" : await tenantId(context);
+      const { breaches, unlisted, looked } = await untilChecked(context.signal, (signal) =>
+        checkWallets({ clients, tenantId: tenant, note: output.note, signal }),
       );
-      context.output.result({ ok: report.breaches.length === 0, ...report } as unknown as Json);
-      return report.breaches.length === 0 ? 0 : 1;
+      const shown = { breaches, looked, ...(unlisted === 0 ? {} : { unlisted }) };
+      output.result({ ok: breaches.length === 0, ...shown } as unknown as Json);
+      return breaches.length === 0 ? 0 : 1;
     },
   },
 };
@@ -113,7 +115,7 @@ async function listAudit(context: CommandContext): Promise<number> {
     return { items: page.entries, nextCursor: page.nextCursor };
   });
   output.result(items.map((entry) => present(AuditEntrySchema, entry)));
-  if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
+  if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
   return 0;
 }
 
@@ -133,8 +135,15 @@ async function listEntries(context: CommandContext): Promise<number> {
       return { items: page.entries, nextCursor: page.nextCursor };
     });
     output.result(items.map((entry) => present(EntrySchema, entry)));
-    if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
+    if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
     return 0;
+  }
+  for (const name of ["limit", "cursor"]) {
+    if (options.optional(name) === undefined) continue;
+    throw new AppError(
+      "validation_error",
+      `--csv writes every entry; --${name} has no place there.`,
+    );
   }
   const { exportStatement } = await import("../statement-csv.ts");
   const count = await exportStatement(clients, wanted, csv);

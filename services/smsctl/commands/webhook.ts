@@ -87,7 +87,7 @@ export const WEBHOOK_COMMANDS: Commands = {
         DELIVERIES_MAX,
       );
       output.result(items.map((delivery) => present(DeliverySchema, delivery)));
-      if (nextCursor !== "") output.note(`older ones: --cursor ${nextCursor}`);
+      if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
       return 0;
     },
   },
@@ -118,6 +118,7 @@ export const WEBHOOK_COMMANDS: Commands = {
   listen: {
     usage:
       "webhook listen --tenant T [--events a,b --port P --cert FILE --key FILE --url PUBLIC_URL]",
+    endsItself: true,
     run: listen,
   },
   test: {

@@ -2,6 +2,7 @@
  * Checks reservations against settlements. Both come ordered by reservation id, so they are merged
  * in constant memory, whatever their number.
  */
+import { formatAmount } from "../../shared/core/money.ts";
 import { type Breach, partText } from "./check-ledger.ts";
 import { addItem, emptyFingerprint, type Fingerprint } from "./fingerprint.ts";
 import type { Reservation, Settlement } from "./reservation.ts";
@@ -57,13 +58,12 @@ export function checkReservation(
   }
   if (openAmount < 0n) breach(1, "less than nothing is open");
   if (openAmount + fencedAmount + settled !== amount) {
-    breach(
-      1,
-      `holds ${amount}, but ${openAmount} open + ${settled} settled + ${fencedAmount} fenced`,
-    );
+    const parts = [`${formatAmount(openAmount)} open`, `${formatAmount(settled)} settled`];
+    const sum = [...parts, `${formatAmount(fencedAmount)} fenced`].join(" + ");
+    breach(1, `holds ${formatAmount(amount)}, but ${sum}`);
   }
   if ((reservation.state === "open") !== openAmount > 0n) {
-    breach(1, `is ${reservation.state} with ${openAmount} open`);
+    breach(1, `is ${reservation.state} with ${formatAmount(openAmount)} open`);
   }
   if (settlements.length > reservation.messageCount) {
     breach(2, `has ${settlements.length} settlements for ${reservation.messageCount} messages`);

@@ -3,6 +3,7 @@
  * each balanced, available and held never negative after any movement, and at the end the very
  * figures that the wallet shows.
  */
+import { formatAmount } from "../../shared/core/money.ts";
 import { ACCOUNTS, sumOf } from "./account.ts";
 import { type EntryBatch, effectOf, hashBatch, type Movement, totalsOf } from "./entry.ts";
 import { addItem, emptyFingerprint, type Fingerprint } from "./fingerprint.ts";
@@ -77,7 +78,8 @@ export function compareWallet(sum: LedgerSum, wallet: Wallet): Breach[] {
   const breaches: Breach[] = [];
   const compare = (figure: string, shown: unknown, computed: unknown) => {
     if (shown === computed) return;
-    const what = `the wallet's ${figure} is ${shown}, its entries lead to ${computed}`;
+    const text = (value: unknown) => (typeof value === "bigint" ? formatAmount(value) : value);
+    const what = `the wallet's ${figure} is ${text(shown)}, its entries lead to ${text(computed)}`;
     breaches.push({ invariant: 1, what, ids: [wallet.tenantId] });
   };
   compare("balance", wallet.balance, sum.balance);

@@ -3,7 +3,7 @@
  * settlements, and both books compared item by item through fingerprints. It reads one snapshot
  * of the live data, locks nobody out, and keeps a few hundred bytes per wallet in memory.
  */
-
+import { formatAmount } from "../../shared/core/money.ts";
 import {
   type CheckedReservation,
   type CheckedSettlement,
@@ -128,7 +128,8 @@ function* compareTotals(
   yield* compareWallet(ledger, wallet);
   const { open } = holdSum(sums, tenantId);
   if (open !== wallet.held) {
-    const what = `the wallet holds ${wallet.held}, its reservations have ${open} open`;
+    const [held, reserved] = [formatAmount(wallet.held), formatAmount(open)];
+    const what = `the wallet holds ${held}, its reservations have ${reserved} open`;
     yield { invariant: 1, what, ids: [tenantId] };
   }
 }
@@ -210,6 +211,13 @@ async function nameDifferences(snapshot: LedgerSnapshot, tenantId: string): Prom
     for (const part of settlements.flatMap(settlementParts)) add(part, -1);
   }
   const named = [...unmatched.keys()].slice(0, NAMED_MAX);
-  const what = `entries and settlements differ in ${unmatched.size} movements: ${named.join("; ")}`;
+  const shown = named.map(showPart).join("; ");
+  const what = `entries and settlements differ in ${unmatched.size} movements: ${shown}`;
   return { invariant: 2, what, ids: [tenantId, ...named.map((part) => part.split(" ")[1] ?? "")] };
+}
+
+/** The amount as people write it. */
+function showPart(part: string): string {
+  const [kind, id, amount = "0"] = part.split(" ");
+  return `${kind} ${id} ${formatAmount(BigInt(amount))}`;
 }

@@ -61,7 +61,7 @@ export type ChangedEndpoint = Endpoint & {
 /** Endpoints a tenant may have (`service.md` "Limits"). */
 export const ENDPOINTS_MAX = 5;
 
-/** How long the secret before the newest goes on signing, in milliseconds. */
+/** How long a replaced secret goes on signing, in milliseconds. */
 export const SECRET_OVERLAP_MS = 86_400_000;
 
 /** Secrets that may sign at once, however often the owner rotates. */
@@ -154,7 +154,7 @@ export function disableEndpoint(endpoint: Endpoint, reason: string, nowMs: numbe
   return { ...endpoint, status: "disabled", disabledReason: reason, updatedAtMs: nowMs };
 }
 
-/** Puts a new secret first; the one before signs too for a day. */
+/** Puts a new secret first; each that was replaced within a day signs too, ten in all at most. */
 export function rotateSecret(endpoint: Endpoint, sealed: string, nowMs: number): Endpoint {
   const older = activeSecrets(endpoint, nowMs).map((secret) => ({
     ...secret,

@@ -1,4 +1,7 @@
-/** One attempt of one delivery: re-read the endpoint, sign afresh, send, decide, save. */
+/**
+ * One attempt of one delivery: read the endpoint again, unless it was read within the last 50 ms
+ * and no stop was heard since; sign afresh, send, decide, save.
+ */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import { signWebhook } from "../../shared/core/webhook-signature.ts";

@@ -106,7 +106,7 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   heldAmount: bigint;
 
   /**
-   * Price per message of the carrying route; absent until sent.
+   * Price per segment of the carrying route; absent until sent.
    *
    * @generated from field: optional int64 unit_price = 13;
    */
@@ -167,7 +167,7 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   reservationId: string;
 
   /**
-   * Oldest first; only where the call asks for it.
+   * Oldest first; only in `GetMessage` and in events.
    *
    * @generated from field: repeated sms.v1.StatusChange history = 24;
    */
@@ -1019,7 +1019,8 @@ export declare type ClaimedMessage = Message$1<"sms.v1.ClaimedMessage"> & {
   routeId: string;
 
   /**
-   * Submits so far over this route that the carrier's own system failed; throttling does not count.
+   * Submits that a carrier's own system failed since the message last failed over; throttling does not count. A
+   * diverted message keeps the count, so the eight after which it fails over may be of several carriers.
    *
    * @generated from field: int32 attempt = 10;
    */
@@ -2079,7 +2080,8 @@ export declare const MessagingService: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * Cancels a scheduled or waiting message. FAILED_PRECONDITION invalid_state_transition otherwise.
+   * Cancels a scheduled or waiting message that is not a campaign's; one already cancelled is answered as it is.
+   * FAILED_PRECONDITION invalid_state_transition otherwise.
    *
    * @generated from rpc sms.v1.MessagingService.CancelMessage
    */

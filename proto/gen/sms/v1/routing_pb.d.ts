@@ -88,7 +88,7 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
   defaultCharset: string;
 
   /**
-   * Absent or -1 leaves the rule of the library; 0 to 6 overrides it.
+   * Absent or -1 leaves the rule of the library; a TON of 0 to 6 or an NPI of 0 to 18 overrides it.
    *
    * @generated from field: optional int32 source_ton = 13;
    */
@@ -285,7 +285,7 @@ export declare type Connector = Message<"sms.v1.Connector"> & {
   updatedAtMs: bigint;
 
   /**
-   * Rises with each change; carriers rebind when it does.
+   * Rises with each change; carriers bind anew only when SMPP or HTTP settings changed.
    *
    * @generated from field: int64 version = 9;
    */
@@ -449,8 +449,10 @@ export declare type UpdateConnectorRequest = Message<"sms.v1.UpdateConnectorRequ
   connector?: Connector | undefined;
 
   /**
-   * Names of the fields to change: "state", "rate_per_second", "smpp", "http". "smpp" and "http" replace
-   * the settings inside them that are not zero or empty; "smpp.tls" replaces that one, whatever its value.
+   * Names of the fields to change: "state", "rate_per_second", "smpp", "http". "smpp" and "http" with a host or
+   * URL are complete settings and replace all but empty secrets, zero numbers and texts that need a value; without
+   * one, only members that are not zero or empty replace. A TON or NPI may be zero in both, and goes back to the
+   * rule of the library where complete settings leave it out. "smpp.tls" replaces that one, whatever its value.
    *
    * @generated from field: repeated string fields = 3;
    */

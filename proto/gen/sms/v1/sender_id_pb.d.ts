@@ -29,7 +29,8 @@ export declare type SenderId = Message<"sms.v1.SenderId"> & {
   tenantId: string;
 
   /**
-   * As registered; 3 to 11 characters of [A-Za-z0-9 .-]; unique per tenant without regard to case.
+   * As registered; 3 to 11 characters of [A-Za-z0-9 .-], no space at its beginning or end; unique per tenant without
+   * regard to case.
    *
    * @generated from field: string name = 3;
    */

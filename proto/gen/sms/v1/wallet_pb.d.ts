@@ -180,7 +180,7 @@ export declare type Entry = Message<"sms.v1.Entry"> & {
   postings: Posting[];
 
   /**
-   * The reservation, message, funding reference or adjustment reason behind it.
+   * The idempotency reference of a funding or an adjustment; empty otherwise.
    *
    * @generated from field: string reference = 6;
    */
@@ -923,7 +923,7 @@ export declare const CheckWalletsRequestSchema: GenMessage<CheckWalletsRequest>;
  */
 export declare type Breach = Message<"sms.v1.Breach"> & {
   /**
-   * The number of the invariant of design section 9.
+   * The number of the invariant in services/ARCHITECTURE.md, Invariants.
    *
    * @generated from field: int32 invariant = 1;
    */
@@ -1140,7 +1140,8 @@ export declare const WalletService: GenService<{
     output: typeof WalletResponseSchema;
   },
   /**
-   * Holds funds for one send, all or nothing. Repeating a reservation id answers the first outcome.
+   * Holds funds for one send, all or nothing. Repeating the reservation id of a hold that stands answers it again,
+   * with the present `available`; one that was refused is decided anew.
    * FAILED_PRECONDITION insufficient_balance with required, available, currency.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHold

@@ -1111,7 +1111,7 @@ export declare const WebhookService: GenService<{
     output: typeof DeleteEndpointResponseSchema;
   },
   /**
-   * A new secret; the old one signs too for 24 hours.
+   * A new secret. Each that was replaced in the last 24 hours signs too: one `v1` for each, ten in all at most.
    *
    * @generated from rpc sms.v1.WebhookService.RotateSecret
    */

@@ -1,0 +1,32 @@
+/** Failures of calls say which service they were for, where it was looked for, and what happened. */
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { AppError } from "../shared/core/errors.ts";
+import { toAppError } from "../shared/rpc/error-status.ts";
+
+/** A transport to `place`, such as "the wallet service at 10.0.0.7:9090". */
+export function nameFailures(transport: Transport, place: string): Transport {
+  return {
+    unary: (...call) => transport.unary(...call).catch((thrown) => rethrow(thrown, place)),
+    async stream(...call) {
+      const answer = await transport.stream(...call).catch((thrown) => rethrow(thrown, place));
+      return { ...answer, message: named(answer.message, place) };
+    },
+  };
+}
+
+async function* named<T>(messages: AsyncIterable<T>, place: string): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    rethrow(thrown, place);
+  }
+}
+
+/** What the service itself said stays as it is; for people, what gRPC says of the way to it is better than nothing. */
+function rethrow(thrown: unknown, place: string): never {
+  if (!(thrown instanceof ConnectError) || thrown.code === Code.Canceled) throw thrown;
+  const error = toAppError(thrown);
+  if (error.message === thrown.rawMessage) throw thrown;
+  const text = `No answer from ${place}: ${thrown.rawMessage}`;
+  throw new AppError(error.code, text, { cause: thrown });
+}
