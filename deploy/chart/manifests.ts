@@ -11,7 +11,7 @@ const HEAD = `# Rendered from helm/sms by deploy/chart/manifests.ts: do not edit
 # called sms-credentials; create it and the namespace first. Then the migration and what it reads, and
 # the rest once it is done; a pod that is started before it may fail and be started again until then:
 #   kubectl apply -f sms.yaml -l app.kubernetes.io/component=migration
-#   kubectl -n sms wait --for=condition=complete --timeout=15m job -l app.kubernetes.io/component=migration
+#   kubectl -n sms wait --for=condition=complete --timeout=65m job -l app.kubernetes.io/component=migration
 #   kubectl apply -f sms.yaml
 # A new version's migration is a Job of another name: the old one can be deleted first.
 `;

@@ -57,7 +57,13 @@ export const OPERATORS_PART = `## Running smsctl against a release
 \`\`\`yaml
 ${POD}\`\`\`
 
-\`kubectl -n sms exec smsctl -- node services/smsctl/main.ts check\`, and so on.
+\`kubectl -n sms exec smsctl -- node services/smsctl/main.ts check\`, and so on. Everybody is the same user in this pod:
+with commands that move money or change prices give \`--actor NAME\`, so that the audit trail tells people apart. Files
+go in by standard input:
+
+\`\`\`sh
+kubectl -n sms exec -i smsctl -- node services/smsctl/main.ts route import R --csv - --actor NAME < prices.csv
+\`\`\`
 
 - **Way in**: the network policies let it through once \`networkPolicy.operatorsFrom\` selects its label:
   \`[{podSelector: {matchLabels: {app.kubernetes.io/name: smsctl}}}]\`, with a \`namespaceSelector\` beside the
@@ -85,4 +91,33 @@ kubectl -n sms rollout restart deployment,statefulset -l app.kubernetes.io/insta
 
 Certificates for calls between services and for NATS are read again while the pods run; those for MongoDB and Redis
 need the same restart.
+
+### Token of calls between services
+
+\`rpc.token\` is what every process shows, and all that it accepts unless \`rpc.callers\` says otherwise. Replaced at
+once, old and new pods would refuse each other. So in three steps, each with a rollout that has ended before the next
+begins:
+
+1. Accept both. Make a Secret and name it in \`rpc.callers.existingSecret\`; where there is one, put the new token
+   beside the old one of each caller:
+
+   \`\`\`sh
+   kubectl -n sms create secret generic sms-callers \\
+     --from-literal=callers='{"service": {"tokens": ["OLD", "NEW"], "methods": ["*"]}}'
+   \`\`\`
+
+2. Show the new one: set \`rpc.token\`, or the key of \`rpc.existingSecret\`. The pod of \`smsctl\` must be made
+   anew, too.
+3. Drop the old one from \`tokens\`.
+
+### Encryption keys
+
+The first of \`encryption.keys\` seals, all open. A pod that does not know a key cannot open what another sealed with
+it, so each step is a rollout that has ended before the next begins:
+
+1. Put the new key last: \`k1:…,k2:…\`.
+2. Move it first: \`k2:…,k1:…\`. From here on never roll back past step 1, to keys without the new one.
+
+Nothing is sealed anew by itself: the old key stays until every webhook's secret has been rotated and the secrets of
+every connector have been set again.
 `;

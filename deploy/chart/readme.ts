@@ -7,7 +7,8 @@ const HEAD = `# The sms chart
 
 Installs the SMS messaging service: eight services, a migration before each version, and what
 operators need around them. MongoDB (a replica set), NATS with JetStream, and Redis are external.
-Kubernetes 1.29 or newer, Helm 3 or 4.
+Kubernetes 1.29 or newer, Helm 3 or 4. Each release needs a NATS account, or server, of its own: the names of
+the stream and its consumers are fixed, so two releases on one account take each other's events.
 
 \`\`\`sh
 kubectl create namespace sms
@@ -16,7 +17,7 @@ kubectl -n sms create secret generic sms-credentials \\
   --from-literal=keys="k1:$(openssl rand -base64 32)" --from-literal=key="$(openssl rand -base64 32)" \\
   --from-literal=token="$(openssl rand -base64 32)" \\
   --from-literal=smsc-password="$(openssl rand -hex 4)" # for values-dev.yaml alone
-helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml
+helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml --timeout 65m
 helm -n sms test sms --logs
 \`\`\`
 

@@ -41,6 +41,8 @@ const INTERRUPTED = 130;
 const SAME_SIGNAL_MS = 1000;
 
 process.exitCode = await main(process.argv.slice(2));
+// What was interrupted waits for no server to take leave.
+if (process.exitCode === INTERRUPTED) process.exit();
 
 async function main(argv: readonly string[]): Promise<number> {
   const isJson = argv.some((item) => item === "--json" || item === "--json=true");

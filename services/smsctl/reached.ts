@@ -27,6 +27,11 @@ function rethrow(thrown: unknown, place: string): never {
   if (!(thrown instanceof ConnectError) || thrown.code === Code.Canceled) throw thrown;
   const error = toAppError(thrown);
   if (error.message === thrown.rawMessage) throw thrown;
-  const text = `No answer from ${place}: ${thrown.rawMessage}`;
+  const text = `No answer from ${place}: ${causeIn(thrown.rawMessage)}`;
   throw new AppError(error.code, text, { cause: thrown });
+}
+
+/** grpc-js wraps what the network said in words about its own parts. */
+function causeIn(text: string): string {
+  return /.*Last error: (?:Error: )?(.+?)\.?(?: Resolution note:.*)?$/s.exec(text)?.[1] ?? text;
 }

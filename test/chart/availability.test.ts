@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { ALL_VALUES, chartSuite, MINIMAL, refusal, render } from "./helm.ts";
 import {
+  cores,
   envOf,
   label,
   mebibytes,
@@ -118,6 +119,25 @@ chartSuite("availability and shutdown", () => {
     }
   });
 
+  it("messaging has started when all that it depends on answers, and has ten minutes for that", () => {
+    for (const values of ALL_VALUES) {
+      const messaging = servingWorkloads(render(values)).find(
+        ({ component }) => component === "messaging",
+      );
+      const probe = messaging?.containers[0]?.startupProbe;
+      expect(probe?.httpGet, values).to.deep.equal({ path: "/readyz", port: "ops" });
+      const { failureThreshold = 0, periodSeconds = 0 } = probe ?? {};
+      expect(failureThreshold * periodSeconds, values).to.be.at.least(600);
+    }
+  });
+
+  it("the carrier is ready, not only started, when all that it depends on answers", () => {
+    const [carrier] = workloadsOf(ofKind(render(MINIMAL), "StatefulSet"));
+    const { readinessProbe, startupProbe } = carrier?.containers[0] ?? {};
+    expect(readinessProbe?.httpGet).to.deep.equal({ path: "/readyz", port: "ops" });
+    expect(startupProbe?.tcpSocket).to.deep.equal({ port: "ops" });
+  });
+
   it("gRPC services are asked over grpc.health.v1 for their own service", () => {
     const served = new Map(
       servingWorkloads(render(MINIMAL)).map(({ component, containers }) => [
@@ -204,6 +224,19 @@ chartSuite("scaling", () => {
     }
   });
 
+  it("what a process must use before more are started is less than its one event loop can", () => {
+    for (const values of ALL_VALUES) {
+      const objects = render(values);
+      for (const { spec } of ofKind(objects, "HorizontalPodAutoscaler")) {
+        const name = spec?.scaleTargetRef?.name ?? "";
+        const [workload] = servingWorkloads(objects).filter((one) => one.name === name);
+        const request = workload?.containers[0]?.resources?.requests?.cpu ?? "";
+        const share = spec?.metrics?.[0]?.resource?.target.averageUtilization ?? 100;
+        expect((cores(request) * share) / 100, `${values} ${name}`).to.be.below(1);
+      }
+    }
+  });
+
   it("autoscalers point at what is rendered and take their time to scale down", () => {
     const objects = render("ci/keda-values.yaml");
     for (const scaler of scalersOf(objects)) {
@@ -232,7 +265,11 @@ chartSuite("scaling", () => {
       expect(trigger?.metadata).to.include({ consumer: durable, stream: "SMS_EVENTS" });
     }
     expect(triggers.get("sms-carrier")?.type).to.equal("prometheus");
-    expect(triggers.get("sms-carrier")?.metadata.query).to.contain("oldest_waiting_seconds");
+    // Only at connectors that have work in hand: no replica helps one that claims nothing.
+    expect(triggers.get("sms-carrier")?.metadata.query).to.equal(
+      'max(max by (connector) (messaging_oldest_waiting_seconds{namespace="messaging"}) ' +
+        'and on (connector) max by (connector) (messaging_sending_messages{namespace="messaging"}) > 0)',
+    );
   });
 });
 

@@ -54,6 +54,7 @@ chartSuite("packaging and values", () => {
     "image.digest=sha256:short",
     "nats.stream.replicas=2",
     "gateway.service.type=Nope",
+    "gateway.service.externalTrafficPolicy=Nope",
     "carrier.keda.enabled=maybe",
     "carrier.persistence.size=much",
     "wallet.tmpSize=x",
@@ -91,6 +92,7 @@ chartSuite("packaging and values", () => {
       [MINIMAL, ["wallet.keda.enabled=true"], "nats.monitoringEndpoint"],
       [MINIMAL, ["smscSimulator.enabled=true"], "smscSimulator.password"],
       [MINIMAL, ["carrier.receipts.enabled=true"], "carrier.receipts.url"],
+      [MINIMAL, ["gateway.service.externalTrafficPolicy=Local"], "NodePort or LoadBalancer."],
       [MINIMAL, ["wallet.minReadySeconds=600"], "wallet: progressDeadlineSeconds must exceed"],
       [
         MINIMAL,

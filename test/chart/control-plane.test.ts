@@ -88,6 +88,23 @@ chartSuite("the chart on a real control plane", (helm) => {
     run("kubectl", ["delete", pod, "-n", namespace]);
   });
 
+  it("a workload keeps its replicas when autoscaling is switched on, and in the upgrade after that", async () => {
+    const path = '{.items[?(@.metadata.name=="sms-wallet")].spec.replicas}';
+    expect(fieldOf(namespace, path)).to.equal("3");
+    const on = ["--set", "wallet.autoscaling.enabled=true"];
+    for (const more of [[], ["--set", "wallet.settings.WALLET_FLUSHES_MAX=9"]]) {
+      expectQuiet(release("upgrade", CHART, namespace, ...on, ...more));
+      expect(fieldOf(namespace, path)).to.equal("3");
+    }
+    await expectAllReady(namespace);
+  });
+
+  it("a change of the carrier's claims is refused before anything runs, with what to do first", () => {
+    const change = ["--set", "carrier.persistence.size=2Gi"];
+    const first = `kubectl -n ${namespace} delete sts sms-carrier --cascade=orphan`;
+    expect(() => release("upgrade", CHART, namespace, ...change)).to.throw(first);
+  });
+
   it("upgrades with other settings, and rolls back to what was", async () => {
     const images = () => fieldOf(namespace, "{..image}");
     const first = images();

@@ -16,6 +16,8 @@ export type Probe = {
   readonly grpc?: { readonly port: number; readonly service: string };
   readonly tcpSocket?: { readonly port: string | number };
   readonly exec?: { readonly command: readonly string[] };
+  readonly periodSeconds?: number;
+  readonly failureThreshold?: number;
 };
 
 export type SecurityContext = {
@@ -111,6 +113,13 @@ export type ServicePort = {
   readonly appProtocol?: string;
 };
 
+export type ScalingMetric = {
+  readonly resource?: {
+    readonly name: string;
+    readonly target: { readonly averageUtilization?: number };
+  };
+};
+
 export type Trigger = { readonly type: string; readonly metadata: Labels };
 
 /** The fields of every kind's `spec` that are looked at. */
@@ -138,6 +147,9 @@ export type Spec = PodSpec & {
   readonly policyTypes?: readonly string[];
   readonly ingress?: readonly PolicyRule[];
   readonly egress?: readonly PolicyRule[];
+  readonly type?: string;
+  readonly externalTrafficPolicy?: string;
+  readonly metrics?: readonly ScalingMetric[];
   readonly scaleTargetRef?: { readonly kind: string; readonly name: string };
   readonly behavior?: { readonly scaleDown?: { readonly stabilizationWindowSeconds?: number } };
   readonly triggers?: readonly Trigger[];

@@ -25,6 +25,17 @@ chartSuite("the migration", () => {
     expect(ttlSecondsAfterFinished).to.be.greaterThan(60);
   });
 
+  it("has less time than the documents have Helm wait", () => {
+    const [job] = ofKind(render(MINIMAL), "Job");
+    for (const name of ["README.md", "UPGRADING.md"]) {
+      const text = readFileSync(join(CHART, name), "utf8");
+      const waits = [...text.matchAll(/--timeout (\d+)m/g)].map(([, minutes]) => Number(minutes));
+      expect(waits, name).to.not.be.empty;
+      const least = Math.min(...waits) * 60;
+      expect(least, name).to.be.greaterThan(job?.spec?.activeDeadlineSeconds ?? 0);
+    }
+  });
+
   it("under GitOps is a plain Job whose name changes with what it would run", () => {
     const nameOf = (set: string[]) => {
       const objects = render("ci/gitops-values.yaml", { set });

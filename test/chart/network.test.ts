@@ -84,6 +84,21 @@ chartSuite("network policies", () => {
     }
   });
 
+  it("receipts come from those who are named, an ingress controller above all, or from anywhere", () => {
+    const from = (values: string, set: string[] = []) =>
+      policyOf(render(values, { set }), "sms-carrier")?.spec?.ingress?.find(({ ports = [] }) =>
+        ports.some(({ port }) => port === "receipts"),
+      );
+    const controller = { "kubernetes.io/metadata.name": "ingress-nginx" };
+    expect(from("ci/airgap-values.yaml")?.from).to.deep.equal([
+      { namespaceSelector: { matchLabels: controller } },
+    ]);
+    const on = ["carrier.receipts.enabled=true", "carrier.receipts.url=https://receipts.example"];
+    const carriers = "networkPolicy.carriersTo[0].ipBlock.cidr=10.20.0.0/16";
+    const open = from(MINIMAL, [...on, carriers]);
+    expect(open).to.deep.equal({ ports: [{ port: "receipts", protocol: "TCP" }] });
+  });
+
   it("the simulator's control port is the operators' alone", () => {
     const control = (set: string[]) =>
       policyOf(render("values-dev.yaml", { set }), "sms-smsc-simulator")?.spec?.ingress?.filter(
@@ -153,6 +168,19 @@ chartSuite("services and ports", () => {
         spec?.ports?.map(({ targetPort }) => targetPort) ?? [],
       );
     }
+  });
+
+  it("the gateway's Service says how traffic from outside goes where that is set, and only there", () => {
+    const service = (set: string[]) =>
+      ofKind(render(MINIMAL, { set }), "Service").find(
+        ({ metadata }) => metadata.name === "sms-gateway",
+      )?.spec;
+    expect(service([])).to.not.have.property("externalTrafficPolicy");
+    const set = [
+      "gateway.service.type=LoadBalancer",
+      "gateway.service.externalTrafficPolicy=Local",
+    ];
+    expect(service(set)).to.include({ type: "LoadBalancer", externalTrafficPolicy: "Local" });
   });
 
   it("connection age and drain times are values that reach the processes", () => {

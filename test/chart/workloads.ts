@@ -67,6 +67,13 @@ export function mebibytes(quantity: string): number {
   return Number(number) * factor;
 }
 
+/** A quantity of CPU such as `1` or `500m` in cores. */
+export function cores(quantity: string | number): number {
+  const [, number, unit] = /^([\d.]+)(m?)$/.exec(String(quantity)) ?? [];
+  if (number === undefined) throw new Error(`not cores: ${quantity}`);
+  return unit === "m" ? Number(number) / 1000 : Number(number);
+}
+
 /** A name that is unique per kind in one render, for messages. */
 export function label({ kind, metadata }: KubeObject): string {
   return `${kind}/${metadata.name}`;

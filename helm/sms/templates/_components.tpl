@@ -88,6 +88,30 @@ One component as YAML: its row of the table, its name in the cluster, and its va
   | toYaml -}}
 {{- end -}}
 
+{{/*
+How many replicas a scaled workload is to say it has; empty where the number is left to the autoscaler alone.
+When autoscaling is switched on, Helm would take the number of the manifest before out of the live object, and
+Kubernetes would put 1 in its place. So the live number is said then and, as the annotation remembers, in every
+upgrade after that. A manifest that never said one goes on without: no upgrade and no rollback undoes what the
+autoscaler did. A render without a cluster finds nothing live. (list root component)
+*/}}
+{{- define "sms.keptReplicas" -}}
+{{- $root := index . 0 -}}
+{{- $c := index . 1 -}}
+{{- $namespace := $root.Release.Namespace -}}
+{{- if $c.isScaled -}}
+{{- with lookup "apps/v1" $c.kind $namespace $c.fullName -}}
+{{- $isKept := hasKey (.metadata.annotations | default dict) "sms/keeps-replicas" -}}
+{{- $own := lookup "autoscaling/v2" "HorizontalPodAutoscaler" $namespace $c.fullName -}}
+{{- /* KEDA makes one of this name for a ScaledObject. */ -}}
+{{- $kedas := lookup "autoscaling/v2" "HorizontalPodAutoscaler" $namespace (printf "keda-hpa-%s" $c.fullName) -}}
+{{- if or $isKept (not (or $own $kedas)) -}}
+{{- max (int64 .spec.replicas) (int64 $c.leastReplicas) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Where a credential is: the Secret's name and key, as YAML. (list root concern) */}}
 {{- define "sms.credential" -}}
 {{- $root := index . 0 -}}

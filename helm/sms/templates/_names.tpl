@@ -87,6 +87,11 @@ annotations:
 {{- end -}}
 {{- end -}}
 
+{{/* The size of a volume claim in MiB: what was written 1024Mi is 1Gi at the API server. */}}
+{{- define "sms.claimSize" -}}
+{{- mul (regexFind "^[0-9]+" .) (get (dict "Mi" 1 "Gi" 1024 "Ti" 1048576 "Pi" 1073741824) (regexFind "[MGTP]i$" .)) -}}
+{{- end -}}
+
 {{/* A memory limit in whole MiB, whether written 512Mi, 1.5Gi, 1G, 1e9 or in bytes. (list component limit) */}}
 {{- define "sms.mebibytes" -}}
 {{- $text := include "sms.text" (index . 1) -}}

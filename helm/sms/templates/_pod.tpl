@@ -132,9 +132,12 @@ volumes:
 
 {{/*
 Three probes that ask different things. Startup: is the last port open, so that everything behind it
-is too? Readiness: does this pod take calls of its own gRPC service (probes cannot show a certificate,
-so with mutual TLS health has a port of its own)? Liveness: does the event loop turn, whatever the
-dependencies do? (list root component)
+is too? Messaging is asked /readyz instead, which waits for what it depends on and for the routes, and only
+until it has succeeded once: an outage after that changes nothing. Readiness: does this pod take calls of its own
+gRPC service (probes cannot show a certificate, so with mutual TLS health has a port of its own)? What serves
+none is asked /readyz: the carrier says no there until the claims of the process before are recovered, so a
+rollout waits for it, while a startup probe would end a process that only waits for messaging. Liveness: does the
+event loop turn, whatever the dependencies do? (list root component)
 */}}
 {{- define "sms.probes" -}}
 {{- $root := index . 0 -}}
@@ -147,6 +150,10 @@ startupProbe:
   {{- else if eq $c.name "gateway" }}
   tcpSocket:
     port: http
+  {{- else if eq $c.name "messaging" }}
+  httpGet:
+    path: /readyz
+    port: ops
   {{- else if $c.serves }}
   tcpSocket:
     port: grpc
