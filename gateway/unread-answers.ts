@@ -4,6 +4,7 @@
  * that was begun first gives way, as a client in earnest has read its own within moments.
  */
 import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
 /** Octets kept for all clients, and how often they are added up: far faster than they can be made. */
 const BYTES_MAX = 67_108_864;
@@ -24,13 +25,16 @@ export function boundUnread(server: Server, bytesMax = BYTES_MAX): { stop(): voi
 
 function endOldest(open: ReadonlySet<ServerResponse>, bytesMax: number): void {
   let total = 0;
-  // What waits behind another answer of its connection counts, too.
-  for (const response of open) total += response.writableLength;
-  for (const response of open) {
+  const unread = new Map<Socket, number>();
+  for (const { req, writableLength } of open) {
+    if (writableLength === 0) continue;
+    total += writableLength;
+    // What waits behind another answer of its connection counts, too.
+    unread.set(req.socket, (unread.get(req.socket) ?? 0) + writableLength);
+  }
+  for (const [socket, bytes] of unread) {
     if (total <= bytesMax) return;
-    const bytes = response.writableLength;
-    if (bytes === 0) continue;
     total -= bytes;
-    response.req.socket.destroy();
+    socket.destroy();
   }
 }

@@ -40,7 +40,7 @@ export function createRoutingRpc(parts: {
     },
     async listConnectors() {
       const [connectors, reports] = await Promise.all([
-        service.listConnectors(),
+        service.listReadable(),
         health.listReports(),
       ]);
       return {

@@ -29,7 +29,8 @@ export type AuditEntry = {
 
 /** One change in the making: reads and writes inside one transaction. */
 export type RoutingChange = {
-  findConnector(id: string): Promise<Connector | undefined>;
+  /** Secrets that are needed and cannot be opened fail it; others are left out then. */
+  findConnector(id: string, needsSecrets: boolean): Promise<Connector | undefined>;
   saveConnector(connector: Connector): Promise<void>;
   removeConnector(id: string): Promise<void>;
   findRoute(idOrName: string): Promise<Route | undefined>;
@@ -43,8 +44,10 @@ export type RoutingChange = {
 
 /** Where routing keeps its truth. */
 export type RoutingStore = {
-  /** Secrets that are asked for and cannot be opened, their key being gone, fail the whole. */
-  listConnectors(withSecrets: boolean): Promise<Connector[]>;
+  /** With their secrets; one that cannot be opened, its key being gone, fails the whole. */
+  listConnectors(): Promise<Connector[]>;
+  /** The same; secrets that cannot be opened are left out. */
+  listReadable(): Promise<Connector[]>;
   listRoutes(): Promise<Route[]>;
   findRoute(idOrName: string): Promise<Route | undefined>;
   /** The table's version; rises with every change. */
@@ -79,7 +82,8 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
   }
 
   return {
-    listConnectors: () => store.listConnectors(true),
+    listConnectors: () => store.listConnectors(),
+    listReadable: () => store.listReadable(),
     listRoutes: () => store.listRoutes(),
 
     /** Throws `validation_error`, `already_exists`. */
@@ -87,7 +91,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
       const connector = createConnector(input, clock.now());
       const audit = entry(actor, "connector.create", connector.id, connector.type);
       return change(audit, async (tx) => {
-        if ((await tx.findConnector(connector.id)) !== undefined) {
+        if ((await tx.findConnector(connector.id, false)) !== undefined) {
           throw new AppError("already_exists", `The connector ${connector.id} exists already.`);
         }
         await tx.saveConnector(connector);
@@ -104,7 +108,8 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
     ): Promise<Connector> {
       const audit = entry(actor, "connector.update", id, fields.join(","));
       return change(audit, async (tx) => {
-        const connector = found(await tx.findConnector(id), `connector ${id}`);
+        const needsSecrets = !replacesSecrets(input, fields);
+        const connector = found(await tx.findConnector(id, needsSecrets), `connector ${id}`);
         const next = changeConnector(connector, input, fields, clock.now());
         await tx.saveConnector(next);
         return next;
@@ -114,7 +119,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
     /** Throws `not_found`, `invalid_state_transition` while a route names it. */
     removeConnector(id: string, actor: string): Promise<void> {
       return change(entry(actor, "connector.remove", id, ""), async (tx) => {
-        found(await tx.findConnector(id), `connector ${id}`);
+        found(await tx.findConnector(id, false), `connector ${id}`);
         checkRemoval(id, await tx.listRouteNames(id));
         await tx.removeConnector(id);
       });
@@ -179,6 +184,12 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
   };
 }
 
+/** Whether nothing is kept of a connector's secrets: an SMPP one has just its password. */
+function replacesSecrets({ smpp }: ConnectorInput, fields: readonly string[]): boolean {
+  const isNamed = fields.includes("smpp.password") || fields.includes("smpp");
+  return isNamed && smpp?.password !== undefined && smpp.password !== "";
+}
+
 function entry(actor: string, action: string, subject: string, details: string): AuditEntry {
   return { actor, action, subject, details };
 }
@@ -205,7 +216,7 @@ async function requireConnector(tx: RoutingChange, connectorId: string): Promise
   if (connectorId === TEST_CONNECTOR_ID) {
     const rule = "the test connector carries messages of test mode only, without a route";
     faults.add("route.connector_id", "invalid_value", rule);
-  } else if ((await tx.findConnector(connectorId)) === undefined) {
+  } else if ((await tx.findConnector(connectorId, false)) === undefined) {
     faults.add("route.connector_id", "invalid_value", `there is no connector ${connectorId}`);
   }
   faults.throwIfAny();

@@ -87,6 +87,19 @@ export function fromConnectorDocument(
   };
 }
 
+/** Opens a connector if its sealing key is there; else its secrets stay out. */
+export function fromConnectorDocumentIfPossible(
+  document: ConnectorDocument,
+  box: SecretBox,
+): Connector {
+  try {
+    return fromConnectorDocument(document, box);
+  } catch {
+    // For people who are shown no secrets anyway, and may be here to put new ones in.
+    return fromConnectorDocument(document, undefined);
+  }
+}
+
 function openHeaders(box: SecretBox | undefined, sealed: string, id: string) {
   const text = open(box, sealed, id, "headers");
   return (text === "" ? {} : JSON.parse(text)) as Record<string, string>;

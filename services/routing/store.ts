@@ -8,6 +8,7 @@ import type { AuditEntry, RoutingChange, RoutingStore } from "./service.ts";
 import {
   type ConnectorDocument,
   fromConnectorDocument,
+  fromConnectorDocumentIfPossible,
   fromRouteDocument,
   type RouteDocument,
   toBigInt,
@@ -39,10 +40,13 @@ export function createRoutingStore(options: {
   };
 
   return {
-    async listConnectors(withSecrets) {
+    async listConnectors() {
       const documents = await wrap(collections.connectors.find().sort({ _id: 1 }).toArray());
-      const opener = withSecrets ? box : undefined;
-      return documents.map((document) => fromConnectorDocument(document, opener));
+      return documents.map((document) => fromConnectorDocument(document, box));
+    },
+    async listReadable() {
+      const documents = await wrap(collections.connectors.find().sort({ _id: 1 }).toArray());
+      return documents.map((document) => fromConnectorDocumentIfPossible(document, box));
     },
     async listRoutes() {
       const documents = await wrap(collections.routes.find().sort({ _id: 1 }).toArray());
@@ -74,9 +78,12 @@ function createChange(
   session: ClientSession,
 ): RoutingChange {
   return {
-    async findConnector(id) {
+    async findConnector(id, needsSecrets) {
       const document = await connectors.findOne({ _id: id }, { session });
-      return document === null ? undefined : fromConnectorDocument(document, box);
+      if (document === null) return undefined;
+      return needsSecrets
+        ? fromConnectorDocument(document, box)
+        : fromConnectorDocumentIfPossible(document, box);
     },
     async saveConnector(connector) {
       // Fields that a newer version has put there stay, as in a route.

@@ -25,11 +25,8 @@ export function createTableReader(store: RoutingStore): TableReader {
       if (newest?.version === version) return newest;
       // The version is read first: a change in between makes this snapshot newer than its number,
       // so the next reader reads again. It can never be older than its number.
-      // Without secrets: a key that is gone must stop carriers at most, not sending.
-      const [routes, connectors] = await Promise.all([
-        store.listRoutes(),
-        store.listConnectors(false),
-      ]);
+      // A secret's key that is gone must stop carriers at most, not sending.
+      const [routes, connectors] = await Promise.all([store.listRoutes(), store.listReadable()]);
       const snapshot: TableSnapshot = {
         version,
         routes,

@@ -63,7 +63,7 @@ async function main(argv: readonly string[]): Promise<number> {
     clients = openClients(process.env);
     endWithSignals(command, ended);
     const code = await command.run({ clients, options, output, signal: ended.signal });
-    return code ?? 0;
+    return ended.signal.aborted ? INTERRUPTED : (code ?? 0);
   } catch (thrown) {
     if (ended.signal.aborted && isCancelled(thrown)) return INTERRUPTED;
     const error = understand(thrown);

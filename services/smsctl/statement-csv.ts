@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { link, open, rm } from "node:fs/promises";
 import { type Entry, EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import { formatAmount } from "../shared/core/money.ts";
@@ -30,6 +30,7 @@ export async function exportStatement(
   clients: Clients,
   wanted: { tenantId: string; fromMs: bigint; toMs: bigint; kinds: EntryKind[] },
   file: string,
+  signal: AbortSignal,
 ): Promise<number> {
   const sink = file === "-" ? standardOutput() : await createFile(file);
   try {
@@ -37,7 +38,10 @@ export async function exportStatement(
     let cursor = "";
     let count = 0;
     do {
-      const page = await clients.wallets.listEntries({ ...wanted, limit: 1000, cursor });
+      const page = await clients.wallets.listEntries(
+        { ...wanted, limit: 1000, cursor },
+        { signal },
+      );
       await sink.write(page.entries.map((entry) => lineOf(cellsOf(entry))).join(""));
       count += page.entries.length;
       cursor = page.nextCursor;
@@ -89,21 +93,23 @@ function standardOutput(): StatementSink {
 }
 
 async function createFile(file: string): Promise<StatementSink> {
-  const part = `${file}.part`;
+  const part = `${file}.${process.pid}.part`;
   const refuse = (why: string): never => {
     throw new AppError("validation_error", `${file} cannot be written: ${why}`);
   };
   if (existsSync(file)) refuse("it exists");
-  const handle = await open(part, "w").catch((error: Error) => refuse(error.message));
+  const handle = await open(part, "wx").catch((error: Error) => refuse(error.message));
   return {
     write: (text) => handle.writeFile(text).catch((error: Error) => refuse(error.message)),
     async finish() {
+      // A link, unlike a renaming, takes nobody else's place.
+      await link(part, file).catch((error: Error) => refuse(error.message));
+      await rm(part);
       await handle.close();
-      await rename(part, file);
     },
     async abandon() {
-      await handle.close();
       await rm(part, { force: true });
+      await handle.close();
     },
   };
 }

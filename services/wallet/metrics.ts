@@ -21,8 +21,6 @@ export type WalletMetrics = {
   onSettled(result: SettleResult["kind"]): void;
   onSweep(result: SweepResult): void;
   onCheck(breaches: number, durationMs: number): void;
-  /** Events that the stream has dropped before they were settled. */
-  onEventsLost(count: number): void;
   /** Registers what is read when metrics are scraped. */
   watch(sources: {
     readonly lag: () => Promise<number>;
@@ -60,11 +58,6 @@ export function createWalletMetrics(registry: Registry): WalletMetrics {
     labelNames: ["action"],
     registers,
   });
-  const lostEvents = new Counter({
-    name: "wallet_lost_events_total",
-    help: "Events dropped by the stream before they were settled, as each replica sees it.",
-    registers,
-  });
   const breaches = new Gauge({
     name: "wallet_check_breaches",
     help: "Broken invariants found by the last check of the books; anything but 0 needs a person.",
@@ -90,7 +83,6 @@ export function createWalletMetrics(registry: Registry): WalletMetrics {
       breaches.set(count);
       checkSeconds.set(durationMs / 1000);
     },
-    onEventsLost: (count) => lostEvents.inc(count),
     watch: (sources) => watch(registry, sources),
   };
 }

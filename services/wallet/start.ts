@@ -80,7 +80,6 @@ export const start: StartService = async (context) => {
     paceMs: SETTLE_PACE_MS,
     log,
     handle,
-    onLost: metrics.onEventsLost,
   });
   lifecycle.onClose("wallet settlement", () => consumer.close());
   startSweeper(context, config, { store, queue, settleMessages, metrics });

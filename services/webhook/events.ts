@@ -20,6 +20,10 @@ export const SUBJECTS = ["events.>"] as const;
 const DELIVERIES_MAX = 10;
 const RETRY_AFTER_MS = 5000;
 
+/** What only a newer version can read waits for it through a rollout: an hour. */
+const NEWER_DELIVERIES_MAX = 120;
+const NEWER_RETRY_AFTER_MS = 30_000;
+
 /** Stores what events ask for; see `deliverNotices`. */
 export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
 
@@ -56,17 +60,18 @@ export function createEventHandler(deliver: Deliver): EventHandler {
       const notices = read[at];
       const fault = notices instanceof Error ? notices : faults[at];
       if (fault === undefined) return ACK;
-      if (!mayPass(fault) || deliveries >= DELIVERIES_MAX) {
-        return { kind: "dead", reason: fault.message };
-      }
-      return { kind: "retry", afterMs: RETRY_AFTER_MS };
+      return judge(fault, deliveries);
     });
   };
 }
 
-/** Whether the same event may be handled later, or by a process of another version. */
-function mayPass(fault: Error): boolean {
-  return !(fault instanceof UnreadableError || fault instanceof UndeliverableError);
+function judge(fault: Error, deliveries: number): Verdict {
+  const isNewer = fault instanceof NewerEventError;
+  const isHopeless = fault instanceof UnreadableError || fault instanceof UndeliverableError;
+  if (isHopeless || deliveries >= (isNewer ? NEWER_DELIVERIES_MAX : DELIVERIES_MAX)) {
+    return { kind: "dead", reason: fault.message };
+  }
+  return { kind: "retry", afterMs: isNewer ? NEWER_RETRY_AFTER_MS : RETRY_AFTER_MS };
 }
 
 /** What the event is cannot be told, now or ever. */

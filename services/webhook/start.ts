@@ -159,7 +159,7 @@ function consume(
     readonly onEventsLost: (count: number) => void;
   },
 ) {
-  const consumers = Array.from({ length: EVENT_LOOPS }, () =>
+  const consumers = Array.from({ length: EVENT_LOOPS }, (_, at) =>
     startConsumer({
       nats: parts.nats,
       db: parts.mongo.db,
@@ -170,7 +170,8 @@ function consume(
       paceMs: EVENT_PACE_MS,
       log: context.log,
       handle: parts.handle,
-      onLost: parts.onEventsLost,
+      // The loops share the durable: one of them counts.
+      ...(at === 0 ? { onLost: parts.onEventsLost } : {}),
     }),
   );
   context.lifecycle.onClose("webhook events", async () => {

@@ -107,17 +107,37 @@ describe("the routing service", () => {
     expect(connector?.smpp?.password).to.equal("pa55word");
   });
 
-  it("the table can be read although the key of a connector's secrets is gone", async () => {
+  it("routes are told although the key of a connector's secrets is gone, and a new password mends it", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const store = createRoutingStore({
       client: mongo.client,
       db: mongo.db,
       box: createSecretBox(OTHER_KEYS),
     });
+    const later = createRoutingService({ store, clock, announce: () => undefined });
     const { connectors } = await createTableReader(store).read();
-    expect(connectors.map(({ id }) => id)).to.include(CONNECTOR.id);
     expect(connectors.find(({ id }) => id === CONNECTOR.id)?.smpp?.password).to.equal("");
-    expect(await codeOf(() => store.listConnectors(true))).to.not.equal("done");
+    expect(await codeOf(() => later.listConnectors())).to.match(/key/);
+    const change = (smpp: object, field: string) => () =>
+      later.updateConnector(
+        CONNECTOR.id,
+        { ...CONNECTOR, smpp: { ...SMPP, ...smpp } },
+        [field],
+        "ada",
+      );
+    // What the password was is not known, so it is not lost either.
+    expect(await codeOf(change({ window: 7 }, "smpp.window"))).to.match(/key/);
+    expect(await codeOf(change({ password: "new-pass" }, "smpp.password"))).to.equal("done");
+    const [mended] = (await later.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
+    expect(mended?.smpp?.password).to.equal("new-pass");
+  });
+
+  it("a connector whose key is gone can be removed", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const box = createSecretBox(OTHER_KEYS);
+    const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
+    const later = createRoutingService({ store, clock, announce: () => undefined });
+    expect(await codeOf(() => later.removeConnector(CONNECTOR.id, "ada"))).to.equal("done");
   });
 
   it("an amount beyond a double's exactness survives", async () => {

@@ -1,31 +1,58 @@
 import { expect } from "chai";
-import { lostBetween } from "../../services/shared/io/event-loss.ts";
+import { createLossCount } from "../../services/shared/io/event-loss.ts";
 
-describe("events that a stream has dropped before a consumer had them", () => {
-  const look = (pending: number, deliveredSeq: number, firstSeq: number) => ({
-    pending,
-    deliveredSeq,
-    firstSeq,
-  });
-  for (const [what, before, now, lost] of [
-    ["nothing was looked at before", undefined, look(5, 0, 9), 0],
-    ["nothing was dropped", look(50, 100, 1), look(60, 100, 1), 0],
-    ["only consumed ones were dropped", look(50, 100, 1), look(50, 110, 90), 0],
+describe("events that a stream has dropped before its consumer had them", () => {
+  for (const [what, looks, lost] of [
+    ["nothing was dropped", [[100, 1]], [0]],
+    [
+      "only consumed ones were dropped",
+      [
+        [100, 1],
+        [110, 90],
+        [110, 111],
+      ],
+      [0, 0, 0],
+    ],
     [
       "the consumer stood, and its next ones were dropped",
-      look(50, 100, 1),
-      look(30, 100, 121),
-      20,
+      [
+        [100, 1],
+        [100, 121],
+      ],
+      [0, 20],
     ],
-    ["more were dropped than it waited for", look(50, 100, 1), look(0, 100, 500), 50],
-    ["they were told of before", look(30, 100, 121), look(25, 100, 126), 5],
     [
-      "it waited for nothing: what was dropped was not for it",
-      look(0, 100, 1),
-      look(0, 100, 500),
-      0,
+      "they are counted once",
+      [
+        [100, 121],
+        [100, 121],
+        [100, 126],
+      ],
+      [20, 0, 5],
+    ],
+    [
+      "it went on behind the gap",
+      [
+        [100, 121],
+        [130, 121],
+        [130, 140],
+      ],
+      [20, 0, 9],
+    ],
+    ["they were dropped while no process was there", [[100, 500]], [399]],
+    [
+      "a consumer that is new lacks nothing",
+      [
+        [0, 500],
+        [510, 500],
+      ],
+      [0, 0],
     ],
   ] as const) {
-    it(`${what}: ${lost}`, () => expect(lostBetween(before, now)).to.equal(lost));
+    it(`${what}: ${lost.join(", ")}`, () => {
+      const count = createLossCount();
+      const counted = looks.map(([deliveredSeq, firstSeq]) => count({ deliveredSeq, firstSeq }));
+      expect(counted).to.deep.equal(lost);
+    });
   }
 });

@@ -93,7 +93,7 @@ How many replicas a scaled workload is to say it has; empty where the number is 
 When autoscaling is switched on, Helm would take the number of the manifest before out of the live object, and
 Kubernetes would put 1 in its place. So the live number is said then and, as the annotation remembers, in every
 upgrade after that. A manifest that never said one goes on without: no upgrade and no rollback undoes what the
-autoscaler did. A render without a cluster finds nothing live. (list root component)
+autoscaler did. What it does between the render and the end of the migration is lost. A render without a cluster finds nothing live. (list root component)
 */}}
 {{- define "sms.keptReplicas" -}}
 {{- $root := index . 0 -}}

@@ -15,7 +15,7 @@ import { ulid } from "ulid";
 import { createPace, type Pace } from "../core/pace.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import { openBatchSpan } from "./batch-span.ts";
-import { type Look, lostBetween } from "./event-loss.ts";
+import { createLossCount } from "./event-loss.ts";
 import type { Logger } from "./log.ts";
 import { EVENT_STREAM, type Nats } from "./nats.ts";
 import { pullBatch } from "./pull-batch.ts";
@@ -39,10 +39,7 @@ export type Delivered = {
 
 /** A running consumer. */
 export type RunningConsumer = {
-  /**
-   * Items not yet acknowledged, as the server last said; for metrics and scaling. It tells `onLost` of those
-   * that the stream has dropped since it was last asked.
-   */
+  /** Items not yet acknowledged, as the server last said; for metrics and scaling. */
   lag(): Promise<number>;
   close(): Promise<void>;
 };
@@ -62,17 +59,39 @@ export type ConsumerOptions = {
   readonly paceMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
-  /** Called with a number of items that a full stream has dropped before this consumer had them. */
+  /**
+   * Called with a number of items that a full stream has dropped before this consumer had them. Only for one
+   * that takes every subject: of others nobody can tell what they would have been given.
+   */
   readonly onLost?: (count: number) => void;
   readonly stream?: string;
 };
+
+/** How often it is asked whether the stream has dropped anything. */
+const LOOK_MS = 5000;
 
 /** Starts a durable consumer; answers at once and keeps at it until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
   const pace = createPace(options.paceMs);
   const abort = new AbortController();
-  let look: Look | undefined;
+  const countLost = createLossCount();
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Before more is taken: once it is, what is missing before it cannot be told from what was consumed. */
+  async function lookForLoss(): Promise<void> {
+    if (options.onLost === undefined || performance.now() - lookedAtMs < LOOK_MS) return;
+    lookedAtMs = performance.now();
+    const manager = await nats.connection.jetstreamManager();
+    const [{ delivered }, { state }] = await Promise.all([
+      manager.consumers.info(stream, durable),
+      manager.streams.info(stream),
+    ]);
+    const lost = countLost({ deliveredSeq: delivered.stream_seq, firstSeq: state.first_seq });
+    if (lost === 0) return;
+    log.error({ durable, lost }, "the stream has dropped events that were not consumed");
+    options.onLost(lost);
+  }
 
   async function run(): Promise<void> {
     let failures = 0;
@@ -83,6 +102,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
       try {
         consumer ??= await ensureConsumer(options, stream, isSet);
         isSet = true;
+        await lookForLoss();
         const waitMs = wasFull ? 0 : pace.leftMs();
         if (waitMs > 0) await pause(waitMs, abort.signal);
         const taken = await takeBatch(consumer, options, stream, abort.signal, pace);
@@ -103,21 +123,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
   return {
     async lag() {
       const manager = await nats.connection.jetstreamManager();
-      const [info, { state }] = await Promise.all([
-        manager.consumers.info(stream, durable),
-        manager.streams.info(stream),
-      ]);
-      const now = {
-        pending: info.num_pending,
-        deliveredSeq: info.delivered.stream_seq,
-        firstSeq: state.first_seq,
-      };
-      const lost = lostBetween(look, now);
-      look = now;
-      if (lost > 0) {
-        log.error({ durable, lost }, "the stream has dropped events that were not consumed");
-        options.onLost?.(lost);
-      }
+      const info = await manager.consumers.info(stream, durable);
       return info.num_pending + info.num_ack_pending;
     },
     async close() {

@@ -1,20 +1,22 @@
-/** What a consumer and its stream looked like at one moment. */
+/** What a consumer of a whole stream and the stream look like at one moment. */
 export type Look = {
-  /** Items that the consumer has not been given. */
-  readonly pending: number;
-  /** The last item that it was given. */
+  /** The last item that the consumer was given; 0 before the first. */
   readonly deliveredSeq: number;
   /** The first item that the stream still has. */
   readonly firstSeq: number;
 };
 
 /**
- * How many items the stream has dropped between two looks that the consumer was still to be given: at most as
- * many as it waited for. A stream that is full, or whose items are too old, drops the oldest, and the
+ * Counts items that the stream has dropped before its consumer was given them, each once: those between the
+ * last that it was given and the first that is left. A stream that is full drops the oldest, and the
  * consumer's own count of what is left falls as if they had been consumed.
  */
-export function lostBetween(before: Look | undefined, now: Look): number {
-  if (before === undefined || before.pending === 0) return 0;
-  const from = Math.max(now.deliveredSeq + 1, before.firstSeq);
-  return Math.max(0, Math.min(now.firstSeq - from, before.pending));
+export function createLossCount(): (look: Look) => number {
+  let countedTo = 0;
+  return ({ deliveredSeq, firstSeq }) => {
+    // A consumer that is new begins with what there is.
+    const from = deliveredSeq === 0 ? firstSeq : Math.max(deliveredSeq + 1, countedTo);
+    countedTo = Math.max(countedTo, firstSeq);
+    return Math.max(0, firstSeq - from);
+  };
 }

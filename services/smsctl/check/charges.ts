@@ -87,9 +87,9 @@ function explain(
   { reservationId, heldAmount, tenantId, messageId }: Charge,
 ): void {
   if (reservationId === "" || heldAmount <= 0n) return;
-  const hold = explained.get(reservationId);
-  if (hold !== undefined) hold.amount += heldAmount;
-  else explained.set(reservationId, { amount: heldAmount, tenantId, messageId });
+  const before = explained.get(reservationId)?.amount ?? 0n;
+  // The last of a send's messages: it is the one that most probably still waits at a second look.
+  explained.set(reservationId, { amount: before + heldAmount, tenantId, messageId });
 }
 
 function reportOrphan(settlement: Settlement, atMs: number, found: BreachList): void {
@@ -106,14 +106,12 @@ function reportOrphan(settlement: Settlement, atMs: number, found: BreachList): 
 
 /** Looks at a suspect's message as it is now; answers a breach only if it still is one. */
 async function judgeAgain(
-  { clients }: CheckRun,
+  { clients, signal }: CheckRun,
   { charge, settlement }: Suspect,
   atMs: number,
 ): Promise<FoundBreach[]> {
-  const { message } = await clients.messaging.getMessage({
-    tenantId: charge.tenantId,
-    messageId: charge.messageId,
-  });
+  const { tenantId, messageId } = charge;
+  const { message } = await clients.messaging.getMessage({ tenantId, messageId }, { signal });
   const now = create(ChargeSchema, {
     ...charge,
     status: message?.status ?? MessageStatus.UNSPECIFIED,

@@ -16,9 +16,9 @@ const CLOCKS_APART_MS = 60_000;
 const MISSING_MAX = 100_000;
 const AT_ONCE = 16;
 
-/** What the messages that are not settled hold of one reservation, and one of them. */
+/** What the messages that are not settled hold of one reservation, and the last of them. */
 export type ExplainedHold = {
-  amount: bigint;
+  readonly amount: bigint;
   readonly tenantId: string;
   readonly messageId: string;
 };
@@ -27,8 +27,8 @@ export type ExplainedHold = {
 export type ExplainedHolds = Map<string, ExplainedHold>;
 
 /**
- * Every old open hold must be explained, in full, by messages that are still open, and every old open
- * message by an open hold. Holds are read after the messages, and only become less: what is missing is
+ * Every old open hold must be explained, in full, by messages that are still open, and every old send with
+ * open messages must have an open hold. Holds are read after the messages, and only become less: what is missing is
  * looked at once more. Takes from `explained` what it has seen; answers how many holds are open, and
  * how many messages' holds were not looked for because too many are missing.
  */
@@ -71,11 +71,11 @@ export async function checkOpenHolds(
 
 /** The hold is read before the message: one that is open still when its hold is gone will go unpaid. */
 async function lookForHold(
-  { clients }: CheckRun,
+  { clients, signal }: CheckRun,
   reservationId: string,
   { tenantId, messageId }: ExplainedHold,
 ): Promise<FoundBreach[]> {
-  const state = await clients.wallets.getReservation({ tenantId, reservationId }).then(
+  const state = await clients.wallets.getReservation({ tenantId, reservationId }, { signal }).then(
     ({ reservation }) => reservation?.state,
     (thrown: unknown) => {
       if (toAppError(thrown).code === "not_found") return undefined;
@@ -83,7 +83,7 @@ async function lookForHold(
     },
   );
   if (state === ReservationState.OPEN) return [];
-  const { message } = await clients.messaging.getMessage({ tenantId, messageId });
+  const { message } = await clients.messaging.getMessage({ tenantId, messageId }, { signal });
   const status = message?.status;
   if (status !== MessageStatus.SCHEDULED && status !== MessageStatus.QUEUED) return [];
   const what =

@@ -49,7 +49,6 @@ export const CONNECTOR_COMMANDS: Commands = {
   },
   list: {
     usage: "connector list [--watch]",
-    endsItself: true,
     run: list,
   },
   update: {
@@ -105,17 +104,16 @@ async function listUnmatched({ options, output }: CommandContext): Promise<numbe
 
 /** With `--watch` it goes on when routing does not answer: that is when somebody watches. */
 async function list(context: CommandContext): Promise<number> {
-  const { options, output, signal } = context;
+  const { options, output } = context;
   if (!options.isSet("watch")) {
     await showAll(context);
     return 0;
   }
-  while (!signal.aborted) {
+  for (;;) {
     output.clear();
     await showAll(context).catch((thrown: unknown) => output.more(toAppError(thrown).message));
-    await wait(1000, undefined, { signal }).catch(() => undefined);
+    await wait(1000);
   }
-  return 0;
 }
 
 async function showAll({ clients, output }: CommandContext): Promise<void> {

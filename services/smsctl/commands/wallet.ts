@@ -84,6 +84,7 @@ export const WALLET_COMMANDS: Commands = {
   entries: {
     usage:
       "wallet entries --tenant T [--from TIME --to TIME --kind K,… --limit N --cursor C | --csv FILE|-]",
+    endsItself: true,
     run: (context) => listEntries(context),
   },
   audit: {
@@ -146,7 +147,7 @@ async function listEntries(context: CommandContext): Promise<number> {
     );
   }
   const { exportStatement } = await import("../statement-csv.ts");
-  const count = await exportStatement(clients, wanted, csv);
+  const count = await exportStatement(clients, wanted, csv, context.signal);
   if (csv !== "-") output.result({ file: csv, entries: count });
   return 0;
 }

@@ -1,0 +1,110 @@
+/** smsctl as a process of its own: how it ends, and what it says when nobody answers. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect } from "chai";
+import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { createRpcServer } from "../../services/shared/rpc/server.ts";
+
+const MAIN = join(import.meta.dirname, "../../services/smsctl/main.ts");
+const TOKEN = "0123456789abcdef0123456789abcdef";
+
+describe("smsctl as a process", function () {
+  this.timeout(30_000);
+  const server = createRpcServer({
+    routes: (router) => {
+      router.service(MessagingService, {
+        async *checkMessages() {
+          yield { breaches: [], messages: 1n };
+          await new Promise(() => undefined);
+        },
+      });
+      router.service(WalletService, {
+        async *checkWallets() {
+          yield { breaches: [{ invariant: 1, what: "wrong", ids: ["ten_1"] }], done: true };
+        },
+      });
+      router.service(RoutingService, {
+        listConnectors: () => ({
+          connectors: Array.from({ length: 5000 }, (_, at) => ({ id: `connector-${at}` })),
+          health: [],
+        }),
+      });
+    },
+  });
+  let address: string;
+
+  before(async () => {
+    address = `127.0.0.1:${await server.listen("127.0.0.1", 0)}`;
+  });
+  after(async () => {
+    await server.drain(500);
+  });
+
+  const settings = () => ({
+    RPC_TOKEN: TOKEN,
+    MESSAGING_GRPC: address,
+    WALLET_GRPC: address,
+    ROUTING_GRPC: address,
+  });
+
+  function start(env: Record<string, string>, ...words: string[]): ChildProcess {
+    return spawn(process.execPath, [MAIN, ...words], {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  async function finish(child: ChildProcess) {
+    const texts = { out: "", err: "" };
+    child.stdout?.on("data", (chunk) => {
+      texts.out += chunk;
+    });
+    child.stderr?.on("data", (chunk) => {
+      texts.err += chunk;
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    return { code, ...texts };
+  }
+
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    it(`${signal} ends a check that waits, with 130 and no more words`, async () => {
+      const child = start(settings(), "check");
+      const finished = finish(child);
+      child.stdout?.once("data", () => child.kill(signal));
+      expect(await finished).to.include({ code: 130, err: "" });
+    });
+  }
+
+  it("ends when a check found something, though the other service still talks", async () => {
+    const { code, out } = await finish(start(settings(), "wallet", "check"));
+    expect(code).to.equal(1);
+    expect(out).to.include("wrong");
+  });
+
+  it("ends quietly when its reader has left", async () => {
+    const child = start(settings(), "connector", "list");
+    child.stdout?.once("readable", () => child.stdout?.destroy());
+    const { code, err } = await finish(child);
+    expect([0, 130]).to.include(code);
+    expect(err).to.equal("");
+  });
+
+  it("says which service did not answer, where and why", async () => {
+    const away = await finish(
+      start({ ...settings(), ROUTING_GRPC: "127.0.0.1:1" }, "connector", "list"),
+    );
+    expect(away.code).to.equal(1);
+    const what = "No answer from the routing service at 127.0.0.1:1";
+    const why = "connect ECONNREFUSED 127.0.0.1:1 (service_unavailable)";
+    expect(away.err).to.equal(`smsctl: ${what}: ${why}\n`);
+  });
+
+  it("takes no setting from elsewhere once there is one of them", async () => {
+    const { code, err } = await finish(start({ RPC_TOKEN: TOKEN }, "--json", "connector", "list"));
+    expect(code).to.equal(1);
+    expect(JSON.parse(err).error.message).to.include("Set ROUTING_GRPC and RPC_TOKEN");
+  });
+});
