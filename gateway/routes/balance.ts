@@ -4,10 +4,10 @@ import { systemClock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
+import { rpcAnswer } from "../../services/shared/rpc/rpc-answer.ts";
 import { componentRef, dataOf } from "../docs/operation.ts";
 import { BALANCE_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { rpcAnswer } from "../rpc-answer.ts";
 import { refuseQuery } from "../schemas/query.ts";
 
 /** Reading the wallet's balance (`service.md` "Balance"). */

@@ -2,11 +2,11 @@ import type { Client } from "@connectrpc/connect";
 import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { isId } from "../../services/shared/core/ids.ts";
+import { rpcAnswer } from "../../services/shared/rpc/rpc-answer.ts";
 import { componentRef, dataOf } from "../docs/operation.ts";
 import { MESSAGE_WITH_HISTORY_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { renderMessageWithHistory } from "../render/message.ts";
-import { rpcAnswer } from "../rpc-answer.ts";
 import { MESSAGE_ID } from "../schemas/answers.ts";
 import { refuseQuery } from "../schemas/query.ts";
 

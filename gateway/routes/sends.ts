@@ -12,12 +12,12 @@ import {
 import { fingerprint } from "../../services/shared/core/canonical-json.ts";
 import type { Clock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
+import { rpcAnswer } from "../../services/shared/rpc/rpc-answer.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
 import type { FenceKeeper } from "../idempotency/fence.ts";
 import { readIdempotencyKey } from "../idempotency/key.ts";
 import { runOnce } from "../idempotency/run-once.ts";
 import { type JsonBody, parseObject } from "../json.ts";
-import { rpcAnswer } from "../rpc-answer.ts";
 import { queryFaults } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
 import { type SendOne, sendList } from "../send-together.ts";

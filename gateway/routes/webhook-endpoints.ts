@@ -5,12 +5,12 @@ import {
   WebhookEndpointStatus,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
 import type { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
+import { rpcAnswer } from "../../services/shared/rpc/rpc-answer.ts";
 import { componentRef, dataOf, type Operation, pageOf, type Schema } from "../docs/operation.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE } from "../docs/samples.ts";
 import type { Endpoint, EndpointAnswer, EndpointRequest } from "../endpoint.ts";
 import { SOURCE_NUMBERS } from "../render/message.ts";
 import { renderWebhookEndpoint } from "../render/webhooks.ts";
-import { rpcAnswer } from "../rpc-answer.ts";
 import { refuseQuery } from "../schemas/query.ts";
 import { compileSchema } from "../schemas/validate.ts";
 import { EMPTY_BODY, ENDPOINT_CHANGE, NEW_ENDPOINT } from "../schemas/webhooks.ts";

@@ -59,7 +59,6 @@ export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes"> & {
   readonly makeLink: (events: LinkEvents) => Link;
   readonly onReceipt: LinkEvents["onReceipt"];
   readonly onMobileOriginated: () => void;
-  readonly onSettled?: () => void;
 };
 
 const CLAIM_MAX = 1000;

@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
 import { MongoBulkWriteError, ObjectId } from "mongodb";
-import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { IncomingReceipt } from "./domain/message.ts";
 import {
   type Submission,
@@ -81,14 +81,14 @@ export function createCarrierStore(db: Db) {
         if (!isDuplicateKey(error) || !(error instanceof MongoBulkWriteError)) {
           throw wrapMongoError(error);
         }
-        await wrap(submissions.bulkWrite(replaceAll(documents), { ordered: true }));
+        await guardMongo(submissions.bulkWrite(replaceAll(documents), { ordered: true }));
       }
     },
 
     /** Finds submissions by their names. */
     async findSubmissions(names: readonly string[]): Promise<Map<string, Submission>> {
       if (names.length === 0) return new Map();
-      const found = await wrap(submissions.find({ _id: { $in: [...names] } }).toArray());
+      const found = await guardMongo(submissions.find({ _id: { $in: [...names] } }).toArray());
       return new Map(found.map((document) => [document._id, fromSubmissionDocument(document)]));
     },
 
@@ -102,7 +102,7 @@ export function createCarrierStore(db: Db) {
         _id: { $gte: `${connectorId}|`, $lt: `${connectorId}|~` },
         at: { $gte: new Date(sinceMs) },
       };
-      const found = await wrap(submissions.find(query).sort({ at: -1 }).limit(max).toArray());
+      const found = await guardMongo(submissions.find(query).sort({ at: -1 }).limit(max).toArray());
       return found.map(fromSubmissionDocument);
     },
 
@@ -126,7 +126,7 @@ export function createCarrierStore(db: Db) {
           upsert: true,
         },
       }));
-      await wrap(unknowns.bulkWrite(writes, { ordered: false }));
+      await guardMongo(unknowns.bulkWrite(writes, { ordered: false }));
     },
 
     /** Submits without an answer from one sender to one recipient, made since an instant. */
@@ -138,7 +138,7 @@ export function createCarrierStore(db: Db) {
     }): Promise<UnknownCandidate[]> {
       const { connectorId, to, from, sinceMs } = query;
       const filter = { connector_id: connectorId, to, from, at: { $gte: new Date(sinceMs) } };
-      return (await wrap(unknowns.find(filter).limit(300).toArray())).map((document) => ({
+      return (await guardMongo(unknowns.find(filter).limit(300).toArray())).map((document) => ({
         connectorId,
         messageId: document.message_id,
         segment: document.segment,
@@ -153,14 +153,14 @@ export function createCarrierStore(db: Db) {
     /** Ties a carrier id to a submit in doubt; false when another id was quicker, or it is gone. */
     async tieUnknown({ messageId, segment }: UnknownSubmission, key: string): Promise<boolean> {
       const filter = { _id: `${messageId}/${segment}`, tied_to: { $exists: false } };
-      const result = await wrap(unknowns.updateOne(filter, { $set: { tied_to: key } }));
+      const result = await guardMongo(unknowns.updateOne(filter, { $set: { tied_to: key } }));
       return result.modifiedCount === 1;
     },
 
     async removeUnknowns(items: readonly UnknownSubmission[]): Promise<void> {
       if (items.length === 0) return;
       const ids = items.map(({ messageId, segment }) => `${messageId}/${segment}`);
-      await wrap(unknowns.deleteMany({ _id: { $in: ids } }));
+      await guardMongo(unknowns.deleteMany({ _id: { $in: ids } }));
     },
 
     /** Parks receipts; they may be acknowledged to the carrier when this has answered. */
@@ -174,13 +174,13 @@ export function createCarrierStore(db: Db) {
         at,
         next_at: at,
       }));
-      await wrap(parked.insertMany(documents as never));
+      await guardMongo(parked.insertMany(documents as never));
     },
 
     /** Parked receipts that may belong to submissions just stored. */
     async findParked(names: readonly string[]): Promise<ParkedReceipt[]> {
       return toParked(
-        await wrap(
+        await guardMongo(
           parked
             .find({ names: { $in: [...names] } })
             .limit(1000)
@@ -196,7 +196,9 @@ export function createCarrierStore(db: Db) {
      */
     async takeDueParked(nowMs: number, max: number): Promise<ParkedReceipt[]> {
       const due = { next_at: { $lte: new Date(nowMs) } };
-      const documents = await wrap(parked.find(due).sort({ next_at: 1 }).limit(max).toArray());
+      const documents = await guardMongo(
+        parked.find(due).sort({ next_at: 1 }).limit(max).toArray(),
+      );
       if (documents.length === 0) return [];
       const ids = documents.map(({ _id }) => _id);
       const now = new Date(nowMs);
@@ -204,13 +206,15 @@ export function createCarrierStore(db: Db) {
       const wait = { $max: [1000, { $min: [120_000, halfAge] }] };
       const taken_by = new ObjectId();
       const next = [{ $set: { next_at: { $add: [now, wait] }, taken_by } }];
-      const { modifiedCount } = await wrap(parked.updateMany({ _id: { $in: ids }, ...due }, next));
+      const { modifiedCount } = await guardMongo(
+        parked.updateMany({ _id: { $in: ids }, ...due }, next),
+      );
       if (modifiedCount === ids.length) return toParked(documents);
-      return toParked(await wrap(parked.find({ _id: { $in: ids }, taken_by }).toArray()));
+      return toParked(await guardMongo(parked.find({ _id: { $in: ids }, taken_by }).toArray()));
     },
 
     async removeParked(ids: readonly ObjectId[]): Promise<void> {
-      if (ids.length > 0) await wrap(parked.deleteMany({ _id: { $in: [...ids] } }));
+      if (ids.length > 0) await guardMongo(parked.deleteMany({ _id: { $in: [...ids] } }));
     },
 
     /** Gives up on parked receipts: they are kept for operators, then forgotten. */
@@ -228,17 +232,17 @@ export function createCarrierStore(db: Db) {
           upsert: true,
         },
       }));
-      await wrap(unmatched.bulkWrite(writes, { ordered: false }));
-      await wrap(parked.deleteMany({ _id: { $in: receipts.map(({ id }) => id) } }));
+      await guardMongo(unmatched.bulkWrite(writes, { ordered: false }));
+      await guardMongo(parked.deleteMany({ _id: { $in: receipts.map(({ id }) => id) } }));
     },
 
     async countParked(): Promise<number> {
-      return await wrap(parked.estimatedDocumentCount());
+      return await guardMongo(parked.estimatedDocumentCount());
     },
 
     /** The newest unmatched receipts, for operators. */
     async listUnmatched(max: number): Promise<UnmatchedReceipt[]> {
-      const documents = await wrap(unmatched.find().sort({ at: -1 }).limit(max).toArray());
+      const documents = await guardMongo(unmatched.find().sort({ at: -1 }).limit(max).toArray());
       return documents.map(({ receipt, at }) => ({ receipt, receivedAtMs: at.getTime() }));
     },
   };
@@ -282,12 +286,4 @@ function replaceAll(
 
 function toParked(documents: readonly ParkedDocument[]): ParkedReceipt[] {
   return documents.map(({ _id, receipt, at }) => ({ id: _id, receipt, parkedAtMs: at.getTime() }));
-}
-
-async function wrap<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }

@@ -24,7 +24,7 @@ export function registerMetrics(
     labelNames: ["connector"],
     registers: [registry],
   });
-  const sending = new Gauge({
+  new Gauge({
     name: "messaging_sending_messages",
     help: "Messages claimed by carriers and not yet answered.",
     labelNames: ["connector"],
@@ -44,7 +44,6 @@ export function registerMetrics(
       }
     },
   });
-  void sending;
   new Gauge({
     name: "messaging_outbox_batches",
     help: "Committed batches of events not yet published.",

@@ -2,6 +2,7 @@
  * What messaging asks of other services: tenants, sender IDs and the route table (cached at most
  * five seconds, and forgotten at once when their owner says so), and holds (many in one call).
  */
+
 import type { Client } from "@connectrpc/connect";
 import type { NatsConnection } from "nats";
 import type { GetRouteTableResponse, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
@@ -20,13 +21,8 @@ import type { Logger } from "../shared/io/log.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { runDetached } from "../shared/rpc/call-context.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
-import {
-  answered,
-  CALL,
-  createSenderQuestions,
-  createTenantQuestions,
-  senderKey,
-} from "./questions.ts";
+import { rpcAnswer } from "../shared/rpc/rpc-answer.ts";
+import { CALL, createSenderQuestions, createTenantQuestions, senderKey } from "./questions.ts";
 import { createFactCache } from "./service/fact-cache.ts";
 import type { Hold, Neighbours } from "./service/ports.ts";
 
@@ -87,7 +83,7 @@ export function openNeighbours(options: {
     placeHold: (hold) => holds.add(hold),
     placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all, currencyOf)),
     async releaseReservation(tenantId, reservationId) {
-      await answered(clients.wallet.releaseReservation({ tenantId, reservationId }, CALL));
+      await rpcAnswer(clients.wallet.releaseReservation({ tenantId, reservationId }, CALL));
     },
     async close() {
       for (const subscription of subscriptions) subscription.unsubscribe();
@@ -107,7 +103,7 @@ function keepRouteTable(client: NeighbourClients["routing"], log: Logger) {
     log,
     async work() {
       const knownVersion = known?.version ?? 0n;
-      const answer = await answered(client.getRouteTable({ knownVersion }, CALL));
+      const answer = await rpcAnswer(client.getRouteTable({ knownVersion }, CALL));
       // A connector's health changes without a new version of the table: each answer tells it.
       const { unhealthyConnectorIds } = answer;
       const whole = answer.unchanged && known !== undefined ? known : answer;

@@ -7,21 +7,11 @@ import {
 } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import type { Tenant, TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../shared/core/errors.ts";
-import { toAppError } from "../shared/rpc/error-status.ts";
 import { createQuestions } from "../shared/rpc/questions.ts";
 import type { TenantFacts } from "./service/ports.ts";
 
 /** Of every call to a neighbour. */
 export const CALL = { timeoutMs: 5000 } as const;
-
-/** A neighbour's answer, or its error as ours. */
-export async function answered<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    throw toAppError(error);
-  }
-}
 
 /** Makes the question after a tenant's facts, by id; undefined when there is none. */
 export function createTenantQuestions(client: Client<typeof TenantService>) {

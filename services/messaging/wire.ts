@@ -12,9 +12,10 @@ import {
   type Message as WireMessage,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { idTimeMs } from "../shared/core/ids.ts";
+import type { MessageSourceName } from "../shared/core/message-source.ts";
 import type { MessageStatus as Status } from "../shared/core/message-status.ts";
 import { type MessageCharge, wasEverSent } from "./domain/check-message.ts";
-import type { Message, MessageMode, MessageSource as Source } from "./domain/message.ts";
+import type { Message, MessageMode } from "./domain/message.ts";
 
 /** Our statuses in the protocol. */
 export const WIRE_STATUS: Readonly<Record<Status, MessageStatus>> = {
@@ -30,7 +31,7 @@ export const WIRE_STATUS: Readonly<Record<Status, MessageStatus>> = {
 };
 
 /** Our sources in the protocol. */
-export const WIRE_SOURCE: Readonly<Record<Source, MessageSource>> = {
+export const WIRE_SOURCE: Readonly<Record<MessageSourceName, MessageSource>> = {
   api: MessageSource.API,
   campaign: MessageSource.CAMPAIGN,
   quick_send: MessageSource.QUICK_SEND,

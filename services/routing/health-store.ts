@@ -1,5 +1,5 @@
 import type { Collection, Db } from "mongodb";
-import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
 import type { BindHealth, Verdict } from "./domain/health.ts";
 import type { HealthStore } from "./health-service.ts";
 
@@ -21,14 +21,14 @@ export function createHealthStore(db: Db): HealthStore {
         const replacement = { report, reported_at: new Date(report.reportedAtMs) };
         return { replaceOne: { filter: { _id }, replacement, upsert: true } };
       });
-      await wrap(reports.bulkWrite(writes, { ordered: false, writeConcern }));
+      await guardMongo(reports.bulkWrite(writes, { ordered: false, writeConcern }));
     },
     async listReports() {
-      const documents = await wrap(reports.find().sort({ _id: 1 }).limit(10_000).toArray());
+      const documents = await guardMongo(reports.find().sort({ _id: 1 }).limit(10_000).toArray());
       return documents.map(({ report }) => report);
     },
     async listVerdicts() {
-      const documents = await wrap(verdicts.find().toArray());
+      const documents = await guardMongo(verdicts.find().toArray());
       return documents.map(({ _id, ...rest }) => ({ ...rest, connectorId: _id }));
     },
     async saveVerdicts(judged) {
@@ -47,15 +47,7 @@ export function createHealthStore(db: Db): HealthStore {
       }
     },
     async removeVerdicts(connectorIds) {
-      await wrap(verdicts.deleteMany({ _id: { $in: [...connectorIds] } }));
+      await guardMongo(verdicts.deleteMany({ _id: { $in: [...connectorIds] } }));
     },
   };
-}
-
-async function wrap<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }

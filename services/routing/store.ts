@@ -2,7 +2,7 @@ import type { ClientSession, Collection, Db, Long, MongoClient } from "mongodb";
 import { AppError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
 import { runTransaction } from "../shared/io/mongo.ts";
-import { isDuplicateKey, wrapMongoError } from "../shared/io/mongo-errors.ts";
+import { guardMongo, isDuplicateKey } from "../shared/io/mongo-errors.ts";
 import type { SecretBox } from "../shared/io/secret-box.ts";
 import type { AuditEntry, RoutingChange, RoutingStore } from "./service.ts";
 import {
@@ -41,23 +41,23 @@ export function createRoutingStore(options: {
 
   return {
     async listConnectors() {
-      const documents = await wrap(collections.connectors.find().sort({ _id: 1 }).toArray());
+      const documents = await guardMongo(collections.connectors.find().sort({ _id: 1 }).toArray());
       return documents.map((document) => fromConnectorDocument(document, box));
     },
     async listReadable() {
-      const documents = await wrap(collections.connectors.find().sort({ _id: 1 }).toArray());
+      const documents = await guardMongo(collections.connectors.find().sort({ _id: 1 }).toArray());
       return documents.map((document) => fromConnectorDocumentIfPossible(document, box));
     },
     async listRoutes() {
-      const documents = await wrap(collections.routes.find().sort({ _id: 1 }).toArray());
+      const documents = await guardMongo(collections.routes.find().sort({ _id: 1 }).toArray());
       return documents.map(fromRouteDocument);
     },
     async findRoute(idOrName) {
-      const document = await wrap(collections.routes.findOne(routeFilter(idOrName)));
+      const document = await guardMongo(collections.routes.findOne(routeFilter(idOrName)));
       return document === null ? undefined : fromRouteDocument(document);
     },
     async readVersion() {
-      const counter = await wrap(collections.counters.findOne({ _id: "table" }));
+      const counter = await guardMongo(collections.counters.findOne({ _id: "table" }));
       return counter === null ? 0n : toBigInt(counter.version);
     },
     change(audit, work) {
@@ -146,12 +146,4 @@ async function writeAudit(
 
 function routeFilter(idOrName: string) {
   return { $or: [{ _id: idOrName }, { name: idOrName }] };
-}
-
-async function wrap<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapMongoError(error);
-  }
 }

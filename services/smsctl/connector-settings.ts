@@ -1,7 +1,7 @@
 /** A connector's SMPP and HTTP settings as options of the command line. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HttpSettingsSchema, SmppSettingsSchema } from "../../proto/gen/sms/v1/routing_pb.js";
-import type { Options } from "./options.ts";
+import { defined, type Options } from "./options.ts";
 
 /** The options of SMPP settings, as the usage line shows them. */
 export const SMPP_OPTIONS = [
@@ -66,11 +66,4 @@ export function fieldPaths(part: "smpp" | "http", settings: object): string[] {
   return Object.keys(settings).map(
     (key) => `${part}.${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
   );
-}
-
-/** Leaves out what was not given, so that the service's defaults or the old values hold. */
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

@@ -98,3 +98,12 @@ export function createOptions({ options, words }: Arguments) {
 function wrong(text: string): AppError {
   return new AppError("validation_error", text);
 }
+
+/** Leaves out what was not given, so that defaults or the old values hold. */
+export function defined<T extends object>(
+  values: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

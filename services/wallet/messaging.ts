@@ -2,7 +2,7 @@
 import type { Client } from "@connectrpc/connect";
 import type { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import type { Logger } from "../shared/io/log.ts";
-import { toAppError } from "../shared/rpc/error-status.ts";
+import { rpcAnswer } from "../shared/rpc/rpc-answer.ts";
 import { askedBy } from "./events.ts";
 import type { ResolveReservations } from "./service/sweep.ts";
 
@@ -26,9 +26,7 @@ export function createResolveReservations(
       },
       { timeoutMs: TIMEOUT_MS },
     );
-    const { answers } = await asked.catch((error: unknown) => {
-      throw toAppError(error);
-    });
+    const { answers } = await rpcAnswer(asked);
     return answers.map(({ reservationId, fenced, charges }) => ({
       reservationId,
       fenced,

@@ -82,7 +82,11 @@ export function createSmppLink(options: {
     responseTimeoutMs: settings.responseTimeoutMs,
     enquireLinkIntervalMs: settings.enquireLinkIntervalMs,
     beforeWrite: (tokens) => events.beforeWrite(tokens.map((token) => readToken(token).messageId)),
-    onDeliver: (message) => deliver(message),
+    onDeliver: (message) =>
+      deliver(message).catch((error: unknown) => {
+        log.warn({ error, connector: connectorId }, "what a carrier delivered was put off");
+        throw error;
+      }),
     onLateAnswer(token, outcome) {
       const { messageId, index, isNamed } = readToken(token);
       events.onLateAnswer(messageId, index, readOutcome(outcome, isNamed));

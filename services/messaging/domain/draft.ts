@@ -2,7 +2,9 @@
  * Turns a request into messages: each recipient parsed, segmented, priced and judged on its own.
  * Nothing has happened yet when this is done; the draft says what is to be held and stored.
  */
+
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
+import { SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import { maxAmount } from "../../shared/core/money.ts";
 import { normaliseNumber, parseRecipient } from "../../shared/core/phone.ts";
 import type { RouteTable } from "../../shared/core/route-table.ts";
@@ -14,7 +16,6 @@ import { type ReasonCode, reasonFor } from "./reasons.ts";
 import {
   type RequestedRecipient,
   recipientField,
-  SEGMENTS_MAX,
   type SendRequest,
   validationError,
 } from "./send-request.ts";

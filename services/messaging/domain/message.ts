@@ -1,4 +1,5 @@
 import { AppError } from "../../shared/core/errors.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import {
   isFinalStatus,
   MESSAGE_MOVES,
@@ -10,10 +11,10 @@ import type { ReasonCode } from "./reasons.ts";
 import { reasonFor } from "./reasons.ts";
 
 /** Whether a message is real, or carried by the built-in simulator at price zero. */
-export type MessageMode = "live" | "test";
+export const MESSAGE_MODES = ["live", "test"] as const;
 
-/** Where a message comes from. */
-export type MessageSource = "api" | "campaign" | "quick_send" | "test_send";
+/** One of them. */
+export type MessageMode = (typeof MESSAGE_MODES)[number];
 
 /**
  * Where a `queued` message stands:
@@ -67,7 +68,7 @@ export type Message = {
   readonly id: string;
   readonly tenantId: string;
   readonly mode: MessageMode;
-  readonly source: MessageSource;
+  readonly source: MessageSourceName;
   readonly campaignId: string | undefined;
   /** Undefined when nothing was held: zero price, test mode, rejected. */
   readonly reservationId: string | undefined;

@@ -1,6 +1,8 @@
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
+import { BULK_DEFAULT, RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/core/limits.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
-import type { MessageMode, MessageSource } from "./message.ts";
+import type { MessageMode } from "./message.ts";
 
 /** Which endpoint's idempotency keys a send shares; single sends also answer differently. */
 export type SendEndpoint = "single" | "bulk" | "batch";
@@ -16,7 +18,7 @@ export type RequestedRecipient = {
 export type SendRequest = {
   readonly tenantId: string;
   readonly mode: MessageMode;
-  readonly source: MessageSource;
+  readonly source: MessageSourceName;
   readonly campaignId: string | undefined;
   readonly endpoint: SendEndpoint;
   readonly key: string | undefined;
@@ -31,10 +33,6 @@ export type SendRequest = {
 };
 
 /** `service.md` "Limits". */
-export const SEGMENTS_MAX = 10;
-const RECIPIENTS_MAX = 1000;
-/** In UTF-16 code units. */
-const RECIPIENT_LENGTH_MAX = 256;
 const SEND_AT_MAX_MS = 90 * 86_400_000;
 /** The edge judged the same instant a moment ago; its verdict must not flip on the way. */
 const SEND_AT_TOLERANCE_MS = 5000;
@@ -87,7 +85,7 @@ export function validationError(fields: readonly FieldError[]): AppError {
 
 /** Refuses more recipients than the tenant may put into one request. */
 export function checkRecipientCount(request: SendRequest, tenantMax: number): void {
-  const max = tenantMax > 0 ? tenantMax : RECIPIENTS_MAX;
+  const max = tenantMax > 0 ? tenantMax : BULK_DEFAULT;
   if (request.recipients.length <= max) return;
   const field = request.endpoint === "batch" ? "messages" : "to";
   throw validationError([{ field, code: "too_many", message: `At most ${max} recipients.` }]);
@@ -113,7 +111,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
     // In a list each recipient is judged on its own, its length included.
     if (endpoint === "single" && isTooLong(to)) {
       const field = recipientField(endpoint, index, "to");
-      add(field, "too_long", `A recipient has at most ${RECIPIENT_LENGTH_MAX} characters.`);
+      add(field, "too_long", `A recipient has at most ${RECIPIENT_CHARS_MAX} characters.`);
     }
     if (endpoint !== "batch") return;
     checkBody(body ?? "", `messages[${index}].body`, add);
@@ -123,7 +121,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
 
 /** Characters are code points; counting them is only worth it when there may be too many. */
 function isTooLong(to: string): boolean {
-  return to.length > RECIPIENT_LENGTH_MAX && [...to].length > RECIPIENT_LENGTH_MAX;
+  return to.length > RECIPIENT_CHARS_MAX && [...to].length > RECIPIENT_CHARS_MAX;
 }
 
 function checkBody(body: string, field: string, add: Add): void {

@@ -1,6 +1,8 @@
 /** Reading: one message, a page of them, and the walks that reconciliation needs. */
+
 import type { Clock } from "../../shared/core/clock.ts";
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
+import { PAGE_MAX, pageLimit } from "../../shared/core/limits.ts";
 import { pause } from "../../shared/io/backoff.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import { type Breach, checkMessage, type MessageCharge } from "../domain/check-message.ts";
@@ -54,8 +56,6 @@ export type Reads = {
   queues(): Promise<QueueStatus[]>;
 };
 
-const LIST_MAX = 100;
-const LIST_DEFAULT = 50;
 /** An outbox document older than this has been forgotten by everyone. */
 const OUTBOX_AGE_MAX_MS = 60_000;
 
@@ -91,7 +91,7 @@ export function createReads(options: {
     },
     async list(filter, limit, isSettled) {
       const { tenantId, createdBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
-      const size = limit > 0 ? Math.min(limit, LIST_MAX) : LIST_DEFAULT;
+      const size = pageLimit(limit, PAGE_MAX);
       // Further pages lie below what the first one waited for.
       if (!isSettled || filter.beforeId !== undefined) return lists.page(filter, size);
       const aheadMs = createdBeforeMs - clock.now();

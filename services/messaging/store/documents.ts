@@ -1,11 +1,11 @@
 import type { Long } from "mongodb";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
 import type {
   Lane,
   Message,
   MessageMode,
-  MessageSource,
   QueuePhase,
   Reason,
   SegmentReceipts,
@@ -23,7 +23,7 @@ export type MessageDocument = {
   _id: string;
   tenant_id: string;
   mode: MessageMode;
-  source: MessageSource;
+  source: MessageSourceName;
   campaign_id?: string;
   reservation_id?: string;
   status: MessageStatus;

@@ -1,19 +1,16 @@
 import type { Collection, Db, Filter, FindCursor } from "mongodb";
 import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
+import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
-import type { Message } from "../domain/message.ts";
+import { MESSAGE_MODES, type Message } from "../domain/message.ts";
 import type { ListFilter, MessageLists } from "../service/ports.ts";
 import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
 import { INDEXES } from "./shape.ts";
 
 /** A page that takes longer than this is given up; no page may slow everyone else. */
 const PAGE_TIME_MAX_MS = 5000;
-
-/** Every source and mode: naming them lets an index answer in order of id. */
-export const SOURCES = ["api", "campaign", "quick_send", "test_send"] as const;
-export const MODES = ["live", "test"] as const;
 
 /** Makes the reads over one database. */
 export function createMessageLists(db: Db): MessageLists {
@@ -70,7 +67,7 @@ export function listCursor(
 export function planList(filter: ListFilter): { query: Filter<MessageDocument>; hint: string } {
   const query: Filter<MessageDocument> = {
     tenant_id: filter.tenantId,
-    mode: filter.mode ?? { $in: [...MODES] },
+    mode: filter.mode ?? { $in: [...MESSAGE_MODES] },
   };
   const range = idRange(filter);
   if (range !== undefined) query._id = range;
@@ -82,7 +79,7 @@ export function planList(filter: ListFilter): { query: Filter<MessageDocument>; 
   if (filter.campaignId !== undefined) query.campaign_id = filter.campaignId;
   // Naming every value lets an index answer in order of id: one ordered scan of each, merged.
   query.status ??= { $in: [...MESSAGE_STATUSES] };
-  query.source ??= { $in: [...SOURCES] };
+  query.source ??= { $in: [...MESSAGE_SOURCES] };
   const { from } = filter;
   const key = searchKey(filter);
   if (key === undefined) return { query, hint: INDEXES.byKind };

@@ -6,7 +6,7 @@ import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
-import type { Message } from "../domain/message.ts";
+import { MESSAGE_MODES, type Message } from "../domain/message.ts";
 import type { ChangeSet, MessageStore } from "../service/ports.ts";
 import { BelievedWrongly, replaceAll } from "./commands.ts";
 import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
@@ -162,7 +162,7 @@ export function createMessageStore(
       ids(
         {
           tenant_id: tenantId,
-          mode: { $in: ["live", "test"] },
+          mode: { $in: [...MESSAGE_MODES] },
           search: SEARCH.campaign(campaignId),
           // Every value named: only so the index answers in order of id, and a page reads no more than it.
           source: { $in: [...MESSAGE_SOURCES] },

@@ -1,6 +1,8 @@
 import type { Document } from "mongodb";
+import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
+import { MESSAGE_MODES } from "../domain/message.ts";
 
 /** Names of the indexes that queries ask for by name. */
 export const INDEXES = {
@@ -45,8 +47,8 @@ const MESSAGES: CollectionShape = {
     required: ["tenant_id", "mode", "source", "status", "held", "history", "revision"],
     properties: {
       tenant_id: STRING,
-      mode: { enum: ["live", "test"] },
-      source: { enum: ["api", "campaign", "quick_send", "test_send"] },
+      mode: { enum: [...MESSAGE_MODES] },
+      source: { enum: [...MESSAGE_SOURCES] },
       status: { enum: [...MESSAGE_STATUSES] },
       held: { bsonType: "long", minimum: 0 },
       amount: { bsonType: "long", minimum: 0 },

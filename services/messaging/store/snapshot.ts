@@ -1,10 +1,11 @@
 import type { Collection, Db, Filter, MongoClient } from "mongodb";
+import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { openSnapshot } from "../../shared/io/snapshot.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/check-message.ts";
+import { MESSAGE_MODES } from "../domain/message.ts";
 import type { MessageSnapshot } from "../service/ports.ts";
 import { fromHistory, type MessageDocument, toAmount } from "./documents.ts";
-import { MODES, SOURCES } from "./lists.ts";
 import { INDEXES } from "./shape.ts";
 
 const CHUNK = 1000;
@@ -44,8 +45,8 @@ function filterOf(tenantId: string | undefined): Filter<MessageDocument> {
   if (tenantId === undefined) return {};
   return {
     tenant_id: tenantId,
-    mode: { $in: [...MODES] },
-    source: { $in: [...SOURCES] },
+    mode: { $in: [...MESSAGE_MODES] },
+    source: { $in: [...MESSAGE_SOURCES] },
     status: { $in: [...MESSAGE_STATUSES] },
   };
 }

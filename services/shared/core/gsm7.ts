@@ -1,6 +1,3 @@
-/** The escape septet that leads to the extension table (3GPP TS 23.038 section 6.2.1). */
-export const GSM7_ESCAPE = 0x1b;
-
 const NO_CHARACTER = "\u001b";
 
 /**

@@ -10,14 +10,14 @@
  * be idempotent.
  */
 import type { Db } from "mongodb";
-import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg, NatsError } from "nats";
+import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg } from "nats";
 import { ulid } from "ulid";
 import { createPace, type Pace } from "../core/pace.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import { createLossCount } from "./event-loss.ts";
 import type { Logger } from "./log.ts";
-import { EVENT_STREAM, type Nats } from "./nats.ts";
+import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
 import { pullBatch } from "./pull-batch.ts";
 
 /** What a handler decided about one item. */
@@ -161,13 +161,6 @@ async function ensureConsumer(
   if (!isThere) await manager.consumers.add(stream, wanted);
   else if (!isSet) await manager.consumers.update(stream, options.durable, wanted);
   return options.nats.jetstream.consumers.get(stream, options.durable);
-}
-
-/** The server's own number for "consumer not found". */
-const CONSUMER_NOT_FOUND = 10_014;
-
-function isMissing(error: unknown): boolean {
-  return error instanceof NatsError && error.api_error?.err_code === CONSUMER_NOT_FOUND;
 }
 
 /**

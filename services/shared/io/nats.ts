@@ -2,6 +2,7 @@ import {
   type JetStreamClient,
   type JetStreamManager,
   type NatsConnection,
+  NatsError,
   RetentionPolicy,
   StorageType,
 } from "nats";
@@ -102,10 +103,14 @@ export async function ensureStream(
     max_bytes: settings.maxBytes,
     duplicate_window: 120_000 * 1_000_000,
   };
-  let held: number;
-  try {
-    held = (await manager.streams.info(settings.name)).state.bytes;
-  } catch {
+  const held = await manager.streams.info(settings.name).then(
+    ({ state }) => state.bytes,
+    (error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    },
+  );
+  if (held === undefined) {
     await manager.streams.add(config);
     return;
   }
@@ -115,4 +120,12 @@ export async function ensureStream(
     );
   }
   await manager.streams.update(settings.name, config);
+}
+
+/** The server's own numbers for a consumer and a stream that are not there. */
+const NOT_FOUND: ReadonlySet<number | undefined> = new Set([10_014, 10_059]);
+
+/** Whether what was asked for does not exist, as opposed to not being told in time. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof NatsError && NOT_FOUND.has(error.api_error?.err_code);
 }

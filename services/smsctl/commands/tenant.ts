@@ -4,6 +4,7 @@ import { toAppError } from "../../shared/rpc/error-status.ts";
 import { localActor } from "../actor.ts";
 import type { Clients } from "../clients.ts";
 import type { CommandContext, Commands } from "../command.ts";
+import { defined } from "../options.ts";
 import { present } from "../present.ts";
 
 /** `smsctl tenant …` */
@@ -111,11 +112,4 @@ async function hasWallet(clients: Clients, tenantId: string): Promise<boolean> {
     if (toAppError(thrown).code === "not_found") return false;
     throw thrown;
   }
-}
-
-/** Leaves out what was not given, so that it is not changed. */
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

@@ -1,7 +1,9 @@
 /** The wallet's use cases for callers: checks of what was asked, then the queue or a read. */
+
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
+import { pageLimit } from "../../shared/core/limits.ts";
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
 import type { AuditRecord } from "../domain/book.ts";
 import type {
@@ -21,10 +23,6 @@ import { newWallet, type Wallet } from "../domain/wallet.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { StatementQuery, WalletStore } from "./ports.ts";
 import { actorFaults, atMost, check, instant, positive, text, when } from "./request-faults.ts";
-
-/** Pages hold 50 lines unless asked otherwise, and never more than this. */
-export const PAGE_LIMIT_MAX = 1000;
-const PAGE_LIMIT_DEFAULT = 50;
 
 /** A page and the cursor of the next one; empty on the last. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string };
@@ -145,9 +143,4 @@ export function createWallets(parts: {
       return { items, nextCursor: lines.length > limit ? (items.at(-1)?.id ?? "") : "" };
     },
   };
-}
-
-function pageLimit(asked: number): number {
-  if (asked <= 0) return PAGE_LIMIT_DEFAULT;
-  return Math.min(asked, PAGE_LIMIT_MAX);
 }

@@ -77,7 +77,7 @@ export type Claimed = {
   readonly attemptsLeft: number;
   /** What the delivery becomes should its last attempt fail. */
   readonly failsAs: DeliveryStatus;
-  /** When it was stored or sent again by hand; an endpoint enabled later drops it. */
+  /** When the event became known, or the delivery was sent again by hand; an endpoint enabled later drops it. */
   readonly activatedAtMs: number;
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;

@@ -13,7 +13,7 @@ export type NewDelivery = {
   readonly attemptsLeft: number;
   /** The time inside the id; what the log is filtered by. */
   readonly createdAtMs: number;
-  /** When the event happened; an endpoint enabled later drops it. */
+  /** When the event became known; an endpoint enabled later drops it. */
   readonly activatedAtMs: number;
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;
