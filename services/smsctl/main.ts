@@ -65,7 +65,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const code = await command.run({ clients, options, output, signal: ended.signal });
     return ended.signal.aborted ? INTERRUPTED : (code ?? 0);
   } catch (thrown) {
-    if (ended.signal.aborted && isCancelled(thrown)) return INTERRUPTED;
+    if (ended.signal.aborted && isEnding(thrown)) return INTERRUPTED;
     const error = understand(thrown);
     process.stderr.write(isJson ? `${JSON.stringify(describe(error))}\n` : `${line(error)}\n`);
     return 1;
@@ -94,8 +94,11 @@ function endWithSignals(command: Command, ended: AbortController): void {
   });
 }
 
-function isCancelled(thrown: unknown): boolean {
-  return thrown instanceof ConnectError && thrown.code === Code.Canceled;
+/** What work says that was ended, or that writes to nobody. */
+function isEnding(thrown: unknown): boolean {
+  if (thrown instanceof ConnectError) return thrown.code === Code.Canceled;
+  const { code, name } = thrown as Partial<NodeJS.ErrnoException>;
+  return code === "EPIPE" || name === "AbortError";
 }
 
 function findCommand(words: readonly string[]): Command | undefined {

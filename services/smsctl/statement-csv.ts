@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { link, open, rm } from "node:fs/promises";
+import { link, open, rename, rm } from "node:fs/promises";
+import { ulid } from "ulid";
 import { type Entry, EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../shared/core/errors.ts";
 import { formatAmount } from "../shared/core/money.ts";
@@ -32,7 +33,7 @@ export async function exportStatement(
   file: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const sink = file === "-" ? standardOutput() : await createFile(file);
+  const sink = file === "-" ? standardOutput(signal) : await createFile(file);
   try {
     await sink.write(lineOf(COLUMNS));
     let cursor = "";
@@ -82,10 +83,10 @@ type StatementSink = {
   abandon(): Promise<void>;
 };
 
-function standardOutput(): StatementSink {
+function standardOutput(signal: AbortSignal): StatementSink {
   return {
     async write(text) {
-      if (!process.stdout.write(text)) await once(process.stdout, "drain");
+      if (!process.stdout.write(text)) await once(process.stdout, "drain", { signal });
     },
     async finish() {},
     async abandon() {},
@@ -93,25 +94,36 @@ function standardOutput(): StatementSink {
 }
 
 async function createFile(file: string): Promise<StatementSink> {
-  const part = `${file}.${process.pid}.part`;
+  const part = `${file}.${ulid()}.part`;
   const refuse = (why: string): never => {
     throw new AppError("validation_error", `${file} cannot be written: ${why}`);
   };
+  const refuseFor = (error: Error): never => refuse(error.message);
   if (existsSync(file)) refuse("it exists");
-  const handle = await open(part, "wx").catch((error: Error) => refuse(error.message));
+  const handle = await open(part, "wx").catch(refuseFor);
   return {
-    write: (text) => handle.writeFile(text).catch((error: Error) => refuse(error.message)),
+    write: (text) => handle.writeFile(text).catch(refuseFor),
     async finish() {
-      // A link, unlike a renaming, takes nobody else's place.
-      await link(part, file).catch((error: Error) => refuse(error.message));
-      await rm(part);
-      await handle.close();
+      await handle.close().catch(refuseFor);
+      await giveName(part, file).catch(refuseFor);
     },
     async abandon() {
+      await handle.close().catch(() => undefined);
       await rm(part, { force: true });
-      await handle.close();
     },
   };
+}
+
+/** A link, unlike a renaming, takes nobody else's place; not every file system has them. */
+async function giveName(part: string, file: string): Promise<void> {
+  try {
+    await link(part, file);
+  } catch (error) {
+    if (existsSync(file)) throw error;
+    await rename(part, file);
+    return;
+  }
+  await rm(part);
 }
 
 function lineOf(cells: readonly string[]): string {

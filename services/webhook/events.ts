@@ -24,6 +24,12 @@ const RETRY_AFTER_MS = 5000;
 const NEWER_DELIVERIES_MAX = 120;
 const NEWER_RETRY_AFTER_MS = 30_000;
 
+/**
+ * So many of them wait by this process: each has one of the consumer's places for items that are handed out
+ * and not acknowledged, and where none is left no other event is handed out. What is beyond is put aside.
+ */
+const NEWER_WAITING_MAX = 500;
+
 /** Stores what events ask for; see `deliverNotices`. */
 export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
 
@@ -48,6 +54,7 @@ export function hearStops(connection: NatsConnection, stop: (endpointId: string)
  * written is handed on for a while.
  */
 export function createEventHandler(deliver: Deliver): EventHandler {
+  const mayWait = createAllowance(NEWER_WAITING_MAX, NEWER_RETRY_AFTER_MS);
   return async (items) => {
     const read = items.map(({ data }) => readNotices(data));
     const faults = await deliver(
@@ -60,18 +67,35 @@ export function createEventHandler(deliver: Deliver): EventHandler {
       const notices = read[at];
       const fault = notices instanceof Error ? notices : faults[at];
       if (fault === undefined) return ACK;
-      return judge(fault, deliveries);
+      return judge(fault, deliveries, mayWait);
     });
   };
 }
 
-function judge(fault: Error, deliveries: number): Verdict {
-  const isNewer = fault instanceof NewerEventError;
-  const isHopeless = fault instanceof UnreadableError || fault instanceof UndeliverableError;
-  if (isHopeless || deliveries >= (isNewer ? NEWER_DELIVERIES_MAX : DELIVERIES_MAX)) {
-    return { kind: "dead", reason: fault.message };
+function judge(fault: Error, deliveries: number, mayWait: () => boolean): Verdict {
+  const dead: Verdict = { kind: "dead", reason: fault.message };
+  if (fault instanceof NewerEventError) {
+    if (deliveries >= NEWER_DELIVERIES_MAX || !mayWait()) return dead;
+    return { kind: "retry", afterMs: NEWER_RETRY_AFTER_MS };
   }
-  return { kind: "retry", afterMs: isNewer ? NEWER_RETRY_AFTER_MS : RETRY_AFTER_MS };
+  const isHopeless = fault instanceof UnreadableError || fault instanceof UndeliverableError;
+  if (isHopeless || deliveries >= DELIVERIES_MAX) return dead;
+  return { kind: "retry", afterMs: RETRY_AFTER_MS };
+}
+
+/** Says yes at most `max` times within each `windowMs`. */
+function createAllowance(max: number, windowMs: number): () => boolean {
+  let used = 0;
+  let endsAtMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs >= endsAtMs) {
+      used = 0;
+      endsAtMs = nowMs + windowMs;
+    }
+    used += 1;
+    return used <= max;
+  };
 }
 
 /** What the event is cannot be told, now or ever. */

@@ -3,6 +3,7 @@ import type { ClientSession } from "mongodb";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
+import { createLossLook } from "../shared/io/event-loss.ts";
 import { type Mongo, openMongo } from "../shared/io/mongo.ts";
 import { type Nats, openNats } from "../shared/io/nats.ts";
 import { createSecretBox } from "../shared/io/secret-box.ts";
@@ -159,9 +160,12 @@ function consume(
     readonly onEventsLost: (count: number) => void;
   },
 ) {
-  const consumers = Array.from({ length: EVENT_LOOPS }, (_, at) =>
+  const { nats, onEventsLost: onLost } = parts;
+  // Of a consumer of every subject, which alone is told what it would have been given.
+  const beforeTaking = createLossLook({ nats, durable: DURABLE, log: context.log, onLost });
+  const consumers = Array.from({ length: EVENT_LOOPS }, () =>
     startConsumer({
-      nats: parts.nats,
+      nats,
       db: parts.mongo.db,
       durable: DURABLE,
       subjects: SUBJECTS,
@@ -170,8 +174,7 @@ function consume(
       paceMs: EVENT_PACE_MS,
       log: context.log,
       handle: parts.handle,
-      // The loops share the durable: one of them counts.
-      ...(at === 0 ? { onLost: parts.onEventsLost } : {}),
+      beforeTaking,
     }),
   );
   context.lifecycle.onClose("webhook events", async () => {

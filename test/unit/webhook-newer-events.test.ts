@@ -38,6 +38,18 @@ describe("webhook events that this version cannot read", () => {
     });
   }
 
+  it("not more of them wait than leave others their places", async () => {
+    const fresh = createEventHandler(async (items) => items.map(() => undefined));
+    const items = Array.from({ length: 600 }, () => ({
+      subject: "events.x",
+      data: unknownKind,
+      deliveries: 1,
+    }));
+    const kinds = (await fresh(items)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "retry")).to.have.length(500);
+    expect(kinds.filter((kind) => kind === "dead")).to.have.length(100);
+  });
+
   it("what is no event at all is dead at once", async () => {
     expect(await verdictOf(Buffer.from("garbage"), 1)).to.include({ kind: "dead" });
     const unnamed = toBinary(EventSchema, create(EventSchema, { id: "x" }));

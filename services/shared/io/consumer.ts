@@ -15,7 +15,6 @@ import { ulid } from "ulid";
 import { createPace, type Pace } from "../core/pace.ts";
 import { backoffMs, pause } from "./backoff.ts";
 import { openBatchSpan } from "./batch-span.ts";
-import { createLossCount } from "./event-loss.ts";
 import type { Logger } from "./log.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
 import { pullBatch } from "./pull-batch.ts";
@@ -59,39 +58,16 @@ export type ConsumerOptions = {
   readonly paceMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
-  /**
-   * Called with a number of items that a full stream has dropped before this consumer had them. Only for one
-   * that takes every subject: of others nobody can tell what they would have been given.
-   */
-  readonly onLost?: (count: number) => void;
+  /** Awaited before each batch is asked for. */
+  readonly beforeTaking?: () => Promise<void>;
   readonly stream?: string;
 };
-
-/** How often it is asked whether the stream has dropped anything. */
-const LOOK_MS = 5000;
 
 /** Starts a durable consumer; answers at once and keeps at it until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
   const pace = createPace(options.paceMs);
   const abort = new AbortController();
-  const countLost = createLossCount();
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
-
-  /** Before more is taken: once it is, what is missing before it cannot be told from what was consumed. */
-  async function lookForLoss(): Promise<void> {
-    if (options.onLost === undefined || performance.now() - lookedAtMs < LOOK_MS) return;
-    lookedAtMs = performance.now();
-    const manager = await nats.connection.jetstreamManager();
-    const [{ delivered }, { state }] = await Promise.all([
-      manager.consumers.info(stream, durable),
-      manager.streams.info(stream),
-    ]);
-    const lost = countLost({ deliveredSeq: delivered.stream_seq, firstSeq: state.first_seq });
-    if (lost === 0) return;
-    log.error({ durable, lost }, "the stream has dropped events that were not consumed");
-    options.onLost(lost);
-  }
 
   async function run(): Promise<void> {
     let failures = 0;
@@ -102,7 +78,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
       try {
         consumer ??= await ensureConsumer(options, stream, isSet);
         isSet = true;
-        await lookForLoss();
+        await options.beforeTaking?.();
         const waitMs = wasFull ? 0 : pace.leftMs();
         if (waitMs > 0) await pause(waitMs, abort.signal);
         const taken = await takeBatch(consumer, options, stream, abort.signal, pace);

@@ -55,12 +55,6 @@ export function wrongCount(text: string): ConnectError {
   return refusal(Code.Unimplemented, "bad_request", text);
 }
 
-/** The handler did not answer before the call's deadline. */
-export function outOfTime(): ConnectError {
-  const text = "The operation timed out; try again shortly.";
-  return refusal(Code.DeadlineExceeded, "service_unavailable", text);
-}
-
 const FAULTS: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.DataLoss]);
 
 /** The status of an `AppError`, with its details; the original stays as `cause`. */

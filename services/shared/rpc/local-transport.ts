@@ -27,7 +27,7 @@ import {
 } from "./call-context.ts";
 import { type CallReport, type RpcLog, statusName } from "./call-report.ts";
 import { CallScope } from "./call-scope.ts";
-import { markReceived, outOfTime, showError } from "./error-status.ts";
+import { markReceived, showError } from "./error-status.ts";
 import type { HeaderSource } from "./headers.ts";
 import { invokeStream, invokeUnary } from "./invoke.ts";
 import { DEFAULT_STREAM_TIMEOUT_MS } from "./limits.ts";
@@ -268,6 +268,10 @@ function startReport(options: LocalTransportOptions, route: Route): (code: numbe
 
 function deadlineFor(limitMs: number): number {
   return Math.min(Date.now() + limitMs, inheritedDeadlineMs());
+}
+
+function outOfTime(): ConnectError {
+  return new ConnectError("the operation timed out", Code.DeadlineExceeded);
 }
 
 function unlessAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {

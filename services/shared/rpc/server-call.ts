@@ -19,7 +19,7 @@ import type { CallReport, RpcLog } from "./call-report.ts";
 import { statusName } from "./call-report.ts";
 import { CallScope } from "./call-scope.ts";
 import { endCallSpan, openServerSpan } from "./call-spans.ts";
-import { outOfTime, refusal, showError, wrongCount } from "./error-status.ts";
+import { refusal, showError, wrongCount } from "./error-status.ts";
 import { toHeaders, toMetadata } from "./headers.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import { invokeStream, invokeUnary } from "./invoke.ts";
@@ -158,7 +158,8 @@ export class ServerCall {
     ) {
       deadline = Date.now() + this.#host.unaryTimeoutMs;
       this.#timer = setTimeout(() => {
-        this.#fail(outOfTime());
+        const text = "The operation timed out; try again shortly.";
+        this.#fail(refusal(Code.DeadlineExceeded, "service_unavailable", text));
       }, this.#host.unaryTimeoutMs);
     }
     const deadlineAtMs = Number.isFinite(deadline) ? deadline : undefined;

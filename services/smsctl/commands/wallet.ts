@@ -132,7 +132,10 @@ async function listEntries(context: CommandContext): Promise<number> {
   const csv = options.optional("csv");
   if (csv === undefined) {
     const { items, nextCursor } = await readUpToLimit(options, 50, async (wish) => {
-      const page = await clients.wallets.listEntries({ ...wanted, ...wish });
+      const page = await clients.wallets.listEntries(
+        { ...wanted, ...wish },
+        { signal: context.signal },
+      );
       return { items: page.entries, nextCursor: page.nextCursor };
     });
     output.result(items.map((entry) => present(EntrySchema, entry)));
