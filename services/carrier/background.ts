@@ -35,6 +35,8 @@ const POLL_MS = 250;
 const RENEW_MS = 10_000;
 const HEALTH_MS = 1000;
 const SWEEP_MS = 1000;
+/** Binds that routing is told of in one call. */
+const REPORTS_MAX = 1000;
 
 /**
  * Recovers, then starts the connectors, and from then on renews claims, looks at parked receipts and
@@ -142,5 +144,7 @@ async function reportHealth({ routing, runners, clock, carrierName }: Background
       receiptSecondsP50: report.receiptSecondsP50,
     })),
   );
-  if (health.length > 0) await routing.reportConnectorHealth({ health });
+  for (let at = 0; at < health.length; at += REPORTS_MAX) {
+    await routing.reportConnectorHealth({ health: health.slice(at, at + REPORTS_MAX) });
+  }
 }

@@ -1,4 +1,5 @@
 /** Several claims in one call: each runs as its own call would, and fails alone. */
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   ClaimManyRequest,
@@ -7,7 +8,7 @@ import type {
   ClaimMessagesResponseSchema,
   ClaimResultSchema,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
-import { AppError } from "../shared/core/errors.ts";
+import { checkItems } from "../shared/core/limits.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { currentCall } from "../shared/rpc/call-context.ts";
 import { shareRoom } from "./domain/share-room.ts";
@@ -25,9 +26,7 @@ export function createClaimMany(claim: Claim, log: Logger) {
   return async ({
     claims,
   }: ClaimManyRequest): Promise<MessageInitShape<typeof ClaimManyResponseSchema>> => {
-    if (claims.length > CLAIMS_MAX) {
-      throw new AppError("validation_error", `At most ${CLAIMS_MAX} claims in one call.`);
-    }
+    checkItems("claims", claims.length, 0, CLAIMS_MAX);
     const shares = shareRoom(claims.map(({ max }) => max));
     const { requestId } = currentCall();
     const runs = claims.map((one, at) =>

@@ -22,7 +22,7 @@ import {
 import { AppError } from "../shared/core/errors.ts";
 import { KEY_FORM } from "../shared/core/idempotency-key.ts";
 import { isId } from "../shared/core/ids.ts";
-import { checkKnown, unknownValue } from "../shared/core/limits.ts";
+import { checkKnown, invalidField, unknownValue } from "../shared/core/limits.ts";
 import type { Draft } from "./domain/draft.ts";
 import { currentRoute, type Message, type MessageMode } from "./domain/message.ts";
 import type { Outcome } from "./domain/outcome.ts";
@@ -179,7 +179,7 @@ export function readListFilter(wire: ListMessagesRequest): ListFilter {
     from: wire.from || undefined,
     to: wire.to || undefined,
     clientReference: wire.clientReference || undefined,
-    campaignId: wire.campaignId || undefined,
+    campaignId: readCampaign(wire.campaignId),
     createdAfterMs: wire.createdAfterMs === 0n ? undefined : Number(wire.createdAfterMs),
     createdBeforeMs: wire.createdBeforeMs === 0n ? undefined : Number(wire.createdBeforeMs),
     beforeId: readBeforeId(wire.beforeId),
@@ -205,13 +205,16 @@ export function toClaimed(message: Message): ClaimedMessage {
   });
 }
 
-/** Reads an outcome. */
-export function readOutcome(wire: WireOutcome): About<Outcome> {
+/** What is kept of a carrier's own code; the longest that SMPP and HTTP carriers give are far shorter. */
+const CARRIER_CODE_MAX = 256;
+
+/** Reads an outcome of a list. */
+export function readOutcome(wire: WireOutcome, at: number): About<Outcome> {
   return {
     messageId: wire.messageId,
     claimId: wire.claimId,
-    kind: checkKnown("kind", OUTCOMES[wire.kind]),
-    carrierCode: wire.carrierCode,
+    kind: checkKnown(`outcomes[${at}].kind`, OUTCOMES[wire.kind]),
+    carrierCode: wire.carrierCode.slice(0, CARRIER_CODE_MAX),
     retryAtMs: Number(wire.retryAtMs),
     occurredAtMs: Number(wire.occurredAtMs),
     errorCode: wire.errorCode,
@@ -222,19 +225,26 @@ const PART_KEY_MAX = 256;
 /** Ten segments (1,530 characters) make 24 parts of UCS-2 at the most; each is one bit of a small integer. */
 const PARTS_MAX = 31;
 
-/** Reads a receipt. */
-export function readReceipt(wire: WireReceipt): About<Receipt> {
+/** Reads a receipt of a list. */
+export function readReceipt(wire: WireReceipt, at: number): About<Receipt> {
   return {
     messageId: wire.messageId,
     segment: wire.segment,
     parts: Math.min(Math.max(0, wire.parts), PARTS_MAX),
     isSegmentGuessed: wire.isSegmentGuessed,
     partKey: wire.partKey.slice(0, PART_KEY_MAX),
-    state: checkKnown("state", RECEIPTS[wire.state]),
+    state: checkKnown(`receipts[${at}].state`, RECEIPTS[wire.state]),
     errorCode: wire.errorCode,
-    carrierCode: wire.carrierCode,
+    carrierCode: wire.carrierCode.slice(0, CARRIER_CODE_MAX),
     occurredAtMs: Number(wire.occurredAtMs),
   };
+}
+
+/** Reads the id of a campaign that must be named. */
+export function readNamedCampaign(text: string): string {
+  const id = readCampaign(text);
+  if (id === undefined) throw invalidField("campaign_id", "required", "names the campaign");
+  return id;
 }
 
 function readCampaign(text: string): string | undefined {

@@ -1,10 +1,12 @@
 /** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
+
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type {
   ClaimMessagesRequest,
   MessagingService,
   SendMessagesRequest,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { invalidField } from "../shared/core/limits.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { createClaimMany } from "./claim-many.ts";
 import { readClaimCall } from "./domain/claim-calls.ts";
@@ -14,6 +16,7 @@ import {
   readKey,
   readListFilter,
   readMode,
+  readNamedCampaign,
   readOutcome,
   readReceipt,
   readSendRequest,
@@ -27,6 +30,7 @@ import type { Accepter } from "./service/accept.ts";
 import type { Cancels } from "./service/cancel.ts";
 import type { Carriers } from "./service/carriers.ts";
 import type { Claimer } from "./service/claim.ts";
+import { checkCarrierName } from "./service/claim.ts";
 import { cancelScope, type Idempotency, sendScope } from "./service/idempotency.ts";
 import type { Reads } from "./service/read.ts";
 import type { ReservationAnswer, ReservationQuestion } from "./service/resolve.ts";
@@ -133,7 +137,8 @@ function customerMethods(
       return cancelResponse(answer.result);
     },
     async cancelCampaign({ tenantId, campaignId }) {
-      const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaignId);
+      const campaign = readNamedCampaign(campaignId);
+      const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign);
       return { cancelled: BigInt(cancelled), unchanged: BigInt(unchanged) };
     },
   };
@@ -161,18 +166,27 @@ function carrierMethods(
       return { unknownMessageIds: await carriers.recordReceipts(receipts.map(readReceipt)) };
     },
     async renewClaims({ carrierId, heldMessageIds, listsHeld, endedClaimCalls }) {
+      checkCarrierName(carrierId);
       const held = listsHeld ? new Set(heldMessageIds) : undefined;
       await carriers.renew(carrierId, held, readClaimCall(endedClaimCalls));
       return {};
     },
-    recoverClaims: ({ carrierId, writtenMessageIds, epoch }) =>
-      carriers.recover(carrierId, new Set(writtenMessageIds), readClaimCall(`${epoch}.0`)),
+    async recoverClaims({ carrierId, writtenMessageIds, epoch }) {
+      checkCarrierName(carrierId);
+      return carriers.recover(carrierId, new Set(writtenMessageIds), readClaimCall(`${epoch}.0`));
+    },
   };
 }
 
 function auditMethods({ reads, resolve }: UseCases): Omit<Methods, CustomerMethod | CarrierMethod> {
   return {
     async resolveReservations({ reservations }) {
+      // What is not there is fenced off, for good: nothing without a name, then.
+      const nameless = reservations.findIndex(({ reservationId }) => reservationId === "");
+      if (nameless !== -1) {
+        const field = `reservations[${nameless}].reservation_id`;
+        throw invalidField(field, "required", "names the reservation");
+      }
       const answers = await resolve(reservations);
       return {
         answers: answers.map(({ reservationId, fenced, messages }) => ({

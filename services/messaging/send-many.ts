@@ -1,4 +1,5 @@
 /** Several sends in one call: each runs as its own call would, and fails alone. */
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type {
@@ -10,7 +11,7 @@ import type {
   SendResultSchema,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { asTheyEnd } from "../shared/core/as-they-end.ts";
-import { AppError } from "../shared/core/errors.ts";
+import { checkItems, invalidField } from "../shared/core/limits.ts";
 import type { Logger } from "../shared/io/log.ts";
 import type { OpenSpan } from "../shared/io/tracing.ts";
 import { currentCall, runInCall } from "../shared/rpc/call-context.ts";
@@ -41,8 +42,8 @@ export function checkAnswer(requests: readonly SendMessagesRequest[]): void {
     for (const { to } of recipients) text += to.length;
   }
   if (count > RECIPIENTS_MAX || text > RECIPIENT_TEXT_MAX) {
-    const rule = `At most ${RECIPIENTS_MAX} recipients in one call, of ${RECIPIENT_TEXT_MAX} characters.`;
-    throw new AppError("validation_error", rule);
+    const rule = `at most ${RECIPIENTS_MAX} recipients in one call, of ${RECIPIENT_TEXT_MAX} characters`;
+    throw invalidField("requests", "too_many", rule);
   }
 }
 
@@ -52,9 +53,7 @@ export function createSendsTogether(send: Send, log: Logger) {
     { requests, requestIds, traceparents }: SendManyRequest,
     context: HandlerContext,
   ): Promise<Result>[] {
-    if (requests.length > REQUESTS_MAX) {
-      throw new AppError("validation_error", `At most ${REQUESTS_MAX} requests in one call.`);
-    }
+    checkItems("requests", requests.length, 0, REQUESTS_MAX);
     checkAnswer(requests);
     const outer = currentCall();
     const method = `${context.service.typeName}/${context.method.name}`;

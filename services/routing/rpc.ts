@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { ExplainRequest, RoutingService as Rpc } from "../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../shared/core/errors.ts";
+import { checkItems, unknownValue } from "../shared/core/limits.ts";
 import { parseRecipient } from "../shared/core/phone.ts";
 import { explainRoutes } from "../shared/core/select-routes.ts";
 import { currentCall } from "../shared/rpc/call-context.ts";
@@ -19,7 +20,7 @@ import {
 import type { RoutingService } from "./service.ts";
 import type { TableReader } from "./table.ts";
 
-/** Reports taken in one call; a carrier has far fewer binds. */
+/** Reports taken in one call; a carrier tells of more binds in several. */
 const REPORTS_MAX = 1000;
 
 /** Serves `sms.v1.RoutingService`. */
@@ -89,7 +90,8 @@ export function createRoutingRpc(parts: {
     },
     explain: (request) => explain(request, parts),
     async reportConnectorHealth({ health: reports }) {
-      await health.report(reports.slice(0, REPORTS_MAX).map(readHealth));
+      checkItems("health", reports.length, 0, REPORTS_MAX);
+      await health.report(reports.map(readHealth));
       return {};
     },
   };
@@ -108,10 +110,11 @@ async function explain(
   const { e164: to, country } = recipient;
   // Messages of test mode have no routes: the built-in connector carries them at price zero.
   if (request.mode === Mode.TEST) return { to, country, routes: [] };
+  if (request.mode > Mode.TEST) throw unknownValue("mode");
   const [current, unhealthy] = await Promise.all([table.read(), health.listFailing()]);
   const explained = explainRoutes(current.compile(unhealthy), {
     tenantId: request.tenantId,
-    plan: request.plan,
+    plan: request.plan || "default",
     senderName: request.from,
     digits: to.slice(1),
     nowMs: Date.now(),

@@ -4,8 +4,7 @@ import {
   SenderIdService as SenderIdRpc,
   SenderIdStatus as StatusProto,
 } from "../../proto/gen/sms/v1/sender_id_pb.js";
-import { AppError } from "../shared/core/errors.ts";
-import { checkItems, checkKnown, pageLimit } from "../shared/core/limits.ts";
+import { checkCursor, checkItems, checkKnown, pageLimit } from "../shared/core/limits.ts";
 import type { Review, SenderIdStatus } from "./domain/sender-id.ts";
 import type { SenderIdService } from "./service.ts";
 import { senderIdToProto } from "./wire.ts";
@@ -24,6 +23,9 @@ const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
   [SenderIdReview.REINSTATE]: "reinstate",
 };
 
+/** What a page ends with: a name, as names are compared. */
+const NAME_KEY = /^[a-z0-9 .-]{3,11}$/;
+
 /** Names asked for in one call. */
 const RESOLVED_MAX = 32;
 
@@ -37,6 +39,7 @@ export function senderIdRoutes(service: SenderIdService) {
         ),
       }),
       listSenderIds: async (request) => {
+        checkCursor(request.cursor === "" || NAME_KEY.test(request.cursor));
         const page = await service.list(request.tenantId, {
           statuses: request.statuses.map((status) =>
             checkKnown("statuses", STATUS_FROM_PROTO[status]),
@@ -61,8 +64,7 @@ export function senderIdRoutes(service: SenderIdService) {
         };
       },
       reviewSenderId: async (request) => {
-        const action = REVIEW_FROM_PROTO[request.review];
-        if (action === undefined) throw new AppError("validation_error", "Say which review.");
+        const action = checkKnown("review", REVIEW_FROM_PROTO[request.review]);
         return {
           senderId: senderIdToProto(
             await service.review(request.tenantId, request.idOrName, action, request.reason),

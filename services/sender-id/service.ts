@@ -51,6 +51,9 @@ export type Tenants = { isActive(tenantId: string): Promise<boolean> };
 /** The use cases of sender IDs. */
 export type SenderIdService = ReturnType<typeof createSenderIdService>;
 
+/** How often a review is decided anew when another one has come in between. */
+const REVIEW_ATTEMPTS_MAX = 5;
+
 const ALL: readonly SenderIdStatus[] = ["pending", "approved", "rejected", "suspended"];
 
 /** Makes the service over its ports. */
@@ -132,16 +135,18 @@ export function createSenderIdService(
       action: Review,
       reason: string,
     ): Promise<SenderId> {
-      const before = await find(tenantId, idOrName);
-      const after = review(before, action, reason, clock.now());
-      if (after === before) return before;
-      const isTenantActive = await tenants.isActive(after.tenantId);
-      const reviewed = { senderId: after, action, isTenantActive };
-      if (!(await store.saveReview(reviewed, before.status))) {
-        throw new AppError("conflict", "The sender ID was reviewed by someone else; look again.");
+      for (let attempt = 0; attempt < REVIEW_ATTEMPTS_MAX; attempt += 1) {
+        const before = await find(tenantId, idOrName);
+        const after = review(before, action, reason, clock.now());
+        if (after === before) return before;
+        const isTenantActive = await tenants.isActive(after.tenantId);
+        const reviewed = { senderId: after, action, isTenantActive };
+        // Where someone else was quicker, the same review may have been made, or is wrong now.
+        if (!(await store.saveReview(reviewed, before.status))) continue;
+        notices.changed(after.tenantId);
+        return after;
       }
-      notices.changed(after.tenantId);
-      return after;
+      throw new AppError("conflict", "The sender ID was reviewed by someone else; look again.");
     },
   };
 
@@ -150,7 +155,7 @@ export function createSenderIdService(
     wanted: readonly SenderIdStatus[],
     isUsable: boolean | undefined,
   ): Promise<readonly SenderIdStatus[]> {
-    const statuses = wanted.length === 0 ? ALL : wanted;
+    const statuses = wanted.length === 0 ? ALL : [...new Set(wanted)];
     if (isUsable === undefined) return statuses;
     const isActive = await tenants.isActive(tenantId);
     return statuses.filter((status) => (isActive && status === "approved") === isUsable);

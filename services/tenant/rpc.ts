@@ -7,7 +7,8 @@ import {
   TenantService as TenantRpc,
   type TenantSchema,
 } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { checkItems, checkKnown, pageLimit } from "../shared/core/limits.ts";
+import { isId } from "../shared/core/ids.ts";
+import { checkCursor, checkItems, checkKnown, pageLimit } from "../shared/core/limits.ts";
 import type { ApiKey } from "./domain/api-key.ts";
 import type { Tenant } from "./domain/tenant.ts";
 import type { Authenticated, TenantService } from "./service.ts";
@@ -46,6 +47,7 @@ export function tenantRoutes(service: TenantService) {
         return { tenants: (await service.findTenants(ids)).map(toProto) };
       },
       listTenants: async (request) => {
+        checkCursor(request.cursor === "" || isId("tenant", request.cursor));
         const page = await service.listTenants(pageLimit(request.limit), request.cursor);
         return { tenants: page.tenants.map(toProto), nextCursor: page.nextCursor };
       },

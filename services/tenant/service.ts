@@ -1,6 +1,7 @@
 import type { Clock } from "../shared/core/clock.ts";
 import { AppError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
+import { invalidField } from "../shared/core/limits.ts";
 import {
   type ApiKey,
   createApiKey,
@@ -114,7 +115,7 @@ export function createTenantService(store: TenantStore, notices: TenantNotices, 
       const tenant = await getTenant(input.tenantId);
       const keys = await store.listKeys(tenant.id);
       if (keys.filter((key) => key.revokedAtMs === undefined).length >= KEYS_PER_TENANT_MAX) {
-        throw new AppError("validation_error", `A tenant has at most ${KEYS_PER_TENANT_MAX} keys.`);
+        throw invalidField("tenant_id", "too_many", `has ${KEYS_PER_TENANT_MAX} keys already`);
       }
       const key = createApiKey({
         ...input,

@@ -10,8 +10,7 @@ import {
   WebhookEndpointSchema,
   WebhookEndpointStatus,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
-import { AppError } from "../shared/core/errors.ts";
-import { checkKnown } from "../shared/core/limits.ts";
+import { checkKnown, invalidField } from "../shared/core/limits.ts";
 import { MESSAGE_SOURCES, type MessageSourceName } from "../shared/core/message-source.ts";
 import type { Delivery, DeliveryStatus } from "./domain/delivery.ts";
 import type { Endpoint, EndpointChange } from "./domain/endpoint.ts";
@@ -29,7 +28,7 @@ export function readSources(values: readonly MessageSource[]): MessageSourceName
   return values.map((value, at) => {
     const name = MESSAGE_SOURCES[value - 1];
     if (name !== undefined) return name;
-    throw invalid(`sources[${at}]`, "invalid_value", "This is no source of messages.");
+    throw invalidField(`sources[${at}]`, "invalid_value", "This is no source of messages.");
   });
 }
 
@@ -64,7 +63,7 @@ export function readStatuses(values: readonly DeliveryStatusProto[]): DeliverySt
   return values.map((value, at) => {
     const entry = Object.entries(STATUSES).find(([, proto]) => proto === value);
     if (entry !== undefined) return entry[0] as DeliveryStatus;
-    throw invalid(`statuses[${at}]`, "invalid_value", "This is no status of deliveries.");
+    throw invalidField(`statuses[${at}]`, "invalid_value", "This is no status of deliveries.");
   });
 }
 
@@ -132,7 +131,7 @@ function operationOf(operation: KeyedOperation, endpointId: string, deliveryId: 
     case KeyedOperation.SEND_TEST_EVENT:
       return `test|${endpointId}`;
     default:
-      throw invalid("operation", "invalid_value", "This is no operation that takes a key.");
+      throw invalidField("operation", "invalid_value", "This is no operation that takes a key.");
   }
 }
 
@@ -140,12 +139,5 @@ function operationOf(operation: KeyedOperation, endpointId: string, deliveryId: 
 export function readLimit(limit: number, max = 100): number {
   if (limit === 0) return Math.min(50, max);
   if (limit >= 1 && limit <= max) return limit;
-  throw invalid("limit", "out_of_range", `The limit is from 1 to ${max}.`);
-}
-
-/** A wrong field. */
-export function invalid(field: string, code: string, message: string): AppError {
-  return new AppError("validation_error", "The request is not valid.", {
-    fields: [{ field, code, message }],
-  });
+  throw invalidField("limit", "out_of_range", `The limit is from 1 to ${max}.`);
 }

@@ -17,13 +17,12 @@ import {
   SendTestEventResponseSchema,
   type WebhookService,
 } from "../../proto/gen/sms/v1/webhook_pb.js";
-import { checkItems } from "../shared/core/limits.ts";
+import { checkItems, invalidField } from "../shared/core/limits.ts";
 import type { DeadLetters } from "../shared/io/dead-letters.ts";
 import type { Delivery } from "./domain/delivery.ts";
 import { readBeforeId, readInstantMs } from "./domain/log-bounds.ts";
 import { checkRequestKey } from "./domain/request-key.ts";
 import {
-  invalid,
   keyOf,
   readChange,
   readLimit,
@@ -92,7 +91,7 @@ type DeliveryRpc = Pick<
 function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
   return {
     async createEndpoint(request) {
-      if (request.tenantId === "") throw invalid("tenant_id", "required", "Whose is it?");
+      if (request.tenantId === "") throw invalidField("tenant_id", "required", "Whose is it?");
       return once(
         idempotency,
         keyOf(KeyedOperation.CREATE_ENDPOINT, request),
@@ -186,11 +185,15 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
   };
 }
 
-function keyRpc({ idempotency }: RpcParts): Pick<Handlers, "checkKey"> {
+function keyRpc({ idempotency, deliveries }: RpcParts): Pick<Handlers, "checkKey"> {
   return {
     async checkKey(request) {
       const key = keyOf(request.operation, request);
       checkRequestKey(key);
+      // Under an endpoint that is gone no key has an answer.
+      if (request.operation !== KeyedOperation.CREATE_ENDPOINT) {
+        await findEndpoint(deliveries, request.tenantId, request.endpointId);
+      }
       return { answered: await idempotency.check(key) };
     },
   };

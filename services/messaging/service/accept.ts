@@ -58,8 +58,9 @@ export function createAccepter(parts: AcceptParts): Accepter {
   ): Promise<Draft> {
     checkRequest(request, clock.now(), parts.sendAtMinMs);
     const tenant = await neighbours.tenant(request.tenantId);
-    checkTenant(tenant);
+    if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
     checkRecipientCount(request, tenant.recipientsMax);
+    checkMaySend(tenant);
     const sender = await neighbours.usableSender(request.tenantId, request.from);
     if (sender === undefined) {
       throw new AppError("sender_id_not_approved", "This sender ID cannot be used now.");
@@ -116,8 +117,7 @@ export function createAccepter(parts: AcceptParts): Accepter {
   };
 }
 
-function checkTenant(tenant: TenantFacts | undefined): asserts tenant is TenantFacts {
-  if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
+function checkMaySend(tenant: TenantFacts): void {
   if (!tenant.emailVerified) {
     throw new AppError("email_not_verified", "Verify the account's email before sending.");
   }

@@ -4,10 +4,11 @@
  * decides, so a message is never claimed twice. Claims of several connectors that read or write at
  * the same moment share the command.
  */
+
 import { randomUUID } from "node:crypto";
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
+import { invalidField } from "../../shared/core/limits.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
@@ -300,6 +301,15 @@ const CONNECTOR_NAME = /^[a-z0-9-]{1,64}$/;
 const CARRIER_NAME = /^[A-Za-z0-9._:-]{1,128}$/;
 
 function checkNames(connectorId: string, carrierId: string, max: number): void {
-  if (CONNECTOR_NAME.test(connectorId) && CARRIER_NAME.test(carrierId) && max > 0) return;
-  throw new AppError("validation_error", "A claim names its connector, its carrier and how many.");
+  if (!CONNECTOR_NAME.test(connectorId)) {
+    throw invalidField("connector_id", "invalid_format", "is no connector's name");
+  }
+  checkCarrierName(carrierId);
+  if (max <= 0) throw invalidField("max", "out_of_range", "must be at least 1");
+}
+
+/** Throws `validation_error` for what cannot be a carrier's name. */
+export function checkCarrierName(carrierId: string): void {
+  if (CARRIER_NAME.test(carrierId)) return;
+  throw invalidField("carrier_id", "invalid_format", "is no carrier's name");
 }

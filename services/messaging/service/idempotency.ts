@@ -148,14 +148,16 @@ export function createIdempotency(options: {
   }
 
   return {
-    find: async (request) => (await findReplay(request)).response,
-    findBeforeRefusal,
+    async find(request) {
+      checkFingerprint(request);
+      return (await findReplay(request)).response;
+    },
+    async findBeforeRefusal(request) {
+      checkFingerprint(request);
+      return findBeforeRefusal(request);
+    },
     async run(request, work) {
-      if (request.fingerprint.length !== FINGERPRINT_BYTES) {
-        throw new AppError("validation_error", "A key needs the request's fingerprint.", {
-          fields: [{ field: "fingerprint", code: "invalid_format", message: "SHA-256, 32 bytes." }],
-        });
-      }
+      checkFingerprint(request);
       const rival = running.get(request.scope);
       if (rival !== undefined) {
         const { response } = await findReplay(request);
@@ -206,4 +208,11 @@ function reused(): AppError {
 /** Tells whether two byte strings are equal. */
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
+}
+
+function checkFingerprint({ fingerprint }: Asked): void {
+  if (fingerprint.length === FINGERPRINT_BYTES) return;
+  throw new AppError("validation_error", "A key needs the request's fingerprint.", {
+    fields: [{ field: "fingerprint", code: "invalid_format", message: "SHA-256, 32 bytes." }],
+  });
 }

@@ -1,5 +1,5 @@
 import type { Collection, Db, Filter, FindCursor } from "mongodb";
-import { idTimeMs, lowestIdAt } from "../../shared/core/ids.ts";
+import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
@@ -107,7 +107,7 @@ function idRange(filter: ListFilter): Record<string, string> | undefined {
   const beforeMs = filter.createdBeforeMs;
   if (beforeMs !== undefined) range.$lt = lowestIdAt("message", beforeMs);
   const { beforeId } = filter;
-  if (beforeId !== undefined && (beforeMs === undefined || idTimeMs(beforeId) < beforeMs)) {
+  if (beforeId !== undefined && (range.$lt === undefined || beforeId < range.$lt)) {
     range.$lt = beforeId;
   }
   return Object.keys(range).length === 0 ? undefined : range;

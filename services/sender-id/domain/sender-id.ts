@@ -97,8 +97,9 @@ export function review(
     );
   }
   if (action === "reject" && (reason.trim() === "" || reason.length > 500)) {
+    const code = reason.length > 500 ? "too_long" : "required";
     throw new AppError("validation_error", "A rejection needs a reason.", {
-      fields: [{ field: "reason", code: "required", message: "Say why, in 1 to 500 characters." }],
+      fields: [{ field: "reason", code, message: "Say why, in 1 to 500 characters." }],
     });
   }
   return {

@@ -17,12 +17,22 @@ export const SEGMENTS_MAX = 10;
 /** Recipients of one bulk or batch request unless the tenant's setting says otherwise. */
 export const BULK_DEFAULT = 1000;
 
+/** The error for one wrong field of an internal request. */
+export function invalidField(field: string, code: string, message: string): AppError {
+  return new AppError("validation_error", "The request is not valid.", {
+    fields: [{ field, code, message }],
+  });
+}
+
 /** Refuses an internal request whose list is too short or too long. */
 export function checkItems(field: string, count: number, least: number, most: number): void {
   if (count >= least && count <= most) return;
-  throw new AppError("validation_error", "The request is not valid.", {
-    fields: [{ field, code: "out_of_range", message: `must have ${least} to ${most} items` }],
-  });
+  throw invalidField(field, "out_of_range", `must have ${least} to ${most} items`);
+}
+
+/** Refuses a cursor that no list has given: beginning anew would show what has been seen, for ever. */
+export function checkCursor(isOurs: boolean): void {
+  if (!isOurs) throw invalidField("cursor", "invalid_value", "is not a cursor");
 }
 
 /** A value that was found in a table of those there are; throws `validation_error` where it was not. */
@@ -38,8 +48,8 @@ export function unknownValue(field: string): AppError {
   });
 }
 
-/** Page size of an internal list: the caller's wish within 1 to `max`, or the default. */
+/** Page size of an internal list: the caller's wish up to `max`, or for 0 the default. */
 export function pageLimit(wanted: number, max = 1000): number {
-  if (wanted <= 0) return PAGE_DEFAULT;
-  return Math.min(wanted, max);
+  if (wanted < 0) throw invalidField("limit", "out_of_range", "must not be negative");
+  return wanted === 0 ? PAGE_DEFAULT : Math.min(wanted, max);
 }

@@ -2,7 +2,9 @@
  * Events that a consumer could never handle and put aside in `dead_letters`: listing them, and
  * handing them to the handler again once the cause is mended.
  */
+
 import type { Binary, Collection, Db, Filter } from "mongodb";
+import { checkCursor, pageLimit } from "../core/limits.ts";
 import type { Delivered, Verdict } from "./consumer.ts";
 import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
@@ -44,7 +46,6 @@ export const DEAD_LETTERS: CollectionShape = {
 
 const REPLAY_BATCH = 100;
 const LIMIT_MAX = 1000;
-const LIMIT_DEFAULT = 100;
 
 /** Opens the dead letters of a database; `handle` is the consumer's handler. */
 export function createDeadLetters(
@@ -68,7 +69,8 @@ export function createDeadLetters(
 
   return {
     async list(cursor, asked) {
-      const limit = asked <= 0 ? LIMIT_DEFAULT : Math.min(asked, LIMIT_MAX);
+      checkCursor(cursor === "" || /^[0-9A-HJKMNP-TV-Z]{26}$/.test(cursor));
+      const limit = pageLimit(asked, LIMIT_MAX);
       const found = await read({ _id: { $gt: cursor } }, limit + 1);
       const letters = found.slice(0, limit);
       return { letters, nextCursor: found.length > limit ? (letters.at(-1)?.id ?? "") : "" };

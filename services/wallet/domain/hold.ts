@@ -13,7 +13,8 @@ export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] |
   const { wallet } = book;
   const known = findReservation(book, command.reservationId);
   if (known !== undefined) {
-    if (known.tenantId !== wallet.tenantId || known.amount !== command.amount) {
+    const isSame = known.amount === command.amount && known.messageCount === command.messageCount;
+    if (known.tenantId !== wallet.tenantId || !isSame) {
       return new AppError(
         "idempotency_key_reused",
         "The reservation id was used for another hold.",

@@ -2,8 +2,8 @@
 
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
-import { newId } from "../../shared/core/ids.ts";
-import { pageLimit } from "../../shared/core/limits.ts";
+import { isId, newId } from "../../shared/core/ids.ts";
+import { checkCursor, pageLimit } from "../../shared/core/limits.ts";
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
 import type { AuditRecord } from "../domain/book.ts";
 import type {
@@ -137,6 +137,7 @@ export function createWallets(parts: {
       return { items, nextCursor };
     },
     async listAudit(tenantId, askedLimit, cursor) {
+      checkCursor(cursor === "" || isId("audit", cursor));
       const limit = pageLimit(askedLimit);
       const lines = await store.listAudit(tenantId, cursor, limit + 1);
       const items = lines.slice(0, limit);

@@ -158,7 +158,7 @@ function toQuery(filter: DeliveryFilter): Filter<DeliveryDocument> {
   if (filter.createdAfterMs > 0) ids.$gte = lowestIdAt("webhookDelivery", filter.createdAfterMs);
   const upper = [
     filter.beforeId,
-    filter.createdBeforeMs > 0 ? lowestIdAt("webhookDelivery", filter.createdBeforeMs) : "",
+    filter.createdBeforeMs !== 0 ? lowestIdAt("webhookDelivery", filter.createdBeforeMs) : "",
   ].filter((id) => id !== "");
   const [lowest] = upper.sort();
   if (lowest !== undefined) ids.$lt = lowest;

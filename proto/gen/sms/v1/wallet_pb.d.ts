@@ -1142,7 +1142,7 @@ export declare const WalletService: GenService<{
   /**
    * Holds funds for one send, all or nothing. Repeating the reservation id of a hold that stands answers it again,
    * with the present `available`; one that was refused is decided anew.
-   * FAILED_PRECONDITION insufficient_balance with required, available, currency.
+   * FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHold
    */
