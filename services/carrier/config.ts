@@ -1,13 +1,24 @@
 import { hostname } from "node:os";
 import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
-import { type Config, durationMs, port, readConfig, text, timerMs } from "../shared/io/config.ts";
+import {
+  type Config,
+  durationMs,
+  matching,
+  port,
+  readConfig,
+  text,
+  timerMs,
+} from "../shared/io/config.ts";
+
+/** What messaging takes for a carrier's name, less the random part that each journal adds. */
+const CARRIER_ID = /^[A-Za-z0-9._:-]{1,115}$/;
 
 const SETTINGS = {
   ...DATABASE_SETTINGS,
   NATS_URL: text(),
   REDIS_URL: text(),
   /** This replica's stable name (the pod's name); its journal and its claims belong to it. */
-  CARRIER_ID: text(hostname()),
+  CARRIER_ID: matching(CARRIER_ID, "1 to 115 of letters, digits and . _ : -", ownName()),
   /** A folder on this replica's own disk that outlives the process. */
   CARRIER_JOURNAL_DIR: text(".local/carrier"),
   /** How long a stopping carrier waits for answers. */
@@ -22,6 +33,13 @@ const SETTINGS = {
   /** How often settings are read when nobody announces a change. */
   CONNECTOR_POLL_MS: timerMs(2000, 10),
 } as const;
+
+/** The machine's name, in the letters that a carrier's has. */
+function ownName(): string {
+  return hostname()
+    .replaceAll(/[^A-Za-z0-9._:-]/g, "-")
+    .slice(0, 115);
+}
 
 /** The carrier's settings. */
 export type CarrierConfig = Config<typeof SETTINGS>;

@@ -205,7 +205,7 @@ export function toClaimed(message: Message): ClaimedMessage {
   });
 }
 
-/** What is kept of a carrier's own code; the longest that SMPP and HTTP carriers give are far shorter. */
+/** What is kept of a carrier's own code. Those of SMPP have a few characters; a receipt's text may hold anything. */
 const CARRIER_CODE_MAX = 256;
 
 /** Reads an outcome of a list. */

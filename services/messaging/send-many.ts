@@ -2,13 +2,14 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type {
-  SendEachResponseSchema,
-  SendManyRequest,
-  SendManyResponseSchema,
-  SendMessagesRequest,
-  SendMessagesResponseSchema,
-  SendResultSchema,
+import {
+  type SendEachResponseSchema,
+  SendEndpoint,
+  type SendManyRequest,
+  type SendManyResponseSchema,
+  type SendMessagesRequest,
+  type SendMessagesResponseSchema,
+  type SendResultSchema,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { asTheyEnd } from "../shared/core/as-they-end.ts";
 import { checkItems, invalidField } from "../shared/core/limits.ts";
@@ -43,8 +44,14 @@ export function checkAnswer(requests: readonly SendMessagesRequest[]): void {
   }
   if (count > RECIPIENTS_MAX || text > RECIPIENT_TEXT_MAX) {
     const rule = `at most ${RECIPIENTS_MAX} recipients in one call, of ${RECIPIENT_TEXT_MAX} characters`;
-    throw invalidField("requests", "too_many", rule);
+    throw invalidField(listField(requests), "too_many", rule);
   }
+}
+
+/** Of a lone request the list that its sender has written. */
+function listField([only, ...others]: readonly SendMessagesRequest[]): string {
+  if (only === undefined || others.length > 0) return "requests";
+  return only.endpoint === SendEndpoint.BATCH ? "messages" : "to";
 }
 
 /** Makes `SendMany` and `SendEach` of `SendMessages`. */

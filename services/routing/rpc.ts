@@ -20,8 +20,8 @@ import {
 import type { RoutingService } from "./service.ts";
 import type { TableReader } from "./table.ts";
 
-/** Reports taken in one call; a carrier tells of more binds in several. */
-const REPORTS_MAX = 1000;
+/** Reports taken in one call. */
+const REPORTS_MAX = 10_000;
 
 /** Serves `sms.v1.RoutingService`. */
 export function createRoutingRpc(parts: {
@@ -110,7 +110,7 @@ async function explain(
   const { e164: to, country } = recipient;
   // Messages of test mode have no routes: the built-in connector carries them at price zero.
   if (request.mode === Mode.TEST) return { to, country, routes: [] };
-  if (request.mode > Mode.TEST) throw unknownValue("mode");
+  if (request.mode !== Mode.UNSPECIFIED && request.mode !== Mode.LIVE) throw unknownValue("mode");
   const [current, unhealthy] = await Promise.all([table.read(), health.listFailing()]);
   const explained = explainRoutes(current.compile(unhealthy), {
     tenantId: request.tenantId,

@@ -104,7 +104,7 @@ const REFUSALS: Readonly<Record<string, [(on: Services) => Promise<unknown>, str
     "mode",
   ],
   "the health of too many binds": [
-    ({ routing }) => routing.reportConnectorHealth({ health: TIMES(1001) }),
+    ({ routing }) => routing.reportConnectorHealth({ health: TIMES(10_001) }),
     "health",
   ],
 };

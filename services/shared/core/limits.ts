@@ -30,7 +30,7 @@ export function checkItems(field: string, count: number, least: number, most: nu
   throw invalidField(field, "out_of_range", `must have ${least} to ${most} items`);
 }
 
-/** Refuses a cursor that no list has given: beginning anew would show what has been seen, for ever. */
+/** Refuses what cannot be a cursor of the list: beginning anew would show what has been seen, for ever. */
 export function checkCursor(isOurs: boolean): void {
   if (!isOurs) throw invalidField("cursor", "invalid_value", "is not a cursor");
 }

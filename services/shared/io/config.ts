@@ -69,6 +69,17 @@ export function text(fallback?: string): Setting<string> {
   return { read: (value) => value, fallback };
 }
 
+/** A text of a form, which `what` names. */
+export function matching(form: RegExp, what: string, fallback?: string): Setting<string> {
+  return {
+    fallback,
+    read(value) {
+      if (form.test(value)) return value;
+      throw new Error(`must be ${what}`);
+    },
+  };
+}
+
 /** One of a fixed set of words. */
 export function oneOf<const Word extends string>(
   words: readonly Word[],

@@ -1209,6 +1209,7 @@ export declare const RoutingService: GenService<{
   },
   /**
    * The carrier reports each connector's live state; the routing service keeps the newest per replica and bind.
+   * At most 10,000 in one call.
    *
    * @generated from rpc sms.v1.RoutingService.ReportConnectorHealth
    */

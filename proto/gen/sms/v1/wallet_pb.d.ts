@@ -1140,8 +1140,9 @@ export declare const WalletService: GenService<{
     output: typeof WalletResponseSchema;
   },
   /**
-   * Holds funds for one send, all or nothing. Repeating the reservation id of a hold that stands answers it again,
-   * with the present `available`; one that was refused is decided anew.
+   * Holds funds for one send, all or nothing. Repeating a hold that stands answers it again, with the
+   * present `available`; one that was refused is decided anew. FAILED_PRECONDITION idempotency_key_reused where the
+   * reservation id has another amount or number of messages.
    * FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHold

@@ -1170,7 +1170,7 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Whether an idempotency key is free for a request, or has its answer; nothing is done. FAILED_PRECONDITION
-   * idempotency_key_reused when it belongs to another body, ABORTED conflict while the same is running.
+   * idempotency_key_reused when it belongs to another body, ABORTED conflict while the same is running, NOT_FOUND where its endpoint is not there.
    *
    * @generated from rpc sms.v1.WebhookService.CheckKey
    */
