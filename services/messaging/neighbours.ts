@@ -2,7 +2,6 @@
  * What messaging asks of other services: tenants, sender IDs and the route table (cached at most
  * five seconds, and forgotten at once when their owner says so), and holds (many in one call).
  */
-
 import type { Client } from "@connectrpc/connect";
 import type { NatsConnection } from "nats";
 import type { GetRouteTableResponse, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";

@@ -1,5 +1,4 @@
 /** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
-
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type {
   ClaimMessagesRequest,

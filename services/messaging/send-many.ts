@@ -1,5 +1,4 @@
 /** Several sends in one call: each runs as its own call would, and fails alone. */
-
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {

@@ -2,6 +2,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { NatsConnection } from "nats";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
+import { isId } from "../shared/core/ids.ts";
 import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
 import { hearHints } from "../shared/io/hints.ts";
 import { recordedTrace } from "../shared/io/tracing.ts";
@@ -104,8 +105,7 @@ class UnreadableError extends Error {}
 function readNotices(data: Uint8Array): readonly Notice[] | Error {
   try {
     const event = fromBinary(EventSchema, data);
-    if (!/^evt_[0-9A-HJKMNP-TV-Z]{26}$/.test(event.id))
-      return new UnreadableError("the event has no id");
+    if (!isId("event", event.id)) return new UnreadableError("the event has no id");
     const change = readChange(event);
     const trace = recordedTrace(event.traceparent || undefined);
     const notices = noticesOf(change);

@@ -1,32 +1,18 @@
 /** Wrong requests to the services themselves: each is refused, by the name of what is wrong with it. */
-import { type Client, createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import { MessagingService, type OutcomeKind } from "../../proto/gen/sms/v1/messaging_pb.js";
-import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
-import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
-import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
-import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
+import type { OutcomeKind } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
-import { createGrpcJsTransport, type RpcTransport } from "../../services/shared/rpc/transport.ts";
+import { type Clients, openClients } from "../../services/smsctl/clients.ts";
+import { settingsOf } from "../support/smsctl.ts";
 import { ONE_PROCESS, startTestStack, type TestStack } from "../support/stack.ts";
 
 const TENANT = newId("tenant");
 const TIMES = (count: number) => Array.from({ length: count }, () => ({}));
 
-type Services = {
-  readonly tenants: Client<typeof TenantService>;
-  readonly senderIds: Client<typeof SenderIdService>;
-  readonly wallets: Client<typeof WalletService>;
-  readonly routing: Client<typeof RoutingService>;
-  readonly messaging: Client<typeof MessagingService>;
-  readonly webhooks: Client<typeof WebhookService>;
-};
-
 /** What is asked, and the field that the refusal names. */
-const REFUSALS: Readonly<Record<string, [(on: Services) => Promise<unknown>, string]>> = {
+const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, string]>> = {
   "a negative page of tenants": [({ tenants }) => tenants.listTenants({ limit: -1 }), "limit"],
   "tenants behind no cursor": [({ tenants }) => tenants.listTenants({ cursor: "zzz" }), "cursor"],
   "a negative page of sender IDs": [
@@ -112,30 +98,16 @@ const REFUSALS: Readonly<Record<string, [(on: Services) => Promise<unknown>, str
 describe("RPC: wrong requests", function () {
   this.timeout(30_000);
   let stack: TestStack;
-  let services: Services;
-  const transports: RpcTransport[] = [];
+  let services: Clients;
 
   before(async function () {
     this.timeout(180_000);
     stack = await startTestStack({ processes: ONE_PROCESS, settings: { LOG_LEVEL: "warn" } });
-    const to = (name: string): RpcTransport => {
-      const target = stack.grpc[name] ?? "";
-      const transport = createGrpcJsTransport({ target, token: stack.grpc_token });
-      transports.push(transport);
-      return transport;
-    };
-    services = {
-      tenants: createClient(TenantService, to("tenant")),
-      senderIds: createClient(SenderIdService, to("sender-id")),
-      wallets: createClient(WalletService, to("wallet")),
-      routing: createClient(RoutingService, to("routing")),
-      messaging: createClient(MessagingService, to("messaging")),
-      webhooks: createClient(WebhookService, to("webhook")),
-    };
+    services = openClients(settingsOf(stack));
   });
   after(async function () {
     this.timeout(60_000);
-    for (const transport of transports) transport.close();
+    services?.close();
     await stack?.stop();
   });
 

@@ -4,22 +4,25 @@ import type { StackFile } from "../../deploy/dev/stack-file.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/smsctl/main.ts");
 
+/** What says to smsctl where a stack's services are. */
+export function settingsOf(stack: Pick<StackFile, "grpc" | "grpc_token">): NodeJS.ProcessEnv {
+  const addresses = Object.entries(stack.grpc).map(([name, address]) => [
+    `${name.toUpperCase().replaceAll("-", "_")}_GRPC`,
+    address,
+  ]);
+  return { ...Object.fromEntries(addresses), RPC_TOKEN: stack.grpc_token };
+}
+
 /** Runs `smsctl --json …` against a stack; answers its exit code and the JSON it printed. */
 export function smsctl(
   stack: Pick<StackFile, "grpc" | "grpc_token">,
   ...words: string[]
 ): Promise<{ code: number; value: unknown; error: string }> {
-  const addresses = Object.fromEntries(
-    Object.entries(stack.grpc).map(([name, address]) => [
-      `${name.toUpperCase().replaceAll("-", "_")}_GRPC`,
-      address,
-    ]),
-  );
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [MAIN, "--json", ...words],
-      { env: { ...process.env, ...addresses, RPC_TOKEN: stack.grpc_token }, maxBuffer: 1 << 28 },
+      { env: { ...process.env, ...settingsOf(stack) }, maxBuffer: 1 << 28 },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
         resolve({ code, value: stdout === "" ? undefined : JSON.parse(stdout), error: stderr });

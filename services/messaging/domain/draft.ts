@@ -2,7 +2,6 @@
  * Turns a request into messages: each recipient parsed, segmented, priced and judged on its own.
  * Nothing has happened yet when this is done; the draft says what is to be held and stored.
  */
-
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
 import { SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import { maxAmount } from "../../shared/core/money.ts";

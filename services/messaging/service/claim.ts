@@ -4,7 +4,6 @@
  * decides, so a message is never claimed twice. Claims of several connectors that read or write at
  * the same moment share the command.
  */
-
 import { randomUUID } from "node:crypto";
 import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";

@@ -1,5 +1,4 @@
 /** Reading: one message, a page of them, and the walks that reconciliation needs. */
-
 import type { Clock } from "../../shared/core/clock.ts";
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
 import { PAGE_MAX, pageLimit } from "../../shared/core/limits.ts";

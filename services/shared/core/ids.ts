@@ -49,13 +49,18 @@ export function newId(kind: IdKind, nowMs?: number): string {
 
 const ULID_TEXT = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
+/** Tells whether a text is a ULID, such as what stands behind an identifier's prefix. */
+export function isUlid(text: string): boolean {
+  return ULID_TEXT.test(text);
+}
+
 /** Tells whether a text is a well-formed identifier of that kind. */
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = ID_PREFIXES[kind];
   return (
     text.length === prefix.length + 26 &&
     text.startsWith(prefix) &&
-    ULID_TEXT.test(text.slice(prefix.length))
+    isUlid(text.slice(prefix.length))
   );
 }
 

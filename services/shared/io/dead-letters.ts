@@ -2,8 +2,8 @@
  * Events that a consumer could never handle and put aside in `dead_letters`: listing them, and
  * handing them to the handler again once the cause is mended.
  */
-
 import type { Binary, Collection, Db, Filter } from "mongodb";
+import { isUlid } from "../core/ids.ts";
 import { checkCursor, pageLimit } from "../core/limits.ts";
 import type { Delivered, Verdict } from "./consumer.ts";
 import type { CollectionShape } from "./migration.ts";
@@ -69,7 +69,7 @@ export function createDeadLetters(
 
   return {
     async list(cursor, asked) {
-      checkCursor(cursor === "" || /^[0-9A-HJKMNP-TV-Z]{26}$/.test(cursor));
+      checkCursor(cursor === "" || isUlid(cursor));
       const limit = pageLimit(asked, LIMIT_MAX);
       const found = await read({ _id: { $gt: cursor } }, limit + 1);
       const letters = found.slice(0, limit);

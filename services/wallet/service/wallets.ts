@@ -1,5 +1,4 @@
 /** The wallet's use cases for callers: checks of what was asked, then the queue or a read. */
-
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { isId, newId } from "../../shared/core/ids.ts";

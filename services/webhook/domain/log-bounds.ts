@@ -1,5 +1,4 @@
 /** What bounds a part of the delivery log, as callers give it. */
-
 import { ID_TIME_MAX_MS, isId } from "../../shared/core/ids.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 
