@@ -1,7 +1,8 @@
-import type { Server, ServerOptions, ServerResponse } from "node:http";
+import type { RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { protocolAnswer } from "./protocol-errors.ts";
-import { boundUnread } from "./unread-answers.ts";
+import type { Shed } from "./shed.ts";
+import { type AnswersUnderWay, boundUnread } from "./unread-answers.ts";
 
 /** A listening HTTP server. */
 export type HttpServer = { readonly port: number; close(): Promise<void> };
@@ -47,6 +48,9 @@ export async function listen(
     readonly host: string;
     readonly port: number;
     readonly docsUrl: string;
+    /** Asked first; what it does not answer goes to `handle`. */
+    readonly shed: Shed;
+    readonly handle: RequestListener;
     readonly leaveMs?: number;
     /** Load balancers have been told to go elsewhere, or are about to be. */
     readonly isLeaving?: () => boolean;
@@ -63,12 +67,10 @@ export async function listen(
     refuseInput(code, socket as ServerSocket, options.docsUrl);
   });
   server.timeout = STILL_MAX_MS;
-  boundAhead(server);
-  const unread = boundUnread(server);
+  const unread = boundUnread();
   let isClosing = false;
-  server.prependListener("request", (_request, response) => {
-    if (isClosing || options.isLeaving?.() === true) response.setHeader("Connection", "close");
-  });
+  const isLeaving = () => isClosing || options.isLeaving?.() === true;
+  server.on("request", toListener({ ...options, isLeaving, unread }));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host: options.host, port: options.port, backlog: 2048 }, resolve);
@@ -90,18 +92,34 @@ export async function listen(
   };
 }
 
-/**
- * Ends connections with too many requests that have not been answered. What the same segment brings
- * behind them is not handled (`shed.ts`).
- */
-function boundAhead(server: Server): void {
-  const open = new WeakMap<Socket, number>();
-  server.prependListener("request", ({ socket }, response) => {
-    const ahead = (open.get(socket) ?? 0) + 1;
-    open.set(socket, ahead);
-    response.once("close", () => open.set(socket, (open.get(socket) ?? 1) - 1));
-    if (ahead > AHEAD_MAX) socket.destroy();
-  });
+/** What a request meets, in order. A connection with too many requests that have not been answered ends. */
+function toListener(options: {
+  readonly shed: Shed;
+  readonly handle: RequestListener;
+  readonly isLeaving: () => boolean;
+  readonly unread: AnswersUnderWay;
+}): RequestListener {
+  const { shed, handle, isLeaving, unread } = options;
+  const ahead = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    // Its connection was ended for sending too much ahead: what came in the same segment is nobody's.
+    if (socket.destroyed) return;
+    if (isLeaving()) response.setHeader("Connection", "close");
+    else if (shed(request, response)) return;
+    const count = (ahead.get(socket) ?? 0) + 1;
+    if (count > AHEAD_MAX) {
+      socket.destroy();
+      return;
+    }
+    ahead.set(socket, count);
+    unread.add(response);
+    response.once("close", () => {
+      ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
+      unread.delete(response);
+    });
+    handle(request, response);
+  };
 }
 
 /**

@@ -3,7 +3,7 @@
  * way of the application costs a third of an accepted send. Here the answer, the same to the
  * byte but for the request's id, goes out before anything is made of the request.
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/io/log.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -27,12 +27,16 @@ const LOG_INTERVAL_MS = 1000;
 /** The place of the request's id in the prepared answer. */
 const ID_MARK = "req_";
 
+/** Answers a request that there is no room for; tells whether it did. */
+export type Shed = (request: IncomingMessage, response: ServerResponse) => boolean;
+
 /**
- * Answers 503 itself when there is no room, and passes all other requests on. Requests whose
- * refusal needs more than the plain answer (deprecated paths, browsers of other origins, bodies
- * that must be drained) are passed on too: the application refuses them.
+ * Answers 503 when there is no room. All other requests are left to the application, and so are those
+ * whose refusal needs more than the plain answer: deprecated paths, browsers of other origins, bodies
+ * that must be drained. So are those of a connection that has not taken its last answer: what is
+ * answered here is counted nowhere, and is one answer a connection at most.
  */
-export function shedFirst(parts: ShedParts, next: RequestListener): RequestListener {
+export function createShed(parts: ShedParts): Shed {
   const { gate, log } = parts;
   const plain = new Map<string, string>();
   for (const { method, path, isDeprecated } of parts.endpoints) {
@@ -53,18 +57,18 @@ export function shedFirst(parts: ShedParts, next: RequestListener): RequestListe
   }
 
   return (request, response) => {
-    // Its connection was ended for sending too much ahead: what came in the same segment is nobody's.
-    if (request.socket.destroyed) return;
-    if (gate.hasRoom() || request.headers.origin !== undefined) return next(request, response);
+    if (gate.hasRoom() || request.headers.origin !== undefined) return false;
+    if (response.socket === null || response.socket.writableLength > 0) return false;
     const path = plain.get(`${request.method} ${request.url}`);
-    if (path === undefined || leavesBodyUnread(request, false)) return next(request, response);
-    answer(request, response);
+    if (path === undefined || leavesBodyUnread(request, false)) return false;
+    answer(response);
     count(request.method ?? "", path);
+    return true;
   };
 }
 
 /** Writes the refusal once, around the request's id. */
-function prepare(docsUrl: string): (request: IncomingMessage, response: ServerResponse) => void {
+function prepare(docsUrl: string): (response: ServerResponse) => void {
   const error = busy();
   const [before = "", after = ""] = JSON.stringify(toProblem(error, ID_MARK, docsUrl)).split(
     `"${ID_MARK}"`,
@@ -74,11 +78,12 @@ function prepare(docsUrl: string): (request: IncomingMessage, response: ServerRe
     ...problemHeaders(error),
     "Content-Type": PROBLEM_TYPE,
   }).flat();
-  return (_request, response) => {
+  // Every id has the same length.
+  const length = Buffer.byteLength(`${before}"${newId("request")}"${after}`);
+  const headers = [...common, "Content-Length", String(length)];
+  return (response) => {
     const requestId = newId("request");
-    const body = `${before}"${requestId}"${after}`;
-    const length = String(Buffer.byteLength(body));
-    response.writeHead(503, ["X-Request-Id", requestId, ...common, "Content-Length", length]);
-    response.end(body);
+    response.writeHead(503, ["X-Request-Id", requestId, ...headers]);
+    response.end(`${before}"${requestId}"${after}`);
   };
 }

@@ -27,7 +27,7 @@ import { createLoadGate } from "./load-gate.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { reportRequests } from "./request-reports.ts";
 import { createSendOne } from "./send-together.ts";
-import { shedFirst } from "./shed.ts";
+import { createShed } from "./shed.ts";
 
 /** Longer than a stall of this process may last: a late answer is worth more than a guess. */
 const REDIS_TIMEOUT_MS = 1000;
@@ -79,6 +79,7 @@ export async function start(context: ServiceContext): Promise<void> {
     config.MESSAGE_SEND_SUNSET === "keep",
   );
   const addresses = publicAddresses(config);
+  const { docsUrl } = addresses;
   const reports = reportRequests(context, config.ACCESS_LOG);
   const app = createApp({
     endpoints,
@@ -88,19 +89,20 @@ export async function start(context: ServiceContext): Promise<void> {
     authenticator,
     limiter: createRateLimiter(redis, config.GATEWAY_REPLICAS),
     isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
-    docsUrl: addresses.docsUrl,
+    docsUrl,
     log,
     bodyLimits: bodyLimitsOf(config),
     onFinish: reports.onFinish,
   });
 
-  const shed = { gate, endpoints, docsUrl: addresses.docsUrl, log, onShed: reports.onShed };
-  const server = createServer(SERVER_OPTIONS, shedFirst(shed, app.callback()));
+  const server = createServer(SERVER_OPTIONS);
   server.maxConnections = config.CONNECTIONS_MAX;
   const http = await listen(server, {
     host: config.HOST,
     port: config.PORT,
-    docsUrl: addresses.docsUrl,
+    docsUrl,
+    shed: createShed({ gate, endpoints, docsUrl, log, onShed: reports.onShed }),
+    handle: app.callback(),
     isLeaving: () => lifecycle.state === "draining",
   });
   lifecycle.onClose("HTTP server", () => http.close());

@@ -3,24 +3,32 @@
  * and then is never still, and anybody can ask for a page; so where there is no room for more, the answer
  * that was begun first gives way, as a client in earnest has read its own within moments.
  */
-import type { Server, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** Octets kept for all clients, and how often they are added up: far faster than they can be made. */
 const BYTES_MAX = 67_108_864;
 const LOOK_MS = 250;
 
-/** Bounds the unread answers of a server; `stop` ends the looking. */
-export function boundUnread(server: Server, bytesMax = BYTES_MAX): { stop(): void } {
+/** The answers under way of a server. */
+export type AnswersUnderWay = {
+  add(response: ServerResponse): void;
+  delete(response: ServerResponse): void;
+  /** Ends the looking. */
+  stop(): void;
+};
+
+/** Bounds how much of the answers under way is unread. */
+export function boundUnread(bytesMax = BYTES_MAX): AnswersUnderWay {
   /** In the order in which they were begun. */
   const open = new Set<ServerResponse>();
-  server.prependListener("request", (_request, response) => {
-    open.add(response);
-    response.once("close", () => open.delete(response));
-  });
   const timer = setInterval(() => endOldest(open, bytesMax), LOOK_MS);
   timer.unref();
-  return { stop: () => clearInterval(timer) };
+  return {
+    add: (response) => void open.add(response),
+    delete: (response) => void open.delete(response),
+    stop: () => clearInterval(timer),
+  };
 }
 
 function endOldest(open: ReadonlySet<ServerResponse>, bytesMax: number): void {

@@ -51,9 +51,10 @@ describe("REST: draining", () => {
 
   it("connections leave as soon as the process is leaving, before it closes", async () => {
     let isLeaving = false;
-    const server = createServer((_request, response) => response.end("{}"));
-    const http = await listen(server, {
+    const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      shed: () => false,
+      handle: (_request, response) => response.end("{}"),
       isLeaving: () => isLeaving,
     });
     const url = `http://127.0.0.1:${http.port}/`;

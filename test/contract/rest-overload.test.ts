@@ -1,4 +1,6 @@
 /** What a request is told that there is no room for, at the door and by the application. */
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { API_KEY, exchange, openRestApp, type RestApp } from "../support/rest-app.ts";
 
@@ -62,12 +64,28 @@ describe("REST: no room", () => {
     expect(shed).to.have.length(3);
   });
 
+  const GET = `GET /v1/balance HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`;
+
   it("a request without a body is refused at the door, too, and its connection goes on", async () => {
-    const lines = ["GET /v1/balance HTTP/1.1", "Host: x", `Authorization: Bearer ${API_KEY}`];
-    const three = `${lines.join("\r\n")}\r\n\r\n`.repeat(3);
-    const { answers } = await exchange(app.port, (send) => send(three), { count: 3 });
-    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let at = 0; at < 3; at += 1) {
+      const call = get({ agent, port: app.port, host: "127.0.0.1", path: "/v1/balance" });
+      const [answer] = (await once(call, "response")) as [IncomingMessage];
+      expect([answer.statusCode, call.reusedSocket]).to.deep.equal([503, at > 0]);
+      await once(answer.resume(), "end");
+      // The socket returns to its agent a moment later.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    agent.destroy();
     expect(shed).to.deep.equal(Array(3).fill("GET /v1/balance"));
+  });
+
+  it("requests sent ahead are refused in their order: the first at the door, the others behind it", async () => {
+    const { answers } = await exchange(app.port, (send) => send(GET.repeat(3)), { count: 3 });
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    const ids = answers.map(({ body }) => JSON.parse(body).request_id);
+    expect(shed).to.have.length(1);
+    expect(ids.slice(1)).to.deep.equal(app.finished.map(({ requestId }) => requestId));
   });
 
   for (const [what, bytes] of [

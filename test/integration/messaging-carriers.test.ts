@@ -122,6 +122,22 @@ describe("what carriers tell", () => {
     expect(await statusOf(id)).to.equal(MessageStatus.DELIVERED);
   });
 
+  it("a part that is delivered while others are being submitted makes nothing sent", async () => {
+    const body = "a".repeat(200);
+    const id = (await harness.messaging.sendMessages({ ...singleSend(tenant), body })).message?.id;
+    const claimed = await claimOne(harness, "alpha");
+    const delivered = (segment: number) =>
+      harness.messaging.recordReceipts({
+        receipts: [{ messageId: claimed.messageId, segment, state: ReceiptState.DELIVERED }],
+      });
+    await delivered(1);
+    expect(await statusOf(id ?? "")).to.equal(MessageStatus.QUEUED);
+    await report(harness, claimed, OutcomeKind.ACCEPTED);
+    expect(await statusOf(id ?? "")).to.equal(MessageStatus.SENT);
+    await delivered(2);
+    expect(await statusOf(id ?? "")).to.equal(MessageStatus.DELIVERED);
+  });
+
   it("an unanswered submit is never claimed again and fails, uncharged, when its wait is over", async () => {
     const id = await send();
     await report(harness, await claimOne(harness, "alpha"), OutcomeKind.UNKNOWN);

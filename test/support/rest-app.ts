@@ -19,7 +19,7 @@ import { createLoadGate } from "../../gateway/load-gate.ts";
 import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";
 import type { RateDecision } from "../../gateway/rate-limit/token-bucket.ts";
 import type { Caller } from "../../gateway/request-state.ts";
-import { shedFirst } from "../../gateway/shed.ts";
+import { createShed } from "../../gateway/shed.ts";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSchema,
@@ -128,22 +128,19 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     },
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
-  const log = pino({ level: "silent" });
-  const shed = {
-    gate,
-    endpoints,
-    docsUrl: DOCS_URL,
-    log,
-    onShed: options.onShed ?? (() => undefined),
-  };
-  const server = createServer(
-    { ...SERVER_OPTIONS, ...options.serverOptions },
-    shedFirst(shed, app.callback()),
-  );
+  const server = createServer({ ...SERVER_OPTIONS, ...options.serverOptions });
   const http = await listen(server, {
     host: "127.0.0.1",
     port: 0,
     docsUrl: DOCS_URL,
+    shed: createShed({
+      gate,
+      endpoints,
+      docsUrl: DOCS_URL,
+      log: pino({ level: "silent" }),
+      onShed: options.onShed ?? (() => undefined),
+    }),
+    handle: app.callback(),
     leaveMs: 200,
   });
   return {

@@ -1,19 +1,23 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect } from "chai";
-import { boundUnread } from "../../gateway/unread-answers.ts";
+import { type AnswersUnderWay, boundUnread } from "../../gateway/unread-answers.ts";
 import { eventually } from "../support/poll.ts";
 
 const MIB = 1_048_576;
 
 describe("answers that are not read", () => {
   let server: Server;
-  let unread: { stop(): void };
+  let unread: AnswersUnderWay;
   const sockets: Socket[] = [];
 
   before(async () => {
-    server = createServer((_request, response) => response.end("x".repeat(16 * MIB)));
-    unread = boundUnread(server, 60 * MIB);
+    unread = boundUnread(60 * MIB);
+    server = createServer((_request, response) => {
+      unread.add(response);
+      response.once("close", () => unread.delete(response));
+      response.end("x".repeat(16 * MIB));
+    });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });
   after(() => {

@@ -155,10 +155,27 @@ describe("outcomes of submits", () => {
     expect(after.message.error?.code).to.equal("carrier_rejected");
   });
 
-  it("partly_refused after a receipt of the first part: undelivered, charged no second time", () => {
-    const message = messageIn("sending", { segments: 2, heldAmount: 100_000n });
-    const heard = { segment: 1, errorCode: "", carrierCode: "", occurredAtMs: NOW_MS - 1 };
-    const early = applyReceipt(message, { ...heard, state: "delivered" }, NOW_MS, WAITS).message;
+  const heard = { segment: 1, errorCode: "", carrierCode: "", occurredAtMs: NOW_MS - 1 };
+  const twoParts = () => messageIn("sending", { segments: 2, heldAmount: 100_000n });
+
+  for (const kind of KINDS) {
+    const path = kind === "partly_refused" ? ["sent", "undelivered"] : ["sent"];
+    it(`${kind} after a part was delivered: ${path.join(", ")}; nobody else sends it`, () => {
+      const said = { ...heard, state: "delivered" } as const;
+      const early = applyReceipt(twoParts(), said, NOW_MS, WAITS).message;
+      expect([early.status, early.phase]).to.deep.equal(["queued", "sending"]);
+      const after = apply(early, outcome(kind));
+      expect(after.events.map(({ message }) => message.status)).to.deep.equal(path);
+      expect(after.message.amount).to.equal(80_000n);
+      const both = applyReceipt(after.message, { ...said, segment: 2 }, NOW_MS, WAITS).message;
+      expect(both.status).to.equal("delivered");
+      expect(checkMessage(both)).to.deep.equal([]);
+    });
+  }
+
+  it("partly_refused after a receipt made it sent: undelivered, charged no second time", () => {
+    const interim = { ...heard, segment: 0, state: "acknowledged" } as const;
+    const early = applyReceipt(twoParts(), interim, NOW_MS, WAITS).message;
     expect(early.status).to.equal("sent");
     const said = outcome("partly_refused", { carrierCode: "ESME_RINVDSTADR" });
     const after = apply(early, said);

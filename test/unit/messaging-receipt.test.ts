@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import type { Message } from "../../services/messaging/domain/message.ts";
 import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
@@ -151,6 +152,63 @@ describe("delivery receipts", () => {
     const both = [1, 2].map((segment) => receipt("delivered", { segment, parts: 2 }));
     const message = { ...messageIn("sent"), segments: 3 };
     expect(applyAll(message, both).status).to.equal("delivered");
+  });
+
+  for (const { what, said, path, delivered = 0 } of [
+    {
+      what: "the first part is delivered",
+      said: [receipt("delivered")],
+      path: [],
+      delivered: 0b01,
+    },
+    {
+      what: "its receipt comes again",
+      said: [receipt("delivered"), receipt("delivered")],
+      path: [],
+      delivered: 0b01,
+    },
+    { what: "the first part is under way", said: [receipt("acknowledged")], path: [] },
+    {
+      what: "both parts are delivered",
+      said: [receipt("delivered"), receipt("delivered", { segment: 2 })],
+      path: ["sent", "delivered"],
+      delivered: 0b11,
+    },
+    { what: "a part fails", said: [receipt("undelivered")], path: ["sent", "undelivered"] },
+    {
+      what: "a part fails after another was delivered",
+      said: [receipt("delivered"), receipt("undelivered", { segment: 2 })],
+      path: ["sent", "undelivered"],
+      delivered: 0b01,
+    },
+    {
+      what: "the whole is under way",
+      said: [receipt("acknowledged", { segment: 0 })],
+      path: ["sent"],
+    },
+    {
+      what: "the whole is delivered",
+      said: [receipt("delivered", { segment: 0 })],
+      path: ["sent", "delivered"],
+      delivered: 0b11,
+    },
+  ] satisfies { what: string; said: Receipt[]; path: MessageStatus[]; delivered?: number }[]) {
+    it(`two parts are still being submitted and ${what} → ${path.join(", ") || "no new status"}`, () => {
+      const message = applyAll(messageIn("sending", { segments: 2 }), said);
+      expect(message.history.slice(1).map(({ status }) => status)).to.deep.equal(path);
+      expect(message.receipts.delivered).to.equal(delivered);
+    });
+  }
+
+  it("a part that was delivered while its message was being sent counts in doubt, too", () => {
+    const sending = apply(messageIn("sending", { segments: 2 }), receipt("delivered")).message;
+    for (const wasWritten of [true, false]) {
+      const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
+      const { message } = recoverClaim(sending, holder, wasWritten, NOW_MS, WAITS);
+      expect(message.status).to.equal("sent");
+      const both = apply(message, receipt("delivered", { segment: 2 }));
+      expect(both.message.status).to.equal("delivered");
+    }
   });
 
   it("a part that was refused is never heard of: the others make nothing delivered of it", () => {

@@ -10,12 +10,20 @@
  * | unknown          | in doubt: never sent again, waits for proof (see `due.ts` for the end) |
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
  *
- * A receipt of a first part may have made the message `sent` before its other parts were refused.
- * It then goes the rest of that way: `undelivered`, and charged no second time.
+ * A receipt may have made the message `sent` before its other parts were refused. It then goes the
+ * rest of that way: `undelivered`, and charged no second time. A message of which a part has been
+ * delivered is `sent` by every other outcome.
  */
 import type { StandingOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import { backToWaiting, toSent, toUnknown, tryNextRoute, type Waits } from "./queueing.ts";
+import {
+  backToWaiting,
+  isPartDelivered,
+  toSent,
+  toUnknown,
+  tryNextRoute,
+  type Waits,
+} from "./queueing.ts";
 import { failedCode } from "./reasons.ts";
 
 /** No carrier asks for more than some seconds. */
@@ -65,6 +73,10 @@ function decide(
 ): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = factsOf(outcome);
+  // What the carrier has shown to have, it cannot have refused, nor left in doubt; nobody else may send it.
+  if (isPartDelivered(message) && outcome.kind !== "partly_refused") {
+    return toSent(message, occurredMs, waits, facts);
+  }
   switch (outcome.kind) {
     case "accepted":
       return toSent(message, occurredMs, waits, facts);

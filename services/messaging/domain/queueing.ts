@@ -100,6 +100,11 @@ export function toUnknown(message: Message, nowMs: number, waits: Waits): Decisi
   return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs });
 }
 
+/** Whether a receipt has proved that the carrier has a part of a message that is still being sent. */
+export function isPartDelivered(message: Message): boolean {
+  return message.status === "queued" && message.receipts.delivered !== 0;
+}
+
 /**
  * Makes a queued message sent: the present route carried it, at its frozen price. The others are
  * forgotten: nothing is left to be tried, and fifty of them are seven times the rest of a message.

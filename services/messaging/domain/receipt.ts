@@ -5,7 +5,9 @@
  * delivered stays so; one that failed may still be delivered late.
  *
  * A receipt for a `queued` message is proof that the carrier has it, whatever its submit's answer
- * was: it becomes `sent` first, then what the receipt says. Receipts in any order, repeated or
+ * was: it becomes `sent` first, then what the receipt says. One part that was delivered while the
+ * others are still being submitted proves nothing about those: it is kept, and the message is `sent`
+ * when its outcome says so, or when every part has been heard of. Receipts in any order, repeated or
  * late, lead to the same end once every segment has been heard of; nothing leaves `delivered`,
  * `failed` or `cancelled`.
  */
@@ -57,15 +59,37 @@ export function applyReceipt(
   const sinceMs = message.history.at(-1)?.atMs ?? nowMs;
   const claimedMs = receipt.occurredAtMs;
   const occurredMs = claimedMs >= sinceMs && claimedMs <= nowMs ? claimedMs : nowMs;
+  const receipts = addReceipt(message.receipts, receipt, allParts(message, receipt));
+  if (isOnItsWay(message, receipt, receipts)) {
+    const isNews = receipts.delivered !== message.receipts.delivered;
+    return unchanged(isNews ? { ...message, receipts } : message);
+  }
   const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
   if (receipt.state === "acknowledged") return sent;
-  return settle(sent, receipt, occurredMs);
+  return settle(sent, receipt, receipts, occurredMs);
 }
 
-function settle(decision: Decision, receipt: Receipt, occurredMs: number): Decision {
+/** Whether other parts may still have to be submitted, of which a receipt of this one says nothing. */
+function isOnItsWay(message: Message, receipt: Receipt, receipts: SegmentReceipts): boolean {
+  const all = allParts(message, receipt);
+  if (message.phase !== "sending" || receipt.segment === 0 || all === 1) return false;
+  // One that failed decides about the whole, however the others fare.
+  return receipts.failed === 0 && receipts.delivered !== all;
+}
+
+/** All parts that are to be heard of, one bit each. */
+function allParts(message: Message, receipt: Receipt): number {
+  return 2 ** (receipt.parts || message.segments) - 1;
+}
+
+function settle(
+  decision: Decision,
+  receipt: Receipt,
+  receipts: SegmentReceipts,
+  occurredMs: number,
+): Decision {
   const before = decision.message;
-  const all = 2 ** (receipt.parts || before.segments) - 1;
-  const receipts = addReceipt(before.receipts, receipt, all);
+  const all = allParts(before, receipt);
   const facts: Partial<Message> = {
     receipts,
     ...(receipt.carrierCode === "" ? {} : { carrierCode: receipt.carrierCode }),
