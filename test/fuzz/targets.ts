@@ -5,7 +5,9 @@ import { httpTarget } from "./targets/http.ts";
 import { jsonTarget } from "./targets/json.ts";
 import { phoneTarget } from "./targets/phone.ts";
 import { receiptTarget } from "./targets/receipt.ts";
+import { receiptRequestTarget } from "./targets/receipt-request.ts";
 import { smppTarget } from "./targets/smpp.ts";
+import { smppClientTarget } from "./targets/smpp-client.ts";
 import { smppLinkTarget } from "./targets/smpp-link.ts";
 
 /** Everything that reads what comes from outside. */
@@ -17,5 +19,7 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   jsonTarget,
   httpTarget,
   smppLinkTarget,
+  smppClientTarget,
+  receiptRequestTarget,
   answerTarget,
 ];
