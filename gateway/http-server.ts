@@ -106,7 +106,7 @@ function toListener(options: {
     // Its connection was ended for sending too much ahead: what came in the same segment is nobody's.
     if (socket.destroyed) return;
     if (isLeaving()) response.setHeader("Connection", "close");
-    else if (shed(request, response)) return;
+    if (shed(request, response)) return;
     const count = (ahead.get(socket) ?? 0) + 1;
     if (count > AHEAD_MAX) {
       socket.destroy();

@@ -16,6 +16,8 @@ export type ShedParts = {
   readonly gate: LoadGate;
   readonly endpoints: readonly Endpoint[];
   readonly docsUrl: string;
+  /** Whether answers depend on the asking origin, as they do with `cors.ts` at work. */
+  readonly variesByOrigin: boolean;
   readonly log: Logger;
   /** Counts one refusal in the metrics. */
   readonly onShed: (method: string, path: string) => void;
@@ -42,7 +44,7 @@ export function createShed(parts: ShedParts): Shed {
   for (const { method, path, isDeprecated } of parts.endpoints) {
     if (isDeprecated !== true && !path.includes(":")) plain.set(`${method} ${path}`, path);
   }
-  const answer = prepare(parts.docsUrl);
+  const answer = prepare(parts);
   let refused = 0;
 
   function count(method: string, path: string): void {
@@ -68,13 +70,14 @@ export function createShed(parts: ShedParts): Shed {
 }
 
 /** Writes the refusal once, around the request's id. */
-function prepare(docsUrl: string): (response: ServerResponse) => void {
+function prepare({ docsUrl, variesByOrigin }: ShedParts): (response: ServerResponse) => void {
   const error = busy();
   const [before = "", after = ""] = JSON.stringify(toProblem(error, ID_MARK, docsUrl)).split(
     `"${ID_MARK}"`,
   );
   const common = Object.entries({
     "Cache-Control": "no-store",
+    ...(variesByOrigin ? { Vary: "Origin" } : {}),
     ...problemHeaders(error),
     "Content-Type": PROBLEM_TYPE,
   }).flat();

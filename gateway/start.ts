@@ -101,7 +101,14 @@ export async function start(context: ServiceContext): Promise<void> {
     host: config.HOST,
     port: config.PORT,
     docsUrl,
-    shed: createShed({ gate, endpoints, docsUrl, log, onShed: reports.onShed }),
+    shed: createShed({
+      gate,
+      endpoints,
+      docsUrl,
+      variesByOrigin: config.CORS_ORIGINS.length > 0,
+      log,
+      onShed: reports.onShed,
+    }),
     handle: app.callback(),
     isLeaving: () => lifecycle.state === "draining",
   });

@@ -15,7 +15,7 @@ describe("REST: no room", () => {
     shed = [];
     app = await openRestApp({
       requestsMax: 0,
-      corsOrigins: [],
+      corsOrigins: ["https://elsewhere.example.com"],
       onShed: (method, path) => void shed.push(`${method} ${path}`),
     });
   });

@@ -137,6 +137,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       gate,
       endpoints,
       docsUrl: DOCS_URL,
+      variesByOrigin: (options.corsOrigins ?? []).length > 0,
       log: pino({ level: "silent" }),
       onShed: options.onShed ?? (() => undefined),
     }),

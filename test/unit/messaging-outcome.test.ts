@@ -159,18 +159,23 @@ describe("outcomes of submits", () => {
   const twoParts = () => messageIn("sending", { segments: 2, heldAmount: 100_000n });
 
   for (const kind of KINDS) {
-    const path = kind === "partly_refused" ? ["sent", "undelivered"] : ["sent"];
-    it(`${kind} after a part was delivered: ${path.join(", ")}; nobody else sends it`, () => {
-      const said = { ...heard, state: "delivered" } as const;
-      const early = applyReceipt(twoParts(), said, NOW_MS, WAITS).message;
-      expect([early.status, early.phase]).to.deep.equal(["queued", "sending"]);
-      const after = apply(early, outcome(kind));
-      expect(after.events.map(({ message }) => message.status)).to.deep.equal(path);
-      expect(after.message.amount).to.equal(80_000n);
-      const both = applyReceipt(after.message, { ...said, segment: 2 }, NOW_MS, WAITS).message;
-      expect(both.status).to.equal("delivered");
-      expect(checkMessage(both)).to.deep.equal([]);
-    });
+    for (const state of ["delivered", "acknowledged"] as const) {
+      const path = kind === "partly_refused" ? ["sent", "undelivered"] : ["sent"];
+      it(`${kind} after a part was ${state}: ${path.join(", ")}; nobody else sends it`, () => {
+        const early = applyReceipt(twoParts(), { ...heard, state }, NOW_MS, WAITS).message;
+        expect([early.status, early.phase]).to.deep.equal(["queued", "sending"]);
+        const after = apply(early, outcome(kind));
+        expect(after.events.map(({ message }) => message.status)).to.deep.equal(path);
+        expect(after.message.amount).to.equal(80_000n);
+        let both = after.message;
+        for (const segment of [1, 2]) {
+          const said = { ...heard, segment, state: "delivered" } as const;
+          both = applyReceipt(both, said, NOW_MS, WAITS).message;
+        }
+        expect(both.status).to.equal("delivered");
+        expect(checkMessage(both)).to.deep.equal([]);
+      });
+    }
   }
 
   it("partly_refused after a receipt made it sent: undelivered, charged no second time", () => {

@@ -3,7 +3,7 @@
  * which bytes it may have written; a carrier that stays silent takes that knowledge with it.
  */
 import { type Decision, type Message, unchanged } from "./message.ts";
-import { backToWaiting, isPartDelivered, toSent, toUnknown, type Waits } from "./queueing.ts";
+import { backToWaiting, isPartTaken, toSent, toUnknown, type Waits } from "./queueing.ts";
 
 /** A message that this carrier was sending before `beforeMs`. */
 export function isHeldBy(message: Message, carrierId: string, beforeMs: number): boolean {
@@ -16,8 +16,8 @@ export function isHeldBy(message: Message, carrierId: string, beforeMs: number):
 }
 
 /**
- * Gives a claim back when nothing of it was written; what may have been written is in doubt, unless a
- * part has been delivered: then it is `sent`.
+ * Gives a claim back when nothing of it was written; what may have been written is in doubt, unless the
+ * carrier has shown to have a part: then it is `sent`.
  */
 export function recoverClaim(
   message: Message,
@@ -27,6 +27,6 @@ export function recoverClaim(
   waits: Waits,
 ): Decision {
   if (!isHeldBy(message, claimHolder.carrierId, claimHolder.beforeMs)) return unchanged(message);
-  if (isPartDelivered(message)) return toSent(message, nowMs, waits);
+  if (isPartTaken(message)) return toSent(message, nowMs, waits);
   return wasWritten ? toUnknown(message, nowMs, waits) : backToWaiting(message);
 }

@@ -12,7 +12,7 @@
  */
 import type { StandingOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import type { Waits } from "./queueing.ts";
+import { isPartTaken, toSent, type Waits } from "./queueing.ts";
 import { releaseScheduled, type SendingRights } from "./schedule.ts";
 
 /** How much later a message that a live carrier still holds is looked at again. */
@@ -38,6 +38,8 @@ export function applyDue(
       return moveTo(unchanged(message), "failed", nowMs, "queue_expired");
     }
     if (message.phase === "unknown") {
+      // Put in doubt by a version that did not look at the receipts.
+      if (isPartTaken(message)) return toSent(message, nowMs, waits);
       return moveTo(unchanged(message), "failed", nowMs, "submission_unknown");
     }
     return unchanged({ ...message, dueAtMs: nowMs + LOOK_AGAIN_MS });

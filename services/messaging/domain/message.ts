@@ -52,6 +52,8 @@ export type Claim = { readonly id: string; readonly carrierId: string; readonly 
 export type SegmentReceipts = {
   readonly delivered: number;
   readonly failed: number;
+  /** The carrier has shown to have a part, while others were still being submitted. */
+  readonly isTaken?: true;
   /** The submits that have been heard of, while there are several. */
   readonly parts?: readonly HeardPart[];
 };

@@ -11,14 +11,14 @@
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
  *
  * A receipt may have made the message `sent` before its other parts were refused. It then goes the
- * rest of that way: `undelivered`, and charged no second time. A message of which a part has been
- * delivered is `sent` by every other outcome.
+ * rest of that way: `undelivered`, and charged no second time. A message of which the carrier
+ * has shown to have a part is `sent` by every other outcome.
  */
 import type { StandingOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import {
   backToWaiting,
-  isPartDelivered,
+  isPartTaken,
   toSent,
   toUnknown,
   tryNextRoute,
@@ -74,7 +74,7 @@ function decide(
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = factsOf(outcome);
   // What the carrier has shown to have, it cannot have refused, nor left in doubt; nobody else may send it.
-  if (isPartDelivered(message) && outcome.kind !== "partly_refused") {
+  if (isPartTaken(message) && outcome.kind !== "partly_refused") {
     return toSent(message, occurredMs, waits, facts);
   }
   switch (outcome.kind) {

@@ -100,9 +100,9 @@ export function toUnknown(message: Message, nowMs: number, waits: Waits): Decisi
   return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs });
 }
 
-/** Whether a receipt has proved that the carrier has a part of a message that is still being sent. */
-export function isPartDelivered(message: Message): boolean {
-  return message.status === "queued" && message.receipts.delivered !== 0;
+/** Whether a receipt has proved that the carrier has a part, while others were still being submitted. */
+export function isPartTaken(message: Message): boolean {
+  return message.receipts.isTaken === true;
 }
 
 /**

@@ -5,9 +5,9 @@
  * delivered stays so; one that failed may still be delivered late.
  *
  * A receipt for a `queued` message is proof that the carrier has it, whatever its submit's answer
- * was: it becomes `sent` first, then what the receipt says. One part that was delivered while the
- * others are still being submitted proves nothing about those: it is kept, and the message is `sent`
- * when its outcome says so, or when every part has been heard of. Receipts in any order, repeated or
+ * was: it becomes `sent` first, then what the receipt says. A receipt of one part proves nothing
+ * about others that are still being submitted: it is kept, and the message is `sent` when its outcome
+ * comes, or when every part has been heard of. Receipts in any order, repeated or
  * late, lead to the same end once every segment has been heard of; nothing leaves `delivered`,
  * `failed` or `cancelled`.
  */
@@ -61,8 +61,9 @@ export function applyReceipt(
   const occurredMs = claimedMs >= sinceMs && claimedMs <= nowMs ? claimedMs : nowMs;
   const receipts = addReceipt(message.receipts, receipt, allParts(message, receipt));
   if (isOnItsWay(message, receipt, receipts)) {
-    const isNews = receipts.delivered !== message.receipts.delivered;
-    return unchanged(isNews ? { ...message, receipts } : message);
+    const { delivered, isTaken = false } = message.receipts;
+    const isKnown = isTaken && receipts.delivered === delivered;
+    return unchanged(isKnown ? message : { ...message, receipts: { ...receipts, isTaken: true } });
   }
   const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
   if (receipt.state === "acknowledged") return sent;
@@ -74,7 +75,7 @@ function isOnItsWay(message: Message, receipt: Receipt, receipts: SegmentReceipt
   const all = allParts(message, receipt);
   if (message.phase !== "sending" || receipt.segment === 0 || all === 1) return false;
   // One that failed decides about the whole, however the others fare.
-  return receipts.failed === 0 && receipts.delivered !== all;
+  return receipts.failed === 0 && (receipts.delivered & all) !== all;
 }
 
 /** All parts that are to be heard of, one bit each. */

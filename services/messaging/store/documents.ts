@@ -151,7 +151,10 @@ const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) =>
   ["due_at", (message) => toDate(message.dueAtMs)],
   [
     "receipts",
-    ({ receipts }) => (receipts.delivered === 0 && receipts.failed === 0 ? undefined : receipts),
+    ({ receipts }) =>
+      receipts.delivered === 0 && receipts.failed === 0 && receipts.isTaken === undefined
+        ? undefined
+        : receipts,
   ],
 ];
 

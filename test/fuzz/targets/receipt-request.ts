@@ -35,7 +35,7 @@ const BODIES = [
 ];
 const GOOD = request(PATH, JSON_TYPE, BODIES[0] ?? "");
 /** What a carrier may hear; 503 would have it come again for ever. */
-const ANSWERS = new Set([204, 400, 404, 405, 408, 413, 422, 431]);
+const ANSWERS = new Set([100, 204, 400, 404, 405, 408, 413, 417, 422, 431]);
 
 /** Calls of HTTP carriers: one that is signed and says something is taken once, all others change nothing. */
 export const receiptRequestTarget: FuzzTarget = {
@@ -59,7 +59,9 @@ export const receiptRequestTarget: FuzzTarget = {
         const statuses = statusesIn(await talk(listener.port, input));
         for (const status of statuses) assert.ok(ANSWERS.has(status), `an answer of ${status}`);
         const done = statuses.filter((status) => status === 204).length;
+        const calls = input.toString("latin1").split(PATH).length - 1;
         assert.ok(taken.length >= done, "what is called done was taken");
+        assert.ok(taken.length <= calls, "a call is taken once");
         for (const { connectorId, messageId, verdict, errorCode } of taken) {
           assert.deepEqual({ connectorId, messageId }, PLACE, "nobody else's message");
           assert.ok(["delivered", "undelivered", "acknowledged"].includes(verdict), verdict);

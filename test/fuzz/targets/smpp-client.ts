@@ -95,9 +95,9 @@ function serve(socket: Socket, script: () => Buffer): void {
     } else if (command === 0x00000004 && !isScriptSent) {
       isScriptSent = true;
       socket.write(Buffer.concat([script(), ENQUIRE]));
+      // A frame that announces more than comes would keep the client waiting.
+      setTimeout(() => socket.destroy(), 100).unref();
     } else if (sequence === ENQUIRY) socket.destroy();
   });
   socket.on("data", (chunk: Buffer) => reader.push(chunk));
-  // A frame that announces more than comes would keep the client waiting.
-  setTimeout(() => socket.destroy(), 100).unref();
 }
