@@ -12,7 +12,7 @@ export type WantedWindow = {
 /** What a list covers when the caller names no start (`service.md` "Limits"). */
 const DEFAULT_MS = 7 * 86_400_000;
 
-/** How late a client's clock may be for its "12 months ago" still to count as that. */
+/** How late a client's clock may be for its "12 months ago", or "92 days ago until now", still to count as that. */
 const CLOCK_GRACE_MS = 60_000;
 
 /**
@@ -38,7 +38,10 @@ export function resolveWindow(
   if (createdBeforeMs !== undefined && beforeMs < afterMs) {
     const message = "created_before lies before created_after.";
     faults.push({ field: "created_before", code: "out_of_range", message });
-  } else if (beforeMs - afterMs > spanMaxMs) {
+  } else if (
+    beforeMs - afterMs >
+    spanMaxMs + (createdBeforeMs === undefined ? CLOCK_GRACE_MS : 0)
+  ) {
     const days = Math.floor(spanMaxMs / 86_400_000);
     const message = `One request covers at most ${days} days.`;
     faults.push({ field: "created_before", code: "range_too_large", message });

@@ -4,6 +4,9 @@ import { parseInstant } from "../../services/shared/core/rfc3339.ts";
 /** Bounds of `send_at`, in milliseconds from now. */
 export type SendTimeBounds = { readonly minMs: number; readonly maxMs: number };
 
+/** What was a minute ahead when it was written is a moment less when it is read; many clients write whole seconds. */
+const ON_ITS_WAY_MS = 1000;
+
 /** Reads a `send_at` that the schema has passed: 0 for "now", or the instant, or its fault. */
 export function readSendAt(
   value: unknown,
@@ -18,7 +21,7 @@ export function readSendAt(
       "send_at is an RFC 3339 date-time, such as 2027-01-15T09:30:00Z.",
     );
   }
-  if (atMs < nowMs + bounds.minMs || atMs > nowMs + bounds.maxMs) {
+  if (atMs < nowMs + bounds.minMs - ON_ITS_WAY_MS || atMs > nowMs + bounds.maxMs) {
     return fault("out_of_range", "send_at lies from 1 minute to 90 days ahead.");
   }
   return { sendAtMs: atMs };

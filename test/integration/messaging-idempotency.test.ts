@@ -210,6 +210,19 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.lookupSend(key))).to.equal("idempotency_key_reused");
   });
 
+  it("a look-up before a refusal leaves the key to a request that is running under it", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const request = keyed(singleSend(tenant), `running-${round}`);
+      const key = { ...lookupOf(request), beforeRefusal: true, fingerprint: new Uint8Array(32) };
+      const sending = harness.messaging.sendMessages(request);
+      for (let at = 0; at < 5; at += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        await harness.messaging.lookupSend(key).catch(() => undefined);
+      }
+      expect((await sending).replayed).to.equal(false);
+    }
+  });
+
   it("a key closed by a replica whose clock is ahead is nobody's", async () => {
     const request = keyed(singleSend(tenant), "closed-ahead");
     const key = { ...lookupOf(request), beforeRefusal: true };

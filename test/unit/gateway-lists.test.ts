@@ -46,6 +46,12 @@ describe("the window of a list", () => {
     ["92 days fit", "2026-08-21T12:00:00Z", NOW, ["2026-08-21T12:00:00.000Z", NOW]],
     ["more than 92 days", "2026-08-21T11:59:59.999Z", NOW, ["created_before range_too_large"]],
     [
+      "92 days to a now that was a moment ago",
+      "2026-08-21T11:59:30Z",
+      undefined,
+      ["2026-08-21T11:59:30.000Z", NOW],
+    ],
+    [
       "more than 92 days to now",
       "2026-08-01T00:00:00Z",
       undefined,

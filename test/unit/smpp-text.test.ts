@@ -104,12 +104,29 @@ describe("splitMessage", () => {
     const parts = splitMessage({
       ...base,
       concatenator: "payload",
-      segments: ["a".repeat(153), "b"],
+      segments: ["a".repeat(153), "b".repeat(8)],
     });
     expect(parts).to.have.length(1);
     expect(parts[0]?.shortMessage).to.have.length(0);
-    expect(parts[0]?.tlvs?.messagePayload?.toString()).to.equal(`${"a".repeat(153)}b`);
+    expect(parts[0]?.tlvs?.messagePayload?.toString()).to.equal("a".repeat(153) + "b".repeat(8));
   });
+
+  for (const { encoding, units, isShort } of [
+    { encoding: "gsm7", units: 160, isShort: true },
+    { encoding: "gsm7", units: 161, isShort: false },
+    { encoding: "ucs2", units: 70, isShort: true },
+    // One segment as GSM 7-bit text, which the connector's charset makes two.
+    { encoding: "ucs2", units: 71, isShort: false },
+  ] as const) {
+    it(`${units} units of ${encoding} are ${isShort ? "a short message" : "a message_payload"}`, () => {
+      const segments = ["a".repeat(units)];
+      const [part] = splitMessage({ ...base, encoding, concatenator: "payload", segments });
+      expect(part?.shortMessage.length).to.equal(
+        isShort ? units * (encoding === "ucs2" ? 2 : 1) : 0,
+      );
+      expect(part?.tlvs?.messagePayload === undefined).to.equal(isShort);
+    });
+  }
 
   it("sends text that the connector's set lacks as UCS-2 and changes no character", () => {
     const body = `Δ${"x".repeat(99)}`;

@@ -8,7 +8,7 @@ import { decodeTlvs, encodeTlvs, NO_TLVS, type Tlvs, tlvsBytesMax } from "./tlvs
 /** Octets of the PDU header: length, command, status, sequence (SMPP 3.4 section 3.2). */
 export const HEADER_BYTES = 16;
 /** The most octets of short_message, SMPP 3.4 section 5.2.22. */
-export const SHORT_MESSAGE_BYTES_MAX = 254;
+const SHORT_MESSAGE_BYTES_MAX = 254;
 
 const FIXED_BYTES_MAX = new Map<CommandName, number>(
   (Object.entries(PDU_FIELDS) as [CommandName, readonly Field[]][]).map(([command, fields]) => [

@@ -1,5 +1,4 @@
 import { type Charset, DATA_CODING, encodeText, unitsOf } from "./charset.ts";
-import { SHORT_MESSAGE_BYTES_MAX } from "./codec.ts";
 import { EncodeError } from "./errors.ts";
 import type { Tlvs } from "./tlvs.ts";
 import { concatenationHeader } from "./user-data-header.ts";
@@ -54,7 +53,7 @@ export function splitMessage(message: MessageToSplit): MessagePart[] {
   const dataCoding =
     charset === "ucs2" ? DATA_CODING.ucs2 : (message.dataCoding ?? DATA_CODING[charset]);
   if (concatenator === "payload") {
-    return [payloadPart(body, charset, dataCoding, isFit && message.segments.length === 1)];
+    return [payloadPart(body, charset, dataCoding)];
   }
   const texts = isFit
     ? fitSegments(message.segments, charset, concatenator)
@@ -80,14 +79,10 @@ export function splitMessage(message: MessageToSplit): MessagePart[] {
   });
 }
 
-function payloadPart(
-  body: string,
-  charset: Charset,
-  dataCoding: number,
-  isSingle: boolean,
-): MessagePart {
+function payloadPart(body: string, charset: Charset, dataCoding: number): MessagePart {
   const octets = encode(body, charset);
-  if (isSingle && octets.length <= SHORT_MESSAGE_BYTES_MAX) {
+  // By what it takes in this alphabet: a text of one segment may need two of another one's.
+  if (unitsIn(body, charset) <= ROOM_SINGLE[charset === "ucs2" ? "ucs2" : "gsm7"]) {
     return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: undefined };
   }
   if (octets.length > 65535) throw new EncodeError("messagePayload", "is longer than 65535 octets");

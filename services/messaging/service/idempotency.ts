@@ -154,6 +154,9 @@ export function createIdempotency(options: {
     },
     async findBeforeRefusal(request) {
       checkFingerprint(request);
+      // A request on its way to its commit would lose its key to the refusal of a later one.
+      const rival = running.get(request.scope);
+      if (rival !== undefined) throw clash(rival, request);
       return findBeforeRefusal(request);
     },
     async run(request, work) {
@@ -162,7 +165,7 @@ export function createIdempotency(options: {
       if (rival !== undefined) {
         const { response } = await findReplay(request);
         if (response !== undefined) return { kind: "replay", response };
-        throw isSameBytes(rival, request.fingerprint) ? inProgress() : reused();
+        throw clash(rival, request);
       }
       running.set(request.scope, request.fingerprint);
       try {
@@ -195,6 +198,11 @@ function askTogether<Found>(
       return names.map((one) => found.get(one));
     },
   });
+}
+
+/** What a request is told while another one runs under its key. */
+function clash(rival: Uint8Array, { fingerprint }: Asked): AppError {
+  return isSameBytes(rival, fingerprint) ? inProgress() : reused();
 }
 
 function inProgress(): AppError {
