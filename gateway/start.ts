@@ -19,7 +19,7 @@ import { createBodyCrowd } from "./body-crowd.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
 import { createCors } from "./cors.ts";
 import { createPages } from "./docs/pages.ts";
-import { createEndpoints } from "./endpoints.ts";
+import { createEndpoints, type EndpointPorts } from "./endpoints.ts";
 import { listen, SERVER_OPTIONS } from "./http-server.ts";
 import { createFenceKeeper } from "./idempotency/fence.ts";
 import { createCursors } from "./lists/cursor.ts";
@@ -39,7 +39,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Config<typeof GATEWAY_SETT
 
 /** Opens, wires and serves the REST gateway. */
 export async function start(context: ServiceContext): Promise<void> {
-  const { env, log, clock, lifecycle } = context;
+  const { env, log, lifecycle } = context;
   const config = readSettings(env);
 
   const redis = openRedis({ url: config.REDIS_URL, log, commandTimeoutMs: REDIS_TIMEOUT_MS });
@@ -62,20 +62,8 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("load gate", () => gate.close());
 
-  const messaging = context.client(MessagingService);
   const endpoints = createEndpoints(
-    {
-      messaging,
-      sendOne: createSendOne(messaging),
-      wallets: context.client(WalletService),
-      senderIds: context.client(SenderIdService),
-      webhooks: context.client(WebhookService),
-      fences: createFenceKeeper(redis),
-      cursors: createCursors(config.CURSOR_KEY),
-      clock,
-      sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
-      spanMaxMs: config.LIST_SPAN_MAX_MS,
-    },
+    portsOf(context, config, redis),
     config.MESSAGE_SEND_SUNSET === "keep",
   );
   const addresses = publicAddresses(config);
@@ -113,6 +101,26 @@ export async function start(context: ServiceContext): Promise<void> {
     isLeaving: () => lifecycle.state === "draining",
   });
   lifecycle.onClose("HTTP server", () => http.close());
+}
+
+function portsOf(
+  context: ServiceContext,
+  config: Config<typeof GATEWAY_SETTINGS>,
+  redis: ReturnType<typeof openRedis>,
+): EndpointPorts {
+  const messaging = context.client(MessagingService);
+  return {
+    messaging,
+    sendOne: createSendOne(messaging),
+    wallets: context.client(WalletService),
+    senderIds: context.client(SenderIdService),
+    webhooks: context.client(WebhookService),
+    fences: createFenceKeeper(redis),
+    cursors: createCursors(config.CURSOR_KEY),
+    clock: context.clock,
+    sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
+    spanMaxMs: config.LIST_SPAN_MAX_MS,
+  };
 }
 
 function bodyLimitsOf(config: Config<typeof GATEWAY_SETTINGS>): BodyLimits {

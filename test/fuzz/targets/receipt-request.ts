@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { HttpSettingsSchema } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { IncomingReceipt } from "../../../services/carrier/domain/message.ts";
@@ -7,6 +6,7 @@ import { makeReceiptUrl } from "../../../services/carrier/domain/receipt-url.ts"
 import { startReceiptListener } from "../../../services/carrier/receipt-listener.ts";
 import type { Random } from "../random.ts";
 import type { FuzzTarget } from "../run-target.ts";
+import { talk } from "../talk.ts";
 
 const SECRET = "a secret of the fuzzer, which signs nothing else";
 const PLACE = { connectorId: "web", messageId: "msg_01JD8031234567ABCDEFGHJKMN" };
@@ -93,21 +93,8 @@ function generateCall(random: Random): string {
   return request(path, type, body, method).repeat(random.oneIn(6) ? 2 : 1);
 }
 
-function statusesIn(answer: string): number[] {
-  return [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
-}
-
-/** Writes, ends, and gives back what came until the other side ended too. */
-function talk(port: number, octets: Buffer): Promise<string> {
-  return new Promise((resolve) => {
-    let text = "";
-    const socket = connect({ host: "127.0.0.1", port });
-    socket.setEncoding("latin1");
-    socket.on("data", (chunk: string) => {
-      text += chunk;
-    });
-    socket.on("error", () => undefined);
-    socket.on("close", () => resolve(text));
-    socket.end(octets);
-  });
+function statusesIn(answer: Buffer): number[] {
+  return [...answer.toString("latin1").matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) =>
+    Number(status),
+  );
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { encodePdu } from "../../../services/carrier/smpp/codec.ts";
 import { startSimulator } from "../../../services/smsc-simulator/simulator.ts";
 import type { FuzzTarget } from "../run-target.ts";
+import { talk } from "../talk.ts";
 import { generateFrame } from "./smpp.ts";
 
 const ENQUIRY = 0x7abcdef0;
@@ -34,15 +34,3 @@ export const smppLinkTarget: FuzzTarget = {
     };
   },
 };
-
-/** Writes, ends, and gives back what came until the other side ended too. */
-function talk(port: number, octets: Buffer): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    const socket = connect({ host: "127.0.0.1", port });
-    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-    socket.on("error", () => undefined);
-    socket.on("close", () => resolve(Buffer.concat(chunks)));
-    socket.end(octets);
-  });
-}
