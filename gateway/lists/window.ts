@@ -27,6 +27,7 @@ export function resolveWindow(
 ): { readonly window: Window } | { readonly faults: readonly FieldError[] } {
   const beforeMs = createdBeforeMs ?? nowMs;
   const afterMs = createdAfterMs ?? beforeMs - DEFAULT_MS;
+  const graceMs = createdBeforeMs === undefined ? CLOCK_GRACE_MS : 0;
   const faults: FieldError[] = [];
   if (createdAfterMs !== undefined && createdAfterMs < monthsBefore(nowMs) - CLOCK_GRACE_MS) {
     faults.push({
@@ -38,10 +39,7 @@ export function resolveWindow(
   if (createdBeforeMs !== undefined && beforeMs < afterMs) {
     const message = "created_before lies before created_after.";
     faults.push({ field: "created_before", code: "out_of_range", message });
-  } else if (
-    beforeMs - afterMs >
-    spanMaxMs + (createdBeforeMs === undefined ? CLOCK_GRACE_MS : 0)
-  ) {
+  } else if (beforeMs - afterMs > spanMaxMs + graceMs) {
     const days = Math.floor(spanMaxMs / 86_400_000);
     const message = `One request covers at most ${days} days.`;
     faults.push({ field: "created_before", code: "range_too_large", message });

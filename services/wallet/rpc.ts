@@ -184,14 +184,13 @@ async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest, log: Log
 function settlementFaults(settlement: Settlement, at: number): FieldError[] {
   const field = (name: string) => `settlements[${at}].${name}`;
   const { heldAmount, capturedAmount } = settlement;
-  const isMoreThanHeld = capturedAmount < 0n || capturedAmount > heldAmount;
+  const isBeyondHold = heldAmount >= 0n && (capturedAmount < 0n || capturedAmount > heldAmount);
   return [
     ...text(field("tenant_id"), settlement.tenantId, 64),
     ...text(field("message_id"), settlement.messageId, 64),
     ...text(field("reservation_id"), settlement.reservationId, 64),
-    ...(heldAmount < 0n
-      ? when(true, field("held_amount"), "must not be negative")
-      : when(isMoreThanHeld, field("captured_amount"), "must be from 0 to the held amount")),
+    ...when(heldAmount < 0n, field("held_amount"), "must not be negative"),
+    ...when(isBeyondHold, field("captured_amount"), "must be from 0 to the held amount"),
   ];
 }
 

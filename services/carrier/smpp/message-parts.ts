@@ -81,8 +81,7 @@ export function splitMessage(message: MessageToSplit): MessagePart[] {
 
 function payloadPart(body: string, charset: Charset, dataCoding: number): MessagePart {
   const octets = encode(body, charset);
-  // By what it takes in this alphabet: a text of one segment may need two of another one's.
-  if (unitsIn(body, charset) <= ROOM_SINGLE[charset === "ucs2" ? "ucs2" : "gsm7"]) {
+  if (fitsAlone(body, charset)) {
     return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: undefined };
   }
   if (octets.length > 65535) throw new EncodeError("messagePayload", "is longer than 65535 octets");
@@ -100,13 +99,15 @@ function fitSegments(
   concatenator: "udh8" | "udh16" | "sar",
 ): readonly string[] {
   const alphabet = charset === "ucs2" ? "ucs2" : "gsm7";
-  if (segments.length === 1) {
-    const only = segments[0] as string;
-    if (unitsIn(only, charset) <= ROOM_SINGLE[alphabet]) return segments;
-  }
+  if (segments.length === 1 && fitsAlone(segments[0] as string, charset)) return segments;
   const room = ROOM[alphabet][concatenator === "udh16" ? "udh16" : "udh8"];
   if (segments.every((text) => unitsIn(text, charset) <= room)) return segments;
   return cut(segments.join(""), charset, room);
+}
+
+/** Whether a text needs no second part; one segment of another alphabet may need two of this one. */
+function fitsAlone(text: string, charset: Charset): boolean {
+  return unitsIn(text, charset) <= ROOM_SINGLE[charset === "ucs2" ? "ucs2" : "gsm7"];
 }
 
 function unitsIn(text: string, charset: Charset): number {
@@ -118,7 +119,7 @@ function unitsIn(text: string, charset: Charset): number {
 
 /** Cuts text into pieces of at most `room` units; no escape and no surrogate pair is cut through. */
 function cut(text: string, charset: Charset, room: number): string[] {
-  if (unitsIn(text, charset) <= ROOM_SINGLE[charset === "ucs2" ? "ucs2" : "gsm7"]) return [text];
+  if (fitsAlone(text, charset)) return [text];
   const pieces: string[] = [];
   let start = 0;
   let units = 0;
