@@ -4,7 +4,6 @@
  * database and the event stream to the shape this version needs, and ends.
  */
 
-import { flushCompileCache } from "node:module";
 import type { ServiceModule } from "./shared/io/service-context.ts";
 import { runProcess } from "./shared/process.ts";
 
@@ -38,9 +37,6 @@ if (names.length === 0 || unknown.length > 0) {
     names.map(async (name) => ({ name, ...(await loader(name)()) })),
   );
   process.exitCode = await runProcess(services, process.env);
-  // Where NODE_COMPILE_CACHE is set. A process that is killed writes nothing at its end, and the one
-  // after it would compile everything again.
-  flushCompileCache();
 }
 
 function loader(name: string): () => Promise<ServiceModule> {

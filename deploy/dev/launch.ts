@@ -1,13 +1,13 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ensureCertificates, type TlsFiles } from "./certificates.ts";
-import { CACHE_DIR, type Layout, ROOT, SERVERS_DIR } from "./layout.ts";
+import { type Layout, ROOT, SERVERS_DIR } from "./layout.ts";
 import { pollUntil } from "./poll.ts";
 import { opsPort, portOf } from "./port-layout.ts";
 import {
   argumentsOf,
   defaultSettings,
   fixedSettings,
+  LEAN_START,
   placeOf,
   RECEIVER,
   type StackPlan,
@@ -132,7 +132,7 @@ export async function runMigration(launcher: Launcher): Promise<void> {
     {
       name: "migrate",
       program: launcher.node,
-      args: [join(ROOT, "services/main.ts"), "migrate"],
+      args: [...LEAN_START, join(ROOT, "services/main.ts"), "migrate"],
       cwd: ROOT,
       env: environmentOf(launcher, "migrate"),
       logFile,
@@ -146,15 +146,14 @@ export async function runMigration(launcher: Launcher): Promise<void> {
   launcher.progress(`${"migrated".padEnd(16)} ${"".padEnd(6)}${seconds(begunMs)}`);
 }
 
-/** In a new clone, keeps the services' code compiled before they start; it may fail, at a cost of time alone. */
-export async function warmCache(launcher: Launcher): Promise<void> {
-  if (existsSync(CACHE_DIR)) return;
-  const name = "warm-cache";
+/** Strips the services' types before they start; it may fail, at a cost of memory alone. */
+export async function stripTypes(launcher: Launcher): Promise<void> {
+  const name = "strip-types";
   await runToEnd(
     {
       name,
       program: launcher.node,
-      args: [join(ROOT, "deploy/dev/warm-cache.ts")],
+      args: [join(ROOT, "services/lean-start.mjs")],
       cwd: ROOT,
       env: environmentOf(launcher, name),
       logFile: logFileOf(launcher.layout, name),
@@ -173,7 +172,6 @@ export function environmentOf(launcher: Launcher, name: string): Record<string, 
     ...defaultSettings(plan),
     ...state.settings,
     ...fixedSettings(plan, name),
-    NODE_COMPILE_CACHE: CACHE_DIR,
     ...(name === RECEIVER ? receiverSettings(layout, state, tls) : {}),
   };
 }

@@ -7,8 +7,8 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/
 /** Where unpacked server programs are kept; stacks and tests share them. */
 export const SERVERS_DIR = join(ROOT, ".local", "servers");
 
-/** Compiled code of the services, kept between starts: it makes a start about a third faster. */
-export const CACHE_DIR = join(ROOT, ".local", "cache");
+/** The code of the services without its types (`services/lean-start.mjs`). */
+export const STRIPPED_DIR = join(ROOT, ".local", "stripped");
 
 /** Where one stack keeps everything it makes; nothing is written outside `dir`. */
 export type Layout = ReturnType<typeof layoutOf>;

@@ -187,14 +187,17 @@ export function gatewayPort(
   return portOf(portBase, "gateway") + before.length;
 }
 
+/** As in the image: processes load their code without what only stripping its types would take. */
+export const LEAN_START = ["--import", join(ROOT, "services/lean-start.mjs")];
+
 /** The arguments after `node` that run a process of the stack. */
 export function argumentsOf(plan: StackPlan, name: string): string[] {
-  if (name === RECEIVER) return [join(ROOT, "deploy/dev/receiver.ts")];
+  if (name === RECEIVER) return [...LEAN_START, join(ROOT, "deploy/dev/receiver.ts")];
   const services =
     plan.processes.find((row) => row.name === name)?.services ??
     (name === SMSC_SIMULATOR ? [SMSC_SIMULATOR] : []);
   if (services.length === 0) throw new Error(`no process is called ${name}`);
-  return [join(ROOT, "services/main.ts"), ...services];
+  return [...LEAN_START, join(ROOT, "services/main.ts"), ...services];
 }
 
 /** Place of a process among those with an ops port; the simulator comes after the services. */

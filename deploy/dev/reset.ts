@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { CACHE_DIR, layoutOf } from "./layout.ts";
+import { layoutOf, STRIPPED_DIR } from "./layout.ts";
 import { runCommand } from "./stack-error.ts";
 import { withStackLock } from "./stack-lock.ts";
 import { stopProcesses } from "./stop-stack.ts";
@@ -10,7 +10,7 @@ await runCommand(async () => {
   await withStackLock(layout, () => stopProcesses(layout));
   const { stackFile, runDir, logDir, dataDir, tlsDir, secretsFile, seedFile } = layout;
   const made = [stackFile, runDir, logDir, dataDir, tlsDir, secretsFile, seedFile];
-  for (const path of [...made, `${logDir}.previous`, layout.receiverSecretsFile, CACHE_DIR]) {
+  for (const path of [...made, `${logDir}.previous`, layout.receiverSecretsFile, STRIPPED_DIR]) {
     rmSync(path, { recursive: true, force: true });
   }
   process.stdout.write("the next make up starts from nothing\n");

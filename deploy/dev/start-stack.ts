@@ -9,7 +9,7 @@ import {
   launchProcess,
   launchServer,
   runMigration,
-  warmCache,
+  stripTypes,
 } from "./launch.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import {
@@ -150,7 +150,7 @@ async function launchMissing(
     .filter(isMissing)
     .map((name) => launchProcess(launcher, name));
   const inside = servers.map((name) => launchServer(launcher, name));
-  await settleAll(halt, [...outside, ...inside, warmCache(launcher)]);
+  await settleAll(halt, [...outside, ...inside, stripTypes(launcher)]);
   if (servers.length === 0 && services.length === 0) return;
   await runMigration(launcher);
   await settleAll(

@@ -95,6 +95,15 @@ describe("the image's files, and nothing else, run every service", function () {
     });
   }
 
+  it("no process strips types by itself: everything is kept without them", () => {
+    for (const name of [...SERVICES, "migrate"]) {
+      const { stderr } = image.run(["--no-strip-types", "services/main.ts", name]);
+      expect(stderr).to.contain("is required");
+    }
+    const smsctl = image.run(["--no-strip-types", "services/smsctl/main.ts", "--help"]);
+    expect(smsctl.stdout).to.contain("tenant create");
+  });
+
   it("the migration, the operators' command line and the test of the chart start too", () => {
     const migrate = image.run(["services/main.ts", "migrate"]);
     expect(migrate.stderr).to.contain("MONGODB_URI is required");

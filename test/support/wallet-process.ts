@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
 import { freePorts } from "../../deploy/dev/ports.ts";
+import { LEAN_START } from "../../deploy/dev/process-table.ts";
 import {
   endProcess,
   killProcess,
@@ -68,7 +69,7 @@ export async function startWallet(
       record = await startProcess({
         name: "wallet",
         program: process.execPath,
-        args: [MAIN, "wallet", ...beside],
+        args: [...LEAN_START, MAIN, "wallet", ...beside],
         cwd: folder,
         env,
         logFile,

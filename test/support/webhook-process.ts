@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@connectrpc/connect";
-import { CACHE_DIR } from "../../deploy/dev/layout.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
+import { LEAN_START } from "../../deploy/dev/process-table.ts";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
 import { createGuard } from "./guard.ts";
@@ -54,8 +54,6 @@ export async function startWebhookProcess(
     GRPC_PORT: String(port),
     OPS_PORT: String(opsPort),
     LOG_LEVEL: process.env.WEBHOOK_LOG ?? "fatal",
-    // As in the development stack: a process that is killed again and again is soon back.
-    NODE_COMPILE_CACHE: CACHE_DIR,
     ...settings,
   };
   const webhook: WebhookProcess = {
@@ -63,7 +61,7 @@ export async function startWebhookProcess(
     opsUrl,
     pid: () => child?.pid ?? 0,
     launch() {
-      child = spawn(process.execPath, [MAIN, "webhook"], {
+      child = spawn(process.execPath, [...LEAN_START, MAIN, "webhook"], {
         env,
         // A group of its own, which the guard ends should this process die first.
         detached: true,
