@@ -81,15 +81,14 @@ export async function recoverDeliveries<S, Answer>(
   runOnce: RunOnce<S, number, Answer>,
 ): Promise<Answer> {
   const endpoint = await findEnabled(parts, wanted.tenantId, wanted.endpointId);
-  // Too many for one transaction; but repeating it changes only what failed again meanwhile.
-  const result = await runOnce(() =>
-    parts.deliveries.recover(
-      wanted.endpointId,
-      wanted.sinceMs,
-      parts.attemptsMax,
-      activation(parts, endpoint),
-    ),
-  );
+  const nowMs = activation(parts, endpoint);
+  let recovered = 0;
+  // Too many for one transaction. What an attempt of it recovered stays so when it is repeated, and counts.
+  const result = await runOnce(async () => {
+    const { endpointId, sinceMs } = wanted;
+    recovered += await parts.deliveries.recover(endpointId, sinceMs, parts.attemptsMax, nowMs);
+    return recovered;
+  });
   parts.nudge();
   return result;
 }
