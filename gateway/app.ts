@@ -132,7 +132,7 @@ function answerError(parts: AppParts, context: Context, thrown: unknown): string
   }
   answerProblem(context, toProblem(error, state.requestId, parts.docsUrl), problemHeaders(error));
   const isTooSlow = error.code === "request_timeout" || state.bodyPlace?.hasGivenWay() === true;
-  if (leavesBodyUnread(context.req, isTooSlow)) answerAndDrain(context);
+  if (leavesBodyUnread(context.res, isTooSlow)) answerAndDrain(context);
   return error.code;
 }
 
@@ -152,8 +152,10 @@ function dispatch(parts: AppParts): Middleware {
     if (!caller.scopes.has(endpoint.scope)) {
       throw new AppError("insufficient_scope", `The API key lacks the scope ${endpoint.scope}.`);
     }
-    // A gateway that stood still finds requests that their clients have sent again elsewhere (ADR 81).
-    if (context.res.destroyed) throw new AppError("request_timeout", "The client has left.");
+    // A gateway that stood still finds requests that their clients have sent again elsewhere (ADR 81), or were
+    // told to, when what was missing came too late.
+    const hasLeft = context.res.destroyed || !context.req.socket.writable;
+    if (hasLeft) throw new AppError("request_timeout", "The client has left.");
     if (endpoint.isDeprecated === true) context.set(deprecation);
     const { requestId } = state;
     const { headers } = context.req;

@@ -37,7 +37,9 @@ export async function readBody(
   const isAcceptable = isJson(request);
   // Only a chunked body can turn out to be none at all, so only then its first byte is awaited.
   if (!isAcceptable && !isChunked) throw wrongType();
-  if (headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  // HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
+  const mayContinue = request.httpVersion !== "1.0";
+  if (mayContinue && headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
   const bounds = isAcceptable ? limits : { ...limits, bytesMax: 0 };
   const overflow = () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType());
   return collect(request, bounds, overflow, onPlace);

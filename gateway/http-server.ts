@@ -1,5 +1,13 @@
-import type { RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
+import type {
+  IncomingMessage,
+  RequestListener,
+  Server,
+  ServerOptions,
+  ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isOver, makeLast } from "./last-answer.ts";
 import { protocolAnswer } from "./protocol-errors.ts";
 import type { Shed } from "./shed.ts";
 import { type AnswersUnderWay, boundUnread } from "./unread-answers.ts";
@@ -27,20 +35,26 @@ const AHEAD_MAX = 64;
 /** How long busy connections get to leave by themselves before the idle ones are ended. */
 const LEAVE_MS = 500;
 
-/** How long requests in progress may go on after closing has begun. */
+/** How long requests in progress, and answers on their way, may go on after closing has begun. */
 const CLOSE_GRACE_MS = 10_000;
+
+/** How often it is looked whether answers have been read, meanwhile. */
+const CLOSE_LOOK_MS = 20;
 
 /** How long a client may take to read the answer to what it sent wrongly. */
 const FAREWELL_MS = 2000;
 
-/** Where Node keeps the answer under way on a connection. */
-type ServerSocket = Socket & { _httpMessage?: ServerResponse | null };
+/** Where Node keeps the answer under way on a connection, and the request that is or was received last. */
+type ServerSocket = Socket & {
+  _httpMessage?: ServerResponse | null;
+  readonly parser?: { readonly incoming: IncomingMessage | null } | null;
+};
 
 /**
  * Listens, and closes without dropping a request. From the moment the process is leaving, every
  * answer carries `Connection: close`, so that busy connections leave after an answer, never with a
  * request on its way; on closing there are no new connections, idle ones end, and those still at
- * work are waited for.
+ * work or at reading their answer are waited for.
  */
 export async function listen(
   server: Server,
@@ -54,6 +68,8 @@ export async function listen(
     readonly leaveMs?: number;
     /** Load balancers have been told to go elsewhere, or are about to be. */
     readonly isLeaving?: () => boolean;
+    /** Told of a connection that could not be taken. */
+    readonly onError: (error: Error) => void;
   },
 ): Promise<HttpServer> {
   // The body reader says when to go on; expectations that nobody knows are not refused.
@@ -73,20 +89,28 @@ export async function listen(
   server.on("request", toListener({ ...options, isLeaving, unread }));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host: options.host, port: options.port, backlog: 2048 }, resolve);
+    server.listen({ host: options.host, port: options.port, backlog: 2048 }, () => {
+      server.off("error", reject).on("error", options.onError);
+      resolve();
+    });
   });
   return {
     port: (server.address() as AddressInfo).port,
     async close() {
       isClosing = true;
-      await new Promise((resolve) => setTimeout(resolve, options.leaveMs ?? LEAVE_MS));
+      unread.makeLast();
+      await sleep(options.leaveMs ?? LEAVE_MS);
+      const endMs = performance.now() + CLOSE_GRACE_MS;
+      const leftMs = () => Math.max(0, endMs - performance.now());
+      // To Node a connection is idle as soon as its answer is written, read or not.
+      while (unread.hasWritten() && leftMs() > 0) await sleep(CLOSE_LOOK_MS);
       await new Promise<void>((resolve) => {
         server.close(() => {
           unread.stop();
           resolve();
         });
         server.closeIdleConnections();
-        setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS).unref();
+        setTimeout(() => server.closeAllConnections(), leftMs()).unref();
       });
     },
   };
@@ -103,9 +127,10 @@ function toListener(options: {
   const ahead = new WeakMap<Socket, number>();
   return (request, response) => {
     const { socket } = request;
-    // Its connection was ended for sending too much ahead: what came in the same segment is nobody's.
-    if (socket.destroyed) return;
-    if (isLeaving()) response.setHeader("Connection", "close");
+    // Its connection was ended for sending too much ahead, or told that it sent too slowly, or that an answer is
+    // the last: what came in the same segment, or comes meanwhile, is nobody's.
+    if (isOver(socket)) return;
+    if (isLeaving()) makeLast(response);
     if (shed(request, response)) return;
     const count = (ahead.get(socket) ?? 0) + 1;
     if (count > AHEAD_MAX) {
@@ -131,7 +156,9 @@ function refuseInput(code: string | undefined, socket: ServerSocket, docsUrl: st
   if (code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
   } else if (underWay === null || underWay === undefined) {
-    farewell(socket, protocolAnswer(code, docsUrl));
+    // The rest of a body, of a request that has had its answer, gets no second one either.
+    if (socket.parser?.incoming?.complete === false) socket.destroySoon();
+    else farewell(socket, protocolAnswer(code, docsUrl));
   } else if (underWay.req.complete) {
     // Nothing more is read meanwhile: it would be kept, and nothing would bound it.
     socket.pause();

@@ -7,9 +7,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/io/log.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { makeLast } from "./last-answer.ts";
 import { busy, type LoadGate } from "./load-gate.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "./problem.ts";
-import { leavesBodyUnread } from "./unread-body.ts";
+import { endDrained, leavesBodyUnread } from "./unread-body.ts";
 
 /** What shedding needs. */
 export type ShedParts = {
@@ -34,9 +35,9 @@ export type Shed = (request: IncomingMessage, response: ServerResponse) => boole
 
 /**
  * Answers 503 when there is no room. All other requests are left to the application, and so are those
- * whose refusal needs more than the plain answer: deprecated paths, browsers of other origins, bodies
- * that must be drained. So are those of a connection that has not taken its last answer: what is
- * answered here is counted nowhere, and is one answer a connection at most.
+ * whose refusal needs more than the plain answer: deprecated paths, browsers of other origins. So are those of
+ * a connection that has not taken its last answer: what is answered here is counted nowhere, and is
+ * one answer a connection at most.
  */
 export function createShed(parts: ShedParts): Shed {
   const { gate, log } = parts;
@@ -62,7 +63,7 @@ export function createShed(parts: ShedParts): Shed {
     if (gate.hasRoom() || request.headers.origin !== undefined) return false;
     if (response.socket === null || response.socket.writableLength > 0) return false;
     const path = plain.get(`${request.method} ${request.url}`);
-    if (path === undefined || leavesBodyUnread(request, false)) return false;
+    if (path === undefined) return false;
     answer(response);
     count(request.method ?? "", path);
     return true;
@@ -86,7 +87,15 @@ function prepare({ docsUrl, variesByOrigin }: ShedParts): (response: ServerRespo
   const headers = [...common, "Content-Length", String(length)];
   return (response) => {
     const requestId = newId("request");
+    const body = `${before}"${requestId}"${after}`;
+    const isDrained = leavesBodyUnread(response, false);
+    if (isDrained) makeLast(response);
     response.writeHead(503, ["X-Request-Id", requestId, ...headers]);
-    response.end(`${before}"${requestId}"${after}`);
+    if (!isDrained) {
+      response.end(body);
+      return;
+    }
+    response.write(body);
+    endDrained(response);
   };
 }

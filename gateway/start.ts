@@ -99,6 +99,7 @@ export async function start(context: ServiceContext): Promise<void> {
     }),
     handle: app.callback(),
     isLeaving: () => lifecycle.state === "draining",
+    onError: (error) => log.error({ error }, "a connection could not be taken"),
   });
   lifecycle.onClose("HTTP server", () => http.close());
 }

@@ -5,6 +5,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { makeLast } from "./last-answer.ts";
 
 /** Octets kept for all clients, and how often they are added up: far faster than they can be made. */
 const BYTES_MAX = 67_108_864;
@@ -14,6 +15,10 @@ const LOOK_MS = 250;
 export type AnswersUnderWay = {
   add(response: ServerResponse): void;
   delete(response: ServerResponse): void;
+  /** Makes each the last of its connection, unless it says already that it is not. */
+  makeLast(): void;
+  /** Whether there is one that is written whole and has not been read. */
+  hasWritten(): boolean;
   /** Ends the looking. */
   stop(): void;
 };
@@ -27,6 +32,8 @@ export function boundUnread(bytesMax = BYTES_MAX): AnswersUnderWay {
   return {
     add: (response) => void open.add(response),
     delete: (response) => void open.delete(response),
+    makeLast: () => [...open].filter(({ headersSent }) => !headersSent).forEach(makeLast),
+    hasWritten: () => [...open].some(({ writableEnded }) => writableEnded),
     stop: () => clearInterval(timer),
   };
 }

@@ -4,10 +4,11 @@
  * see a broken pipe instead of the 413. So the answer is written, the rest of the body is read and
  * thrown away for a while, and only then the connection ends.
  */
-import type { IncomingMessage } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
+import { isLast, makeLast } from "./last-answer.ts";
 
-/** Bodies whose announced length is at most this are read to their end and the connection kept. */
+/** Bodies whose announced length is at most this are read to their end, and the connection kept that can be. */
 const KEPT_BYTES_MAX = 262_144;
 
 /** How much of a longer body is thrown away before the connection ends, and for how long. */
@@ -17,26 +18,33 @@ const DRAIN_MS = 5000;
 /** A client that sends nothing for so long has read its answer, or never will. */
 const DRAIN_IDLE_MS = 500;
 
-/** Whether the answer must go by `answerAndDrain`; a body that came too slowly is not awaited. */
-export function leavesBodyUnread(req: IncomingMessage, isTooSlow: boolean): boolean {
+/** Whether the answer must be drained after; a body that came too slowly is not awaited. */
+export function leavesBodyUnread(response: ServerResponse, isTooSlow: boolean): boolean {
+  const { req } = response;
   if (req.complete) return false;
   if (isTooSlow) return true;
   const { "content-length": length, "transfer-encoding": coding, expect } = req.headers;
   // No body at all (RFC 9112 section 6.3), though Node calls the request complete only a moment later.
   if (length === undefined && coding === undefined) return false;
   const announced = Number(length ?? Number.POSITIVE_INFINITY);
-  // Node itself reads a short rest before it takes the connection's next request.
-  return expect !== undefined || !(announced <= KEPT_BYTES_MAX);
+  if (announced === 0) return false;
+  // Node itself reads a short rest before it takes the connection's next request, if there may be one.
+  return expect !== undefined || !(announced <= KEPT_BYTES_MAX) || isLast(response);
 }
 
 /** Writes the answer that the context holds, drains the request, then closes the connection. */
 export function answerAndDrain(context: Context): void {
-  const { req, res } = context;
+  const { res } = context;
   context.respond = false;
-  context.set("Connection", "close");
+  makeLast(res);
   if (context.method === "HEAD") res.flushHeaders();
   else res.write(context.body as string);
+  endDrained(res);
+}
 
+/** Ends an answer, which is its connection's last, once the rest of its request has been read. */
+export function endDrained(res: ServerResponse): void {
+  const { req } = res;
   let left = DRAIN_BYTES_MAX;
   const timer = setTimeout(finish, DRAIN_MS);
   const idle = setTimeout(finish, DRAIN_IDLE_MS);

@@ -9,6 +9,9 @@ const FIELDS: Partial<Record<ErrorCode, readonly FieldError[]>> = {
     { field: "to", code: "invalid_recipient", message: "This is not a valid mobile number." },
     { field: "client_reference", code: "too_long", message: "The value is too long." },
   ],
+  sender_id_not_approved: [
+    { field: "from", code: "invalid_value", message: "This sender ID cannot be used now." },
+  ],
 };
 
 /** An example of a problem with this code, in the form of real ones. */

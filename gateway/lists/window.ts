@@ -12,8 +12,8 @@ export type WantedWindow = {
 /** What a list covers when the caller names no start (`service.md` "Limits"). */
 const DEFAULT_MS = 7 * 86_400_000;
 
-/** How late a client's clock may be for its "12 months ago", or "92 days ago until now", still to count as that. */
-const CLOCK_GRACE_MS = 60_000;
+/** How long a client's "12 months ago", or "92 days ago until now", may be under way and still count as that. */
+const UNDER_WAY_MS = 1000;
 
 /**
  * The window of a list request (`service.md` "GET /v1/messages"): with no bound the last 7 days,
@@ -27,9 +27,9 @@ export function resolveWindow(
 ): { readonly window: Window } | { readonly faults: readonly FieldError[] } {
   const beforeMs = createdBeforeMs ?? nowMs;
   const afterMs = createdAfterMs ?? beforeMs - DEFAULT_MS;
-  const graceMs = createdBeforeMs === undefined ? CLOCK_GRACE_MS : 0;
+  const graceMs = createdBeforeMs === undefined ? UNDER_WAY_MS : 0;
   const faults: FieldError[] = [];
-  if (createdAfterMs !== undefined && createdAfterMs < monthsBefore(nowMs) - CLOCK_GRACE_MS) {
+  if (createdAfterMs !== undefined && createdAfterMs < monthsBefore(nowMs) - UNDER_WAY_MS) {
     faults.push({
       field: "created_after",
       code: "out_of_range",

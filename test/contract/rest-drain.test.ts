@@ -1,9 +1,9 @@
 /** Ending the process drops no request: connections in use leave after an answer. */
 import { once } from "node:events";
-import { Agent, createServer, request } from "node:http";
+import { Agent, createServer, type IncomingMessage, request } from "node:http";
 import { expect } from "chai";
 import { listen } from "../../gateway/http-server.ts";
-import { API_KEY, OPEN_FENCES, openRestApp, type RestApp } from "../support/rest-app.ts";
+import { API_KEY, exchange, OPEN_FENCES, openRestApp, type RestApp } from "../support/rest-app.ts";
 
 describe("REST: draining", () => {
   let app: RestApp | undefined;
@@ -56,6 +56,7 @@ describe("REST: draining", () => {
       shed: () => false,
       handle: (_request, response) => response.end("{}"),
       isLeaving: () => isLeaving,
+      onError: () => undefined,
     });
     const url = `http://127.0.0.1:${http.port}/`;
     const connectionHeader = async () => (await fetch(url)).headers.get("connection");
@@ -66,6 +67,47 @@ describe("REST: draining", () => {
     } finally {
       await http.close();
     }
+  });
+
+  it("what was sent ahead of the last answer is not carried out", async () => {
+    const handled: string[] = [];
+    const http = await listen(createServer(), {
+      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      shed: () => false,
+      handle(request, response) {
+        handled.push(request.url ?? "");
+        setImmediate(() => response.end("{}"));
+      },
+      isLeaving: () => true,
+      onError: () => undefined,
+    });
+    try {
+      const bytes = ["/1", "/2"].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const { answers, ended } = await exchange(http.port, (send) => send(bytes.join("")));
+      expect([answers.length, ended]).to.deep.equal([1, true]);
+      expect(handled).to.deep.equal(["/1"]);
+    } finally {
+      await http.close();
+    }
+  });
+
+  it("an answer that is still being read is read to its end", async () => {
+    const bytes = Buffer.alloc(16_777_216, "x");
+    const http = await listen(createServer(), {
+      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      shed: () => false,
+      handle: (_request, response) => response.end(bytes),
+      onError: () => undefined,
+    });
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(`http://127.0.0.1:${http.port}/`, resolve).on("error", reject).end();
+    });
+    const closed = http.close();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    let octets = 0;
+    for await (const chunk of answer) octets += (chunk as Buffer).length;
+    expect(octets).to.equal(bytes.length);
+    await closed;
   });
 
   it("a request at work is waited for", async () => {
@@ -95,8 +137,8 @@ describe("REST: draining", () => {
     while (performance.now() < endMs) await new Promise((resolve) => setImmediate(resolve));
     expect(isDrained).to.equal(false);
     events.dispatchEvent(new Event("go"));
-    expect((await slow).status).to.equal(202);
-    agent.destroy();
+    // Its connection leaves with the answer, though it arrived before anything was told to leave.
+    expect(await slow).to.deep.equal({ status: 202, isLast: true });
     await drained;
   });
 });

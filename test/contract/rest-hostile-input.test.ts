@@ -1,4 +1,6 @@
 /** Bad input never hurts: a clear error or a timeout, and the next request is served as ever. */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { expect } from "chai";
 import {
   API_KEY,
@@ -200,6 +202,47 @@ describe("REST: input that means harm", () => {
     );
     expect(answers[0]?.status).to.equal(408);
     expect(ended).to.equal(true);
+  });
+
+  it("what is missing and comes after the 408 is not carried out: the client was told so", async () => {
+    const { port } = await open({
+      serverOptions: { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 50 },
+    });
+    const bytes = `${head([authorization, json, `Content-Length: ${good.length}`])}${good}`;
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    socket.write(bytes.slice(0, 50));
+    await once(socket, "end");
+    socket.write(bytes.slice(50));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    socket.end();
+    await once(socket, "close");
+    expect(text).to.match(/^HTTP\/1\.1 408 /);
+    expect(text.match(/HTTP\/1\.1/g)).to.have.length(1);
+    expect(app?.finished).to.deep.equal([]);
+  });
+
+  it("a request that was refused before its body gets no second answer when that does not come", async () => {
+    const { port } = await open({
+      serverOptions: { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 50 },
+    });
+    const { answers, ended } = await exchange(port, (send) =>
+      send(head([authorization, "Content-Type: text/plain", "Content-Length: 100"])),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal([415]);
+    expect(ended).to.equal(true);
+  });
+
+  it("HTTP/1.0 gets no interim answer", async () => {
+    const { port } = await open();
+    const lines = [authorization, json, "Expect: 100-continue", `Content-Length: ${good.length}`];
+    const socket = connect(port, "127.0.0.1");
+    socket.setEncoding("latin1").write(`${head(lines).replace("HTTP/1.1", "HTTP/1.0")}${good}`);
+    const chunks = await socket.toArray();
+    expect(chunks.join("")).to.match(/^HTTP\/1\.1 202 /);
   });
 
   it("a flood of headers: 431 as a problem", async () => {

@@ -1,6 +1,7 @@
 /** What a request is told that there is no room for, at the door and by the application. */
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { expect } from "chai";
 import { API_KEY, exchange, openRestApp, type RestApp } from "../support/rest-app.ts";
 
@@ -88,10 +89,35 @@ describe("REST: no room", () => {
     expect(ids.slice(1)).to.deep.equal(app.finished.map(({ requestId }) => requestId));
   });
 
+  for (const line of ["Connection: close", "Expect: 100-continue"]) {
+    it(`with ${line} the refusal is read before the connection ends, the body after it`, async () => {
+      const bytes = request(SEND, [line]);
+      const [head = "", body = ""] = bytes.split("\r\n\r\n");
+      const socket = connect({ port: app.port, host: "127.0.0.1", allowHalfOpen: true });
+      let text = "";
+      socket.setEncoding("latin1").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      socket.write(`${head}\r\n\r\n`);
+      await once(socket, "data");
+      // To a connection that has ended the second of these cannot be written.
+      for (const half of [body.slice(0, 9), body.slice(9)]) {
+        socket.write(half);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      socket.end();
+      await once(socket, "close");
+      expect(text).to.match(
+        /^HTTP\/1\.1 503 [\s\S]*\r\nConnection: close\r\n[\s\S]*"service_unavailable"/,
+      );
+      expect(text.match(/HTTP\/1\.1/g)).to.have.length(1);
+      expect(shed).to.have.length(1);
+    });
+  }
+
   for (const [what, bytes] of [
     ["a deprecated path", () => request("/v1/messages")],
     ["a request of a browser", () => request(SEND, [`Origin: ${ORIGIN}`])],
-    ["a body that is announced first", () => request(SEND, ["Expect: 100-continue"])],
     ["a path with a parameter", () => request("/v1/messages/msg_1/cancel")],
     ["an unknown path", () => request("/v1/nothing")],
   ] as const) {

@@ -234,6 +234,9 @@ describe("REST errors: the table of service.md", () => {
       code: "sender_id_not_approved",
       when: "from is not a sender ID that can be used",
       provoke: () => customer.call("POST", SEND, { body: { ...body(), from: "Nobody" } }),
+      check: ({ body: { errors } }) => {
+        expect(codesByField(errors)).to.deep.equal({ from: "invalid_value" });
+      },
     },
     {
       status: 429,

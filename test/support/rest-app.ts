@@ -143,6 +143,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     }),
     handle: app.callback(),
     leaveMs: 200,
+    onError: () => undefined,
   });
   return {
     port: http.port,

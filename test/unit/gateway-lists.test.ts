@@ -47,13 +47,13 @@ describe("the window of a list", () => {
     ["more than 92 days", "2026-08-21T11:59:59.999Z", NOW, ["created_before range_too_large"]],
     [
       "92 days to a now that was a moment ago",
-      "2026-08-21T11:59:30Z",
+      "2026-08-21T11:59:59Z",
       undefined,
-      ["2026-08-21T11:59:30.000Z", NOW],
+      ["2026-08-21T11:59:59.000Z", NOW],
     ],
     [
       "more than 92 days to now",
-      "2026-08-01T00:00:00Z",
+      "2026-08-21T11:59:58.999Z",
       undefined,
       ["created_before range_too_large"],
     ],
@@ -65,7 +65,7 @@ describe("the window of a list", () => {
     ],
     [
       "a start before that",
-      "2025-11-20T00:00:00Z",
+      "2025-11-21T11:59:58.999Z",
       "2025-12-01T00:00:00Z",
       ["created_after out_of_range"],
     ],

@@ -62,9 +62,7 @@ export function createAccepter(parts: AcceptParts): Accepter {
     checkRecipientCount(request, tenant.recipientsMax);
     checkMaySend(tenant);
     const sender = await neighbours.usableSender(request.tenantId, request.from);
-    if (sender === undefined) {
-      throw new AppError("sender_id_not_approved", "This sender ID cannot be used now.");
-    }
+    if (sender === undefined) throw unusableSender();
     const nowMs = clock.now();
     const noteEnd = parts.underWay.begin(request.tenantId, nowMs);
     try {
@@ -124,6 +122,13 @@ function checkMaySend(tenant: TenantFacts): void {
   if (tenant.suspended) {
     throw new AppError("tenant_suspended", "The account is suspended; sending is paused.");
   }
+}
+
+/** A code of its own, yet it is one field that is wrong. */
+function unusableSender(): AppError {
+  const message = "This sender ID cannot be used now.";
+  const fields = [{ field: "from", code: "invalid_value", message }];
+  return new AppError("sender_id_not_approved", message, { fields });
 }
 
 /** All messages of a send have one lane. */
