@@ -21,7 +21,7 @@ import {
 import { giveBack, giveUpParts, judgeParts, retryDelayMs } from "./domain/outcome.ts";
 import { type InFlight, judgeLate, noteOutcome, startInFlight, unknownsOf } from "./in-flight.ts";
 import type { Part } from "./links/link.ts";
-import type { Settlement } from "./outcomes.ts";
+import type { OutcomeReporter, Settlement } from "./outcomes.ts";
 import type { Pacer } from "./pacer.ts";
 import type { RecentSubmissions } from "./recent-submissions.ts";
 import { endSubmitSpan, openSubmitSpan } from "./submit-span.ts";
@@ -52,7 +52,7 @@ export type DispatcherOptions = {
   readonly connectorId: string;
   readonly hasSingleReceipt: boolean;
   readonly journal: { noteWritten(entries: readonly WrittenEntry[]): void };
-  readonly outcomes: { report(settlement: Settlement): void };
+  readonly outcomes: Pick<OutcomeReporter, "report" | "keep">;
   readonly recent: RecentSubmissions;
   readonly clock: Clock;
   readonly log: Logger;
@@ -184,6 +184,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     for (let round = 0; ; round += 1) {
       const parts = pickRest(flight);
       if (parts === undefined) return;
+      options.outcomes.keep(flight.submissions);
       await pause(retryDelayMs(round), closing.signal);
       await submitAll(flight, parts);
     }

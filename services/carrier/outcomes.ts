@@ -1,8 +1,9 @@
 /**
- * The way of outcomes to messaging. Each batch goes in this order, and a failure starts again
+ * The way of outcomes to messaging. Each goes in this order, in batches, and a failure starts again
  * where it stood, for ever, because an outcome that is dropped is a message lost or sent twice:
  *
- * 1. the submissions behind it are stored, so that their receipts find their message;
+ * 1. the submissions behind it are stored, so that their receipts find their message, also while
+ *    messaging is away, and after a crash;
  * 2. messaging is told;
  * 3. the journal notes that these messages are settled.
  *
@@ -39,6 +40,11 @@ type Report = Settlement & { readonly line: WrittenEntry | undefined };
 /** The reporter of outcomes. */
 export type OutcomeReporter = {
   report(settlement: Settlement): void;
+  /**
+   * Stores what the carrier has taken of a message whose outcome is still to come: a receipt of it would else
+   * be given to an older message in doubt to the same number.
+   */
+  keep(submissions: readonly Submission[]): void;
   /** Outcomes not yet reported. */
   readonly pending: number;
   /** Those of them that messaging calls wrong. */
@@ -75,27 +81,40 @@ export function createOutcomeReporter(options: {
   let failures = 0;
   let setAside = 0;
   const closing = new AbortController();
-  const batcher = createBatcher<Report, boolean>({
-    name: "outcomes",
+  const bounds = {
     batchMax: BATCH_MAX,
     // None is refused: claiming stops at PENDING_MAX, and what was claimed has an outcome.
     queueMax: Number.POSITIVE_INFINITY,
     lanes: LANES,
-    paceMs: PACE_MS,
     // A batch is never tried again in parts: each step of it insists by itself.
     isTransient: () => true,
-    flush: settle,
+  };
+  const storing = createBatcher<Report, Report>({
+    ...bounds,
+    ...{ name: "submissions", paceMs: PACE_MS, flush: storeAll },
+  });
+  const telling = createBatcher<Report, boolean>({
+    ...bounds,
+    ...{ name: "outcomes", flush: tellAll },
   });
 
-  /** Answers of each whether messaging knows it. */
-  async function settle(batch: readonly Report[]): Promise<boolean[]> {
-    const submissions = batch.flatMap((settlement) => settlement.submissions);
+  async function storeAll(batch: readonly Report[]): Promise<readonly Report[]> {
     const unknowns = batch.flatMap((settlement) => settlement.unknowns);
-    await insist("submissions", () => store.saveSubmissions(submissions));
-    if (unknowns.length > 0) await insist("unknowns", () => store.saveUnknowns(unknowns));
     const resolved = batch.flatMap((settlement) => settlement.resolved);
+    await save(batch.flatMap((settlement) => settlement.submissions));
+    if (unknowns.length > 0) await insist("unknowns", () => store.saveUnknowns(unknowns));
     if (resolved.length > 0) await insist("resolved", () => store.removeUnknowns(resolved));
-    if (submissions.length > 0) options.onStored(submissions);
+    return batch;
+  }
+
+  async function save(submissions: readonly Submission[]): Promise<void> {
+    if (submissions.length === 0) return;
+    await insist("submissions", () => store.saveSubmissions(submissions));
+    options.onStored(submissions);
+  }
+
+  /** Answers of each whether messaging knows it. */
+  async function tellAll(batch: readonly Report[]): Promise<boolean[]> {
     const told = await tell(batch.map(({ outcome }) => outcome));
     finish(batch.filter((_, at) => told[at]));
     return told;
@@ -165,6 +184,12 @@ export function createOutcomeReporter(options: {
     finish([report]);
   }
 
+  async function pass(report: Report): Promise<void> {
+    const isTold = await telling.add(await storing.add(report));
+    if (!isTold) await tellAside(report);
+    pending -= 1;
+  }
+
   async function insist(what: string, work: () => Promise<void>): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -183,12 +208,9 @@ export function createOutcomeReporter(options: {
       pending += 1;
       // Looked up before messaging hears of it: by its answer the message may be claimed and written anew.
       const line = journal.lineOf(settlement.outcome.messageId);
-      const whole = { ...settlement, line };
-      void batcher.add(whole).then(async (isTold) => {
-        if (!isTold) await tellAside(whole);
-        pending -= 1;
-      });
+      void pass({ ...settlement, line });
     },
+    keep: (submissions) => void save(submissions),
     get pending() {
       return pending;
     },

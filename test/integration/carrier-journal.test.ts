@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import type { Outcome } from "../../services/carrier/domain/message.ts";
+import type { Submission } from "../../services/carrier/domain/submission.ts";
 import { type Journal, openJournal } from "../../services/carrier/journal.ts";
 import { createOutcomeReporter, type Settlement } from "../../services/carrier/outcomes.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
@@ -132,6 +133,27 @@ describe("the journal of a carrier process", () => {
     const next = await open();
     expect([...next.inherited.keys()]).to.deep.equal(["msg_a"]);
     next.close();
+  });
+
+  it("what the carrier has taken is stored also while messaging is away", async () => {
+    const stored: string[] = [];
+    const journal = { lineOf: () => undefined, noteReported: () => undefined };
+    const away = () => new Promise<readonly string[]>(() => undefined);
+    const reporter = reporterOn(journal, away, async (submissions) => {
+      stored.push(...submissions.map(({ key }) => key));
+    });
+    const submission = (key: string) => ({
+      ...{ connectorId: "smsc", key, messageId: `msg_${key}`, segment: 0 },
+      ...{ to: "+2348031234567", from: "Acme", atMs: 0 },
+    });
+    // More batches than may be told at once, of which none is answered.
+    for (let at = 0; at < 8; at += 1) {
+      reporter.report({ ...settlementOf(`msg_${at}`), submissions: [submission(`${at}`)] });
+      await eventually(() => stored.length === at + 1);
+    }
+    reporter.keep([submission("begun")]);
+    await eventually(() => stored.at(-1) === "begun");
+    expect(reporter.pending).to.equal(8);
   });
 
   it("the report on the newer claim settles its line", async () => {
@@ -301,10 +323,11 @@ async function runWithFileLimit(script: string): Promise<{ code: unknown; output
 function reporterOn(
   journal: Pick<Journal, "lineOf" | "noteReported">,
   reportOutcomes: (outcomes: readonly Outcome[]) => Promise<readonly string[]>,
+  saveSubmissions: (submissions: readonly Submission[]) => Promise<void> = async () => undefined,
 ) {
   const nothing = () => Promise.resolve();
   return createOutcomeReporter({
-    store: { saveSubmissions: nothing, saveUnknowns: nothing, removeUnknowns: nothing },
+    store: { saveSubmissions, saveUnknowns: nothing, removeUnknowns: nothing },
     messaging: { reportOutcomes },
     journal,
     log: createLogger("test", "silent"),

@@ -137,6 +137,15 @@ describe("where webhooks may go", () => {
     expect(trap.connections).to.equal(0);
   });
 
+  it("a name server that drops questions for IPv6 keeps nobody waiting whose IPv4 answer is there", async () => {
+    const deaf = await startDnsServer(() => ["203.0.113.7"], true);
+    closing.push(deaf.close);
+    const resolve = createResolver({ servers: [deaf.address], timeoutMs: 2000 });
+    const startedMs = performance.now();
+    expect(await resolve("old.example")).to.deep.equal(["203.0.113.7"]);
+    expect(performance.now() - startedMs).to.be.within(400, 1500);
+  });
+
   it("a name is refused at the next attempt when it begins to lead inside", async () => {
     const trap = await startTrap("127.0.0.2", receiver.port);
     let inside = false;

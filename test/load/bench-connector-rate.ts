@@ -81,7 +81,7 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
     connectorId: "bench",
     hasSingleReceipt: false,
     journal: { noteWritten: () => undefined },
-    outcomes: { report: () => undefined },
+    outcomes: { report: () => undefined, keep: () => undefined },
     recent: createRecentSubmissions(1000),
     clock: systemClock,
     log,

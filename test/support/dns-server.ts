@@ -18,11 +18,16 @@ const TYPE_A = 1;
 const TYPE_AAAA = 28;
 
 /** Starts a name server over UDP (RFC 1035) that knows A and AAAA records. */
-export async function startDnsServer(answers: Answers): Promise<DnsServer> {
+export async function startDnsServer(
+  answers: Answers,
+  /** Says nothing to questions for IPv6, as some servers do. */
+  dropsAaaa = false,
+): Promise<DnsServer> {
   const counts = new Map<string, number>();
   const socket = createSocket("udp4");
   socket.on("message", (query, from) => {
     const { name, type, end } = readQuestion(query);
+    if (dropsAaaa && type === TYPE_AAAA) return;
     const key = `${type}|${name}`;
     const asked = counts.get(key) ?? 0;
     counts.set(key, asked + 1);

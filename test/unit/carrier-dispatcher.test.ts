@@ -49,20 +49,24 @@ function setUp(window = 10, hasSingleReceipt = false) {
   const clock = createManualClock(1_000_000);
   const wire = manualLink(window);
   const settled: Settlement[] = [];
+  const kept: string[][] = [];
   const journaled: WrittenEntry[] = [];
   const recent = createRecentSubmissions(100);
   const dispatcher = createDispatcher({
     connectorId: "smsc",
     hasSingleReceipt,
     journal: { noteWritten: (entries) => void journaled.push(...entries) },
-    outcomes: { report: (settlement) => void settled.push(settlement) },
+    outcomes: {
+      report: (settlement) => void settled.push(settlement),
+      keep: (submissions) => void kept.push(submissions.map(({ key }) => key)),
+    },
     recent,
     clock,
     log,
     onRoom: () => undefined,
   });
   dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
-  return { clock, ...wire, settled, journaled, recent, dispatcher };
+  return { clock, ...wire, settled, kept, journaled, recent, dispatcher };
 }
 
 const many = (count: number, fields: Partial<ClaimedMessage> = {}) =>
@@ -96,12 +100,14 @@ describe("the dispatcher of a connector", () => {
   });
 
   it("a part put off is submitted again by itself; the parts that were taken never are", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, settled, kept } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 2);
+    expect(kept).to.deep.equal([]);
     submits[1]?.answer({ kind: "refused", code: "ESME_RSYSERR", disposition: "temporary" });
     await eventually(() => submits.length === 3);
+    expect(kept, "a receipt of the first may come long before the outcome").to.deep.equal([["a"]]);
     expect(submits[2]?.part.index).to.equal(1);
     submits[2]?.answer(accept("b"));
     await eventually(() => settled.length === 1);

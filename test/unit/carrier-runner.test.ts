@@ -36,6 +36,7 @@ function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more
     journal: { noteWritten: () => undefined },
     outcomes: {
       report: ({ outcome }) => void reported.push(outcome),
+      keep: () => undefined,
       pending: 0,
       setAside: 0,
       isStuck: false,

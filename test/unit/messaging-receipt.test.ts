@@ -228,6 +228,17 @@ describe("delivery receipts", () => {
     });
   }
 
+  it("a guess takes no segment whose submit is under way", () => {
+    const first = receipt("acknowledged", { partKey: "a" });
+    const sending = apply(messageIn("sending", { segments: 2 }), first).message;
+    const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
+    const { message } = recoverClaim(sending, holder, true, NOW_MS, WAITS);
+    const both = [part(1, "b", true), part(1, "a", true)];
+    for (const order of [both, both.toReversed()]) {
+      expect(applyAll(message, order).status).to.equal("delivered");
+    }
+  });
+
   it("a part that was refused is never heard of: the others make nothing delivered of it", () => {
     const others = [1, 3].map((segment) => receipt("delivered", { segment, parts: 3 }));
     expect(applyAll(messageIn("undelivered"), others).status).to.equal("undelivered");

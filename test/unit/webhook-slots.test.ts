@@ -171,6 +171,21 @@ describe("slots", () => {
     expect(slots.inUse).to.deep.equal({ all: 0, slow: 0, fast: 0 });
   });
 
+  it("one slow answer among many takes neither what is under way nor what comes next its place", () => {
+    const slots = createSlots(LIMITS);
+    widen(slots, "t", "e");
+    expect(takeAll(slots, "t", "e")).to.equal(8);
+    // It is awaited for a second, and beside it others end.
+    slots.markSlow("e");
+    slots.release("t", "e", { durationMs: 700 });
+    expect(takeAll(slots, "t", "e")).to.equal(1);
+    slots.release("t", "e", { durationMs: 1200, wasOverdue: true });
+    expect(takeAll(slots, "t", "e")).to.equal(1);
+    slots.release("t", "e", { durationMs: 700 });
+    expect(takeAll(slots, "t", "e")).to.equal(1);
+    expect(slots.inUse.all).to.equal(8);
+  });
+
   it("a quick endpoint stays quick until an answer takes much longer", () => {
     const slots = createSlots(LIMITS);
     const after = (ms: number) => {

@@ -137,7 +137,9 @@ function partOf(known: SegmentReceipts, receipt: Receipt, all: number): HeardPar
   const { parts = [] } = known;
   const before = key === "" ? undefined : parts.find((part) => part.key === key);
   if (before !== undefined) return before;
-  const heard = known.delivered | known.failed;
+  // A submit that is only under way has its segment, too.
+  const named = parts.reduce((bits, part) => bits | bitOf(part.segment, all), 0);
+  const heard = known.delivered | known.failed | named;
   const unheard = all & ~heard;
   const isFree = (heard & bitOf(segment, all)) === 0;
   const isMovable =

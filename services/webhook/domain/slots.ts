@@ -11,8 +11,8 @@
  * - slow: its last answer took longer, or one has been awaited for longer. It needs more slots for
  *   the same rate: a number to begin with, and two more for each that is kept waiting. So one that
  *   only this process' own load made slow does not get a hundred new connections, whose handshakes
- *   would be more load. One that let an attempt run into its timeout has all it may hold: what is
- *   due to it would otherwise wait behind attempts that wait.
+ *   would be more load; and it keeps the window that it had. One that let an attempt run into its
+ *   timeout has all it may hold: what is due to it would otherwise wait behind attempts that wait.
  *
  * Slow endpoints hold their slots long, so they share a part of all slots, and fresh ones, which
  * may turn out slow, a larger part with them. However many endpoints hang, old or new, the rest
@@ -103,14 +103,17 @@ export function createSlots(limits: SlotLimits): Slots {
   const quick = new Set<string>();
   /** How many answers are awaited for longer than `SLOW_ANSWER_MS`. */
   const overdue = new Map<string, number>();
-  /** Windows that have grown. */
+  /** Windows that have grown. One slow answer among many does not begin a window anew. */
   const windows = new Map<string, number>();
+  /** Slow endpoints that let an attempt run into its timeout. */
+  const hung = new Set<string>();
   const heldBy = { fresh: 0, fast: 0, slow: 0 };
   const all = () => heldBy.fresh + heldBy.fast + heldBy.slow;
   const kindOf = (endpointId: string) => marks.get(endpointId) ?? "fresh";
 
   function capOf(endpointId: string): number {
     const kind = kindOf(endpointId);
+    if (hung.has(endpointId)) return limits.perEndpoint;
     if (kind === "slow") {
       const waiting = overdue.get(endpointId) ?? 0;
       const ramp = limits.slowWindow + 2 * waiting;
@@ -156,7 +159,7 @@ export function createSlots(limits: SlotLimits): Slots {
     heldBy[after] += held;
     marks.delete(endpointId);
     if (mark !== undefined) marks.set(endpointId, mark);
-    windows.delete(endpointId);
+    if (hung.delete(endpointId) || mark === undefined) windows.delete(endpointId);
     quick.delete(endpointId);
     if (marks.size > MARKS_MAX) {
       const [oldest] = marks.keys();
@@ -165,8 +168,7 @@ export function createSlots(limits: SlotLimits): Slots {
   }
 
   function noteHanging(endpointId: string, durationMs: number): void {
-    if (durationMs < limits.hangMs || kindOf(endpointId) !== "slow") return;
-    windows.set(endpointId, limits.perEndpoint);
+    if (durationMs >= limits.hangMs && kindOf(endpointId) === "slow") hung.add(endpointId);
   }
 
   return {

@@ -1,11 +1,14 @@
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
+import { pause } from "../../shared/io/backoff.ts";
 
 /** Finds the addresses of a host name. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 const HOSTS_FILE = "/etc/hosts";
+/** How long one family's answer is awaited once the other's is there. */
+const OTHER_FAMILY_MS = 500;
 const LOOPBACK = ["127.0.0.1", "::1"] as const;
 
 /**
@@ -27,15 +30,30 @@ export function createResolver(options: {
     if (host === "localhost" || host.endsWith(".localhost")) return LOOPBACK;
     const known = await findInHostsFile(host);
     if (known.length > 0) return known;
-    const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const found = [v4, v6].flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-    if (found.length === 0) {
-      throw new Error("the name has no address", {
-        cause: v4.status === "rejected" ? v4.reason : undefined,
-      });
-    }
-    return found;
+    return firstAddresses([resolver.resolve4(host), resolver.resolve6(host)]);
   };
+}
+
+/**
+ * The addresses of both families, or of the one whose answer came, if the other's does not: servers that drop
+ * what they do not know are no reason to connect to nothing. Rejects when neither has any.
+ */
+async function firstAddresses(questions: readonly Promise<string[]>[]): Promise<string[]> {
+  const answers: string[][] = questions.map(() => []);
+  const asked = questions.map(async (question, at) => {
+    answers[at] = await question;
+  });
+  const all = Promise.allSettled(asked);
+  const enough = new AbortController();
+  const patience = Promise.any(asked).then(
+    () => pause(OTHER_FAMILY_MS, enough.signal),
+    () => all,
+  );
+  await Promise.race([all, patience]);
+  enough.abort();
+  const found = answers.flat();
+  if (found.length > 0) return found;
+  throw new Error("the name has no address", { cause: await asked[0]?.catch((error) => error) });
 }
 
 async function findInHostsFile(host: string): Promise<string[]> {

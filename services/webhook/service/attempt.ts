@@ -155,9 +155,7 @@ async function send(
     return { error: "address_not_allowed", httpStatus: 0, durationMs: 0, answer: "" };
   }
   const { body } = claimed;
-  const keys = activeSecrets(endpoint, nowMs).map(({ sealed }) =>
-    parts.openSecret(endpoint, sealed),
-  );
+  const keys = signingKeys(parts, endpoint, nowMs);
   return parts.sender.send({
     endpointId: endpoint.id,
     target,
@@ -173,6 +171,26 @@ async function send(
       "X-Service-Signature": signWebhook(keys, Math.floor(nowMs / 1000), body),
       ...(span === undefined ? {} : { traceparent: span.traceparent }),
     },
+  });
+}
+
+/**
+ * The keys that sign now. An older secret that cannot be opened, its key being lost, keeps the present one from
+ * nothing; one that signs alone cannot be done without, and the delivery waits.
+ */
+function signingKeys(
+  parts: Pick<AttemptParts, "openSecret" | "log">,
+  endpoint: Endpoint,
+  nowMs: number,
+): KeyObject[] {
+  return activeSecrets(endpoint, nowMs).flatMap(({ sealed, expiresAtMs }) => {
+    try {
+      return parts.openSecret(endpoint, sealed);
+    } catch (error) {
+      if (expiresAtMs === undefined) throw error;
+      parts.log.warn({ error, endpointId: endpoint.id }, "an older webhook secret does not open");
+      return [];
+    }
   });
 }
 

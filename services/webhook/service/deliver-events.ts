@@ -110,9 +110,16 @@ export async function deliverNotices(
   return faults;
 }
 
-function mayBeEarly({ dispatcher, early }: DeliverParts, delivery: NewDelivery): boolean {
-  const { id, endpointId, lease } = delivery;
-  return lease !== undefined && dispatcher.isQuick(endpointId) && !early.isKnown(id);
+/**
+ * What was recorded longer ago than this, in milliseconds, is stored first: a consumer that was lost and made
+ * anew is handed everything that the stream holds, and only the database knows that it was sent.
+ */
+const EARLY_AGE_MAX_MS = 120_000;
+
+function mayBeEarly({ clock, dispatcher, early }: DeliverParts, delivery: NewDelivery): boolean {
+  const { id, endpointId, lease, activatedAtMs } = delivery;
+  if (lease === undefined || clock.now() - activatedAtMs > EARLY_AGE_MAX_MS) return false;
+  return dispatcher.isQuick(endpointId) && !early.isKnown(id);
 }
 
 /** Attempts at once what is planned, and stores it with what that led to. */

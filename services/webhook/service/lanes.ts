@@ -1,7 +1,7 @@
 /**
  * The lanes of a process: per endpoint, the leased deliveries that wait for a slot. Lanes are
- * short: what does not fit stays in the database, so a backlog costs no memory, and one
- * endpoint's backlog never takes another's place.
+ * short: what does not fit stays in the database, so a backlog costs no memory, and the
+ * backlogs of some never take all the places of another.
  */
 import type { Claimed } from "../domain/delivery.ts";
 import type { Slots } from "../domain/slots.ts";
@@ -32,13 +32,21 @@ export type Lanes = {
   count(by: number): void;
 };
 
-/** Bounds of the lanes. */
+/** Bounds of the lanes. `total` may be exceeded by as much again, a few places for each lane. */
 export type LaneLimits = { readonly perLane: number; readonly total: number };
+
+/** What a lane may hold although others have taken all there is. */
+const LEAST = 16;
 
 /** Makes the lanes. */
 export function createLanes(limits: LaneLimits, slots: Slots): Lanes {
   const lanes = new Map<string, Lane>();
   let waiting = 0;
+
+  function shareOf(held: number): number {
+    const left = limits.total - waiting + held;
+    return Math.max(left, Math.min(LEAST, limits.total + left));
+  }
 
   return {
     get(tenantId, endpointId) {
@@ -56,7 +64,7 @@ export function createLanes(limits: LaneLimits, slots: Slots): Lanes {
       // A slow endpoint would hold its places for long: it gets what can start right now.
       const cap = slots.isSlow(endpointId)
         ? slots.free(tenantId, endpointId)
-        : Math.min(limits.perLane, limits.total - waiting + held);
+        : Math.min(limits.perLane, shareOf(held));
       return Math.max(0, cap - held);
     },
     prune(lane) {
