@@ -7,7 +7,8 @@ import type {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isOver, makeLast } from "./last-answer.ts";
+import { createHolder, type Holder } from "./held-connections.ts";
+import { isLast, isOver, makeLast } from "./last-answer.ts";
 import { protocolAnswer } from "./protocol-errors.ts";
 import type { Shed } from "./shed.ts";
 import { type AnswersUnderWay, boundUnread } from "./unread-answers.ts";
@@ -65,6 +66,8 @@ export async function listen(
     /** Asked first; what it does not answer goes to `handle`. */
     readonly shed: Shed;
     readonly handle: RequestListener;
+    /** For how many more requests there is room. */
+    readonly roomLeft: () => number;
     readonly leaveMs?: number;
     /** Load balancers have been told to go elsewhere, or are about to be. */
     readonly isLeaving?: () => boolean;
@@ -84,9 +87,10 @@ export async function listen(
   });
   server.timeout = STILL_MAX_MS;
   const unread = boundUnread();
+  const holder = createHolder(options.roomLeft);
   let isClosing = false;
   const isLeaving = () => isClosing || options.isLeaving?.() === true;
-  server.on("request", toListener({ ...options, isLeaving, unread }));
+  server.on("request", toListener({ ...options, isLeaving, unread, holder }));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host: options.host, port: options.port, backlog: 2048 }, () => {
@@ -107,6 +111,7 @@ export async function listen(
       await new Promise<void>((resolve) => {
         server.close(() => {
           unread.stop();
+          holder.close();
           resolve();
         });
         server.closeIdleConnections();
@@ -122,8 +127,9 @@ function toListener(options: {
   readonly handle: RequestListener;
   readonly isLeaving: () => boolean;
   readonly unread: AnswersUnderWay;
+  readonly holder: Holder;
 }): RequestListener {
-  const { shed, handle, isLeaving, unread } = options;
+  const { shed, handle, isLeaving, unread, holder } = options;
   const ahead = new WeakMap<Socket, number>();
   return (request, response) => {
     const { socket } = request;
@@ -131,7 +137,10 @@ function toListener(options: {
     // the last: what came in the same segment, or comes meanwhile, is nobody's.
     if (isOver(socket)) return;
     if (isLeaving()) makeLast(response);
-    if (shed(request, response)) return;
+    if (shed(request, response)) {
+      if (!isLast(response)) holder.hold(socket);
+      return;
+    }
     const count = (ahead.get(socket) ?? 0) + 1;
     if (count > AHEAD_MAX) {
       socket.destroy();
@@ -142,6 +151,7 @@ function toListener(options: {
     response.once("close", () => {
       ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
       unread.delete(response);
+      if (response.statusCode === 503 && !isLast(response)) holder.hold(socket);
     });
     handle(request, response);
   };

@@ -5,6 +5,8 @@ import { roomAfter } from "./room.ts";
 export type LoadGate = {
   /** Whether a request would be let in now. */
   hasRoom(): boolean;
+  /** How many more would be. */
+  roomLeft(): number;
   /** Counts a request in; throws `service_unavailable`, and counts nothing, when there is no room. */
   enter(): void;
   /** Counts out a request that was let in. */
@@ -57,9 +59,11 @@ export function createLoadGate(options: {
   }, SAMPLE_MS);
   timer.unref();
 
+  const roomLeft = () => (lagMs <= lagMaxMs ? Math.max(0, room - running) : 0);
   const hasRoom = () => running < room && lagMs <= lagMaxMs;
   return {
     hasRoom,
+    roomLeft,
     enter() {
       if (!hasRoom()) throw busy();
       running += 1;

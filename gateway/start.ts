@@ -98,6 +98,7 @@ export async function start(context: ServiceContext): Promise<void> {
       onShed: reports.onShed,
     }),
     handle: app.callback(),
+    roomLeft: gate.roomLeft,
     isLeaving: () => lifecycle.state === "draining",
     onError: (error) => log.error({ error }, "a connection could not be taken"),
   });

@@ -54,6 +54,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
+      roomLeft: () => 1,
       handle: (_request, response) => response.end("{}"),
       isLeaving: () => isLeaving,
       onError: () => undefined,
@@ -74,6 +75,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
+      roomLeft: () => 1,
       handle(request, response) {
         handled.push(request.url ?? "");
         setImmediate(() => response.end("{}"));
@@ -96,6 +98,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
+      roomLeft: () => 1,
       handle: (_request, response) => response.end(bytes),
       onError: () => undefined,
     });

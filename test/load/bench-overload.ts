@@ -1,10 +1,12 @@
 /**
  * `make bench-overload [PARTS=flood,carrier SECONDS=10 FACTOR=3 QUEUE_MAX=20000]`. The flood: single
- * sends offered at three times what the stack can accept: how much is still accepted, how late,
- * what the rest is told, and how soon all is well again. Then a carrier that stops: sends are
+ * sends are demanded at three times what the stack can accept, then by thousands of connections that ask again
+ * at once whatever they are told: how much is still accepted, how late, what the rest is told, and how soon
+ * all is well again. Then a carrier that stops: sends are
  * accepted up to the queue's limit, refused early beyond it, and drained when the carrier is back.
  * The hour that it might last is scaled down by the limit: the queue fills in seconds.
  */
+import { processLayout } from "../../deploy/dev/process-table.ts";
 import { ConnectorState } from "../../proto/gen/sms/v1/routing_pb.js";
 import { startTestStack } from "../support/stack.ts";
 import { setConnector } from "./connector-state.ts";
@@ -26,6 +28,9 @@ const WARM_UP_MS = 12_000;
 /** More callers than the gateway lets in at once, or a flood could never build up. */
 const CALLERS = 2500;
 
+/** Connections that do not keep to Retry-After. */
+const HAMMERERS = 5000;
+
 const PARTS = new Set((process.env.PARTS ?? "flood,carrier").split(","));
 
 const rows = [
@@ -35,7 +40,8 @@ const rows = [
 report("overload", rows);
 
 async function flood(): Promise<Row[]> {
-  const stack = await startTestStack({ settings: { LOG_LEVEL: "warn" } });
+  const processes = processLayout(process.env);
+  const stack = await startTestStack({ processes, settings: { LOG_LEVEL: "warn" } });
   try {
     // What is accepted stays in the queue: the accept path alone is flooded.
     await setConnector(stack, ConnectorState.PAUSED);
@@ -50,6 +56,12 @@ async function flood(): Promise<Row[]> {
       seconds: SECONDS,
     });
     say(`${flooded.accepted} of ${flooded.offered} accepted in the flood`);
+    const hammered = await driveOverload(stack, {
+      callers: HAMMERERS,
+      perSecond: Number.POSITIVE_INFINITY,
+      seconds: SECONDS,
+    });
+    say(`${hammered.accepted} of ${hammered.offered} accepted from those that ask at once`);
     const recoveredMs = await recovery(stack, before.p99Ms);
     const after = await measureOurAccept(stack, { warmupMs: 0, measureMs: SECONDS * 500 });
     say(`${whole(after.perSecond)}/s afterwards`);
@@ -65,7 +77,8 @@ async function flood(): Promise<Row[]> {
         met: before.failed + after.failed === 0,
         figures: { before: before.perSecond, after: after.perSecond },
       },
-      ...floodRows(flooded, FACTOR, peak),
+      ...floodRows(flooded, `a demand of ${FACTOR} × the peak`, FACTOR, peak),
+      ...floodRows(hammered, `${whole(HAMMERERS)} connections that ask at once`, FACTOR, peak),
       {
         path: "back to normal after the flood",
         budget: "≤ 10 s",

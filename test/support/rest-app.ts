@@ -142,6 +142,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       onShed: options.onShed ?? (() => undefined),
     }),
     handle: app.callback(),
+    roomLeft: gate.roomLeft,
     leaveMs: 200,
     onError: () => undefined,
   });

@@ -23,6 +23,7 @@ describe("the verdict on a row of a benchmark", () => {
 
 describe("the goodput in a flood", () => {
   const seen: Overload = {
+    demand: 3000,
     offered: 30_000,
     accepted: 9000,
     refused: 21_000,
@@ -36,11 +37,12 @@ describe("the goodput in a flood", () => {
   for (const [what, change, verdict] of [
     ["four fifths of the peak", {}, "met"],
     ["less", { accepted: 7900 }, "NOT met"],
-    ["enough of what was not a flood", { offered: 26_900 }, "not judged, 2,690/s offered"],
-    ["enough of just a flood", { offered: 27_000 }, "met"],
+    ["enough of what was not a flood", { demand: 2690 }, "not judged, 2,690/s demanded"],
+    ["enough of just a flood", { demand: 2700 }, "met"],
+    ["enough although callers were kept waiting", { offered: 20_000 }, "met"],
   ] as const) {
     it(`is ${verdict} when it is ${what}`, () => {
-      const [goodput] = floodRows({ ...seen, ...change }, 3, 1000);
+      const [goodput] = floodRows({ ...seen, ...change }, "a flood", 3, 1000);
       expect(goodput && verdictOf(goodput)).to.equal(verdict);
     });
   }
