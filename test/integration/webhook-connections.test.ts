@@ -154,6 +154,14 @@ describe("connections to webhook receivers", () => {
     expect(receiver.sockets.length).to.equal(2);
   });
 
+  it("a connection that is used again and again still becomes no older than it may", async () => {
+    const sender = openSender({ ageMaxMs: 300 });
+    const beganMs = performance.now();
+    while (performance.now() - beganMs < 800) await sender.to(receiver.port);
+    expect(receiver.sockets.length).to.be.within(2, 4);
+    expect(receiver.requests.length).to.be.above(20);
+  });
+
   it("a server that keeps connections for a second is not asked a second time by one", async () => {
     const sender = openSender();
     receiver.behave(say("HTTP/1.1 204 X\nKeep-Alive: timeout=1\n\n"));

@@ -11,6 +11,7 @@ export function openTestSender(
     readonly socketsMax?: number;
     readonly poolsMax?: number;
     readonly idleMs?: number;
+    readonly ageMaxMs?: number;
   } = {},
 ) {
   const guard = createHostGuard({
@@ -25,6 +26,7 @@ export function openTestSender(
     socketsMax: limits.socketsMax ?? 4,
     poolsMax: limits.poolsMax ?? 10,
     idleMs: limits.idleMs ?? 30_000,
+    ...(limits.ageMaxMs === undefined ? {} : { ageMaxMs: limits.ageMaxMs }),
   });
   const used: string[] = [];
   const events = { onConnection: (kind: string) => void used.push(kind) };

@@ -35,6 +35,8 @@ export class Connection {
   isReady = false;
   /** Whether it has carried a request before the present one. */
   isReused = false;
+  /** When it was made, by `performance.now()`. */
+  readonly bornMs: number = performance.now();
   /** While idle: until when it may be used again, by `performance.now()`. */
   idleUntilMs = 0;
   readonly #socket: TLSSocket;

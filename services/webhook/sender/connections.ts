@@ -19,6 +19,9 @@ export type Connections = {
 /** TLS sessions kept, by host and port; the least recently renewed are forgotten first. */
 const SESSIONS_MAX = 5000;
 
+/** A name that leads elsewhere by now is followed after so long, however busy the connection is. */
+const AGE_MAX_MS = 600_000;
+
 /** A server that says when it hangs up is not met in that very moment. */
 const MARGIN_MS = 1000;
 
@@ -44,8 +47,10 @@ export function createConnections(options: {
   readonly poolsMax: number;
   /** How long a connection may idle, unless the server says less. */
   readonly idleMs: number;
+  /** How old a connection may become; ten minutes unless told. */
+  readonly ageMaxMs?: number;
 }): Connections {
-  const { idleMs } = options;
+  const { idleMs, ageMaxMs = AGE_MAX_MS } = options;
   const connecting = {
     secureContext: options.secureContext,
     lookup: options.lookup,
@@ -83,12 +88,14 @@ export function createConnections(options: {
     dial,
     acquire: (endpointId, target) => pools.take(endpointId, target) ?? dial(endpointId, target),
     release(connection, keepAliveMs) {
+      const nowMs = performance.now();
+      const isOld = nowMs - connection.bornMs >= ageMaxMs;
       const keptMs = Math.min(idleMs, (keepAliveMs ?? Number.POSITIVE_INFINITY) - MARGIN_MS);
-      if (keptMs <= 0) {
+      if (keptMs <= 0 || isOld) {
         connection.retire();
         return;
       }
-      connection.idleUntilMs = performance.now() + keptMs;
+      connection.idleUntilMs = nowMs + keptMs;
       pools.put(connection, options.socketsMax);
     },
     close() {
