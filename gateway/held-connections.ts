@@ -69,6 +69,7 @@ export function createHolder(roomLeft: () => number): Holder {
     close() {
       for (const socket of held.keys()) release(socket);
       clearInterval(timer);
+      timer = undefined;
     },
   };
 }

@@ -5,7 +5,7 @@ import type {
   ServerOptions,
   ServerResponse,
 } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHolder, type Holder } from "./held-connections.ts";
 import { isLast, isOver, makeLast } from "./last-answer.ts";
@@ -39,7 +39,7 @@ const LEAVE_MS = 500;
 /** How long requests in progress, and answers on their way, may go on after closing has begun. */
 const CLOSE_GRACE_MS = 10_000;
 
-/** How often it is looked whether answers have been read, meanwhile. */
+/** How often it is looked whether answers have been read, and connections are idle, meanwhile. */
 const CLOSE_LOOK_MS = 20;
 
 /** How long a client may take to read the answer to what it sent wrongly. */
@@ -102,23 +102,25 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     async close() {
       isClosing = true;
+      holder.close();
       unread.makeLast();
       await sleep(options.leaveMs ?? LEAVE_MS);
-      const endMs = performance.now() + CLOSE_GRACE_MS;
-      const leftMs = () => Math.max(0, endMs - performance.now());
-      // To Node a connection is idle as soon as its answer is written, read or not.
-      while (unread.hasWritten() && leftMs() > 0) await sleep(CLOSE_LOOK_MS);
-      await new Promise<void>((resolve) => {
-        server.close(() => {
-          unread.stop();
-          holder.close();
-          resolve();
-        });
-        server.closeIdleConnections();
-        setTimeout(() => server.closeAllConnections(), leftMs()).unref();
-      });
+      await endConnections(server, unread);
+      unread.stop();
     },
   };
+}
+
+/** Takes no more connections, and waits for those that are at work or at reading their answer. */
+async function endConnections(server: Server, unread: AnswersUnderWay): Promise<void> {
+  const looking = setInterval(() => {
+    if (!unread.hasWritten()) server.closeIdleConnections();
+  }, CLOSE_LOOK_MS);
+  const ending = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  // An HTTP server's own would end what is idle at once, as to Node an answer is that is written, read or not.
+  await new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  clearInterval(looking);
+  clearTimeout(ending);
 }
 
 /** What a request meets, in order. A connection with too many requests that have not been answered ends. */

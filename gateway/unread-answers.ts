@@ -15,7 +15,7 @@ const LOOK_MS = 250;
 export type AnswersUnderWay = {
   add(response: ServerResponse): void;
   delete(response: ServerResponse): void;
-  /** Makes each the last of its connection, unless it says already that it is not. */
+  /** Makes the newest of each connection its last, unless it says already that it is not. */
   makeLast(): void;
   /** Whether there is one that is written whole and has not been read. */
   hasWritten(): boolean;
@@ -32,7 +32,11 @@ export function boundUnread(bytesMax = BYTES_MAX): AnswersUnderWay {
   return {
     add: (response) => void open.add(response),
     delete: (response) => void open.delete(response),
-    makeLast: () => [...open].filter(({ headersSent }) => !headersSent).forEach(makeLast),
+    makeLast() {
+      // The answers before it go out, too.
+      const newest = new Map([...open].map((response) => [response.req.socket, response]));
+      for (const response of newest.values()) if (!response.headersSent) makeLast(response);
+    },
     hasWritten: () => [...open].some(({ writableEnded }) => writableEnded),
     stop: () => clearInterval(timer),
   };

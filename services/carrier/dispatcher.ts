@@ -181,10 +181,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function goOn(flight: InFlight): Promise<void> {
     const rest = flight.parts.slice(1);
     if (rest.length > 0 && flight.outcomes[0]?.kind === "accepted") await submitAll(flight, rest);
+    let kept = 0;
     for (let round = 0; ; round += 1) {
       const parts = pickRest(flight);
       if (parts === undefined) return;
-      options.outcomes.keep(flight.submissions);
+      options.outcomes.keep(flight.submissions.slice(kept));
+      kept = flight.submissions.length;
       await pause(retryDelayMs(round), closing.signal);
       await submitAll(flight, parts);
     }

@@ -79,6 +79,8 @@ export function createOutcomeReporter(options: {
   const { store, messaging, journal, log } = options;
   let pending = 0;
   let failures = 0;
+  /** Stores that have failed and are tried again. */
+  let unstored = 0;
   let setAside = 0;
   const closing = new AbortController();
   const bounds = {
@@ -194,9 +196,10 @@ export function createOutcomeReporter(options: {
     for (let attempt = 0; ; attempt += 1) {
       try {
         await work();
+        if (attempt > 0) unstored -= 1;
         return;
       } catch (error) {
-        failures += 1;
+        if (attempt === 0) unstored += 1;
         log.warn({ error, what, attempt }, "storing is tried again");
         await pause(backoffMs(attempt, 50, 2000));
       }
@@ -218,7 +221,7 @@ export function createOutcomeReporter(options: {
       return setAside;
     },
     get isStuck() {
-      return failures > 0 || pending >= PENDING_MAX || setAside >= SET_ASIDE_MAX;
+      return failures + unstored > 0 || pending >= PENDING_MAX || setAside >= SET_ASIDE_MAX;
     },
     async drain(limitMs) {
       closing.abort();

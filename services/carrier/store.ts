@@ -81,7 +81,10 @@ export function createCarrierStore(db: Db) {
         if (!isDuplicateKey(error) || !(error instanceof MongoBulkWriteError)) {
           throw wrapMongoError(error);
         }
-        await guardMongo(submissions.bulkWrite(replaceAll(documents), { ordered: true }));
+        // Of what was there already the newest stands; all others were inserted.
+        const known = new Set([error.writeErrors].flat().map(({ index }) => documents[index]?._id));
+        const again = documents.filter(({ _id }) => known.has(_id));
+        await guardMongo(submissions.bulkWrite(replaceAll(again), { ordered: true }));
       }
     },
 

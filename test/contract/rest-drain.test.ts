@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request } from "node:http";
 import { expect } from "chai";
 import { listen } from "../../gateway/http-server.ts";
+import { eventually } from "../support/poll.ts";
 import { API_KEY, exchange, OPEN_FENCES, openRestApp, type RestApp } from "../support/rest-app.ts";
 
 describe("REST: draining", () => {
@@ -91,6 +92,44 @@ describe("REST: draining", () => {
     } finally {
       await http.close();
     }
+  });
+
+  it("requests under way on one connection are all answered when closing begins", async () => {
+    const answers: (() => void)[] = [];
+    const http = await listen(createServer(), {
+      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      shed: () => false,
+      roomLeft: () => 1,
+      handle: (_request, response) => void answers.push(() => response.end("{}")),
+      onError: () => undefined,
+    });
+    const bytes = ["/1", "/2"].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const exchanged = exchange(http.port, (send) => send(bytes.join("")));
+    await eventually(() => answers.length === 2);
+    const closed = http.close();
+    for (const answer of answers) answer();
+    expect((await exchanged).answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+    await closed;
+  });
+
+  it("nobody is let in while an answer is still being read", async () => {
+    const http = await listen(createServer(), {
+      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      shed: () => false,
+      roomLeft: () => 1,
+      handle: (_request, response) => response.end(Buffer.alloc(16_777_216)),
+      onError: () => undefined,
+    });
+    const url = `http://127.0.0.1:${http.port}/`;
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(url, resolve).on("error", reject).end();
+    });
+    const closed = http.close();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const refused = await fetch(url).catch((error: Error) => error.cause);
+    expect(refused).to.include({ code: "ECONNREFUSED" });
+    answer.resume();
+    await closed;
   });
 
   it("an answer that is still being read is read to its end", async () => {

@@ -11,7 +11,7 @@ describe("REST: connections that were refused", () => {
     room = 0;
     agent = new Agent({ keepAlive: true, maxSockets: 1 });
     http = await listen(createServer(), {
-      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
+      ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 100 },
       shed(request, response) {
         if (room > 0 || request.url !== "/") return false;
         response.writeHead(503).end();
@@ -68,6 +68,15 @@ describe("REST: connections that were refused", () => {
     await ask();
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect((await ask()).ms).to.be.below(300);
+  });
+
+  it("wait no longer when the process is leaving", async () => {
+    await ask();
+    const second = ask();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    void http.close();
+    const { status, ms } = await second;
+    expect([status, ms < 400]).to.deep.equal([503, true]);
   });
 
   it("wait while others are answered", async () => {

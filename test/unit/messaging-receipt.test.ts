@@ -239,6 +239,14 @@ describe("delivery receipts", () => {
     }
   });
 
+  it("where all segments are named already, a guess takes one that has not ended", () => {
+    const first = receipt("acknowledged", { partKey: "a" });
+    const sending = apply(messageIn("sending", { segments: 2 }), first).message;
+    const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
+    const { message } = recoverClaim(sending, holder, true, NOW_MS, WAITS);
+    expect(applyAll(message, [part(2, "b"), part(2, "c", true)]).status).to.equal("delivered");
+  });
+
   it("a part that was refused is never heard of: the others make nothing delivered of it", () => {
     const others = [1, 3].map((segment) => receipt("delivered", { segment, parts: 3 }));
     expect(applyAll(messageIn("undelivered"), others).status).to.equal("undelivered");

@@ -137,10 +137,11 @@ function partOf(known: SegmentReceipts, receipt: Receipt, all: number): HeardPar
   const { parts = [] } = known;
   const before = key === "" ? undefined : parts.find((part) => part.key === key);
   if (before !== undefined) return before;
-  // A submit that is only under way has its segment, too.
+  const ended = known.delivered | known.failed;
+  // A submit that is only under way has its segment, too, as long as there is another.
   const named = parts.reduce((bits, part) => bits | bitOf(part.segment, all), 0);
-  const heard = known.delivered | known.failed | named;
-  const unheard = all & ~heard;
+  const heard = ended | named;
+  const unheard = all & ~heard || all & ~ended;
   const isFree = (heard & bitOf(segment, all)) === 0;
   const isMovable =
     isSegmentGuessed || parts.some((part) => part.segment === segment && part.guessed);

@@ -7,8 +7,8 @@ import { pause } from "../../shared/io/backoff.ts";
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 const HOSTS_FILE = "/etc/hosts";
-/** How long one family's answer is awaited once the other's is there. */
-const OTHER_FAMILY_MS = 500;
+/** How long the answer for IPv6 is awaited once that for IPv4 is there. */
+const V6_PATIENCE_MS = 500;
 const LOOPBACK = ["127.0.0.1", "::1"] as const;
 
 /**
@@ -30,30 +30,32 @@ export function createResolver(options: {
     if (host === "localhost" || host.endsWith(".localhost")) return LOOPBACK;
     const known = await findInHostsFile(host);
     if (known.length > 0) return known;
-    return firstAddresses([resolver.resolve4(host), resolver.resolve6(host)]);
+    return firstAddresses(resolver.resolve4(host), resolver.resolve6(host));
   };
 }
 
 /**
- * The addresses of both families, or of the one whose answer came, if the other's does not: servers that drop
- * what they do not know are no reason to connect to nothing. Rejects when neither has any.
+ * The addresses of both families, or of IPv4 alone if IPv6 is not answered for: servers that drop what they do
+ * not know are no reason to connect to nothing. Not the other way round: many a host of ours has no IPv6.
+ * Rejects when there is none.
  */
-async function firstAddresses(questions: readonly Promise<string[]>[]): Promise<string[]> {
-  const answers: string[][] = questions.map(() => []);
-  const asked = questions.map(async (question, at) => {
-    answers[at] = await question;
-  });
-  const all = Promise.allSettled(asked);
-  const enough = new AbortController();
-  const patience = Promise.any(asked).then(
-    () => pause(OTHER_FAMILY_MS, enough.signal),
-    () => all,
+async function firstAddresses(v4: Promise<string[]>, v6: Promise<string[]>): Promise<string[]> {
+  const answers: string[][] = [];
+  const both = Promise.allSettled(
+    [v4, v6].map(async (question, at) => {
+      answers[at] = await question;
+    }),
   );
-  await Promise.race([all, patience]);
+  const enough = new AbortController();
+  const patience = v4.then(
+    () => pause(V6_PATIENCE_MS, enough.signal),
+    () => both,
+  );
+  await Promise.race([both, patience]);
   enough.abort();
   const found = answers.flat();
   if (found.length > 0) return found;
-  throw new Error("the name has no address", { cause: await asked[0]?.catch((error) => error) });
+  throw new Error("the name has no address", { cause: await v4.catch((error) => error) });
 }
 
 async function findInHostsFile(host: string): Promise<string[]> {
