@@ -60,7 +60,7 @@ export function createLoadGate(options: {
   timer.unref();
 
   const roomLeft = () => (lagMs <= lagMaxMs ? Math.max(0, room - running) : 0);
-  const hasRoom = () => running < room && lagMs <= lagMaxMs;
+  const hasRoom = () => roomLeft() > 0;
   return {
     hasRoom,
     roomLeft,

@@ -91,11 +91,11 @@ function prepare({ docsUrl, variesByOrigin }: ShedParts): (response: ServerRespo
     const isDrained = leavesBodyUnread(response, false);
     if (isDrained) makeLast(response);
     response.writeHead(503, ["X-Request-Id", requestId, ...headers]);
-    if (!isDrained) {
+    if (isDrained) {
+      response.write(body);
+      endDrained(response);
+    } else {
       response.end(body);
-      return;
     }
-    response.write(body);
-    endDrained(response);
   };
 }

@@ -37,7 +37,7 @@ export function boundUnread(bytesMax = BYTES_MAX): AnswersUnderWay {
       const newest = new Map([...open].map((response) => [response.req.socket, response]));
       for (const response of newest.values()) if (!response.headersSent) makeLast(response);
     },
-    hasWritten: () => [...open].some(({ writableEnded }) => writableEnded),
+    hasWritten: () => open.values().some(({ writableEnded }) => writableEnded),
     stop: () => clearInterval(timer),
   };
 }
