@@ -5,12 +5,12 @@ import { pollUntil } from "./poll.ts";
 import { opsPort, portOf } from "./port-layout.ts";
 import {
   argumentsOf,
-  defaultSettings,
   fixedSettings,
   LEAN_START,
   placeOf,
   RECEIVER,
   type StackPlan,
+  stackSettings,
 } from "./process-table.ts";
 import {
   endProcess,
@@ -163,14 +163,13 @@ export async function stripTypes(launcher: Launcher): Promise<void> {
   );
 }
 
-/** The environment of a process: the machine's own, the stack's defaults, the settings kept, the fixed ones. */
+/** The environment of a process: the machine's own, the stack's settings, the fixed ones. */
 export function environmentOf(launcher: Launcher, name: string): Record<string, string> {
   const { layout, state, tls } = launcher;
   const plan = planOf(launcher);
   return {
     ...machineEnvironment(process.env),
-    ...defaultSettings(plan),
-    ...state.settings,
+    ...stackSettings(plan, state.settings),
     ...fixedSettings(plan, name),
     ...(name === RECEIVER ? receiverSettings(layout, state, tls) : {}),
   };

@@ -63,7 +63,7 @@ export function processLayout(
   env: NodeJS.ProcessEnv,
   cores = availableParallelism(),
 ): readonly ServiceProcess[] {
-  const { PROCESSES: asked = cores <= FEW_CORES ? "core" : "apart" } = env;
+  const asked = env.PROCESSES || (cores <= FEW_CORES ? "core" : "apart");
   const layout = Object.entries(PROCESS_LAYOUTS).find(([name]) => name === asked);
   if (layout === undefined) {
     const known = Object.keys(PROCESS_LAYOUTS).join(" or ");
@@ -128,8 +128,8 @@ export type StackPlan = {
 
 export const SMSC_SYSTEM_ID = "smsdev";
 
-/** Settings of the development stack that the environment of `make up` may override. */
-export function defaultSettings(plan: StackPlan): Record<string, string> {
+/** Settings of the development stack that the environment of `make up` may change. */
+function defaultSettings(plan: StackPlan): Record<string, string> {
   return {
     LOG_LEVEL: "info",
     // As in the image: of the C library's arenas, one for each thread, most would lie idle.
@@ -145,6 +145,16 @@ export function defaultSettings(plan: StackPlan): Record<string, string> {
     WEBHOOK_CA_FILE: plan.caFile,
     CARRIER_ID: "carrier-dev",
   };
+}
+
+/** Lists of which the stack needs some itself: its webhook service must reach its own receiver. */
+const WIDENED = ["WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_ALLOWED_PORTS"] as const;
+
+/** The stack's own settings, as those kept from the environment change them, or add to a list that the stack needs. */
+export function stackSettings(plan: StackPlan, kept: Readonly<Record<string, string>>) {
+  const own = defaultSettings(plan);
+  const widened = WIDENED.map((name) => [name, [own[name], kept[name]].filter(Boolean).join(",")]);
+  return { ...own, ...kept, ...Object.fromEntries(widened) } as Record<string, string>;
 }
 
 /** Settings that follow from the stack's plan, whatever the environment says. */

@@ -21,7 +21,11 @@ export async function seed(launcher: Launcher): Promise<Seeded> {
   const clients = openClients(state, state.settings.RPC_TOKEN ?? secrets.rpcToken);
   try {
     const kept = readJson<Kept>(layout.seedFile);
-    const [tenant] = await Promise.all([seedTenant(clients, kept), seedRoute(clients, launcher)]);
+    const isOurs = await isKnown(clients, kept);
+    const [tenant] = await Promise.all([
+      seedTenant(clients, isOurs ? kept : undefined),
+      seedRoute(clients, launcher, isOurs),
+    ]);
     const [webhook] = await Promise.all([
       seedWebhook(clients, tenant.tenant_id, launcher, kept),
       seedFunds(clients, tenant.tenant_id),
@@ -62,13 +66,17 @@ const PRICES: readonly { readonly prefix: string; readonly price: bigint }[] = [
 
 type Keys = Pick<Seeded, "tenant_id" | "api_key" | "test_api_key">;
 
+/** Whether this database is the one that was seeded last: the environment may have named another since. */
+async function isKnown({ tenants }: StackClients, kept: Kept | undefined): Promise<boolean> {
+  if (kept === undefined) return false;
+  return (await unlessNotFound(tenants.getTenant({ idOrName: kept.tenant_id }))) !== undefined;
+}
+
 async function seedTenant({ tenants }: StackClients, kept: Kept | undefined): Promise<Keys> {
-  const found = await unlessNotFound(
-    tenants.getTenant({ idOrName: kept?.tenant_id ?? TENANT_NAME }),
-  );
-  if (kept !== undefined && found !== undefined) {
+  if (kept !== undefined) {
     return { tenant_id: kept.tenant_id, api_key: kept.api_key, test_api_key: kept.test_api_key };
   }
+  const found = await unlessNotFound(tenants.getTenant({ idOrName: TENANT_NAME }));
   const limits = { rateLimit: REQUESTS_PER_SECOND, burst: 2 * REQUESTS_PER_SECOND };
   const { tenant } = found ?? (await tenants.createTenant({ name: TENANT_NAME, ...limits }));
   const tenantId = tenant?.id ?? "";
@@ -105,7 +113,12 @@ async function seedSenderId({ senderIds }: StackClients, tenantId: string): Prom
   }
 }
 
-async function seedRoute({ routing }: StackClients, launcher: Launcher): Promise<void> {
+/** A database that is not this stack's own may keep another stack's password for the simulator. */
+async function seedRoute(
+  { routing }: StackClients,
+  launcher: Launcher,
+  isOurs: boolean,
+): Promise<void> {
   const smpp = {
     host: "127.0.0.1",
     port: portOf(launcher.state.portBase, "smsc"),
@@ -121,7 +134,7 @@ async function seedRoute({ routing }: StackClients, launcher: Launcher): Promise
     await routing.createConnector({
       connector: { id: CONNECTOR_ID, type: ConnectorType.SMPP, smpp },
     });
-  } else if (!isAt(connector, smpp)) {
+  } else if (!isOurs || !isAt(connector, smpp)) {
     await routing.updateConnector({
       id: CONNECTOR_ID,
       connector: { id: CONNECTOR_ID, smpp },

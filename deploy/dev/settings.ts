@@ -2,11 +2,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./layout.ts";
 
+/** Read by the exporter of traces itself, so that no source spells them all. */
+const TRACE_SETTINGS = /^OTEL_\w+$/;
+
 /** The settings in `env` that some service reads: only those are kept on disk for `make restart`. */
 export function settingsIn(env: NodeJS.ProcessEnv, names = settingNames()): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && value !== "" && names.has(name)) kept[name] = value;
+    const isSetting = names.has(name) || TRACE_SETTINGS.test(name);
+    if (value !== undefined && value !== "" && isSetting) kept[name] = value;
   }
   return kept;
 }

@@ -29,6 +29,7 @@ import {
   SMSC_SIMULATOR,
 } from "./process-table.ts";
 import { runningProcesses } from "./run-records.ts";
+import type { StackSecrets } from "./secrets.ts";
 import { seed } from "./seed.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";
 import { serverUrl } from "./servers.ts";
@@ -61,11 +62,15 @@ export async function startStack(options: StartOptions): Promise<StackFile> {
 
 async function start(layout: Layout, options: StartOptions): Promise<StackFile> {
   const running = runningProcesses(layout.runDir);
-  const state = nextState(options, layout, running.size > 0);
+  const isRunning = running.size > 0;
+  const before = isRunning ? readJson<StackState>(layout.stateFile) : undefined;
+  const state = nextState(options, layout, isRunning);
   await requireFreePorts(wantedPorts(state, new Set(running.keys())));
   await requireExternalServers(state);
-  if (running.size === 0) await setLogsAside(layout);
+  if (!isRunning) await setLogsAside(layout);
   writeJson(layout.stateFile, state);
+  const changed = changedSettings(before, state);
+  if (changed.length > 0) options.progress?.(unheardLine(changed));
 
   const started = new Set<string>();
   const halt = new AbortController();
@@ -114,6 +119,7 @@ export function nextState(
       `this clone's stack has its services in other processes: make down first, then up with ${how}`,
     );
   }
+  refuseOthers(env, layout, kept);
   const portBase = kept?.portBase ?? asked ?? DEFAULT_PORT_BASE;
   const external = Object.values(SERVERS).filter(
     ({ name, urlSetting }) => kept?.external.includes(name) ?? Boolean(env[urlSetting]),
@@ -134,6 +140,32 @@ export function nextState(
     },
     external: external.map(({ name }) => name),
   };
+}
+
+/** A running stack cannot move to other servers, and its services know each other by one token. */
+function refuseOthers(env: NodeJS.ProcessEnv, layout: Layout, kept: StackState | undefined): void {
+  if (kept === undefined) return;
+  const { mongodb, nats, redis } = kept.urls;
+  const token = kept.settings.RPC_TOKEN ?? readJson<StackSecrets>(layout.secretsFile)?.rpcToken;
+  const now = { MONGODB_URI: mongodb, NATS_URL: nats, REDIS_URL: redis, RPC_TOKEN: token };
+  for (const [name, value] of Object.entries(now)) {
+    const asked = env[name] || undefined;
+    if (asked === undefined || asked === value) continue;
+    throw new StackError(`this clone's stack runs with another ${name}: make down first, then up`);
+  }
+}
+
+/** The settings that a stack which runs has not heard of yet. */
+export function changedSettings(before: StackState | undefined, next: StackState): string[] {
+  if (before === undefined) return [];
+  return Object.keys(next.settings).filter((name) => next.settings[name] !== before.settings[name]);
+}
+
+function unheardLine(names: readonly string[]): string {
+  return (
+    `what runs already does not know ${names.join(", ")} yet: ` +
+    "make restart S=<name> tells one process, make down and make up all of them"
+  );
 }
 
 async function launchMissing(

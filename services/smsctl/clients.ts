@@ -17,6 +17,7 @@ import { nameFailures } from "./reached.ts";
 /** The part of `.local/stack.json` that the command line needs. */
 type StackFile = {
   readonly ops?: Record<string, string>;
+  /** Addresses by the names of services, several with commas between. */
   readonly grpc?: Record<string, string>;
   readonly grpc_token?: string;
 };
@@ -57,7 +58,10 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
       );
     }
     const transport = createGrpcJsTransport({
-      target: address,
+      target: address
+        .split(",")
+        .map((one) => one.trim())
+        .filter((one) => one !== ""),
       token: where.token,
       tls: rpcTlsFilesOf(env),
     });
@@ -78,13 +82,24 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
   };
 }
 
-/** A carrier's ops port (`given`, else `CARRIER_OPS`, else the development stack's) and the token for it. */
+/**
+ * A carrier's ops port (`given`, else `CARRIER_OPS`, else the development stack's) and the token for it. The
+ * stack's own token goes nowhere else.
+ */
 export function carrierOps(
   env: NodeJS.ProcessEnv,
   given: string | undefined,
 ): { readonly url: string; readonly token: string } {
-  const { ops, token } = readPlaces(env);
+  const places = readPlaces(env);
+  const { ops } = places;
   const url = given ?? ops;
+  const token = url === ops ? places.token : env.RPC_TOKEN || undefined;
+  if (url !== undefined && !URL.canParse(url)) {
+    throw new AppError(
+      "validation_error",
+      `"${url}" is no address of a carrier's ops port (http://host:port).`,
+    );
+  }
   if (url !== undefined && token !== undefined) return { url, token };
   const text = "Where is the carrier? Give --ops or set CARRIER_OPS, and RPC_TOKEN.";
   throw new AppError("service_unavailable", text);
@@ -92,7 +107,7 @@ export function carrierOps(
 
 /** Where the services are, and the token for them. */
 type Places = {
-  /** Addresses by the names of services. */
+  /** Addresses by the names of services, several with commas between. */
   readonly grpc: Readonly<Record<string, string>>;
   readonly ops: string | undefined;
   readonly token: string | undefined;
@@ -119,7 +134,7 @@ function readPlaces(env: NodeJS.ProcessEnv): Places {
 
 /** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */
 export function stackFolder(): string {
-  return process.env.STACK_DIR ?? join(import.meta.dirname, "../../.local");
+  return process.env.STACK_DIR || join(import.meta.dirname, "../../.local");
 }
 
 function readStackFile(): StackFile {

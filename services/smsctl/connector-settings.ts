@@ -23,26 +23,26 @@ export const HTTP_OPTIONS = [
 export function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSchema> {
   return defined({
     host: options.optional("host"),
-    port: options.whole("port"),
+    port: options.count("port"),
     systemId: options.optional("system-id"),
     password: options.secret("password"),
     systemType: options.optional("system-type"),
-    bindMode: options.optional("bind-mode"),
-    binds: options.whole("binds"),
-    window: options.whole("window"),
+    bindMode: options.named("bind-mode"),
+    binds: options.count("binds"),
+    window: options.count("window"),
     tls: options.boolean("tls"),
     tlsCa: options.file("tls-ca"),
     tlsServerName: options.optional("tls-server-name"),
-    defaultCharset: options.optional("charset"),
+    defaultCharset: options.named("charset"),
     sourceTon: options.whole("source-ton"),
     sourceNpi: options.whole("source-npi"),
     destinationTon: options.whole("destination-ton"),
     destinationNpi: options.whole("destination-npi"),
-    longMessage: options.optional("long-message"),
-    receiptIdForm: options.optional("receipt-id"),
+    longMessage: options.named("long-message"),
+    receiptIdForm: options.named("receipt-id"),
     singleReceipt: options.boolean("single-receipt"),
-    enquireLinkIntervalMs: options.whole("enquire-link-ms"),
-    responseTimeoutMs: options.whole("response-timeout-ms"),
+    enquireLinkIntervalMs: options.count("enquire-link-ms"),
+    responseTimeoutMs: options.count("response-timeout-ms"),
   });
 }
 
@@ -50,12 +50,12 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
 export function httpSettings(options: Options): MessageInitShape<typeof HttpSettingsSchema> {
   return defined({
     url: options.optional("url"),
-    method: options.optional("method"),
+    method: options.named("method"),
     bodyTemplate: options.optional("body-template"),
     contentType: options.optional("content-type"),
     idPointer: options.optional("id-pointer"),
-    timeoutMs: options.whole("timeout-ms"),
-    concurrency: options.whole("concurrency"),
+    timeoutMs: options.count("timeout-ms"),
+    concurrency: options.count("concurrency"),
     receiptSecret: options.secret("receipt-secret"),
     receiptStatusPointer: options.optional("receipt-status-pointer"),
   });

@@ -5,6 +5,7 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AppError } from "../shared/core/errors.ts";
+import { ConfigError } from "../shared/io/config.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
 import { parseArguments } from "./arguments.ts";
 import { type Clients, openClients } from "./clients.ts";
@@ -144,6 +145,9 @@ function understand(thrown: unknown): AppError {
   const error = toAppError(thrown);
   if (error.code !== "internal_error" || error === thrown || !(thrown instanceof Error))
     return error;
+  if (thrown instanceof ConfigError) {
+    return new AppError("validation_error", thrown.faults.join("; "), { cause: thrown });
+  }
   return new AppError("internal_error", thrown.message, { cause: thrown });
 }
 

@@ -77,6 +77,16 @@ export function createOptions({ options, words }: Arguments) {
     },
     whole: (name: string) =>
       read(name, (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined), "a whole number"),
+    /** A number of things, such as binds: to the services 0 means their default, which it must not say by accident. */
+    count: (name: string) =>
+      read(
+        name,
+        (text) => (/^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined),
+        "a whole number of at least 1",
+      ),
+    /** A text that means the default to the services when it is empty. */
+    named: (name: string) =>
+      read(name, (text) => (text === "" ? undefined : text), "given a value"),
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),
     boolean,
     instant: (name: string) => read(name, parseInstant, "an RFC 3339 date-time"),

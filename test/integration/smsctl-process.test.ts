@@ -1,11 +1,14 @@
 /** smsctl as a process of its own: how it ends, and what it says when nobody answers. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { createRpcServer } from "../../services/shared/rpc/server.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/smsctl/main.ts");
@@ -25,6 +28,13 @@ describe("smsctl as a process", function () {
         async *checkWallets() {
           yield { breaches: [{ invariant: 1, what: "wrong", ids: ["ten_1"] }], done: true };
         },
+        replayDeadLetters(_request, context) {
+          patienceMs = context.timeoutMs() ?? Number.POSITIVE_INFINITY;
+          return { replayed: 7 };
+        },
+      });
+      router.service(WebhookService, {
+        replayDeadLetters: () => ({ replayed: 0 }),
       });
       router.service(RoutingService, {
         listConnectors: () => ({
@@ -35,6 +45,7 @@ describe("smsctl as a process", function () {
     },
   });
   let address: string;
+  let patienceMs = 0;
 
   before(async () => {
     address = `127.0.0.1:${await server.listen("127.0.0.1", 0)}`;
@@ -48,6 +59,7 @@ describe("smsctl as a process", function () {
     MESSAGING_GRPC: address,
     WALLET_GRPC: address,
     ROUTING_GRPC: address,
+    WEBHOOK_GRPC: address,
   });
 
   function start(env: Record<string, string>, ...words: string[]): ChildProcess {
@@ -100,6 +112,53 @@ describe("smsctl as a process", function () {
     const what = "No answer from the routing service at 127.0.0.1:1";
     const why = "connect ECONNREFUSED 127.0.0.1:1 (service_unavailable)";
     expect(away.err).to.equal(`smsctl: ${what}: ${why}\n`);
+  });
+
+  it("takes several addresses of one service, as the services do", async () => {
+    const env = { ...settings(), WALLET_GRPC: `127.0.0.1:1, ${address}` };
+    const { code, out, err } = await finish(start(env, "--json", "dead", "replay"));
+    expect(err).to.equal("");
+    expect(code).to.equal(0);
+    expect(JSON.parse(out)).to.deep.equal({ replayed: 7 });
+  });
+
+  it("waits long for what goes through all there is", async () => {
+    await finish(start(settings(), "dead", "replay"));
+    expect(patienceMs).to.be.greaterThan(1_000_000);
+  });
+
+  it("says which carrier did not answer, where and why", async () => {
+    const nobody = await finish(
+      start(settings(), "connector", "unmatched", "--ops", "http://127.0.0.1:3"),
+    );
+    expect(nobody.code).to.equal(1);
+    const why = "connect ECONNREFUSED 127.0.0.1:3 (service_unavailable)";
+    expect(nobody.err).to.equal(
+      `smsctl: No answer from the carrier at http://127.0.0.1:3: ${why}\n`,
+    );
+    const wrong = await finish(
+      start(settings(), "connector", "unmatched", "--ops", "127.0.0.1:8095"),
+    );
+    expect(wrong.err)
+      .to.include('"127.0.0.1:8095" is no address')
+      .and.match(/^[^\n]*\n$/);
+  });
+
+  it("gives the token of the development stack to no address but the stack's own", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smsctl-stack-"));
+    const stack = { grpc: {}, grpc_token: TOKEN, ops: { carrier: "http://127.0.0.1:1" } };
+    writeFileSync(join(folder, "stack.json"), JSON.stringify(stack));
+    const ask = (url: string) =>
+      finish(start({ STACK_DIR: folder }, "connector", "unmatched", "--ops", url));
+    expect((await ask("http://127.0.0.1:1")).err).to.include("No answer from the carrier");
+    expect((await ask("http://127.0.0.1:2")).err).to.include("and RPC_TOKEN");
+  });
+
+  it("says in one line which settings are wrong", async () => {
+    const env = { ...settings(), RPC_TLS_CERT_FILE: "/nowhere" };
+    const { code, err } = await finish(start(env, "connector", "list"));
+    expect(code).to.equal(1);
+    expect(err).to.match(/^smsctl: RPC_TLS_CERT_FILE[^\n]* go together[^\n]*\n$/);
   });
 
   it("takes no setting from elsewhere once there is one of them", async () => {

@@ -32,6 +32,7 @@ describe("the goodput in a flood", () => {
     seconds: 10,
     p99Ms: 900,
     maxMs: 1000,
+    dueP99Ms: 2000,
   };
 
   for (const [what, change, verdict] of [

@@ -12,10 +12,13 @@ import {
   processLayout,
   SERVICE_PROCESSES,
   type ServiceProcess,
+  type StackPlan,
+  stackSettings,
 } from "../../deploy/dev/process-table.ts";
+import { stackSecrets } from "../../deploy/dev/secrets.ts";
 import { settingNames, settingsIn } from "../../deploy/dev/settings.ts";
 import { StackError } from "../../deploy/dev/stack-error.ts";
-import { nextState } from "../../deploy/dev/start-stack.ts";
+import { changedSettings, nextState } from "../../deploy/dev/start-stack.ts";
 import { tierOf } from "../../deploy/dev/stop-stack.ts";
 
 describe("the plan of a stack", () => {
@@ -57,20 +60,74 @@ describe("the plan of a stack", () => {
     }
     const env = { LOG_LEVEL: "warn", AWS_SECRET_ACCESS_KEY: "x", RPC_TOKEN: "" };
     expect(settingsIn(env, names)).to.deep.equal({ LOG_LEVEL: "warn" });
+    const traces = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=x" };
+    expect(settingsIn(traces, names)).to.deep.equal(traces);
+  });
+
+  it("refuses other servers and another token than those it runs with", () => {
+    const env = { NATS_URL: "nats://10.0.0.1:4222", RPC_TOKEN: "one" };
+    const first = nextState({ env }, layout, false);
+    writeJson(layout.stateFile, first);
+    expect(nextState({ env }, layout, true)).to.deep.equal(first);
+    expect(
+      nextState({ env: { MONGODB_URI: first.urls.mongodb } }, layout, true).urls,
+    ).to.deep.equal(first.urls);
+    for (const other of [
+      { MONGODB_URI: "mongodb://10.0.0.2/" },
+      { NATS_URL: "nats://10.0.0.2:4222" },
+      { RPC_TOKEN: "two" },
+    ]) {
+      expect(() => nextState({ env: other }, layout, true)).to.throw(StackError, "make down first");
+    }
+    expect(nextState({ env: { RPC_TOKEN: "two" } }, layout, false).settings.RPC_TOKEN).to.equal(
+      "two",
+    );
+  });
+
+  it("knows the token that it made itself", () => {
+    const first = nextState({ env: {} }, layout, false);
+    writeJson(layout.stateFile, first);
+    const { rpcToken } = stackSecrets(layout.secretsFile);
+    expect(() => nextState({ env: { RPC_TOKEN: rpcToken } }, layout, true)).not.to.throw();
+    expect(() => nextState({ env: { RPC_TOKEN: "other" } }, layout, true)).to.throw(StackError);
+  });
+
+  it("names the settings that what runs has not heard of", () => {
+    const first = nextState({ env: { LOG_LEVEL: "warn" } }, layout, false);
+    writeJson(layout.stateFile, first);
+    const changed = (env: Record<string, string>) =>
+      changedSettings(first, nextState({ env }, layout, true));
+    expect(changed({ LOG_LEVEL: "warn" })).to.deep.equal([]);
+    expect(changed({ LOG_LEVEL: "debug", RECEIPT_WAIT_MS: "5000" })).to.deep.equal([
+      "LOG_LEVEL",
+      "RECEIPT_WAIT_MS",
+    ]);
+    expect(changedSettings(undefined, first)).to.deep.equal([]);
+  });
+
+  it("adds to the networks and ports that the environment names what its own receiver needs", () => {
+    const plan = planOf(SERVICE_PROCESSES, 18_080);
+    const own = stackSettings(plan, {});
+    expect(own.WEBHOOK_ALLOWED_NETWORKS).to.equal("127.0.0.0/8,::1/128");
+    expect(own.WEBHOOK_ALLOWED_PORTS?.split(",")).to.include.members(["443", "8443", "18125"]);
+    const kept = { WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/8", WEBHOOK_ALLOWED_PORTS: "443,9443" };
+    const widened = stackSettings(plan, { ...kept, LOG_LEVEL: "warn" });
+    expect(widened.WEBHOOK_ALLOWED_NETWORKS).to.equal("127.0.0.0/8,::1/128,10.0.0.0/8");
+    expect(widened.WEBHOOK_ALLOWED_PORTS).to.match(/18125.*,9443$/);
+    expect(widened.LOG_LEVEL).to.equal("warn");
+  });
+
+  const planOf = (processes: readonly ServiceProcess[], portBase = 8080): StackPlan => ({
+    portBase,
+    processes,
+    urls: { mongodb: "", nats: "", redis: "" },
+    secrets: { rpcToken: "", encryptionKeys: "", cursorKey: "", smscPassword: "" },
+    dataDir: dir,
+    caFile: "",
   });
 
   const settingsOf = (processes: readonly ServiceProcess[], name: string) =>
-    fixedSettings(
-      {
-        portBase: 8080,
-        processes,
-        urls: { mongodb: "", nats: "", redis: "" },
-        secrets: { rpcToken: "", encryptionKeys: "", cursorKey: "", smscPassword: "" },
-        dataDir: dir,
-        caFile: "",
-      },
-      name,
-    );
+    fixedSettings(planOf(processes), name);
 
   it("ends first, in every layout, the process through which requests come in", () => {
     for (const rows of Object.values<readonly ServiceProcess[]>(PROCESS_LAYOUTS)) {
@@ -110,6 +167,7 @@ describe("the plan of a stack", () => {
     expect(processOf("tenant", {}, 2)).to.equal("directory");
     expect(processOf("wallet", {}, 4)).to.equal("wallet");
     expect(processOf("wallet", { PROCESSES: "apart" }, 2)).to.equal("wallet");
+    expect(processOf("wallet", { PROCESSES: "" }, 4)).to.equal("wallet");
   });
 
   it("gives processes that share one gRPC port the same address", () => {

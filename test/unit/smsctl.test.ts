@@ -68,6 +68,27 @@ describe("smsctl's command line", () => {
     expect(() => options.required("tenant")).to.throw(AppError, /--tenant/);
   });
 
+  it("takes neither 0 nor an empty text for a default of the services", () => {
+    const options = createOptions(
+      parseArguments([
+        "--rate-limit",
+        "0",
+        "--binds=00",
+        "--window",
+        "7",
+        "--plan=",
+        "--currency",
+        "NGN",
+      ]),
+    );
+    expect(() => options.count("rate-limit")).to.throw(AppError, "at least 1");
+    expect(() => options.count("binds")).to.throw(AppError, "at least 1");
+    expect(options.count("window")).to.equal(7);
+    expect(options.count("burst")).to.equal(undefined);
+    expect(() => options.named("plan")).to.throw(AppError, "--plan must be given a value.");
+    expect(options.named("currency")).to.equal("NGN");
+  });
+
   it("takes no option for the value of another", () => {
     for (const next of ["--tenant", "--tls=false", "--"]) {
       expect(() => parseArguments(["--reason", next])).to.throw("--reason needs a value.");

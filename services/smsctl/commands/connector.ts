@@ -93,13 +93,25 @@ export const CONNECTOR_COMMANDS: Commands = {
 /** Receipts of the last three days that no message explains, from a carrier's ops port. */
 async function listUnmatched({ options, output }: CommandContext): Promise<number> {
   const { url, token } = carrierOps(process.env, options.optional("ops"));
-  const answer = await fetch(new URL("/unmatched-receipts", url), {
-    headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(10_000),
-  });
-  if (!answer.ok) throw new AppError("service_unavailable", `${url} answered ${answer.status}.`);
-  output.result((await answer.json()) as Json);
+  output.result(await askCarrier(new URL("/unmatched-receipts", url), token));
   return 0;
+}
+
+async function askCarrier(url: URL, token: string): Promise<Json> {
+  try {
+    const answer = await fetch(url, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(10_000),
+    });
+    if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+    return (await answer.json()) as Json;
+  } catch (error) {
+    // What fetch itself says is "fetch failed".
+    const { message, cause } = error as Error;
+    const why = cause instanceof Error ? cause.message : message;
+    const text = `No answer from the carrier at ${url.origin}: ${why}`;
+    throw new AppError("service_unavailable", text, { cause: error });
+  }
 }
 
 /** With `--watch` it goes on when routing does not answer: that is when somebody watches. */

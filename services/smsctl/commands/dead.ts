@@ -1,5 +1,6 @@
 import { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import type { Commands } from "../command.ts";
+import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 
@@ -34,8 +35,8 @@ export const DEAD_COMMANDS: Commands = {
       }
       // Each service leaves ids alone that are not its own.
       const answers = await Promise.all([
-        clients.webhooks.replayDeadLetters({ ids }),
-        clients.wallets.replayDeadLetters({ ids }),
+        clients.webhooks.replayDeadLetters({ ids }, LONG_WORK),
+        clients.wallets.replayDeadLetters({ ids }, LONG_WORK),
       ]);
       output.result({ replayed: answers.reduce((sum, { replayed }) => sum + replayed, 0) });
       return 0;

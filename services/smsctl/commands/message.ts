@@ -2,12 +2,10 @@ import { MessageSchema, MessageStatus } from "../../../proto/gen/sms/v1/messagin
 import { AppError } from "../../shared/core/errors.ts";
 import { isId } from "../../shared/core/ids.ts";
 import type { Commands } from "../command.ts";
+import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
-
-/** A campaign of a million messages takes minutes; the walk goes on at the service whoever waits for it. */
-const CAMPAIGN_CANCEL_MAX_MS = 1_800_000;
 
 /** `smsctl message …` */
 export const MESSAGE_COMMANDS: Commands = {
@@ -67,7 +65,7 @@ export const MESSAGE_COMMANDS: Commands = {
       }
       const { cancelled, unchanged } = await context.clients.messaging.cancelCampaign(
         { tenantId: await tenantId(context), campaignId },
-        { timeoutMs: CAMPAIGN_CANCEL_MAX_MS },
+        LONG_WORK,
       );
       context.output.result({
         campaign_id: campaignId,

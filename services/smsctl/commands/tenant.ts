@@ -71,16 +71,17 @@ async function createTenant({ clients, options, output }: CommandContext): Promi
   if (lowBalanceThreshold < 0n) {
     throw new AppError("validation_error", "--low-balance must not be negative.");
   }
-  const emailVerified = options.boolean("email-verified");
   const name = options.required("name");
   const wanted = {
     name,
-    rateLimit: options.whole("rate-limit") ?? 0,
-    burst: options.whole("burst") ?? 0,
-    bulkMax: options.whole("bulk-max") ?? 0,
-    currency: options.optional("currency") ?? "",
-    plan: options.optional("plan") ?? "",
-    ...(emailVerified === undefined ? {} : { emailVerified }),
+    ...defined({
+      rateLimit: options.count("rate-limit"),
+      burst: options.count("burst"),
+      bulkMax: options.count("bulk-max"),
+      currency: options.named("currency"),
+      plan: options.named("plan"),
+      emailVerified: options.boolean("email-verified"),
+    }),
   };
   const made = await clients.tenants.createTenant(wanted).catch(async (thrown: unknown) => {
     if (toAppError(thrown).code !== "already_exists") throw thrown;

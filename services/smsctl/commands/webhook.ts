@@ -6,6 +6,7 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
 import { listen } from "../listen.ts";
+import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
@@ -107,10 +108,8 @@ export const WEBHOOK_COMMANDS: Commands = {
     async run(context) {
       const sinceMs = context.options.instant("since");
       if (sinceMs === undefined) throw new AppError("validation_error", "--since is required.");
-      const { recovered } = await context.clients.webhooks.recoverDeliveries({
-        ...(await place(context)),
-        sinceMs: BigInt(sinceMs),
-      });
+      const asked = { ...(await place(context)), sinceMs: BigInt(sinceMs) };
+      const { recovered } = await context.clients.webhooks.recoverDeliveries(asked, LONG_WORK);
       context.output.result({ recovered: Number(recovered) });
       return 0;
     },
