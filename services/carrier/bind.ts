@@ -61,7 +61,7 @@ export function createBind(index: number, link: Link, clock: Clock, log: Logger)
       inFlight -= 1;
       const nowMs = clock.now();
       stats.noteOutcome(outcome, nowMs - startedMs, nowMs);
-      flow = nextFlow(flow, outcome, { window: link.window, startedMs, nowMs });
+      flow = nextFlow(flow, outcome, link, { startedMs, nowMs });
       return outcome;
     },
     figures: () => stats.read(clock.now()),
@@ -72,12 +72,12 @@ export function createBind(index: number, link: Link, clock: Clock, log: Logger)
 function nextFlow(
   flow: Flow,
   outcome: PartOutcome,
-  how: { readonly window: number; readonly startedMs: number; readonly nowMs: number },
+  { window, isScripted = false }: Link,
+  { startedMs, nowMs }: { readonly startedMs: number; readonly nowMs: number },
 ): Flow {
-  const { window, startedMs, nowMs } = how;
-  if (outcome.kind === "unknown") return doubt(flow, startedMs, nowMs);
   if (isJournalFailure(outcome)) return rest(flow, nowMs);
-  if (outcome.kind === "not_sent") return flow;
+  if (isScripted || outcome.kind === "not_sent") return flow;
+  if (outcome.kind === "unknown") return doubt(flow, startedMs, nowMs);
   const answered = noteAnswer(flow, nowMs);
   if (outcome.kind === "accepted") return widen(answered, window);
   const isOfMessage = outcome.disposition === "permanent" || outcome.disposition === "temporary";

@@ -62,8 +62,11 @@ export type DispatcherOptions = {
 
 type Task = { readonly flight: InFlight; readonly part: Part; readonly done: () => void };
 
-/** How long the rest of a partly accepted message is tried for. */
-const REST_MAX_MS = 120_000;
+/**
+ * How long the rest of a partly accepted message is tried for, throttled or without a link: messaging takes a
+ * claim for lost after ten minutes.
+ */
+const REST_MAX_MS = 480_000;
 /** The shortest wait before the pacer is asked again; what it grants meanwhile comes together. */
 const ASK_AGAIN_MS = 5;
 /** Messages in doubt that are remembered for a late answer. */

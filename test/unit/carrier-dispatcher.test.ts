@@ -12,7 +12,7 @@ import { claimed } from "../support/carrier-messages.ts";
 import { eventually } from "../support/poll.ts";
 
 /** A link whose answers the test gives, part by part. */
-function manualLink(window: number) {
+function manualLink(window: number, isScripted = false) {
   const submits: { part: Part; answer(outcome: PartOutcome): void }[] = [];
   let status: LinkStatus = "bound";
   const link: Link = {
@@ -21,6 +21,7 @@ function manualLink(window: number) {
     },
     lastError: "",
     window,
+    isScripted,
     inFlight: 0,
     start: () => undefined,
     prepare: ({ messageId, segments, body }) => {
@@ -45,9 +46,9 @@ function manualLink(window: number) {
 
 const log = createLogger("test", "silent");
 
-function setUp(window = 10, hasSingleReceipt = false) {
+function setUp(window = 10, hasSingleReceipt = false, isScripted = false) {
   const clock = createManualClock(1_000_000);
-  const wire = manualLink(window);
+  const wire = manualLink(window, isScripted);
   const settled: Settlement[] = [];
   const kept: string[][] = [];
   const journaled: WrittenEntry[] = [];
@@ -235,6 +236,34 @@ describe("the dispatcher of a connector", () => {
     clock.advance(150);
     dispatcher.pump();
     expect(submits.length, "then half the window").to.equal(6);
+  });
+
+  it("what recipients script says nothing of a link's pace, and keeps no other back", async () => {
+    const { dispatcher, submits, settled } = setUp(4, false, true);
+    dispatcher.add(many(6));
+    submits[0]?.answer({ kind: "refused", code: "queue_full", disposition: "throttled" });
+    submits[1]?.answer({ kind: "unknown", code: "timeout" });
+    await eventually(() => settled.length === 2);
+    expect(submits.length).to.equal(6);
+  });
+
+  it("the rest of a message is not given up while its carrier only throttles it", async () => {
+    const { clock, dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 2 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 2);
+    clock.advance(300_000);
+    dispatcher.expire(false);
+    submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
+    await new Promise(setImmediate);
+    clock.advance(6000);
+    await eventually(() => {
+      dispatcher.pump();
+      return submits.length === 3;
+    });
+    submits[2]?.answer(accept("b"));
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome.kind).to.equal("accepted");
   });
 
   it("gives back what was never started, when told to", async () => {

@@ -20,6 +20,8 @@ export type Link = {
   readonly window: number;
   /** Submits that are unanswered now. */
   readonly inFlight: number;
+  /** Its refusals and silences are scripted by recipients, and say nothing of its pace. */
+  readonly isScripted?: boolean;
   start(): void;
   /** Cuts a message into what goes on the wire. Throws when it cannot be put on this wire at all. */
   prepare(message: ClaimedMessage): readonly Part[];

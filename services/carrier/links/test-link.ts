@@ -101,6 +101,7 @@ export function createTestLink(options: {
     },
     lastError: "",
     window: WINDOW,
+    isScripted: true,
     get inFlight() {
       return inFlight;
     },
