@@ -44,14 +44,14 @@ const REPORTS_MAX = 1000;
  * would hold up the others that start beside it.
  */
 export function startBackground(options: BackgroundOptions): void {
-  const { journal, messaging, store, desk, log, lifecycle } = options;
+  const { journal, messaging, store, desk, clock, log, lifecycle } = options;
   const { signal } = lifecycle;
   let supervisor: Supervisor | undefined;
 
   async function begin(): Promise<void> {
     // Services of this very process can be called only when all of them have started.
     while (lifecycle.state === "starting") await pause(20, signal);
-    await recoverClaims({ journal, messaging, store, log, signal });
+    await recoverClaims({ journal, messaging, store, clock, log, signal });
     if (signal.aborted) return;
     // Only now is what earlier identities left kept elsewhere. A failure only has it kept once more.
     forgetEarlier(journal, log);

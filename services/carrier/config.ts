@@ -28,6 +28,8 @@ const SETTINGS = {
   CARRIER_RECEIPT_PORT: port(0),
   /** How carriers reach that listener; by default its own address. */
   CARRIER_RECEIPT_URL: text(""),
+  /** As messaging has it: from an unanswered submit to `failed` `submission_unknown`. */
+  SUBMISSION_UNKNOWN_WAIT_MS: durationMs(600_000),
   /** A receipt that has waited so long for its message is unmatched. */
   RECEIPT_GIVE_UP_MS: durationMs(900_000),
   /** How often settings are read when nobody announces a change. */

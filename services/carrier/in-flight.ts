@@ -75,7 +75,8 @@ export function unknownsOf(
   return flight.outcomes.flatMap((outcome, index) => {
     const isUnnamed = outcome?.kind === "accepted" && outcome.carrierMessageId === "";
     if (outcome?.kind !== "unknown" && !isUnnamed) return [];
-    return [place(flight, index, hasSingleReceipt, nowMs)];
+    const unknown = place(flight, index, hasSingleReceipt, nowMs);
+    return [isUnnamed ? { ...unknown, isTaken: true } : unknown];
   });
 }
 

@@ -49,6 +49,8 @@ export type ReceiptDeskOptions = {
   /** After a receipt has waited so long, its parties may identify it. */
   readonly partiesAfterMs: (connectorId: string) => number;
   readonly giveUpAfterMs: number;
+  /** How long messaging waits for proof of a submit in doubt. */
+  readonly inDoubtMaxMs: number;
 };
 
 type Known = { readonly matched: MatchedReceipt; readonly submission: Submission };
@@ -64,8 +66,10 @@ const REFUSALS_MAX = 32;
 const OUTCOME_WAIT_MS = 5000;
 /** How often a receipt may find that another one was quicker. */
 const TIES_MAX = 5;
-/** How old a submit in doubt may be for a receipt to be its own. */
-const UNKNOWN_AGE_MS = 24 * 3_600_000;
+/** How old a submit that was taken without an id may be for a receipt to be its own. */
+const TAKEN_AGE_MS = 24 * 3_600_000;
+/** Messaging may hear of a doubt so much later than it began. */
+const IN_DOUBT_GRACE_MS = 300_000;
 
 /** Makes the desk. */
 export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
@@ -101,8 +105,9 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     const found: Found = new Map();
     const unseen = receipts.filter((receipt) => findKnown(receipt) === undefined);
     const stored = await store.findSubmissions(unseen.flatMap(namesOf));
+    const find = (name: string) => recent.find(name)?.submission ?? stored.get(name);
     for (const receipt of receipts) {
-      const submission = findKnown(receipt) ?? findStored(receipt, stored);
+      const submission = findKnown(receipt) ?? pickSubmission(receipt, namesOf(receipt).map(find));
       if (submission === undefined) continue;
       found.set(receipt, { matched: toMatched(receipt, submission), submission });
     }
@@ -113,9 +118,10 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
   function findKnown(receipt: IncomingReceipt): Submission | undefined {
     const { connectorId, messageId, to, from, occurredAtMs: atMs } = receipt;
     if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs };
-    const [name] = namesOf(receipt);
+    const [name, ...others] = namesOf(receipt);
     const submission = name === undefined ? undefined : recent.find(name)?.submission;
-    return submission !== undefined && isBelievable(receipt, submission) ? submission : undefined;
+    if (submission === undefined || submission.to === to) return submission;
+    return others.length === 0 && isBelievable(receipt, submission) ? submission : undefined;
   }
 
   /**
@@ -175,7 +181,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
     for (const { receipt, parkedAtMs } of parked) {
       if (found.has(receipt)) continue;
       if (nowMs - parkedAtMs < options.partiesAfterMs(receipt.connectorId)) continue;
-      const submission = await identify(receipt, [...used.values()]);
+      const submission = await identify(receipt, parkedAtMs, [...used.values()]);
       if (submission === undefined) continue;
       // An interim receipt is followed by another one, which must find the same submit.
       if (submission.key === "" && receipt.verdict !== "acknowledged")
@@ -201,18 +207,22 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
 
   /**
    * Finds the one submit in doubt that the receipt's parties fit, and ties its id to it. The same
-   * receipt may be looked at twice at once, here or by another process: the tie is made once.
+   * receipt may be looked at twice at once, here or by another process: the tie is made once. A message
+   * that had failed when the receipt came could take it no more, so it is in no other's way.
    */
   async function identify(
     receipt: IncomingReceipt,
+    cameAtMs: number,
     used: readonly Submission[],
   ): Promise<Submission | undefined> {
     const { connectorId, to, from } = receipt;
     if (to === "") return undefined;
-    const sinceMs = clock.now() - UNKNOWN_AGE_MS;
+    const inDoubtSinceMs = cameAtMs - options.inDoubtMaxMs - IN_DOUBT_GRACE_MS;
+    const takenSinceMs = clock.now() - TAKEN_AGE_MS;
+    const query = { connectorId, to, from, inDoubtSinceMs, takenSinceMs };
     const key = receipt.keys[0] ?? "";
     for (let attempt = 0; attempt < TIES_MAX; attempt += 1) {
-      const unknowns = await store.findUnknowns({ connectorId, to, from, sinceMs });
+      const unknowns = await store.findUnknowns(query);
       const open = unknowns.filter((unknown) => !used.some((one) => isSameSubmit(one, unknown)));
       const unknown = matchByParties(open, key);
       if (unknown === undefined) return undefined;
@@ -262,17 +272,19 @@ function namesOf(receipt: IncomingReceipt): string[] {
 }
 
 /**
- * The best candidate that the store has. An id in another notation than the carrier's answer may
- * by chance be another message's, so it counts only when the recipient is the same.
+ * The best of the submissions that its ids stand for, in the order of its keys: the first to its own recipient.
+ * Some carriers write a recipient in their own way, so the likeliest key is believed without; an id in
+ * another notation may by chance be another message's.
  */
-function findStored(
+function pickSubmission(
   receipt: IncomingReceipt,
-  stored: ReadonlyMap<string, Submission>,
+  candidates: readonly (Submission | undefined)[],
 ): Submission | undefined {
-  const candidates = namesOf(receipt).map((name) => stored.get(name));
+  const own = candidates.find((submission) => submission?.to === receipt.to);
+  if (own !== undefined) return own;
   return candidates.find((submission, at) => {
     if (submission === undefined || !isBelievable(receipt, submission)) return false;
-    return at === 0 || receipt.to === "" || submission.to === receipt.to;
+    return at === 0 || receipt.to === "";
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../shared/core/clock.ts";
 import { backoffMs, pause } from "../shared/io/backoff.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { comparableParty } from "./domain/receipt.ts";
@@ -15,13 +16,16 @@ export async function recoverClaims(options: {
   readonly journal: Pick<Journal, "inherited" | "orphaned" | "noteSettled">;
   readonly messaging: Pick<MessagingPort, "recoverClaims">;
   readonly store: Pick<CarrierStore, "saveUnknowns">;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }): Promise<void> {
   const { journal, messaging, store, log, signal } = options;
   const written = [...journal.inherited.values()];
+  // They are in doubt from now on, however long ago they were written.
+  const atMs = options.clock.now();
   const unknowns = [...written, ...journal.orphaned.values()].flatMap(
-    ({ messageId, connectorId, to, from, parts, atMs, segments }) =>
+    ({ messageId, connectorId, to, from, parts, segments }) =>
       Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
         const place = placeOfPart(index, parts, segments === 0);
         const parties = { to: comparableParty(to), from: comparableParty(from) };

@@ -47,6 +47,7 @@ export const start: StartService = async (context) => {
     clock,
     log,
     giveUpAfterMs: config.RECEIPT_GIVE_UP_MS,
+    inDoubtMaxMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
     partiesAfterMs: (connectorId) => supervisor?.patienceMs(connectorId) ?? 12_000,
     onRecorded(receipt, submission) {
       const { connectorId } = submission;

@@ -32,6 +32,8 @@ type UnknownDocument = {
   to: string;
   from: string;
   at: Date;
+  /** True when the carrier took it without an id. */
+  taken?: boolean;
   /** The carrier id that a receipt has tied to it. */
   tied_to?: string;
 };
@@ -124,6 +126,7 @@ export function createCarrierStore(db: Db) {
               to: item.to,
               from: item.from,
               at: new Date(item.atMs),
+              ...(item.isTaken === true ? { taken: true } : {}),
             },
           },
           upsert: true,
@@ -132,15 +135,21 @@ export function createCarrierStore(db: Db) {
       await guardMongo(unknowns.bulkWrite(writes, { ordered: false }));
     },
 
-    /** Submits without an answer from one sender to one recipient, made since an instant. */
+    /**
+     * Submits without an id from one sender to one recipient: in doubt since an instant, or taken since
+     * another.
+     */
     async findUnknowns(query: {
       readonly connectorId: string;
       readonly to: string;
       readonly from: string;
-      readonly sinceMs: number;
+      readonly inDoubtSinceMs: number;
+      readonly takenSinceMs: number;
     }): Promise<UnknownCandidate[]> {
-      const { connectorId, to, from, sinceMs } = query;
-      const filter = { connector_id: connectorId, to, from, at: { $gte: new Date(sinceMs) } };
+      const { connectorId, to, from, inDoubtSinceMs, takenSinceMs } = query;
+      const inDoubt = { at: { $gte: new Date(inDoubtSinceMs) } };
+      const taken = { taken: true, at: { $gte: new Date(takenSinceMs) } };
+      const filter = { connector_id: connectorId, to, from, $or: [inDoubt, taken] };
       return (await guardMongo(unknowns.find(filter).limit(300).toArray())).map((document) => ({
         connectorId,
         messageId: document.message_id,

@@ -62,6 +62,7 @@ describe("the receipt desk", () => {
       onParked: () => undefined,
       partiesAfterMs: () => 3000,
       giveUpAfterMs: 60_000,
+      inDoubtMaxMs: 600_000,
     });
   });
   afterEach(async () => {
@@ -278,6 +279,45 @@ describe("the receipt desk", () => {
     const places = new Set(recorded.map(({ partKey, segment }) => `${partKey} ${segment}`));
     expect([...places].map((place) => place.at(-1)).toSorted()).to.deep.equal(["1", "2", "3"]);
     expect(await store.countParked()).to.equal(0);
+  });
+
+  it("messages that had failed when the receipt came are in no other's way; one without an id still is", async () => {
+    const { key: _, ...doubtful } = submission();
+    const [failed, taken, open] = ["1", "2", "3"].map(
+      (last) => `msg_01J0000000000000000000000${last}`,
+    );
+    await store.saveUnknowns([{ ...doubtful, messageId: failed as string }]);
+    clock.advance(3_600_000);
+    const atMs = clock.now();
+    await store.saveUnknowns([{ ...doubtful, messageId: open as string, atMs }]);
+    await desk.take(receipt({ occurredAtMs: atMs }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([open]);
+
+    const other = { ...doubtful, to: "2348030000000" };
+    await store.saveUnknowns([{ ...other, messageId: taken as string, atMs, isTaken: true }]);
+    clock.advance(3_600_000);
+    await store.saveUnknowns([
+      { ...other, messageId: failed as string, segment: 1, atMs: clock.now() },
+    ]);
+    await desk.take(receipt({ keys: ["k2"], to: other.to }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.length, "either of the two may be meant").to.equal(1);
+  });
+
+  it("an id in another notation counts before the likeliest where it alone has the recipient", async () => {
+    const [mine, other] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];
+    await store.saveSubmissions([
+      submission({ key: "16", messageId: other, to: "2348030000000" }),
+      submission({ key: "10", messageId: mine }),
+    ]);
+    await desk.take(receipt({ keys: ["16", "10", "22"] }));
+    expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([mine]);
+    // A carrier that writes recipients in its own way is believed by the likeliest.
+    await desk.take(receipt({ keys: ["16", "10", "22"], to: "08031234567" }));
+    expect(recorded.at(-1)?.messageId).to.equal(other);
   });
 
   it("two messages in doubt that fit are none; the receipt ends among the unmatched", async () => {

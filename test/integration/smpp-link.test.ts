@@ -194,7 +194,7 @@ describe("an SMPP bind of a connector", () => {
   });
 
   const IDS = [
-    ["hex_to_decimal", "id:38 stat:DELIVRD", "26", ["1a", "26"]],
+    ["hex_to_decimal", "id:38 stat:DELIVRD", "26", ["26", "1a"]],
     ["as_is", "id:other stat:DELIVRD", "zz", ["zz", "other"]],
     ["as_is", "id:zz stat:DELIVRD", "zz", ["zz"]],
   ] as const;

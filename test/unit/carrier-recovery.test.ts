@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { readOpenEntries, writtenLine } from "../../services/carrier/domain/journal-lines.ts";
 import type { UnknownSubmission } from "../../services/carrier/domain/submission.ts";
 import { recoverClaims } from "../../services/carrier/recovery.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 
 const ENTRY = { messageId: "msg_a", connectorId: "smsc", to: "+2348031234567", from: "DEMO" };
@@ -24,6 +25,7 @@ async function recover(text: string) {
       },
     },
     store: { saveUnknowns: async (items) => void unknowns.push(...items) },
+    clock: createManualClock(9000),
     log: createLogger("test", "silent"),
     signal: new AbortController().signal,
   });
@@ -31,6 +33,10 @@ async function recover(text: string) {
   expect(new Set(unknowns.map(({ to, from }) => `${to} ${from}`))).to.deep.equal(
     new Set(["2348031234567 demo"]),
   );
+  expect(
+    unknowns.every(({ atMs }) => atMs === 9000),
+    "in doubt from now on",
+  ).to.equal(true);
   return { told, segments: unknowns.map(({ segment }) => segment) };
 }
 

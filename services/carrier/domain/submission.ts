@@ -16,8 +16,11 @@ export type Submission = {
   readonly isSegmentGuessed?: boolean;
 };
 
-/** A submit whose octets were written and that nobody answered: it has no carrier id. */
-export type UnknownSubmission = Omit<Submission, "key" | "isSegmentGuessed">;
+/** A submit whose octets were written and that has no carrier id: nobody answered, or the answer had none. */
+export type UnknownSubmission = Omit<Submission, "key" | "isSegmentGuessed"> & {
+  /** The carrier took it, without an id: its message is sent, and waits for its receipt like any other. */
+  readonly isTaken?: boolean;
+};
 
 /** The name under which a submission is kept: one per connector and carrier id. */
 export function submissionName(connectorId: string, key: string): string {

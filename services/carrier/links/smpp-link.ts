@@ -204,15 +204,18 @@ function prepare(message: ClaimedMessage, settings: SmppSettings) {
 }
 
 /**
- * Under which keys a receipt's submission may be kept. Where the optional parameter and the text name two
- * ids, the parameter may be written as the answer was, and the text otherwise, or the other way round.
+ * Under which keys a receipt's submission may be kept, the likeliest first. Where the optional parameter and the
+ * text name two ids, the parameter may be written as the answer was, and the text otherwise, or the other way
+ * round: an id that both readings have in common is it.
  */
 function keysOf({ messageId, textId }: Receipt, forms: IdForms): string[] {
   if (messageId === undefined) return [];
   const keys = messageIdCandidates(messageId, forms.receipt);
   if (textId === undefined) return keys;
-  const others = [canonicalMessageId(messageId, forms.answer)];
-  return [...new Set([...keys, ...others, ...messageIdCandidates(textId, forms.receipt)])];
+  const ofParameter = [...keys, canonicalMessageId(messageId, forms.answer)];
+  const ofText = messageIdCandidates(textId, forms.receipt);
+  const common = ofParameter.filter((key) => ofText.includes(key));
+  return [...new Set([...common, ...ofParameter, ...ofText])];
 }
 
 /** Ties the segments of one message together; messages to one number within minutes must differ. */
