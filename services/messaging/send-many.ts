@@ -39,10 +39,10 @@ export function checkAnswer(requests: readonly SendMessagesRequest[]): void {
   let text = 0;
   for (const { recipients } of requests) {
     count += recipients.length;
-    for (const { to } of recipients) text += to.length;
+    for (const { to } of recipients) text += Buffer.byteLength(to);
   }
   if (count > RECIPIENTS_MAX || text > RECIPIENT_TEXT_MAX) {
-    const rule = `at most ${RECIPIENTS_MAX} recipients in one call, of ${RECIPIENT_TEXT_MAX} characters`;
+    const rule = `at most ${RECIPIENTS_MAX} recipients in one call, of ${RECIPIENT_TEXT_MAX} octets`;
     throw invalidField(listField(requests), "too_many", rule);
   }
 }

@@ -25,6 +25,8 @@ export { readMessagingConfig as readSettings } from "./config.ts";
 const RECOUNT_INTERVAL_MS = 10_000;
 const DIVERT_INTERVAL_MS = 1000;
 const RETENTION_INTERVAL_MS = 600_000;
+/** So soon after a failure due messages are looked for again. */
+const DUE_BACKOFF_MAX_MS = 1000;
 
 /** Starts messaging in this process. */
 export const start: StartService = async (context) => {
@@ -92,13 +94,24 @@ function connectorsIn(neighbours: Neighbours): Set<string> {
   }
 }
 
+type Sweep = {
+  readonly everyMs: number;
+  readonly backoffMaxMs?: number;
+  readonly work: () => Promise<boolean>;
+};
+
 function startSweepers(
   { log, lifecycle }: ServiceContext,
   messaging: OpenMessaging,
   config: ReturnType<typeof readMessagingConfig>,
 ): void {
   const loops = {
-    "due messages": { everyMs: config.SCHEDULER_INTERVAL_MS, work: messaging.sweeps.due },
+    // What is scheduled goes out five seconds late at most, also when the database has just come back.
+    "due messages": {
+      everyMs: config.SCHEDULER_INTERVAL_MS,
+      backoffMaxMs: DUE_BACKOFF_MAX_MS,
+      work: messaging.sweeps.due,
+    },
     "silent carriers": {
       everyMs: Math.ceil(config.CLAIM_LEASE_MS / 4),
       work: async () => {
@@ -116,8 +129,8 @@ function startSweepers(
     "diverted messages": { everyMs: DIVERT_INTERVAL_MS, work: messaging.diverter.run },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
   };
-  for (const [name, { everyMs, work }] of Object.entries(loops)) {
-    const loop = startLoop({ name, intervalMs: everyMs, log, work: () => work() });
+  for (const [name, { everyMs, work, ...limits }] of Object.entries<Sweep>(loops)) {
+    const loop = startLoop({ name, intervalMs: everyMs, ...limits, log, work: () => work() });
     lifecycle.onClose(`messaging ${name}`, () => loop.close());
   }
 }

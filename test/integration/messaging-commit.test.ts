@@ -4,7 +4,11 @@ import {
   type CheckedSend,
   createSendCommitter,
 } from "../../services/messaging/service/commit-sends.ts";
-import type { Hold, Neighbours } from "../../services/messaging/service/ports.ts";
+import {
+  DuplicateDocument,
+  type Hold,
+  type Neighbours,
+} from "../../services/messaging/service/ports.ts";
 import { createRemembered } from "../../services/messaging/store/remembered.ts";
 import { createSendStore } from "../../services/messaging/store/sends.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
@@ -60,7 +64,10 @@ describe("holds and commits at the same time", () => {
   };
 
   /** The committer on the real wallet and store, with a door before the wallet's answers. */
-  function openCommitter(door: Promise<void> = Promise.resolve()) {
+  function openCommitter(
+    door: Promise<void> = Promise.resolve(),
+    changed: Partial<ReturnType<typeof createSendStore>> = {},
+  ) {
     const calls = { together: 0, alone: 0 };
     const place = async (holds: readonly Hold[]) => {
       const { outcomes } = await harness.wallets.placeHolds({ holds: [...holds] });
@@ -85,7 +92,7 @@ describe("holds and commits at the same time", () => {
     };
     const committer = createSendCommitter({
       neighbours,
-      sends: createSendStore(harness.mongo, harness.db, createRemembered()),
+      sends: { ...createSendStore(harness.mongo, harness.db, createRemembered()), ...changed },
       clock: harness.clock,
       log: createLogger("test", "silent"),
       acceptQueueMax: 1000,
@@ -161,6 +168,62 @@ describe("holds and commits at the same time", () => {
     expect(await outcomes).to.deep.equal(["service_unavailable", "no error"]);
     expect(await harness.db.collection("messages").countDocuments(ofSend(given))).to.equal(0);
     expect(await isStored(neighbour)).to.equal(true);
+    expect((await heldBy(rich)) - before).to.equal(PRICE);
+    await committer.close();
+  });
+
+  for (const [what, send] of [
+    ["together with its neighbours", () => checkedSend(rich)],
+    ["by itself", () => bulkOf(checkedSend(rich), 40)],
+  ] as const) {
+    it(`a send that fails ${what} once its hold stands gives it back, however late the database is`, async () => {
+      const store = createSendStore(harness.mongo, harness.db, createRemembered());
+      const away = () => new AppError("service_unavailable", "The database is away.");
+      let fences = 0;
+      const { committer } = openCommitter(undefined, {
+        async commit(_items, judge) {
+          await judge();
+          throw away();
+        },
+        async fence(id, nowMs) {
+          fences += 1;
+          if (fences < 3) throw away();
+          return await store.fence(id, nowMs);
+        },
+      });
+      const before = await heldBy(rich);
+      const failed = send();
+      const outcome = codeOf(committer.commit(failed));
+      expect(await outcome).to.equal("service_unavailable");
+      await eventually(async () => fences === 3 && (await heldBy(rich)) === before, {
+        what: "the hold is given back",
+      });
+      // A commit that was still under way would find the fence now.
+      const [late] = await store.commit([failed], async () => [undefined], harness.clock.now());
+      expect(late).to.be.instanceOf(DuplicateDocument);
+      await committer.close();
+    });
+  }
+
+  it("a send whose commit stood although its answer was lost keeps its hold", async () => {
+    const store = createSendStore(harness.mongo, harness.db, createRemembered());
+    let asked = "";
+    const { committer } = openCommitter(undefined, {
+      async commit(items, judge, nowMs) {
+        await store.commit(items, judge, nowMs);
+        throw new AppError("service_unavailable", "The answer was lost.");
+      },
+      async fence(id, nowMs) {
+        asked = await store.fence(id, nowMs);
+        return asked as "sent";
+      },
+    });
+    const before = await heldBy(rich);
+    const send = checkedSend(rich);
+    expect(await codeOf(committer.commit(send))).to.equal("service_unavailable");
+    await eventually(() => asked !== "");
+    expect(asked).to.equal("sent");
+    expect(await isStored(send)).to.equal(true);
     expect((await heldBy(rich)) - before).to.equal(PRICE);
     await committer.close();
   });

@@ -145,6 +145,10 @@ describe("the queue", () => {
     const single = singleSend(other, { recipients: [{ to: "+447400999999" }] });
     expect(await codeOf(harness.messaging.sendMessages(single))).to.equal("no error");
     expect(await codeOf(harness.messaging.sendMessages(singleSend(other)))).to.equal("no error");
+    // What is scheduled stands in no queue yet.
+    const sendAtMs = BigInt(harness.clock.now() + 86_400_000);
+    const later = { ...bulkSend(other, "+447400888", 1), sendAtMs };
+    expect(await codeOf(harness.messaging.sendMessages(later))).to.equal("no error");
   });
 
   it("counts how long a message waits from the time for which it was scheduled", async () => {

@@ -135,6 +135,8 @@ function unusableSender(): AppError {
 function checkRoom(limits: QueueLimits, { messages }: Draft): void {
   const checked = new Set<string>();
   for (const message of messages) {
+    // A scheduled one stands in no queue yet.
+    if (message.phase !== "waiting") continue;
     const connectorId = currentRoute(message)?.connectorId;
     if (connectorId === undefined || checked.has(connectorId)) continue;
     checked.add(connectorId);

@@ -1,6 +1,7 @@
 /**
- * A send's hold and its commit. Nothing is committed before its hold stands; what a crash in between
- * leaves is a hold without a send, which the wallet finds and messaging fences off (`resolve.ts`).
+ * A send's hold and its commit. Nothing is committed before its hold stands. What an error in between
+ * leaves is a hold without a send, and undone here (`undo-holds.ts`): its caller is told to try again, and may
+ * have money for it once. What a crash leaves, the wallet finds and messaging fences off (`resolve.ts`).
  *
  * Sends that arrive together go together, and their documents are written while the wallet places
  * their holds: a send takes as long as the longer of the two, not as both. A refused hold costs that
@@ -26,6 +27,7 @@ import {
   type SendStore,
   type Verdicts,
 } from "./ports.ts";
+import { createHoldUndoer } from "./undo-holds.ts";
 
 /** A send that has passed its checks. */
 export type CheckedSend = AcceptedSend & {
@@ -77,8 +79,11 @@ class GivenUp extends Error {}
 
 /** Starts the committer. */
 export function createSendCommitter(parts: CommitParts): SendCommitter {
-  const { neighbours, sends, clock, log } = parts;
+  const { neighbours, sends, clock } = parts;
   const doubts = createDoubts(clock);
+  const undoer = createHoldUndoer(parts);
+  /** Whether a hold that was asked for stands; for as long as its send lives. */
+  const standing = new WeakMap<Hold, Promise<boolean>>();
   const together = batch<HeldSend>(
     {
       name: "single sends",
@@ -118,6 +123,15 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
 
   async function placeWithin(items: readonly HeldSend[]): Verdicts {
     const placing = neighbours.placeHolds(items.map(({ hold }) => hold));
+    for (const [at, { hold }] of items.entries()) {
+      standing.set(
+        hold,
+        placing.then(
+          (refusals) => refusals[at] === undefined,
+          () => false,
+        ),
+      );
+    }
     const refusals = await answerWithin(placing, HOLDS_WAIT_MS);
     return items.map(({ hold }, at) => {
       const refusal = refusals === undefined ? new HoldLate() : refusals[at];
@@ -153,21 +167,14 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
         doubts.note(hold.tenantId);
         throw refusal;
       });
+      standing.set(hold, Promise.resolve(true));
     }
     await (isBulk(send) ? bulks : singles).add(send);
   }
 
-  /** Frees the hold of a send that will never be; should this fail, the wallet's sweep does it. */
-  async function undoHold(hold: Hold | undefined): Promise<void> {
-    if (hold === undefined) return;
-    const { tenantId, reservationId } = hold;
-    try {
-      if ((await sends.fence(reservationId, clock.now())) === "fenced") {
-        await neighbours.releaseReservation(tenantId, reservationId);
-      }
-    } catch (error) {
-      log.warn({ error, reservationId }, "a hold is left to the wallet's sweep");
-    }
+  /** Frees the hold of a send that failed, if it stands: its caller will try again, with another. */
+  async function undoWhatStands(hold: Hold | undefined): Promise<void> {
+    if (hold !== undefined && (await standing.get(hold)) === true) undoer.undoLater(hold);
   }
 
   return {
@@ -176,12 +183,16 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
         await (mayGoTogether(send, doubts) ? commitTogether(send) : commitAfterHold(send));
       } catch (error) {
         const isDuplicate = error instanceof DuplicateDocument;
-        if (!(isDuplicate || error instanceof GivenUp)) throw error;
-        await undoHold(send.hold);
+        if (!(isDuplicate || error instanceof GivenUp)) {
+          void undoWhatStands(send.hold);
+          throw error;
+        }
+        if (send.hold !== undefined) await undoer.undo(send.hold);
         throw isDuplicate && send.record.key !== undefined ? new KeyLost() : tooLate(error);
       }
     },
     async close() {
+      undoer.close();
       await together.close();
       await Promise.all([singles.close(), bulks.close()]);
     },
