@@ -2,6 +2,7 @@ import {
   durationMs,
   flag,
   list,
+  network,
   oneOf,
   port,
   type Schema,
@@ -30,7 +31,7 @@ export const GATEWAY_SETTINGS = {
    */
   BASE_URL: text(""),
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
-  TRUSTED_PROXIES: list(text(), []),
+  TRUSTED_PROXIES: list(network(), []),
   /** `remove` after the sunset takes the deprecated send path away. */
   MESSAGE_SEND_SUNSET: oneOf(["keep", "remove"], "keep"),
   SEND_AT_MIN_MS: durationMs(60_000),

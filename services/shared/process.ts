@@ -17,11 +17,12 @@ import { type Config, ConfigError, faultsOf, readConfig } from "./io/config.ts";
 import { createLifecycle, installSignalHandlers, type Lifecycle } from "./io/lifecycle.ts";
 import { createLogger, type Logger } from "./io/log.ts";
 import { createMetrics } from "./io/metrics.ts";
+import { natsOptions } from "./io/nats-options.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
 import { rpcMetrics } from "./io/rpc-metrics.ts";
 import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { releaseStartUpMemory } from "./io/start-up-memory.ts";
-import { rpcTlsFilesOf } from "./io/tls-files.ts";
+import { rpcTlsFilesOf, TLS_SERVERS, tlsFilesOf } from "./io/tls-files.ts";
 import { traceFields, useTracer } from "./io/tracing.ts";
 import { readTracingConfig, type TracingConfig } from "./io/tracing-settings.ts";
 import { createRpcAuth, readRpcCallers } from "./rpc/auth.ts";
@@ -85,6 +86,9 @@ function refuseFaults(services: readonly NamedService[], env: NodeJS.ProcessEnv)
     ...faultsOf([
       () => readConfig(env, SETTINGS),
       () => rpcTlsFilesOf(env),
+      () => readRpcCallers(env.RPC_TOKENS, env.RPC_TOKEN),
+      () => natsOptions(env.NATS_URL ?? "", env),
+      ...TLS_SERVERS.map((server) => () => tlsFilesOf(env, server)),
       () => readTracingConfig(env),
       ...services.map((service) => () => service.readSettings(env)),
     ]),

@@ -5,25 +5,28 @@ import {
   durationMs,
   flag,
   list,
+  network,
   port,
+  readBy,
   readConfig,
   type Setting,
   text,
   whole,
 } from "../shared/io/config.ts";
+import { createSecretBox } from "../shared/io/secret-box.ts";
 import { type Network, parseNetwork } from "./domain/address-rules.ts";
 
 /** Settings of the webhook service; durations in milliseconds. */
 const SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
-  ENCRYPTION_KEYS: text(),
+  ENCRYPTION_KEYS: readBy(createSecretBox),
   /** Waits before the second and later attempts, each from the failure before it. */
   WEBHOOK_RETRY_DELAYS_MS: list(durationMs(), [60_000, 300_000, 900_000, 3_600_000]),
   /** From the start of an attempt to the end of the answer; to the end of its head when it is 2xx. */
   WEBHOOK_TIMEOUT_MS: whole(100, 60_000, 10_000),
   /** CIDRs exempt from the public-address rule. */
-  WEBHOOK_ALLOWED_NETWORKS: list(network(), []),
+  WEBHOOK_ALLOWED_NETWORKS: list(exemption(), []),
   WEBHOOK_ALLOWED_PORTS: list(port(), [443, 8443]),
   /** Further certificate authorities, PEM; those that Node trusts stay trusted. */
   WEBHOOK_CA_FILE: text(""),
@@ -57,15 +60,7 @@ export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
   return config;
 }
 
-function network(): Setting<Network> {
-  return {
-    fallback: undefined,
-    read(value) {
-      try {
-        return parseNetwork(value);
-      } catch {
-        throw new Error("must be networks such as 10.0.0.0/8 or fd00::/8");
-      }
-    },
-  };
+function exemption(): Setting<Network> {
+  const { read } = network();
+  return { fallback: undefined, read: (value) => parseNetwork(read(value)) };
 }

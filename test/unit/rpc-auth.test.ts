@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
+import { ConfigError } from "../../services/shared/io/config.ts";
 import { createRpcAuth, readRpcCallers } from "../../services/shared/rpc/auth.ts";
 
 const LONG = "0123456789abcdef";
@@ -34,12 +35,13 @@ describe("RPC callers from settings", () => {
     "a method without its service": `{"a": {"token": "${LONG}", "methods": ["GetWallet"]}}`,
     "a pattern inside a name": `{"a": {"token": "${LONG}", "methods": ["sms.v1.*/Get"]}}`,
     "a short token": '{"a": {"token": "short-one", "methods": ["*"]}}',
+    "a token with the end of its line": `{"a": {"token": "${LONG}\\n", "methods": ["*"]}}`,
     "tokens that are no texts": '{"a": {"tokens": [1], "methods": ["*"]}}',
   };
   for (const [fault, json] of Object.entries(faults)) {
     it(`${fault} is refused, naming the setting and no token`, () => {
       const read = () => readRpcCallers(json);
-      expect(read).to.throw(/^RPC_TOKENS/);
+      expect(read).to.throw(ConfigError, /^ {2}RPC_TOKENS[ .]/m);
       expect(read).not.to.throw(/short-one/);
     });
   }

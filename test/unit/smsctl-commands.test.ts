@@ -80,9 +80,20 @@ describe("smsctl connector", () => {
   }
 
   it("update names what was given and nothing else, zero and false too", async () => {
-    const { fields, connector } = await update("--window", "0", "--tls=false", "--charset", "gsm7");
-    expect(fields).to.have.members(["smpp.window", "smpp.tls", "smpp.default_charset"]);
-    expect(connector.smpp).to.include({ window: 0, tls: false, defaultCharset: "gsm7", host: "" });
+    const { fields, connector } = await update(
+      "--source-ton",
+      "0",
+      "--tls=false",
+      "--charset",
+      "gsm7",
+    );
+    expect(fields).to.have.members(["smpp.source_ton", "smpp.tls", "smpp.default_charset"]);
+    expect(connector.smpp).to.include({
+      sourceTon: 0,
+      tls: false,
+      defaultCharset: "gsm7",
+      host: "",
+    });
   });
 
   it("update names settings of either kind, so that the service refuses those of the other", async () => {

@@ -1,4 +1,14 @@
-import { durationMs, list, oneOf, port, type Schema, text, timerMs, whole } from "./config.ts";
+import {
+  durationMs,
+  list,
+  matching,
+  oneOf,
+  port,
+  type Schema,
+  text,
+  timerMs,
+  whole,
+} from "./config.ts";
 
 /** Settings that every process reads. */
 export const PROCESS_SETTINGS = {
@@ -8,7 +18,7 @@ export const PROCESS_SETTINGS = {
   OPS_HOST: text("127.0.0.1"),
   OPS_PORT: port(9100),
   /** The token this process shows, and by default the one it accepts. */
-  RPC_TOKEN: text(),
+  RPC_TOKEN: matching(/^[!-~]+$/, "printable ASCII, without a space or a line's end"),
   /** JSON: caller name to its tokens and methods (see shared/rpc); empty accepts `RPC_TOKEN`. */
   RPC_TOKENS: text(""),
   RPC_TLS_CERT_FILE: text(""),

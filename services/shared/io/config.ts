@@ -2,6 +2,7 @@
  * Settings come from the environment once, at start, through a schema. All faults are reported
  * together, by name, so that an operator mends them in one go.
  */
+import { isNetwork } from "../core/networks.ts";
 
 /** Reads one setting's text, or throws an `Error` whose message says what is expected. */
 export type Setting<T> = {
@@ -43,11 +44,16 @@ export function readConfig<S extends Schema>(env: NodeJS.ProcessEnv, schema: S):
     try {
       result[name] = setting.read(text);
     } catch (error) {
-      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(faultOf(name, error));
     }
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(result) as Config<S>;
+}
+
+function faultOf(name: string, error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.startsWith(name) ? text : `${name}: ${text}`;
 }
 
 /** The faults that each of these readers finds, each once; reads on where one of them throws. */
@@ -76,6 +82,28 @@ export function matching(form: RegExp, what: string, fallback?: string): Setting
     read(value) {
       if (form.test(value)) return value;
       throw new Error(`must be ${what}`);
+    },
+  };
+}
+
+/** A text that a reader takes; where it takes it not, its error says what is wrong. */
+export function readBy(read: (value: string) => unknown): Setting<string> {
+  return {
+    fallback: undefined,
+    read(value) {
+      read(value);
+      return value;
+    },
+  };
+}
+
+/** A network in CIDR notation, or an address. */
+export function network(): Setting<string> {
+  return {
+    fallback: undefined,
+    read(value) {
+      if (isNetwork(value)) return value;
+      throw new Error("must be networks such as 10.0.0.0/8 or fd00::/8");
     },
   };
 }

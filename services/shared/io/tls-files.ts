@@ -20,8 +20,8 @@ const NAMES = {
 } as const;
 
 /**
- * Reads the settings that name a server's TLS files; nothing when none is set. Throws when only one
- * of certificate and key is.
+ * Reads the settings that name a server's TLS files; nothing when none is set. Throws `ConfigError` when only
+ * one of certificate and key is.
  */
 export function tlsFilesOf(
   env: NodeJS.ProcessEnv,
@@ -32,7 +32,7 @@ export function tlsFilesOf(
   const [caFile, certFile, keyFile] = [of(names.ca), of(names.cert), of(names.key)];
   if (caFile === undefined && certFile === undefined && keyFile === undefined) return undefined;
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    throw new Error(`${names.cert} and ${names.key} belong together`);
+    throw new ConfigError([`${names.cert} and ${names.key} belong together`]);
   }
   return {
     ...(caFile === undefined ? {} : { caFile }),
@@ -40,6 +40,9 @@ export function tlsFilesOf(
     ...(keyFile === undefined ? {} : { keyFile }),
   };
 }
+
+/** The servers whose TLS files settings name. */
+export const TLS_SERVERS = Object.keys(NAMES) as (keyof typeof NAMES)[];
 
 /**
  * The files of mutual TLS between the services; nothing when none is set. Throws `ConfigError` when some are missing:

@@ -1,6 +1,7 @@
 /** Who may call what: service tokens or client certificates, and the methods each caller may use. */
 import { timingSafeEqual } from "node:crypto";
 import { Code } from "@connectrpc/connect";
+import { ConfigError } from "../io/config.ts";
 import { refusal } from "./error-status.ts";
 
 /** One calling service. */
@@ -84,8 +85,8 @@ const TOKEN_LENGTH_MIN = 16;
 /**
  * Reads callers from settings: `RPC_TOKENS`, a JSON object `{"gateway": {"tokens": ["…"], "methods":
  * ["sms.v1.MessagingService/*"], "certificates": ["gateway"]}}` (`token` for a single one); without
- * it `RPC_TOKEN`, the token that this process shows itself, may call everything. Throws an `Error`
- * that names the fault, never a token. Answers no callers when neither is set.
+ * it `RPC_TOKEN`, the token that this process shows itself, may call everything. Throws a
+ * `ConfigError` that names the fault, never a token. Answers no callers when neither is set.
  */
 export function readRpcCallers(tokens: string | undefined, token?: string): RpcCaller[] {
   const callers: RpcCaller[] = [];
@@ -95,7 +96,7 @@ export function readRpcCallers(tokens: string | undefined, token?: string): RpcC
     }
   }
   if (callers.length === 0 && token !== undefined && token !== "") {
-    callers.push({ name: "service", tokens: [longEnough("RPC_TOKEN", token)], methods: ["*"] });
+    callers.push({ name: "service", tokens: [usable("RPC_TOKEN", token)], methods: ["*"] });
   }
   return callers;
 }
@@ -107,27 +108,28 @@ function parseObject(text: string): Record<string, unknown> {
   } catch {
     parsed = undefined;
   }
-  if (!isObject(parsed)) throw new Error("RPC_TOKENS must be a JSON object of callers by name");
+  if (!isObject(parsed))
+    throw new ConfigError(["RPC_TOKENS must be a JSON object of callers by name"]);
   return parsed;
 }
 
 function readCaller(name: string, entry: unknown): RpcCaller {
-  if (!isObject(entry)) throw new Error(`RPC_TOKENS.${name} must be an object`);
+  if (!isObject(entry)) throw new ConfigError([`RPC_TOKENS.${name} must be an object`]);
   const { token } = entry;
   const tokens = [...texts(name, entry, "tokens")];
   if (typeof token === "string") tokens.push(token);
   const certificateNames = texts(name, entry, "certificates");
   const methods = texts(name, entry, "methods");
   if (tokens.length + certificateNames.length === 0) {
-    throw new Error(`RPC_TOKENS.${name} needs token, tokens or certificates`);
+    throw new ConfigError([`RPC_TOKENS.${name} needs token, tokens or certificates`]);
   }
-  if (methods.length === 0) throw new Error(`RPC_TOKENS.${name}.methods is empty`);
+  if (methods.length === 0) throw new ConfigError([`RPC_TOKENS.${name}.methods is empty`]);
   for (const method of methods) {
     if (!METHOD_PATTERN.test(method)) {
-      throw new Error(`RPC_TOKENS.${name}.methods: "${method}" is not a method`);
+      throw new ConfigError([`RPC_TOKENS.${name}.methods: "${method}" is not a method`]);
     }
   }
-  for (const secret of tokens) longEnough(`RPC_TOKENS.${name}`, secret);
+  for (const secret of tokens) usable(`RPC_TOKENS.${name}`, secret);
   return { name, tokens, certificateNames, methods };
 }
 
@@ -138,15 +140,19 @@ function matches(pattern: string, method: string): boolean {
   return pattern.endsWith("/*") && method.startsWith(pattern.slice(0, -1));
 }
 
-function longEnough(name: string, token: string): string {
+/** A token that is not printable ASCII would come in no header: its line's end, perhaps, is not part of it. */
+function usable(name: string, token: string): string {
+  if (!/^[!-~]*$/.test(token)) {
+    throw new ConfigError([`${name}: must be printable ASCII, without a space or a line's end`]);
+  }
   if (token.length >= TOKEN_LENGTH_MIN) return token;
-  throw new Error(`${name}: a token needs at least ${TOKEN_LENGTH_MIN} characters`);
+  throw new ConfigError([`${name}: a token needs at least ${TOKEN_LENGTH_MIN} characters`]);
 }
 
 function texts(caller: string, entry: Record<string, unknown>, field: string): string[] {
   const value = entry[field] ?? [];
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
-  throw new Error(`RPC_TOKENS.${caller}.${field} must be a list of texts`);
+  throw new ConfigError([`RPC_TOKENS.${caller}.${field} must be a list of texts`]);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

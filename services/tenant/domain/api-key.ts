@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import ipaddr from "ipaddr.js";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
+import { isNetwork } from "../../shared/core/networks.ts";
 
 /** What a key may do (`decisions.md` "Authentication"). */
 export const SCOPES = [
@@ -88,13 +88,4 @@ export function createApiKey(input: {
     allowedNetworks: [...input.allowedNetworks],
     createdAtMs: input.nowMs,
   };
-}
-
-/** IPv4 in four decimal parts only: `010.0.0.1` and `10/8` are read as other networks than they look. */
-function isNetwork(text: string): boolean {
-  const { IPv4, IPv6 } = ipaddr;
-  if (!text.includes(":")) {
-    return IPv4.isValidFourPartDecimal(text) || IPv4.isValidCIDRFourPartDecimal(text);
-  }
-  return !text.includes("%") && (IPv6.isValid(text) || IPv6.isValidCIDR(text));
 }

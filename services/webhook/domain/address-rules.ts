@@ -43,10 +43,14 @@ const REFUSED_IPV6 = [
   "3fff::/20", // documentation, RFC 9637
 ].map(parseNetwork);
 
-/** Reads a CIDR such as `10.0.0.0/8`; throws an `Error` when it is none. */
-export function parseNetwork(cidr: string): Network {
-  const [address, bits] = ipaddr.parseCIDR(cidr);
-  return { bytes: address.toByteArray(), bits };
+/** Reads a CIDR such as `10.0.0.0/8`, or an address; throws an `Error` when it is neither. */
+export function parseNetwork(text: string): Network {
+  if (text.includes("/")) {
+    const [address, bits] = ipaddr.parseCIDR(text);
+    return { bytes: address.toByteArray(), bits };
+  }
+  const bytes = ipaddr.parse(text).toByteArray();
+  return { bytes, bits: 8 * bytes.length };
 }
 
 /**
