@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/layout.ts";
 import { repositoryFiles } from "../support/source-files.ts";
-import { chartSuite, MINIMAL, render } from "./helm.ts";
+import { chartSuite, MINIMAL, refusal, render } from "./helm.ts";
 import type { KubeObject, PolicyRule } from "./kube-types.ts";
 import { COMPONENT, ofKind, selects, servingWorkloads, workloadsOf } from "./workloads.ts";
 
@@ -28,6 +28,29 @@ chartSuite("network policies", () => {
       { port: 53, protocol: "UDP" },
       { port: 53, protocol: "TCP" },
     ]);
+  });
+
+  it("every pod listens on IPv4 alone, or on both where that is asked for", () => {
+    const set = ["carrier.receipts.enabled=true", "carrier.receipts.url=https://example.com"];
+    const password = "smscSimulator.enabled=true,smscSimulator.password=secret";
+    for (const host of ["0.0.0.0", "::"]) {
+      const options = host === "::" ? [...set, password, "listenHost=::"] : [...set, password];
+      const objects = render(MINIMAL, { set: options });
+      const found = servingWorkloads(objects).flatMap(({ component, containers }) => {
+        const config = ofKind(objects, "ConfigMap").find(
+          ({ metadata }) => metadata.name === `sms-${component}`,
+        );
+        const settings = [
+          ...(containers[0]?.env ?? []).map(({ name, value }) => [name, value] as const),
+          ...Object.entries(config?.data ?? {}),
+        ];
+        return settings.filter(([name]) => /^(.*_)?HOST$/.test(name));
+      });
+      // Every one of nine has gRPC and ops; gateway, carrier and simulator have one more.
+      expect(found).to.have.length(2 * 9 + 3);
+      for (const [name, value] of found) expect(value, name).to.equal(host);
+    }
+    expect(refusal(MINIMAL, { set: ["listenHost=localhost"] })).to.contain("listenHost");
   });
 
   it("calls between services are the arrows of the architecture, both ends agreeing", () => {

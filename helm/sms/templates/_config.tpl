@@ -27,13 +27,13 @@
 {{- if eq $c.name "carrier" -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
 {{- if $c.values.receipts.enabled -}}
-{{- $_ := set $data "CARRIER_RECEIPT_HOST" "0.0.0.0" -}}
+{{- $_ := set $data "CARRIER_RECEIPT_HOST" $values.listenHost -}}
 {{- $_ := set $data "CARRIER_RECEIPT_PORT" (include "sms.text" $c.values.receipts.port) -}}
 {{- $_ := set $data "CARRIER_RECEIPT_URL" $c.values.receipts.url -}}
 {{- end -}}
 {{- end -}}
 {{- if eq $c.name "smsc-simulator" -}}
-{{- $_ := set $data "SMSC_HOST" "0.0.0.0" -}}
+{{- $_ := set $data "SMSC_HOST" $values.listenHost -}}
 {{- $_ := set $data "SMSC_PORT" (include "sms.text" $c.values.port) -}}
 {{- $_ := set $data "SMSC_CONTROL_PORT" (include "sms.text" $c.values.controlPort) -}}
 {{- $_ := set $data "SMSC_SYSTEM_ID" $c.values.systemId -}}
@@ -89,11 +89,11 @@
 {{- $v := $c.values -}}
 {{- if ne $c.name "migration" }}
 - name: OPS_HOST
-  value: 0.0.0.0
+  value: {{ $root.Values.listenHost | quote }}
 - name: OPS_PORT
   value: {{ include "sms.text" $v.ports.ops | quote }}
 - name: GRPC_HOST
-  value: 0.0.0.0
+  value: {{ $root.Values.listenHost | quote }}
 - name: GRPC_PORT
   value: {{ include "sms.text" $v.ports.grpc | quote }}
 - name: DRAIN_DELAY_MS
@@ -105,7 +105,7 @@
 {{- end }}
 {{- if eq $c.name "gateway" }}
 - name: HOST
-  value: 0.0.0.0
+  value: {{ $root.Values.listenHost | quote }}
 - name: PORT
   value: {{ include "sms.text" $v.port | quote }}
 {{- end }}
