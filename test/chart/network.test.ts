@@ -209,13 +209,13 @@ chartSuite("services and ports", () => {
   it("connection age and drain times are values that reach the processes", () => {
     const set = [
       "rpc.maxConnectionAgeMs=12345",
-      "defaults.closeTimeoutMs=20000",
+      "defaults.closeTimeoutMs=26000",
       "defaults.drainDelayMs=777",
     ];
     for (const { containers, name } of servingWorkloads(render(MINIMAL, { set }))) {
       const env = new Map(containers[0]?.env?.map((one) => [one.name, one.value]));
       expect(env.get("RPC_CONNECTION_AGE_MS"), name).to.equal("12345");
-      expect(env.get("CLOSE_TIMEOUT_MS"), name).to.equal("20000");
+      expect(env.get("CLOSE_TIMEOUT_MS"), name).to.equal("26000");
       expect(env.get("DRAIN_DELAY_MS"), name).to.equal("777");
     }
   });
