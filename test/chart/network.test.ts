@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/layout.ts";
 import { repositoryFiles } from "../support/source-files.ts";
-import { chartSuite, MINIMAL, refusal, render } from "./helm.ts";
+import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
 import type { KubeObject, PolicyRule } from "./kube-types.ts";
 import { COMPONENT, ofKind, selects, servingWorkloads, workloadsOf } from "./workloads.ts";
 
@@ -232,6 +232,30 @@ chartSuite("services and ports", () => {
       expect(JSON.stringify(object?.spec?.rules)).to.contain('"name":"sms-gateway"');
     }
     expect(readFileSync(join(ROOT, "helm/sms/README.md"), "utf8")).to.contain("BODY_BYTES_MAX");
+  });
+
+  it("errors lead to the first host that is no pattern; where there is none, the notes say so", () => {
+    const ingress = (hosts: string) => `gateway.ingress.hosts={${hosts}}`;
+    const route = (hosts: string) => `gateway.httpRoute.hostnames={${hosts}}`;
+    const cases: readonly (readonly [string[], string | undefined])[] = [
+      [[], undefined],
+      [[ingress("*.sms.example.com")], undefined],
+      [[ingress("*.example.com,sms.example.com,b.example.com")], "https://sms.example.com/docs"],
+      [[ingress("*.example.com"), route("*.b.example,c.example")], "https://c.example/docs"],
+      [[ingress("a.example"), route("c.example")], "https://a.example/docs"],
+    ];
+    for (const [set, url] of cases) {
+      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
+        ({ metadata }) => metadata.name === "sms-gateway",
+      );
+      expect(config?.data?.DOCS_URL, String(set)).to.equal(url);
+      const hint = "until gateway.settings.DOCS_URL names the public /docs";
+      expect(notes(MINIMAL, { set }).includes(hint), String(set)).to.equal(url === undefined);
+    }
+    const own = "gateway.settings.DOCS_URL=https://docs.example.com";
+    expect(notes(MINIMAL, { set: [ingress("*.example.com"), own] })).to.not.contain(
+      "http://localhost",
+    );
   });
 
   it("with mutual TLS each component gets a certificate that names what callers connect to", () => {

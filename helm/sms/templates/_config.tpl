@@ -15,8 +15,7 @@
 {{- end -}}
 {{- if eq $c.name "gateway" -}}
 {{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" (max 1 (int64 $c.leastReplicas))) -}}
-{{- $hosts := concat $c.values.ingress.hosts $c.values.httpRoute.hostnames -}}
-{{- if $hosts -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" (first $hosts)) -}}{{- end -}}
+{{- with include "sms.publicHost" $root -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" .) -}}{{- end -}}
 {{- end -}}
 {{- if eq $c.name "webhook" -}}
 {{- $ports := list -}}
@@ -50,6 +49,15 @@
 {{- $_ := set $data $name (include "sms.text" $setting) -}}
 {{- end -}}
 {{ toYaml $data }}
+{{- end -}}
+
+{{/* The first host of the gateway's ingress or route that is no pattern, or nothing. */}}
+{{- define "sms.publicHost" -}}
+{{- $found := "" -}}
+{{- range concat .Values.gateway.ingress.hosts .Values.gateway.httpRoute.hostnames -}}
+{{- if not (or $found (contains "*" .)) -}}{{- $found = . -}}{{- end -}}
+{{- end -}}
+{{ $found }}
 {{- end -}}
 
 {{/* The TLS files of what a component connects to: a YAML list of mounts. (list root component) */}}
