@@ -128,10 +128,7 @@
 - name: {{ . | upper | replace "-" "_" }}_GRPC
   value: {{ include "sms.headlessHost" (list $root .) }}:{{ include "sms.text" $callee.values.ports.grpc }}
 {{- end }}
-{{- $concerns := without $c.needs "" }}
-{{- if ne $c.name "migration" }}{{- $concerns = prepend $concerns "rpc" }}{{- end }}
-{{- if eq $c.name "smsc-simulator" }}{{- $concerns = append $concerns "smsc" }}{{- end }}
-{{- range $concerns }}
+{{- range include "sms.concerns" $c | fromYamlArray }}
 {{- $one := include "sms.credential" (list $root .) | fromYaml }}
 - name: {{ $one.env }}
   valueFrom:
