@@ -3,7 +3,8 @@
 {{- $root := index . 0 -}}
 {{- $c := index . 1 -}}
 {{- $values := $root.Values -}}
-{{- $data := dict "LOG_LEVEL" $c.values.logLevel "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
+{{- $data := dict "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
+{{- if ne $c.name "test" -}}{{- $_ := set $data "LOG_LEVEL" $c.values.logLevel -}}{{- end -}}
 {{- if has "mongodb" $c.needs -}}
 {{- $_ := set $data "MONGODB_PREFIX" $values.mongodb.databasePrefix -}}
 {{- $_ := set $data "MONGODB_POOL_MAX" (include "sms.text" $values.mongodb.poolMax) -}}
