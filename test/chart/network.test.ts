@@ -145,7 +145,8 @@ chartSuite("services and ports", () => {
   it("each gRPC service has a headless Service of ready pods, and its callers are told that name", () => {
     const objects = render(MINIMAL);
     const services = ofKind(objects, "Service");
-    for (const component of GRPC) {
+    // By the addresses of theirs the gateways count each other.
+    for (const component of [...GRPC, "gateway"]) {
       const name = `sms-${component}-headless`;
       const service = services.find(({ metadata }) => metadata.name === name);
       expect(service?.spec?.clusterIP, name).to.equal("None");
@@ -155,6 +156,12 @@ chartSuite("services and ports", () => {
       );
       expect(pods.map((pod) => pod.component)).to.deep.equal([component]);
     }
+    const config = ofKind(objects, "ConfigMap").find(
+      ({ metadata }) => metadata.name === "sms-gateway",
+    );
+    expect(config?.data?.GATEWAY_PEERS).to.equal(
+      "sms-gateway-headless.messaging.svc.cluster.local",
+    );
     for (const { containers, component } of workloadsOf(objects)) {
       for (const { name, value } of containers.flatMap(({ env = [] }) => env)) {
         if (!/_GRPC$/.test(name)) continue;

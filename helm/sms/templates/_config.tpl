@@ -15,6 +15,8 @@
 {{- $_ := set $data "EVENT_STREAM_MAX_AGE_MS" (include "sms.text" $values.nats.stream.maxAgeMs) -}}
 {{- end -}}
 {{- if eq $c.name "gateway" -}}
+{{- /* How many there are is asked of DNS; the least is for the while in which it cannot tell. */ -}}
+{{- $_ := set $data "GATEWAY_PEERS" (include "sms.headlessHost" (list $root "gateway")) -}}
 {{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" (max 1 (int64 $c.leastReplicas))) -}}
 {{- with include "sms.publicHost" $root -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" .) -}}{{- end -}}
 {{- end -}}
