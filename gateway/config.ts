@@ -38,8 +38,10 @@ export const GATEWAY_SETTINGS = {
   SEND_AT_MAX_MS: durationMs(7_776_000_000),
   /** Longest span one list request may cover. */
   LIST_SPAN_MAX_MS: durationMs(7_948_800_000),
-  /** How many gateways share the rate limit while Redis is away. */
+  /** How many gateways share the rate limit while Redis is away, as far as `GATEWAY_PEERS` does not tell. */
   GATEWAY_REPLICAS: whole(1, 1000, 1),
+  /** A host name with one address for each gateway that is ready; empty for none. */
+  GATEWAY_PEERS: text(""),
   /** Requests in progress beyond which the gateway answers 503 at once. */
   REQUESTS_MAX: whole(1, 1_000_000, 2000),
   /** How long a request let in may wait for those in progress, once there are many of them. */

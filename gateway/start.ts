@@ -25,6 +25,7 @@ import { createFenceKeeper } from "./idempotency/fence.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createLoadGate } from "./load-gate.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
+import { watchReplicas } from "./rate-limit/replicas.ts";
 import { reportRequests } from "./request-reports.ts";
 import { createSendOne } from "./send-together.ts";
 import { createShed } from "./shed.ts";
@@ -62,6 +63,10 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("load gate", () => gate.close());
 
+  const { GATEWAY_PEERS: peers, GATEWAY_REPLICAS: set } = config;
+  const replicas = watchReplicas({ peers, set, log });
+  lifecycle.onClose("gateway replicas", () => replicas.close());
+
   const endpoints = createEndpoints(
     portsOf(context, config, redis),
     config.MESSAGE_SEND_SUNSET === "keep",
@@ -75,7 +80,7 @@ export async function start(context: ServiceContext): Promise<void> {
     cors: createCors(config.CORS_ORIGINS),
     gate,
     authenticator,
-    limiter: createRateLimiter(redis, config.GATEWAY_REPLICAS),
+    limiter: createRateLimiter(redis, replicas.count),
     isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
     docsUrl,
     log,

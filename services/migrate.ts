@@ -3,7 +3,7 @@
  * idempotent, so running it twice, or from two places at once, is harmless.
  */
 import type { Db } from "mongodb";
-import { DATABASE_SETTINGS, EVENT_SETTINGS } from "./shared/io/base-config.ts";
+import { DATABASE_SETTINGS, EVENT_SETTINGS, PROCESS_SETTINGS } from "./shared/io/base-config.ts";
 import { ConfigError, readConfig } from "./shared/io/config.ts";
 import { createLogger } from "./shared/io/log.ts";
 import { openMongo } from "./shared/io/mongo.ts";
@@ -20,12 +20,19 @@ const MIGRATIONS: Readonly<Record<string, () => Promise<{ migrate(db: Db): Promi
   webhook: () => import("./webhook/migrate.ts"),
 };
 
+const SETTINGS = {
+  LOG_LEVEL: PROCESS_SETTINGS.LOG_LEVEL,
+  ...DATABASE_SETTINGS,
+  ...EVENT_SETTINGS,
+};
+
 /** Runs every migration; answers the process's exit code. */
 export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
-  const log = createLogger("migrate");
+  let log = createLogger("migrate");
   const opened: { close(): Promise<void> }[] = [];
   try {
-    const config = readConfig(env, { ...DATABASE_SETTINGS, ...EVENT_SETTINGS });
+    const config = readConfig(env, SETTINGS);
+    log = createLogger("migrate", config.LOG_LEVEL);
     const nats = await openNats({ url: config.NATS_URL, name: "migrate", log });
     opened.push(nats);
     await ensureStream(await nats.connection.jetstreamManager(), {

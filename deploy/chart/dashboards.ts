@@ -95,6 +95,11 @@ const BOARDS: readonly Board[] = [
       panel("Batches of events not published", "short", [
         [`max(messaging_outbox_batches{${NS}})`, "messaging"],
       ]),
+      panel("Age of the oldest event not published", "s", [
+        [`max(messaging_outbox_oldest_seconds{${NS}})`, "messaging"],
+        [`max(wallet_outbox_oldest_seconds{${NS}})`, "wallet"],
+        [`max(sender_id_outbox_oldest_seconds{${NS}})`, "sender-id"],
+      ]),
     ],
   },
   {
@@ -109,6 +114,9 @@ const BOARDS: readonly Board[] = [
         [`max by (pod) (wallet_commands_pending{${NS}})`, "{{pod}}"],
       ]),
       panel("Events not settled", "short", [[`max(wallet_settlement_lag{${NS}})`, "events"]]),
+      panel("Age of the oldest event not settled", "s", [
+        [`max(wallet_settlement_oldest_seconds{${NS}})`, "age"],
+      ]),
       panel("Settlements", "ops", [
         [`sum by (result) (rate(wallet_settlements_total{${NS}}[5m]))`, "{{result}}"],
       ]),

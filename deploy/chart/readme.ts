@@ -31,8 +31,8 @@ helm -n sms test sms --logs
 What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in
 [CHANGELOG.md](CHANGELOG.md). Requests may be as large as \`gateway.settings.BODY_BYTES_MAX\`
 (4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Errors
-link to their page at the first host of \`gateway.ingress\` or \`gateway.httpRoute\`; where neither names one, set
-\`gateway.settings.DOCS_URL\` to the public \`https://…/docs\`.
+link to their page at the first host of \`gateway.ingress\` or \`gateway.httpRoute\` without a \`*\`; where there is
+none, set \`gateway.settings.DOCS_URL\` to the public \`https://…/docs\`.
 
 Under Argo CD set \`migration.useHelmHooks\` to \`false\` and a sync wave before 0 in \`migration.annotations\`, as
 [ci/gitops-values.yaml](ci/gitops-values.yaml) does. Under Flux leave \`useHelmHooks\` on: it runs Helm's hooks.

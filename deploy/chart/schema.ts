@@ -4,7 +4,6 @@ import type { Keywords, ValueKey } from "./values-tree.ts";
 
 /** What a component takes that runs once instead of for as long as the release lives. */
 const JOB_KEYS = [
-  "logLevel",
   "settings",
   "extraEnv",
   "extraVolumes",
@@ -23,7 +22,11 @@ const JOB_KEYS = [
   "serviceAccount",
   "dnsConfig",
 ];
-const JOBS = ["migration", "test"];
+/** The test keeps no log: what it says is its result. */
+const JOBS: Readonly<Record<string, readonly string[]>> = {
+  migration: ["logLevel", ...JOB_KEYS],
+  test: JOB_KEYS,
+};
 
 /** The schema of a values tree; throws when a key's type cannot be told. */
 export function schemaOf(tree: readonly ValueKey[]): Keywords {
@@ -44,7 +47,8 @@ export function schemaOf(tree: readonly ValueKey[]): Keywords {
 
 function schemaOfComponent(key: ValueKey, shared: readonly ValueKey[]): Keywords {
   const component = key.component ?? "";
-  const taken = shared.filter(({ name }) => !JOBS.includes(component) || JOB_KEYS.includes(name));
+  const fitting = JOBS[component];
+  const taken = shared.filter(({ name }) => fitting === undefined || fitting.includes(name));
   const isShared = new Set(taken.map(({ name }) => name));
   const own = key.children.filter(({ name }) => !isShared.has(name));
   const settings = closed(

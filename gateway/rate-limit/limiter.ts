@@ -42,7 +42,7 @@ const LEFT_ALONE_MS = 1000;
  * gateways, so that the service goes on and the sum stays near the limit. It goes on from the
  * level that the shared one was last seen at.
  */
-export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
+export function createRateLimiter(redis: Redis, replicas: () => number): RateLimiter {
   redis.defineCommand("smsTokenBucket", { numberOfKeys: 1, lua: TOKEN_BUCKET_LUA });
   const shared = redis as BucketRedis;
   const local = createLocalBuckets(replicas);
@@ -99,7 +99,7 @@ export function createRateLimiter(redis: Redis, replicas: number): RateLimiter {
   };
 }
 
-function createLocalBuckets(replicas: number) {
+function createLocalBuckets(replicas: () => number) {
   const buckets = new Map<string, Bucket>();
 
   function keep(tenantId: string, bucket: Bucket): void {
@@ -109,11 +109,12 @@ function createLocalBuckets(replicas: number) {
   return {
     /** Notes the level that the shared bucket has now. */
     see(tenantId: string, level: number): void {
-      keep(tenantId, { level: Math.floor(level / replicas), atUs: Date.now() * 1000 });
+      keep(tenantId, { level: Math.floor(level / replicas()), atUs: Date.now() * 1000 });
     },
     take(tenantId: string, rate: number, burst: number): RateDecision {
-      const share = Math.max(1, Math.floor(rate / replicas));
-      const size = Math.max(1, Math.floor(burst / replicas));
+      const count = replicas();
+      const share = Math.max(1, Math.floor(rate / count));
+      const size = Math.max(1, Math.floor(burst / count));
       const nowUs = Date.now() * 1000;
       const { bucket, isAllowed } = takeToken(buckets.get(tenantId), share, size, nowUs);
       keep(tenantId, bucket);

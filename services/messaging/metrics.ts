@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
+import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 import type { OpenMessaging } from "./messaging.ts";
 
 /**
@@ -53,4 +54,5 @@ export function registerMetrics(
       if (backlog !== undefined) this.set(backlog.count);
     },
   });
+  watchOutboxAge(registry, "messaging", outbox.backlog);
 }

@@ -4,6 +4,7 @@ import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
+import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
 import { SENDER_ID_SETTINGS } from "./config.ts";
 import { createSenderIdNotices, toSenderIdEvent } from "./events.ts";
@@ -41,6 +42,7 @@ export async function start(context: ServiceContext): Promise<void> {
 
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("sender-ID outbox", () => outbox.close());
+  watchOutboxAge(context.metrics, "sender_id", outbox.backlog);
 
   const tenantClient = context.client(TenantService);
   const tenants: Tenants = {

@@ -8,6 +8,8 @@ import {
   Histogram,
   type Registry,
 } from "../shared/io/metrics.ts";
+import type { Outbox } from "../shared/io/outbox.ts";
+import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 import type { CheckWallets } from "./service/check.ts";
 import type { SettleResult } from "./service/settle-messages.ts";
 import type { SweepResult } from "./service/sweep.ts";
@@ -24,7 +26,8 @@ export type WalletMetrics = {
   /** Registers what is read when metrics are scraped. */
   watch(sources: {
     readonly lag: () => Promise<number>;
-    readonly outbox: () => Promise<{ count: number; oldestMs: number }>;
+    readonly oldestMs: () => Promise<number>;
+    readonly outbox: Outbox["backlog"];
     readonly deadLetters: () => Promise<number>;
     readonly queue: { readonly pending: number };
   }): void;
@@ -98,14 +101,15 @@ function watch(registry: Registry, sources: Parameters<WalletMetrics["watch"]>[0
     },
   });
   new Gauge({
-    name: "wallet_outbox_oldest_seconds",
-    help: "Age of the oldest event not yet published.",
+    name: "wallet_settlement_oldest_seconds",
+    help: "Age of the oldest event not yet settled.",
     registers,
     async collect() {
-      const backlog = await sources.outbox().catch(() => undefined);
-      this.set(backlog === undefined ? Number.NaN : backlog.oldestMs / 1000);
+      const ageMs = await sources.oldestMs().catch(() => Number.NaN);
+      this.set(ageMs / 1000);
     },
   });
+  watchOutboxAge(registry, "wallet", sources.outbox);
   new Gauge({
     name: "wallet_dead_letters",
     help: "Message events that contradict the books; anything but 0 needs a person.",

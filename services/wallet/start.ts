@@ -85,6 +85,7 @@ export const start: StartService = async (context) => {
   startSweeper(context, config, { store, queue, settleMessages, metrics });
   metrics.watch({
     lag: () => consumer.lag(),
+    oldestMs: () => consumer.oldestMs(),
     outbox: () => outbox.backlog(),
     deadLetters: () => deadLetters.count(),
     queue,

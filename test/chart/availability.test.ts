@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { readCarrierConfig } from "../../services/carrier/config.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, refusal, render } from "./helm.ts";
 import {
   cores,
@@ -179,6 +180,27 @@ chartSuite("availability and shutdown", () => {
     }
     const words = refusal(MINIMAL, { set: ["wallet.closeTimeoutMs=60000"] });
     expect(words).to.contain("wallet: terminationGracePeriodSeconds must exceed");
+  });
+
+  it("a carrier has time for both of its waits: for answers, and for messaging to hear of them", () => {
+    const line = (set: string[]) => refusal(MINIMAL, { set }).split("\n")[0];
+    const words = (leastMs: number) =>
+      `carrier: closeTimeoutMs must be twice settings.CARRIER_DRAIN_MS and 5 s more, so at least ${leastMs}.`;
+    expect(line(["carrier.settings.CARRIER_DRAIN_MS=10001"])).to.contain(words(25_002));
+    expect(line(["carrier.closeTimeoutMs=24999"])).to.contain(words(25_000));
+    for (const set of [
+      ["carrier.settings.CARRIER_DRAIN_MS=0", "carrier.closeTimeoutMs=5000"],
+      [
+        "carrier.settings.CARRIER_DRAIN_MS=20000",
+        "carrier.closeTimeoutMs=45000",
+        "carrier.terminationGracePeriodSeconds=60",
+      ],
+    ]) {
+      expect(render(MINIMAL, { set })).to.not.be.empty;
+    }
+    // What the chart takes for the default is the service's.
+    const env = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
+    expect(readCarrierConfig(env).CARRIER_DRAIN_MS).to.equal(10_000);
   });
 
   it("before Kubernetes 1.30 the wait before SIGTERM is a command of the image's own", () => {

@@ -39,6 +39,7 @@ chartSuite("packaging and values", () => {
     "gateway.dnsConfig.nope=1",
     "networkPolicy.gatewayFrom[0].nope=1",
     "migration.replicas=2",
+    "test.logLevel=debug",
   ]) {
     it(`an unknown key is refused: ${path}`, () => {
       expect(refusal(MINIMAL, { set: [path] })).to.match(/additional properties? .* not allowed/i);

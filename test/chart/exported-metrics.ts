@@ -6,6 +6,7 @@ import { registerMetrics } from "../../services/messaging/metrics.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createMetrics, type Registry } from "../../services/shared/io/metrics.ts";
 import type { Outbox } from "../../services/shared/io/outbox.ts";
+import { watchOutboxAge } from "../../services/shared/io/outbox-age.ts";
 import { rpcMetrics } from "../../services/shared/io/rpc-metrics.ts";
 import { createWalletMetrics } from "../../services/wallet/metrics.ts";
 import { addWebhookGauges, createWebhookMetrics } from "../../services/webhook/metrics.ts";
@@ -14,11 +15,13 @@ import { addWebhookGauges, createWebhookMetrics } from "../../services/webhook/m
 export function registryOfEverything(): Registry {
   const metrics = createMetrics();
   const count = async () => 0;
+  const outbox = { backlog: async () => ({ count: 0, oldestMs: 0 }) } as unknown as Outbox;
   rpcMetrics(metrics);
   reportRequests({ log: createLogger("test", "silent"), metrics }, false);
   createWalletMetrics(metrics).watch({
     lag: count,
-    outbox: async () => ({ count: 0, oldestMs: 0 }),
+    oldestMs: count,
+    outbox: outbox.backlog,
     deadLetters: count,
     queue: { pending: 0 },
   });
@@ -28,8 +31,8 @@ export function registryOfEverything(): Registry {
   addWebhookGauges(metrics, { figures, eventLag: count, deadLetters: count });
   // Only what is read when somebody scrapes.
   const messaging = { reads: { queues: async () => [] } } as unknown as OpenMessaging;
-  const outbox = { backlog: async () => ({ count: 0, oldestMs: 0 }) } as unknown as Outbox;
   registerMetrics(metrics, messaging, outbox, () => []);
+  watchOutboxAge(metrics, "sender_id", outbox.backlog);
   createCarrierMetrics(metrics, () => new Map(), { pending: 0, setAside: 0 });
   return metrics;
 }

@@ -3,7 +3,8 @@
  * suite runs once with every one of them, so `HELM=helm3,helm4` proves the chart on both.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { CHART } from "../../deploy/chart/layout.ts";
@@ -101,6 +102,22 @@ export function refusal(valuesFile: string | undefined, options: RenderOptions =
   const run = spawnSync(current.program, argumentsOf(valuesFile, options), { encoding: "utf8" });
   if (run.status === 0) throw new Error("the render went through");
   return run.stderr;
+}
+
+/** What Helm says after an installation: no render without a cluster has it, so it is rendered as an object's text. */
+export function notes(valuesFile: string, options: RenderOptions = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), "chart-"));
+  try {
+    cpSync(CHART, folder, { recursive: true });
+    renameSync(join(folder, "templates/NOTES.txt"), join(folder, "notes.txt"));
+    const object = 'kind: Notes\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n';
+    writeFileSync(join(folder, "templates/notes.yaml"), object);
+    const objects = parseObjects(renderText(valuesFile, { ...options, chart: folder }));
+    const found = objects.find(({ kind }) => kind === "Notes") as { text?: string } | undefined;
+    return found?.text ?? "";
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const rendered = new Map<string, readonly KubeObject[]>();

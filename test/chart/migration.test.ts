@@ -36,6 +36,15 @@ chartSuite("the migration", () => {
     }
   });
 
+  it("logs at the level that is set for it", () => {
+    const maps = ofKind(render(MINIMAL, { set: ["migration.logLevel=debug"] }), "ConfigMap");
+    const levels = maps.map(({ data, metadata }) => [metadata.name, data?.LOG_LEVEL]);
+    expect(Object.fromEntries(levels)).to.include({
+      "sms-migration": "debug",
+      "sms-wallet": "info",
+    });
+  });
+
   it("under GitOps is a plain Job whose name changes with what it would run", () => {
     const nameOf = (set: string[]) => {
       const objects = render("ci/gitops-values.yaml", { set });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/layout.ts";
 import { repositoryFiles } from "../support/source-files.ts";
-import { chartSuite, MINIMAL, render } from "./helm.ts";
+import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
 import type { KubeObject, PolicyRule } from "./kube-types.ts";
 import { COMPONENT, ofKind, selects, servingWorkloads, workloadsOf } from "./workloads.ts";
 
@@ -28,6 +28,29 @@ chartSuite("network policies", () => {
       { port: 53, protocol: "UDP" },
       { port: 53, protocol: "TCP" },
     ]);
+  });
+
+  it("every pod listens on IPv4 alone, or on both where that is asked for", () => {
+    const set = ["carrier.receipts.enabled=true", "carrier.receipts.url=https://example.com"];
+    const password = "smscSimulator.enabled=true,smscSimulator.password=secret";
+    for (const host of ["0.0.0.0", "::"]) {
+      const options = host === "::" ? [...set, password, "listenHost=::"] : [...set, password];
+      const objects = render(MINIMAL, { set: options });
+      const found = servingWorkloads(objects).flatMap(({ component, containers }) => {
+        const config = ofKind(objects, "ConfigMap").find(
+          ({ metadata }) => metadata.name === `sms-${component}`,
+        );
+        const settings = [
+          ...(containers[0]?.env ?? []).map(({ name, value }) => [name, value] as const),
+          ...Object.entries(config?.data ?? {}),
+        ];
+        return settings.filter(([name]) => /^(.*_)?HOST$/.test(name));
+      });
+      // Every one of nine has gRPC and ops; gateway, carrier and simulator have one more.
+      expect(found).to.have.length(2 * 9 + 3);
+      for (const [name, value] of found) expect(value, name).to.equal(host);
+    }
+    expect(refusal(MINIMAL, { set: ["listenHost=localhost"] })).to.contain("listenHost");
   });
 
   it("calls between services are the arrows of the architecture, both ends agreeing", () => {
@@ -122,7 +145,8 @@ chartSuite("services and ports", () => {
   it("each gRPC service has a headless Service of ready pods, and its callers are told that name", () => {
     const objects = render(MINIMAL);
     const services = ofKind(objects, "Service");
-    for (const component of GRPC) {
+    // By the addresses of theirs the gateways count each other.
+    for (const component of [...GRPC, "gateway"]) {
       const name = `sms-${component}-headless`;
       const service = services.find(({ metadata }) => metadata.name === name);
       expect(service?.spec?.clusterIP, name).to.equal("None");
@@ -132,6 +156,12 @@ chartSuite("services and ports", () => {
       );
       expect(pods.map((pod) => pod.component)).to.deep.equal([component]);
     }
+    const config = ofKind(objects, "ConfigMap").find(
+      ({ metadata }) => metadata.name === "sms-gateway",
+    );
+    expect(config?.data?.GATEWAY_PEERS).to.equal(
+      "sms-gateway-headless.messaging.svc.cluster.local",
+    );
     for (const { containers, component } of workloadsOf(objects)) {
       for (const { name, value } of containers.flatMap(({ env = [] }) => env)) {
         if (!/_GRPC$/.test(name)) continue;
@@ -186,13 +216,13 @@ chartSuite("services and ports", () => {
   it("connection age and drain times are values that reach the processes", () => {
     const set = [
       "rpc.maxConnectionAgeMs=12345",
-      "defaults.closeTimeoutMs=20000",
+      "defaults.closeTimeoutMs=26000",
       "defaults.drainDelayMs=777",
     ];
     for (const { containers, name } of servingWorkloads(render(MINIMAL, { set }))) {
       const env = new Map(containers[0]?.env?.map((one) => [one.name, one.value]));
       expect(env.get("RPC_CONNECTION_AGE_MS"), name).to.equal("12345");
-      expect(env.get("CLOSE_TIMEOUT_MS"), name).to.equal("20000");
+      expect(env.get("CLOSE_TIMEOUT_MS"), name).to.equal("26000");
       expect(env.get("DRAIN_DELAY_MS"), name).to.equal("777");
     }
   });
@@ -209,6 +239,30 @@ chartSuite("services and ports", () => {
       expect(JSON.stringify(object?.spec?.rules)).to.contain('"name":"sms-gateway"');
     }
     expect(readFileSync(join(ROOT, "helm/sms/README.md"), "utf8")).to.contain("BODY_BYTES_MAX");
+  });
+
+  it("errors lead to the first host that is no pattern; where there is none, the notes say so", () => {
+    const ingress = (hosts: string) => `gateway.ingress.hosts={${hosts}}`;
+    const route = (hosts: string) => `gateway.httpRoute.hostnames={${hosts}}`;
+    const cases: readonly (readonly [string[], string | undefined])[] = [
+      [[], undefined],
+      [[ingress("*.sms.example.com")], undefined],
+      [[ingress("*.example.com,sms.example.com,b.example.com")], "https://sms.example.com/docs"],
+      [[ingress("*.example.com"), route("*.b.example,c.example")], "https://c.example/docs"],
+      [[ingress("a.example"), route("c.example")], "https://a.example/docs"],
+    ];
+    for (const [set, url] of cases) {
+      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
+        ({ metadata }) => metadata.name === "sms-gateway",
+      );
+      expect(config?.data?.DOCS_URL, String(set)).to.equal(url);
+      const hint = "until gateway.settings.DOCS_URL names the public /docs";
+      expect(notes(MINIMAL, { set }).includes(hint), String(set)).to.equal(url === undefined);
+    }
+    const own = "gateway.settings.DOCS_URL=https://docs.example.com";
+    expect(notes(MINIMAL, { set: [ingress("*.example.com"), own] })).to.not.contain(
+      "http://localhost",
+    );
   });
 
   it("with mutual TLS each component gets a certificate that names what callers connect to", () => {

@@ -83,6 +83,21 @@ chartSuite("secrets and configuration", () => {
     for (const [component, checksum] of checksums([], "secret")) {
       expect(secrets.get(component), component).to.not.equal(checksum);
     }
+    const simulator = ["smscSimulator.enabled=true", "smscSimulator.password=secret"];
+    const all = checksums(simulator, "secret");
+    for (const [change, readers] of [
+      ["cursor.key=another-key-of-ci-only", ["gateway"]],
+      ["encryption.keys=k2:another-key-of-ci-only", ["routing", "webhook"]],
+      ["redis.url=redis://another", ["gateway", "carrier"]],
+      ["smscSimulator.password=another", ["smsc-simulator"]],
+    ] as const) {
+      const now = checksums([...simulator, change], "secret");
+      const restarted = [...all].filter(([name, checksum]) => now.get(name) !== checksum);
+      expect(
+        restarted.map(([name]) => name),
+        change,
+      ).to.have.members(readers);
+    }
   });
 
   it("authorities and client certificates are mounted into every pod that connects", () => {

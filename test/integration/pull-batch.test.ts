@@ -72,9 +72,12 @@ describe("what JetStream has now", () => {
     // Another index of the name that the migration wants to give.
     await carrier.collection("leases").createIndex({ other: 1 }, { name: "expiry" });
     const { mongodbUri: MONGODB_URI, natsUrl: NATS_URL } = servers;
-    const env = { ...process.env, MONGODB_URI, MONGODB_PREFIX, NATS_URL };
+    const env = { ...process.env, MONGODB_URI, MONGODB_PREFIX, NATS_URL, LOG_LEVEL: "error" };
     const child = spawn(process.execPath, ["services/main.ts", "migrate"], { env });
-    child.stdout.resume();
+    let said = "";
+    child.stdout.on("data", (chunk) => {
+      said += chunk;
+    });
     child.stderr.resume();
     const timer = setTimeout(() => child.kill("SIGKILL"), 20_000);
     const [code] = await once(child, "exit");
@@ -84,5 +87,7 @@ describe("what JetStream has now", () => {
     }
     await mongo.close();
     expect(code).to.equal(1);
+    // It says what stopped it, and at this level not what went before.
+    expect(said).to.contain("the migration failed").and.to.not.contain('"migrated"');
   });
 });

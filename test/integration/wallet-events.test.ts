@@ -6,7 +6,9 @@ import { MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { type RunningConsumer, startConsumer } from "../../services/shared/io/consumer.ts";
 import { createDeadLetters } from "../../services/shared/io/dead-letters.ts";
+import { runTransaction } from "../../services/shared/io/mongo.ts";
 import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
+import { createOutbox } from "../../services/shared/io/outbox.ts";
 import { publishAll } from "../../services/shared/io/publisher.ts";
 import { createSettleHandler } from "../../services/wallet/events.ts";
 import { eventually } from "../support/poll.ts";
@@ -181,6 +183,73 @@ describe("the wallet and the event stream", () => {
     await read.close();
     const manager = await wallet.nats.connection.jetstreamManager();
     await manager.consumers.delete(EVENT_STREAM, `${durable}-paced`);
+  });
+
+  it("tells how long the oldest event has waited, whatever was handled after it", async () => {
+    const subject = `events.other.${tenantId}`;
+    const publish = async (end: string) => {
+      await publishAll(wallet.nats.jetstream, [
+        { id: newId("event"), subject: `${subject}.${end}`, data: new Uint8Array(1) },
+      ]);
+      return Date.now();
+    };
+    let isMended = false;
+    const read = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable: `${durable}-oldest`,
+      subjects: [`${subject}.good`, `${subject}.bad`],
+      batchMax: 10,
+      ackWaitMs: 60_000,
+      paceMs: 0,
+      log: silentLog,
+      async handle(taken) {
+        return taken.map(({ subject: name }) =>
+          isMended || name.endsWith("good") ? { kind: "ack" } : { kind: "retry", afterMs: 50 },
+        );
+      },
+    });
+    const count = async (lag: number) => (await read.lag().catch(() => -1)) === lag;
+    await publish("good");
+    await eventually(() => count(0), { what: "the first one" });
+    expect(await read.oldestMs()).to.equal(0);
+
+    const beforeMs = Date.now();
+    const badMs = await publish("bad");
+    await eventually(() => Date.now() - badMs > 300);
+    await publish("unheard");
+    await publish("good");
+    await eventually(() => count(1), { what: "the good one behind it" });
+    expect(await read.oldestMs()).to.be.within(300, Date.now() - beforeMs);
+
+    isMended = true;
+    await eventually(() => count(0), { what: "the mended one" });
+    expect(await read.oldestMs()).to.equal(0);
+    await read.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, `${durable}-oldest`);
+  });
+
+  it("an outbox tells how long its oldest batch has waited, until it is published", async () => {
+    const { client, db } = wallet.mongo;
+    const outbox = createOutbox({
+      db,
+      nats: wallet.nats,
+      log: silentLog,
+      sweepIntervalMs: 600_000,
+    });
+    await eventually(async () => (await outbox.backlog()).count === 0);
+    const beforeMs = Date.now();
+    const items = [{ id: newId("event"), subject: "events.other.x", data: new Uint8Array(1) }];
+    const ticket = await runTransaction(client, (session) => outbox.write(items, session));
+    await eventually(() => Date.now() - beforeMs > 200);
+    const { count, oldestMs } = await outbox.backlog();
+    expect(count).to.equal(1);
+    expect(oldestMs).to.be.within(1, Date.now() - beforeMs);
+    outbox.publish(ticket);
+    await eventually(async () => (await outbox.backlog()).count === 0);
+    expect(await outbox.backlog()).to.deep.equal({ count: 0, oldestMs: 0 });
+    await outbox.close();
   });
 
   it("tells of money that came in and of a crossing of the threshold, once each", async () => {

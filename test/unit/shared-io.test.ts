@@ -11,6 +11,8 @@ import {
 } from "../../services/shared/io/config.ts";
 import { createLifecycle } from "../../services/shared/io/lifecycle.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
+import { createMetrics } from "../../services/shared/io/metrics.ts";
+import { watchOutboxAge } from "../../services/shared/io/outbox-age.ts";
 import { createSecretBox } from "../../services/shared/io/secret-box.ts";
 
 const silent = createLogger("test", "silent");
@@ -112,6 +114,19 @@ describe("the life of a process", () => {
     lifecycle.onClose("hanging", () => new Promise<void>(() => undefined));
     expect(await lifecycle.close()).to.equal(false);
     expect(closed).to.deep.equal(["first"]);
+  });
+});
+
+describe("the age of an outbox", () => {
+  it("is told in seconds, and is no number while the database does not answer", async () => {
+    const registry = createMetrics();
+    watchOutboxAge(registry, "messaging", async () => ({ count: 1, oldestMs: 61_500 }));
+    watchOutboxAge(registry, "wallet", async () => ({ count: 0, oldestMs: 0 }));
+    watchOutboxAge(registry, "sender_id", () => Promise.reject(new Error("away")));
+    const text = await registry.metrics();
+    expect(text).to.contain("\nmessaging_outbox_oldest_seconds 61.5\n");
+    expect(text).to.contain("\nwallet_outbox_oldest_seconds 0\n");
+    expect(text).to.contain("\nsender_id_outbox_oldest_seconds Nan\n");
   });
 });
 

@@ -138,6 +138,14 @@ autoscaler did. What it does between the render and the end of the migration is 
   | toYaml -}}
 {{- end -}}
 
+{{/* The credentials that a component reads: a YAML list of concerns. */}}
+{{- define "sms.concerns" -}}
+{{- $concerns := without .needs "" -}}
+{{- if ne .name "migration" -}}{{- $concerns = prepend $concerns "rpc" -}}{{- end -}}
+{{- if eq .name "smsc-simulator" -}}{{- $concerns = append $concerns "smsc" -}}{{- end -}}
+{{ toYaml $concerns }}
+{{- end -}}
+
 {{/* What the chart's own Secret holds: a YAML map, empty when every credential is elsewhere. */}}
 {{- define "sms.secretData" -}}
 {{- $data := dict -}}

@@ -3,7 +3,8 @@
 {{- $root := index . 0 -}}
 {{- $c := index . 1 -}}
 {{- $values := $root.Values -}}
-{{- $data := dict "LOG_LEVEL" $c.values.logLevel "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
+{{- $data := dict "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
+{{- if ne $c.name "test" -}}{{- $_ := set $data "LOG_LEVEL" $c.values.logLevel -}}{{- end -}}
 {{- if has "mongodb" $c.needs -}}
 {{- $_ := set $data "MONGODB_PREFIX" $values.mongodb.databasePrefix -}}
 {{- $_ := set $data "MONGODB_POOL_MAX" (include "sms.text" $values.mongodb.poolMax) -}}
@@ -14,9 +15,10 @@
 {{- $_ := set $data "EVENT_STREAM_MAX_AGE_MS" (include "sms.text" $values.nats.stream.maxAgeMs) -}}
 {{- end -}}
 {{- if eq $c.name "gateway" -}}
+{{- /* How many there are is asked of DNS; the least is for the while in which it cannot tell. */ -}}
+{{- $_ := set $data "GATEWAY_PEERS" (include "sms.headlessHost" (list $root "gateway")) -}}
 {{- $_ := set $data "GATEWAY_REPLICAS" (include "sms.text" (max 1 (int64 $c.leastReplicas))) -}}
-{{- $hosts := concat $c.values.ingress.hosts $c.values.httpRoute.hostnames -}}
-{{- if $hosts -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" (first $hosts)) -}}{{- end -}}
+{{- with include "sms.publicHost" $root -}}{{- $_ := set $data "DOCS_URL" (printf "https://%s/docs" .) -}}{{- end -}}
 {{- end -}}
 {{- if eq $c.name "webhook" -}}
 {{- $ports := list -}}
@@ -27,13 +29,13 @@
 {{- if eq $c.name "carrier" -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
 {{- if $c.values.receipts.enabled -}}
-{{- $_ := set $data "CARRIER_RECEIPT_HOST" "0.0.0.0" -}}
+{{- $_ := set $data "CARRIER_RECEIPT_HOST" $values.listenHost -}}
 {{- $_ := set $data "CARRIER_RECEIPT_PORT" (include "sms.text" $c.values.receipts.port) -}}
 {{- $_ := set $data "CARRIER_RECEIPT_URL" $c.values.receipts.url -}}
 {{- end -}}
 {{- end -}}
 {{- if eq $c.name "smsc-simulator" -}}
-{{- $_ := set $data "SMSC_HOST" "0.0.0.0" -}}
+{{- $_ := set $data "SMSC_HOST" $values.listenHost -}}
 {{- $_ := set $data "SMSC_PORT" (include "sms.text" $c.values.port) -}}
 {{- $_ := set $data "SMSC_CONTROL_PORT" (include "sms.text" $c.values.controlPort) -}}
 {{- $_ := set $data "SMSC_SYSTEM_ID" $c.values.systemId -}}
@@ -50,6 +52,15 @@
 {{- $_ := set $data $name (include "sms.text" $setting) -}}
 {{- end -}}
 {{ toYaml $data }}
+{{- end -}}
+
+{{/* The first host of the gateway's ingress or route that is no pattern, or nothing. */}}
+{{- define "sms.publicHost" -}}
+{{- $found := "" -}}
+{{- range concat .Values.gateway.ingress.hosts .Values.gateway.httpRoute.hostnames -}}
+{{- if not (or $found (contains "*" .)) -}}{{- $found = . -}}{{- end -}}
+{{- end -}}
+{{ $found }}
 {{- end -}}
 
 {{/* The TLS files of what a component connects to: a YAML list of mounts. (list root component) */}}
@@ -89,11 +100,11 @@
 {{- $v := $c.values -}}
 {{- if ne $c.name "migration" }}
 - name: OPS_HOST
-  value: 0.0.0.0
+  value: {{ $root.Values.listenHost | quote }}
 - name: OPS_PORT
   value: {{ include "sms.text" $v.ports.ops | quote }}
 - name: GRPC_HOST
-  value: 0.0.0.0
+  value: {{ $root.Values.listenHost | quote }}
 - name: GRPC_PORT
   value: {{ include "sms.text" $v.ports.grpc | quote }}
 - name: DRAIN_DELAY_MS
@@ -105,7 +116,7 @@
 {{- end }}
 {{- if eq $c.name "gateway" }}
 - name: HOST
-  value: 0.0.0.0
+  value: {{ $root.Values.listenHost | quote }}
 - name: PORT
   value: {{ include "sms.text" $v.port | quote }}
 {{- end }}
@@ -120,10 +131,7 @@
 - name: {{ . | upper | replace "-" "_" }}_GRPC
   value: {{ include "sms.headlessHost" (list $root .) }}:{{ include "sms.text" $callee.values.ports.grpc }}
 {{- end }}
-{{- $concerns := without $c.needs "" }}
-{{- if ne $c.name "migration" }}{{- $concerns = prepend $concerns "rpc" }}{{- end }}
-{{- if eq $c.name "smsc-simulator" }}{{- $concerns = append $concerns "smsc" }}{{- end }}
-{{- range $concerns }}
+{{- range include "sms.concerns" $c | fromYamlArray }}
 {{- $one := include "sms.credential" (list $root .) | fromYaml }}
 - name: {{ $one.env }}
   valueFrom:

@@ -2,8 +2,8 @@
 {{- define "sms.checksums" -}}
 {{- $root := index . 0 -}}
 {{- $c := index . 1 -}}
-{{- $secrets := list (include "sms.secretData" $root) -}}
-{{- range without $c.needs "" -}}
+{{- $secrets := list -}}
+{{- range include "sms.concerns" $c | fromYamlArray -}}
 {{- $secrets = append $secrets (include "sms.credential" (list $root .)) -}}
 {{- end -}}
 checksum/config: {{ include "sms.config" (list $root $c) | sha256sum }}

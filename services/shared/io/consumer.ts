@@ -10,7 +10,7 @@
  * be idempotent.
  */
 import type { Db } from "mongodb";
-import { AckPolicy, type Consumer, DeliverPolicy, type JsMsg } from "nats";
+import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type JsMsg } from "nats";
 import { ulid } from "ulid";
 import { createPace, type Pace } from "../core/pace.ts";
 import { backoffMs, pause } from "./backoff.ts";
@@ -40,6 +40,8 @@ export type Delivered = {
 export type RunningConsumer = {
   /** Items not yet acknowledged, as the server last said; for metrics and scaling. */
   lag(): Promise<number>;
+  /** How long the oldest item not yet acknowledged has been in the stream, in milliseconds; 0 without one. */
+  oldestMs(): Promise<number>;
   close(): Promise<void>;
 };
 
@@ -95,12 +97,22 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
     }
   }
 
+  async function look() {
+    const manager = await nats.connection.jetstreamManager();
+    const { num_pending, num_ack_pending, ack_floor } = await manager.consumers.info(
+      stream,
+      durable,
+    );
+    return { manager, lag: num_pending + num_ack_pending, floor: ack_floor.stream_seq };
+  }
+
   const finished = run();
   return {
-    async lag() {
-      const manager = await nats.connection.jetstreamManager();
-      const info = await manager.consumers.info(stream, durable);
-      return info.num_pending + info.num_ack_pending;
+    lag: async () => (await look()).lag,
+    async oldestMs() {
+      const { manager, lag, floor } = await look();
+      if (lag === 0) return 0;
+      return Math.max(0, Date.now() - (await timeAfter(manager, stream, floor)));
     },
     async close() {
       abort.abort();
@@ -137,6 +149,17 @@ async function ensureConsumer(
   if (!isThere) await manager.consumers.add(stream, wanted);
   else if (!isSet) await manager.consumers.update(stream, options.durable, wanted);
   return options.nats.jetstream.consumers.get(stream, options.durable);
+}
+
+/**
+ * When the item after a sequence number came, be it one that the consumer does not ask for: with such
+ * between, the oldest that it waits for is younger, by no more than they are apart.
+ */
+async function timeAfter(manager: JetStreamManager, stream: string, seq: number): Promise<number> {
+  const { state } = await manager.streams.info(stream);
+  // What a full stream has dropped cannot be asked for.
+  const next = Math.max(seq + 1, state.first_seq);
+  return (await manager.streams.getMessage(stream, { seq: next })).time.getTime();
 }
 
 /**

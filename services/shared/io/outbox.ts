@@ -153,7 +153,12 @@ export function createOutbox(options: {
     async backlog() {
       const [count, oldest] = await Promise.all([
         collection.estimatedDocumentCount(),
-        collection.find().sort({ created_at: 1 }).limit(1).toArray(),
+        // The index alone answers this: a document may hold megabytes.
+        collection
+          .find({}, { projection: { _id: 0, created_at: 1 } })
+          .sort({ created_at: 1 })
+          .limit(1)
+          .toArray(),
       ]);
       const since = oldest[0]?.created_at.getTime();
       return { count, oldestMs: since === undefined ? 0 : Date.now() - since };
