@@ -37,7 +37,7 @@ export type RpcParts = {
   readonly wallets: Wallets;
   readonly settleMessages: SettleMessages;
   readonly checkWallets: CheckWallets;
-  readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations">;
+  readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations" | "findSettled">;
   readonly deadLetters: DeadLetters;
   readonly clock: Clock;
   readonly log: Logger;
@@ -147,7 +147,15 @@ function streamRpc({ store, checkWallets }: RpcParts) {
         };
       }
     },
-    async *streamSettlements({ tenantId }) {
+    async *streamSettlements({ tenantId, messageIds }) {
+      if (messageIds.length > 0) {
+        checkItems("message_ids", messageIds.length, 1, ITEMS_MAX);
+        const found = [...(await store.findSettled(messageIds)).values()];
+        const own = found.filter((one) => tenantId === "" || one.tenantId === tenantId);
+        own.sort((a, b) => (a.messageId < b.messageId ? -1 : 1));
+        yield { settlements: own.map(settlementToProto) };
+        return;
+      }
       for await (const chunk of store.streamSettlements(tenantId)) {
         yield { settlements: chunk.map(settlementToProto) };
       }

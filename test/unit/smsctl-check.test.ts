@@ -94,6 +94,62 @@ describe("smsctl check", () => {
     expect(asked).to.deep.equal(["ten_1"]);
   });
 
+  describe("waits for what a minute-old change has still to be settled", () => {
+    const AGO_MS = 70_000;
+    const charge = {
+      ...late(0),
+      heldAmount: 5n,
+      amount: 4n,
+      updatedAtMs: BigInt(Date.now() - AGO_MS),
+    };
+    const settlement = { messageId: charge.messageId, reservationId: charge.reservationId };
+    const { status, amount, updatedAtMs } = charge;
+
+    /** The breaches where a settlement of an amount is there at a look, counted from the snapshot's. */
+    async function checkWith(capturedAmount: bigint, fromLook: number) {
+      let looks = 0;
+      const asked: string[][] = [];
+      const report = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              yield { charges: [charge] };
+            },
+            getMessage: () => ({ message: { status, amount, updatedAtMs } }),
+          },
+          wallets: {
+            async *streamSettlements({ messageIds }) {
+              asked.push(messageIds);
+              looks += 1;
+              if (looks > fromLook) yield { settlements: [{ ...settlement, capturedAmount }] };
+            },
+            async *streamReservations() {},
+          },
+        }),
+        { promiseMs: fromLook > 9 ? 20 : 60_000, everyMs: 1 },
+      );
+      return { asked, what: report.breaches.map((one) => `${one.invariant} ${one.what}`) };
+    }
+
+    it("and finds it settled meanwhile", async () => {
+      const { asked, what } = await checkWith(4n, 3);
+      expect(what).to.deep.equal([]);
+      expect(asked).to.deep.equal([[], ...Array(3).fill([charge.messageId])]);
+    });
+
+    it("and judges what it was settled for", async () => {
+      expect((await checkWith(3n, 1)).what).to.deep.equal([
+        "2 captured 0.0003 where 0.0004 was due",
+      ]);
+    });
+
+    it("and tells of what is not settled in the time that it may take", async () => {
+      expect((await checkWith(4n, Number.POSITIVE_INFINITY)).what).to.deep.equal([
+        "2 not settled a minute after its change",
+      ]);
+    });
+  });
+
   describe("looks for the hold of an open message that no open hold explains", () => {
     const DAY_MS = 86_400_000;
     const reservationId = newId("reservation", Date.now() - DAY_MS);

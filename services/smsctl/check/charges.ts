@@ -4,12 +4,7 @@
  * moment after messaging's, so what looks wrong is looked at once more before it is called a
  * breach. What is late is judged by the instant of the snapshots: reading them takes minutes.
  */
-import { create } from "@bufbuild/protobuf";
-import {
-  type Charge,
-  ChargeSchema,
-  MessageStatus,
-} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import type { Charge } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs, isId } from "../../shared/core/ids.ts";
 import { checkOpenHolds, type ExplainedHolds, ORPHAN_AGE_MS } from "./holds.ts";
@@ -21,16 +16,17 @@ import {
   type CheckRun,
   createBreachList,
   createProgress,
-  type FoundBreach,
 } from "./report.ts";
+import { lookAgain, PATIENCE, type Patience, type Suspect } from "./second-look.ts";
 
 /** Messages are kept twelve months; a settlement may outlive its message. */
 const RETENTION_MS = 365 * 86_400_000;
 
-type Suspect = { readonly charge: Charge; readonly settlement: Settlement | undefined };
-
 /** Compares messages' charges with their settlements, and open holds with open messages. */
-export async function checkCharges(run: CheckRun): Promise<CheckReport> {
+export async function checkCharges(
+  run: CheckRun,
+  patience: Patience = PATIENCE,
+): Promise<CheckReport> {
   run.note("comparing charges with settlements");
   const progress = createProgress(run.note);
   const atMs = Date.now();
@@ -67,7 +63,7 @@ export async function checkCharges(run: CheckRun): Promise<CheckReport> {
       settlement = await settlements.next();
     }
   }
-  for (const suspect of suspects) found.add(...(await judgeAgain(run, suspect, atMs)));
+  found.add(...(await lookAgain(run, suspects, atMs, patience)));
   if (!isWhole) {
     // Holds of messages that were not reached would look like holds that nothing explains.
     const ended = `comparing ended after ${looked.charges} messages`;
@@ -102,25 +98,6 @@ function reportOrphan(settlement: Settlement, atMs: number, found: BreachList): 
   if (ageMs < ORPHAN_AGE_MS) return;
   const what = "a settlement whose message does not exist";
   found.add({ invariant: 2, what, ids: [messageId] });
-}
-
-/** Looks at a suspect's message as it is now; answers a breach only if it still is one. */
-async function judgeAgain(
-  { clients, signal }: CheckRun,
-  { charge, settlement }: Suspect,
-  atMs: number,
-): Promise<FoundBreach[]> {
-  const { tenantId, messageId } = charge;
-  const { message } = await clients.messaging.getMessage({ tenantId, messageId }, { signal });
-  const now = create(ChargeSchema, {
-    ...charge,
-    status: message?.status ?? MessageStatus.UNSPECIFIED,
-    updatedAtMs: message?.updatedAtMs ?? charge.updatedAtMs,
-    ...(message?.amount === undefined ? {} : { amount: message.amount }),
-  });
-  const verdict = judge(now, settlement, atMs);
-  if (verdict.kind !== "breach") return [];
-  return [{ invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] }];
 }
 
 async function* streamCharges({ clients, tenantId, signal }: CheckRun): AsyncGenerator<Charge> {

@@ -990,6 +990,13 @@ export declare type StreamSettlementsRequest = Message<"sms.v1.StreamSettlements
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
+
+  /**
+   * Only those of these messages, as they are now, at most 1,000; empty means all.
+   *
+   * @generated from field: repeated string message_ids = 2;
+   */
+  messageIds: string[];
 };
 
 /**
