@@ -6,7 +6,7 @@ import { newId } from "../../services/shared/core/ids.ts";
 import { checkCharges } from "../../services/smsctl/check/charges.ts";
 import { BREACHES_MAX, untilChecked } from "../../services/smsctl/check/report.ts";
 import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
-import { checkOf, type Fakes, refuse, run } from "../support/smsctl-fakes.ts";
+import { checkOf, errorOf, type Fakes, refuse, run } from "../support/smsctl-fakes.ts";
 
 describe("smsctl check", () => {
   /** Messages that look late at first and good when looked at again; more than are compared. */
@@ -123,7 +123,9 @@ describe("smsctl check", () => {
               looks += 1;
               if (looks > fromLook) yield { settlements: [{ ...settlement, capturedAmount }] };
             },
-            async *streamReservations() {},
+            async *streamReservations() {
+              yield { reservations: [{ id: charge.reservationId, openAmount: 5n }] };
+            },
           },
         }),
         { promiseMs: fromLook > 9 ? 20 : 60_000, everyMs: 1 },
@@ -192,12 +194,88 @@ describe("smsctl check", () => {
       ]);
     });
 
-    it("it is open, or the message has been sent meanwhile, or the hold is too young to be listed", async () => {
+    it("it is open, or the message has been sent meanwhile", async () => {
       expect(await checkWith({ state: ReservationState.OPEN })).to.deep.equal([]);
       expect(await checkWith(undefined, MessageStatus.SENT)).to.deep.equal([]);
-      const young = { reservationId: newId("reservation") };
-      expect(await checkWith(undefined, MessageStatus.SCHEDULED, young)).to.deep.equal([]);
     });
+
+    it("however young it is", async () => {
+      const young = { reservationId: newId("reservation") };
+      expect(await checkWith(undefined, MessageStatus.SCHEDULED, young)).to.have.length(1);
+      expect(await checkWith(undefined, MessageStatus.SENT, young)).to.deep.equal([]);
+    });
+  });
+
+  it("lets a young hold wait for its send, and no young hold be larger than its send", async () => {
+    const createdAtMs = BigInt(Date.now() - 1000);
+    const report = await checkCharges(
+      checkOf({
+        messaging: {
+          async *streamCharges() {
+            yield { charges: [{ ...late(0), status: MessageStatus.QUEUED }] };
+          },
+        },
+        wallets: {
+          async *streamSettlements() {},
+          async *streamReservations({ createdBeforeMs }) {
+            expect(createdBeforeMs).to.equal(0n);
+            yield {
+              reservations: [
+                { id: "rsv_0", openAmount: 3n, createdAtMs },
+                { id: "rsv_young", openAmount: 1n, createdAtMs },
+                { id: "rsv_old", openAmount: 1n, createdAtMs: createdAtMs - 600_000n },
+              ],
+            };
+          },
+        },
+      }),
+    );
+    expect(report.breaches.map(({ what, ids }) => `${ids[0]}: ${what}`)).to.deep.equal([
+      "rsv_0: a hold of 0.0003 where open messages explain 0.0001",
+      "rsv_old: a hold that no open message explains has outlived the grace time",
+    ]);
+  });
+
+  it("looks for the message of a settlement that it did not meet, unless it is certain that there is none", async () => {
+    const nowMs = Date.now();
+    const settled = (ageMs: number) => ({
+      tenantId: "ten_1",
+      messageId: newId("message"),
+      settledAtMs: BigInt(nowMs - ageMs),
+    });
+    const [old, none, there] = [settled(601_000), settled(1000), settled(0)];
+    const asked: string[] = [];
+    const check = (refusal: "not_found" | "service_unavailable") =>
+      checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {},
+            getMessage({ messageId }) {
+              asked.push(messageId);
+              if (messageId === none.messageId) refuse(refusal, "None.");
+              return { message: { status: MessageStatus.SENT } };
+            },
+          },
+          wallets: {
+            async *streamSettlements() {
+              yield { settlements: [old, none, there] };
+            },
+            async *streamReservations() {},
+          },
+        }),
+      );
+    const { breaches } = await check("not_found");
+    expect(breaches).to.deep.equal(
+      [old, none].map(({ messageId }) => {
+        return {
+          invariant: 2,
+          what: "a settlement whose message does not exist",
+          ids: [messageId],
+        };
+      }),
+    );
+    expect(asked).to.deep.equal([none.messageId, there.messageId]);
+    expect((await errorOf(check("service_unavailable"))).code).to.equal("service_unavailable");
   });
 
   it("counts the breaches that it does not list", async () => {

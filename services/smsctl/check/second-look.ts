@@ -7,6 +7,7 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { pause } from "../../shared/io/backoff.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
 import { judge, SETTLEMENT_PROMISE_MS } from "./judge.ts";
 import { type CheckRun, createProgress, type FoundBreach } from "./report.ts";
 
@@ -21,6 +22,10 @@ export const PATIENCE: Patience = { promiseMs: SETTLEMENT_PROMISE_MS, everyMs: 1
 
 /** Settlements that are asked for at once. */
 const LOOK_MAX = 1000;
+
+/** Things that are looked for one by one, each with a call or two: altogether of a kind, and side by side. */
+export const MISSING_MAX = 100_000;
+const AT_ONCE = 16;
 
 /**
  * Looks at suspects again; answers those that are breaches still. A message has the time of its change from its
@@ -96,6 +101,40 @@ async function findSettlements(
   for await (const { settlements } of stream) {
     // A wallet that does not know of such questions yet answers everything.
     found.push(...settlements.filter(({ messageId }) => wanted.has(messageId)));
+  }
+  return found;
+}
+
+/** Looks for the messages of settlements that the walk over messages did not meet: nothing settles what is not stored. */
+export async function lookForMessages(
+  { clients, signal }: CheckRun,
+  orphans: readonly Settlement[],
+): Promise<FoundBreach[]> {
+  return sideBySide(orphans, async ({ tenantId, messageId }) => {
+    try {
+      await clients.messaging.getMessage({ tenantId, messageId }, { signal });
+      return [];
+    } catch (error) {
+      if (toAppError(error).code === "not_found") return [orphanBreach(messageId)];
+      throw error;
+    }
+  });
+}
+
+/** A settlement of a message that does not exist. */
+export function orphanBreach(messageId: string): FoundBreach {
+  return { invariant: 2, what: "a settlement whose message does not exist", ids: [messageId] };
+}
+
+/** Looks at each item with a call or two, a few at once; answers the breaches in order. */
+export async function sideBySide<T>(
+  items: readonly T[],
+  look: (item: T) => Promise<FoundBreach[]>,
+): Promise<FoundBreach[]> {
+  const found: FoundBreach[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    const breaches = await Promise.all(items.slice(at, at + AT_ONCE).map(look));
+    found.push(...breaches.flat());
   }
   return found;
 }
