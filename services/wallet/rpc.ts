@@ -39,6 +39,8 @@ export type RpcParts = {
   readonly checkWallets: CheckWallets;
   readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations" | "findSettled">;
   readonly deadLetters: DeadLetters;
+  /** How long a reservation may stay open before messaging is asked about it. */
+  readonly graceMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -134,7 +136,7 @@ function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }
 
-function streamRpc({ store, checkWallets }: RpcParts) {
+function streamRpc({ store, checkWallets, graceMs }: RpcParts) {
   return {
     async *checkWallets({ tenantId }, context) {
       for await (const progress of checkWallets(tenantId, context.signal)) {
@@ -163,7 +165,7 @@ function streamRpc({ store, checkWallets }: RpcParts) {
     async *streamReservations({ createdBeforeMs }) {
       checkInstant("created_before_ms", Number(createdBeforeMs));
       for await (const chunk of store.streamOpenReservations(Number(createdBeforeMs))) {
-        yield { reservations: chunk.map(reservationToProto) };
+        yield { reservations: chunk.map(reservationToProto), graceMs: BigInt(graceMs) };
       }
     },
   } satisfies Partial<ServiceImpl<typeof WalletService>>;

@@ -113,6 +113,15 @@ describe("what operators do to a wallet", function () {
     expect(await codeOf(asked(tenantId, Array(1001).fill(first)))).to.equal("validation_error");
   });
 
+  it("open reservations come with the grace time that they have", async () => {
+    const { tenantId } = await withHistory();
+    const told: unknown[] = [];
+    for await (const { reservations, graceMs } of client.streamReservations({})) {
+      if (reservations.some((one) => one.tenantId === tenantId)) told.push(graceMs);
+    }
+    expect(told).to.deep.equal([300_000n]);
+  });
+
   it("a reference is one movement, however many ask for it at once and whatever they ask", async () => {
     const tenantId = await newTenant();
     const request = { tenantId, amount: 7n, reference: "once", actor };

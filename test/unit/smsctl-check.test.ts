@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { type Charge, ChargeSchema, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { ReservationState } from "../../proto/gen/sms/v1/wallet_pb.js";
-import { newId } from "../../services/shared/core/ids.ts";
+import { lowestIdAt, newId } from "../../services/shared/core/ids.ts";
 import { checkCharges } from "../../services/smsctl/check/charges.ts";
 import { BREACHES_MAX, untilChecked } from "../../services/smsctl/check/report.ts";
 import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
@@ -236,7 +236,7 @@ describe("smsctl check", () => {
     ]);
   });
 
-  it("looks for the message of a settlement that it did not meet, unless it is certain that there is none", async () => {
+  it("looks for the message of a settlement, unless it is certain that there is none", async () => {
     const nowMs = Date.now();
     const settled = (ageMs: number) => ({
       tenantId: "ten_1",
@@ -276,6 +276,59 @@ describe("smsctl check", () => {
     );
     expect(asked).to.deep.equal([none.messageId, there.messageId]);
     expect((await errorOf(check("service_unavailable"))).code).to.equal("service_unavailable");
+  });
+
+  describe("goes by what the services say of their settings", () => {
+    const HOUR_MS = 3_600_000;
+    const nowMs = Date.now();
+
+    /** The breaches of a hold without a send and a settlement without a message, each so old. */
+    async function checkWith(
+      ageMs: number,
+      told: { graceMs?: bigint; messageKeepMs?: bigint },
+    ): Promise<string[]> {
+      const { graceMs, messageKeepMs } = told;
+      const createdAtMs = BigInt(nowMs - ageMs);
+      const messageId = lowestIdAt("message", nowMs - ageMs);
+      const { breaches } = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              if (messageKeepMs !== undefined) yield { messageKeepMs };
+            },
+          },
+          wallets: {
+            async *streamSettlements() {
+              yield { settlements: [{ messageId, settledAtMs: createdAtMs }] };
+            },
+            async *streamReservations() {
+              const reservations = [{ id: "rsv_0", openAmount: 1n, createdAtMs }];
+              yield { reservations, ...(graceMs === undefined ? {} : { graceMs }) };
+            },
+          },
+        }),
+      );
+      return breaches.map(({ ids }) => ids[0]?.slice(0, 3) ?? "");
+    }
+
+    it("a hold is an orphan after the grace time and five minutes", async () => {
+      expect(await checkWith(2 * HOUR_MS, {})).to.deep.equal(["msg", "rsv"]);
+      expect(await checkWith(2 * HOUR_MS, { graceMs: 7_200_000n })).to.deep.equal(["msg"]);
+      expect(await checkWith(2 * HOUR_MS, { graceMs: 6_800_000n })).to.deep.equal(["msg", "rsv"]);
+    });
+
+    it("a message is not missed once it may have been deleted, and never after a year", async () => {
+      const days = (count: number) => BigInt(count * 24 * HOUR_MS);
+      const kept = (count: number) => ({ messageKeepMs: days(count) });
+      expect(await checkWith(29 * 24 * HOUR_MS + 1000, kept(30))).to.deep.equal(["rsv"]);
+      expect(await checkWith(28 * 24 * HOUR_MS, kept(30))).to.deep.equal(["msg", "rsv"]);
+      expect(await checkWith(11 * HOUR_MS, kept(1))).to.deep.equal(["msg", "rsv"]);
+      expect(await checkWith(13 * HOUR_MS, kept(1))).to.deep.equal(["rsv"]);
+      for (const told of [{}, kept(730)]) {
+        expect(await checkWith(363 * 24 * HOUR_MS, told)).to.deep.equal(["msg", "rsv"]);
+        expect(await checkWith(366 * 24 * HOUR_MS, told)).to.deep.equal(["rsv"]);
+      }
+    });
   });
 
   it("counts the breaches that it does not list", async () => {

@@ -27,8 +27,13 @@ import {
   type Suspect,
 } from "./second-look.ts";
 
-/** Messages are kept twelve months; a settlement may outlive its message. */
-const RETENTION_MS = 365 * 86_400_000;
+/**
+ * Messages are kept twelve months, or less where messaging says so; a settlement may outlive its message. Where they
+ * are kept longer, they may have been kept shorter before: further back than this no message is missed.
+ */
+const KEPT_MAX_MS = 365 * 86_400_000;
+/** Nothing is missed that is so near to its deletion, nor in the last half of its time: clocks may be apart. */
+const KEPT_SLACK_MS = 86_400_000;
 
 /** What was settled so long before the check's beginning had its message stored by then, by any clock. */
 const CERTAIN_AGE_MS = 600_000;
@@ -48,7 +53,7 @@ export async function checkCharges(
   const suspects: Suspect[] = [];
   const orphans = createOrphans(atMs, found);
 
-  for await (const charge of streamCharges(run)) {
+  for await (const charge of streamCharges(run, orphans.hearKept)) {
     looked.charges += 1;
     progress(`${looked.charges} messages compared`);
     let settlement = await settlements.peek();
@@ -112,13 +117,18 @@ function explain(
 function createOrphans(atMs: number, found: BreachList) {
   const young: Settlement[] = [];
   let unseen = 0;
+  let keptMs = KEPT_MAX_MS;
   return {
+    /** Takes in how long messages are kept. */
+    hearKept(ms: number): void {
+      keptMs = Math.min(ms, KEPT_MAX_MS);
+    },
     note(settlement: Settlement): void {
       // Messages are deleted by when they were made, which for a scheduled one is long before its settlement.
       const { messageId } = settlement;
       const settledMs = Number(settlement.settledAtMs);
       const madeMs = isId("message", messageId) ? idTimeMs(messageId) : settledMs;
-      if (atMs - madeMs > RETENTION_MS - 86_400_000) return;
+      if (atMs - madeMs > keptMs - Math.min(KEPT_SLACK_MS, keptMs / 2)) return;
       // Its message may have been accepted after the charges' snapshot.
       if (atMs - settledMs > CERTAIN_AGE_MS) found.add(orphanBreach(messageId));
       else if (young.length < MISSING_MAX) young.push(settlement);
@@ -131,9 +141,15 @@ function createOrphans(atMs: number, found: BreachList) {
   };
 }
 
-async function* streamCharges({ clients, tenantId, signal }: CheckRun): AsyncGenerator<Charge> {
+async function* streamCharges(
+  { clients, tenantId, signal }: CheckRun,
+  hearKept: (ms: number) => void,
+): AsyncGenerator<Charge> {
   const stream = clients.messaging.streamCharges({ tenantId }, { timeoutMs: 0, signal });
-  for await (const { charges } of stream) yield* charges;
+  for await (const { charges, messageKeepMs } of stream) {
+    if (messageKeepMs !== undefined) hearKept(Number(messageKeepMs));
+    yield* charges;
+  }
 }
 
 async function* streamSettlements(run: CheckRun): AsyncGenerator<Settlement> {

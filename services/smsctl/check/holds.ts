@@ -6,8 +6,9 @@ import { toAppError } from "../../shared/rpc/error-status.ts";
 import type { BreachList, CheckRun, FoundBreach } from "./report.ts";
 import { MISSING_MAX, sideBySide } from "./second-look.ts";
 
-/** A hold without a send may live this long: the grace time and one sweep. */
-export const ORPHAN_AGE_MS = 600_000;
+/** A hold without a send may live for the grace time, which is this where the wallet does not tell, and one sweep. */
+const SWEEP_MS = 300_000;
+const UNTOLD_GRACE_MS = 300_000n;
 
 /** What the messages that are not settled hold of one reservation, and the last of them. */
 export type ExplainedHold = {
@@ -35,7 +36,8 @@ export async function checkOpenHolds(
   const { clients, tenantId, signal } = run;
   let open = 0;
   const stream = clients.wallets.streamReservations({}, { timeoutMs: 0, signal });
-  for await (const { reservations } of stream) {
+  for await (const { reservations, graceMs = UNTOLD_GRACE_MS } of stream) {
+    const orphanMs = Number(graceMs) + SWEEP_MS;
     for (const { id, openAmount, tenantId: owner, createdAtMs } of reservations) {
       if (openAmount === 0n || (tenantId !== "" && owner !== tenantId)) continue;
       open += 1;
@@ -43,7 +45,7 @@ export async function checkOpenHolds(
       explained.delete(id);
       if (openAmount <= amount) continue;
       // A send's messages are stored together: one that explains a part of its hold would explain all of it.
-      if (amount === 0n && atMs - Number(createdAtMs) < ORPHAN_AGE_MS) continue;
+      if (amount === 0n && atMs - Number(createdAtMs) < orphanMs) continue;
       const what =
         amount === 0n
           ? "a hold that no open message explains has outlived the grace time"

@@ -105,7 +105,7 @@ async function findSettlements(
   return found;
 }
 
-/** Looks for the messages of settlements that the walk over messages did not meet: nothing settles what is not stored. */
+/** Looks for the messages of settlements that were met without them: nothing settles what is not stored. */
 export async function lookForMessages(
   { clients, signal }: CheckRun,
   orphans: readonly Settlement[],

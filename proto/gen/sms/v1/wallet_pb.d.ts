@@ -1047,6 +1047,13 @@ export declare type StreamReservationsResponse = Message<"sms.v1.StreamReservati
    * @generated from field: repeated sms.v1.Reservation reservations = 1;
    */
   reservations: Reservation[];
+
+  /**
+   * How long a reservation may stay open before messaging is asked about it (SETTLEMENT_GRACE_MS); in each answer.
+   *
+   * @generated from field: optional int64 grace_ms = 2;
+   */
+  graceMs?: bigint | undefined;
 };
 
 /**
