@@ -45,15 +45,16 @@ export type UseCases = {
   readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
 };
 
-/** Makes the service's implementation. */
+/** Makes the service's implementation; `keepMs` is how long messages are kept, which it only tells. */
 export function createMessagingRpc(
   useCases: UseCases,
+  keepMs: number,
   log: Logger,
 ): ServiceImpl<typeof MessagingService> {
   return {
     ...customerMethods(useCases, log),
     ...carrierMethods(useCases, log),
-    ...auditMethods(useCases),
+    ...auditMethods(useCases, keepMs),
   };
 }
 
@@ -176,7 +177,10 @@ function carrierMethods(
   };
 }
 
-function auditMethods({ reads, resolve }: UseCases): Omit<Methods, CustomerMethod | CarrierMethod> {
+function auditMethods(
+  { reads, resolve }: UseCases,
+  keepMs: number,
+): Omit<Methods, CustomerMethod | CarrierMethod> {
   return {
     async resolveReservations({ reservations }) {
       // What is not there is fenced off, for good: nothing without a name, then.
@@ -195,6 +199,7 @@ function auditMethods({ reads, resolve }: UseCases): Omit<Methods, CustomerMetho
       };
     },
     async *streamCharges({ tenantId }) {
+      yield { messageKeepMs: BigInt(keepMs) };
       for await (const charges of reads.charges(tenantId || undefined)) {
         yield { charges: charges.map(toWireCharge) };
       }

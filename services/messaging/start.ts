@@ -82,7 +82,8 @@ export const start: StartService = async (context) => {
 
   startSweepers(context, messaging, config);
   registerMetrics(context.metrics, messaging, outbox, () => connectorsIn(neighbours));
-  context.serve((router) => router.service(MessagingService, createMessagingRpc(messaging, log)));
+  const rpc = createMessagingRpc(messaging, config.MESSAGE_KEEP_MS, log);
+  context.serve((router) => router.service(MessagingService, rpc));
 };
 
 /** Connectors that some route leads to; none before the first table has come. */

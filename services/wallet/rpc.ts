@@ -37,8 +37,10 @@ export type RpcParts = {
   readonly wallets: Wallets;
   readonly settleMessages: SettleMessages;
   readonly checkWallets: CheckWallets;
-  readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations">;
+  readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations" | "findSettled">;
   readonly deadLetters: DeadLetters;
+  /** How long a reservation may stay open before messaging is asked about it. */
+  readonly graceMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -134,7 +136,7 @@ function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
   } satisfies Partial<ServiceImpl<typeof WalletService>>;
 }
 
-function streamRpc({ store, checkWallets }: RpcParts) {
+function streamRpc({ store, checkWallets, graceMs }: RpcParts) {
   return {
     async *checkWallets({ tenantId }, context) {
       for await (const progress of checkWallets(tenantId, context.signal)) {
@@ -147,7 +149,15 @@ function streamRpc({ store, checkWallets }: RpcParts) {
         };
       }
     },
-    async *streamSettlements({ tenantId }) {
+    async *streamSettlements({ tenantId, messageIds }) {
+      if (messageIds.length > 0) {
+        checkItems("message_ids", messageIds.length, 1, ITEMS_MAX);
+        const found = [...(await store.findSettled(messageIds)).values()];
+        const own = found.filter((one) => tenantId === "" || one.tenantId === tenantId);
+        own.sort((a, b) => (a.messageId < b.messageId ? -1 : 1));
+        yield { settlements: own.map(settlementToProto) };
+        return;
+      }
       for await (const chunk of store.streamSettlements(tenantId)) {
         yield { settlements: chunk.map(settlementToProto) };
       }
@@ -155,7 +165,7 @@ function streamRpc({ store, checkWallets }: RpcParts) {
     async *streamReservations({ createdBeforeMs }) {
       checkInstant("created_before_ms", Number(createdBeforeMs));
       for await (const chunk of store.streamOpenReservations(Number(createdBeforeMs))) {
-        yield { reservations: chunk.map(reservationToProto) };
+        yield { reservations: chunk.map(reservationToProto), graceMs: BigInt(graceMs) };
       }
     },
   } satisfies Partial<ServiceImpl<typeof WalletService>>;

@@ -65,7 +65,8 @@ export const start: StartService = async (context) => {
   const wallets = createWallets({ store, queue, clock });
   const handle = createSettleHandler({ settleMessages, log });
   const deadLetters = createDeadLetters(mongo.db, handle);
-  const parts = { wallets, settleMessages, checkWallets, store, clock, log, deadLetters };
+  const graceMs = config.SETTLEMENT_GRACE_MS;
+  const parts = { wallets, settleMessages, checkWallets, store, clock, log, deadLetters, graceMs };
   const rpc = createWalletRpc(parts);
   context.serve((router) => void router.service(WalletService, rpc));
 

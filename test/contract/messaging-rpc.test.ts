@@ -7,6 +7,7 @@ import {
   ReceiptState,
   SendEndpoint,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { newId } from "../../services/shared/core/ids.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createRpcAuth, readRpcCallers } from "../../services/shared/rpc/auth.ts";
 import { createRpcServer } from "../../services/shared/rpc/server.ts";
@@ -121,6 +122,16 @@ for (const transport of ["in memory", "over gRPC"] as const) {
       const cancelled = await messaging.cancelMessage(mine);
       expect(cancelled.message?.status).to.equal(MessageStatus.CANCELLED);
       expect((await messaging.cancelMessage(mine)).message).to.deep.equal(cancelled.message);
+    });
+
+    it("tells how long messages are kept before any charge, also where there is none", async () => {
+      for (const tenantId of [tenant.id, newId("tenant")]) {
+        const told: unknown[] = [];
+        for await (const { messageKeepMs } of messaging.streamCharges({ tenantId })) {
+          told.push(messageKeepMs);
+        }
+        expect(told[0]).to.equal(31_708_800_000n);
+      }
     });
 
     it("streams every charge in order of id, and finds no breach", async () => {

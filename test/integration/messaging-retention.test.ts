@@ -60,6 +60,27 @@ describe("what is kept, and for how long", () => {
     expect((await store.findByKeys([closed])).size).to.equal(0);
   });
 
+  it("tombstones go whatever their reservations are called, and nothing that is ours goes with them", async () => {
+    const store = openSends();
+    const nowMs = Date.now();
+    const old = nowMs - 8 * 24 * HOUR_MS;
+    const names = ["hold-1", "RSV", "rsv_1", "rsv_hold", "s", "snd", "snd_9", "snd_hold", "zz"];
+    for (const name of names) {
+      await store.fence(name, old);
+      await store.fence(`${name}-young`, nowMs);
+    }
+    const send = sendAt(nowMs, 1);
+    await store.commit([send], admitted([send]), nowMs);
+    const refused = `${newId("tenant")}|single|refused`;
+    await store.closeKeys([refused], nowMs);
+
+    expect(await store.deleteExpired(nowMs + HOUR_MS, KEEP_MS)).to.equal(names.length);
+    expect(await kept(names)).to.deep.equal([]);
+    const young = names.map((name) => `${name}-young`);
+    expect(await kept([...young, send.record.id])).to.have.length(names.length + 1);
+    expect((await store.findByKeys([refused])).size).to.equal(1);
+  });
+
   it("a send may have more messages than one command can hold", async () => {
     const reservationId = newId("reservation");
     const messages = Array.from({ length: 10_000 }, () =>

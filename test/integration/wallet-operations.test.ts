@@ -90,6 +90,38 @@ describe("what operators do to a wallet", function () {
     return { tenantId, lines: entries };
   }
 
+  it("settlements can be asked for by their messages, a thousand at once, and of one tenant only", async () => {
+    const { tenantId } = await withHistory();
+    const [reservationId, ...ids] = [newId("reservation"), newId("message"), newId("message")];
+    const [first = "", second = ""] = ids;
+    await client.placeHold({ tenantId, reservationId, amount: 10n, messageCount: 2 });
+    const settlements = ids.map((messageId) => {
+      return { tenantId, reservationId, messageId, heldAmount: 5n, capturedAmount: 4n };
+    });
+    await client.settleMessages({ settlements });
+    const asked = async (owner: string, messageIds: string[]) => {
+      const found: string[] = [];
+      for await (const part of client.streamSettlements({ tenantId: owner, messageIds })) {
+        found.push(...part.settlements.map(({ messageId }) => messageId));
+      }
+      return found;
+    };
+    expect(await asked(tenantId, [second, newId("message")])).to.deep.equal([second]);
+    expect(await asked("", [second, first])).to.deep.equal([first, second]);
+    expect(await asked(newId("tenant"), ids)).to.deep.equal([]);
+    expect(await asked(tenantId, [])).to.deep.equal([first, second]);
+    expect(await codeOf(asked(tenantId, Array(1001).fill(first)))).to.equal("validation_error");
+  });
+
+  it("open reservations come with the grace time that they have", async () => {
+    const { tenantId } = await withHistory();
+    const told: unknown[] = [];
+    for await (const { reservations, graceMs } of client.streamReservations({})) {
+      if (reservations.some((one) => one.tenantId === tenantId)) told.push(graceMs);
+    }
+    expect(told).to.deep.equal([300_000n]);
+  });
+
   it("a reference is one movement, however many ask for it at once and whatever they ask", async () => {
     const tenantId = await newTenant();
     const request = { tenantId, amount: 7n, reference: "once", actor };

@@ -49,6 +49,7 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
         const wallets = tenantIds.flatMap((id) => tables.wallets.get(id) ?? []);
         let saved: readonly Changes[] = [];
         const result = await work({
+          isExclusive: true,
           load: async (needs) =>
             new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, needs)])),
           async save(changes) {

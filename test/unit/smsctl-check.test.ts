@@ -2,11 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { type Charge, ChargeSchema, MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { ReservationState } from "../../proto/gen/sms/v1/wallet_pb.js";
-import { newId } from "../../services/shared/core/ids.ts";
+import { lowestIdAt, newId } from "../../services/shared/core/ids.ts";
 import { checkCharges } from "../../services/smsctl/check/charges.ts";
 import { BREACHES_MAX, untilChecked } from "../../services/smsctl/check/report.ts";
 import { CHECK_COMMAND } from "../../services/smsctl/commands/check.ts";
-import { checkOf, type Fakes, refuse, run } from "../support/smsctl-fakes.ts";
+import { checkOf, errorOf, type Fakes, refuse, run } from "../support/smsctl-fakes.ts";
 
 describe("smsctl check", () => {
   /** Messages that look late at first and good when looked at again; more than are compared. */
@@ -94,6 +94,64 @@ describe("smsctl check", () => {
     expect(asked).to.deep.equal(["ten_1"]);
   });
 
+  describe("waits for what a minute-old change has still to be settled", () => {
+    const AGO_MS = 70_000;
+    const charge = {
+      ...late(0),
+      heldAmount: 5n,
+      amount: 4n,
+      updatedAtMs: BigInt(Date.now() - AGO_MS),
+    };
+    const settlement = { messageId: charge.messageId, reservationId: charge.reservationId };
+    const { status, amount, updatedAtMs } = charge;
+
+    /** The breaches where a settlement of an amount is there at a look, counted from the snapshot's. */
+    async function checkWith(capturedAmount: bigint, fromLook: number) {
+      let looks = 0;
+      const asked: string[][] = [];
+      const report = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              yield { charges: [charge] };
+            },
+            getMessage: () => ({ message: { status, amount, updatedAtMs } }),
+          },
+          wallets: {
+            async *streamSettlements({ messageIds }) {
+              asked.push(messageIds);
+              looks += 1;
+              if (looks > fromLook) yield { settlements: [{ ...settlement, capturedAmount }] };
+            },
+            async *streamReservations() {
+              yield { reservations: [{ id: charge.reservationId, openAmount: 5n }] };
+            },
+          },
+        }),
+        { promiseMs: fromLook > 9 ? 20 : 60_000, everyMs: 1 },
+      );
+      return { asked, what: report.breaches.map((one) => `${one.invariant} ${one.what}`) };
+    }
+
+    it("and finds it settled meanwhile", async () => {
+      const { asked, what } = await checkWith(4n, 3);
+      expect(what).to.deep.equal([]);
+      expect(asked).to.deep.equal([[], ...Array(3).fill([charge.messageId])]);
+    });
+
+    it("and judges what it was settled for", async () => {
+      expect((await checkWith(3n, 1)).what).to.deep.equal([
+        "2 captured 0.0003 where 0.0004 was due",
+      ]);
+    });
+
+    it("and tells of what is not settled in the time that it may take", async () => {
+      expect((await checkWith(4n, Number.POSITIVE_INFINITY)).what).to.deep.equal([
+        "2 not settled a minute after its change",
+      ]);
+    });
+  });
+
   describe("looks for the hold of an open message that no open hold explains", () => {
     const DAY_MS = 86_400_000;
     const reservationId = newId("reservation", Date.now() - DAY_MS);
@@ -136,11 +194,140 @@ describe("smsctl check", () => {
       ]);
     });
 
-    it("it is open, or the message has been sent meanwhile, or the hold is too young to be listed", async () => {
+    it("it is open, or the message has been sent meanwhile", async () => {
       expect(await checkWith({ state: ReservationState.OPEN })).to.deep.equal([]);
       expect(await checkWith(undefined, MessageStatus.SENT)).to.deep.equal([]);
+    });
+
+    it("however young it is", async () => {
       const young = { reservationId: newId("reservation") };
-      expect(await checkWith(undefined, MessageStatus.SCHEDULED, young)).to.deep.equal([]);
+      expect(await checkWith(undefined, MessageStatus.SCHEDULED, young)).to.have.length(1);
+      expect(await checkWith(undefined, MessageStatus.SENT, young)).to.deep.equal([]);
+    });
+  });
+
+  it("lets a young hold wait for its send, and no young hold be larger than its send", async () => {
+    const createdAtMs = BigInt(Date.now() - 1000);
+    const report = await checkCharges(
+      checkOf({
+        messaging: {
+          async *streamCharges() {
+            yield { charges: [{ ...late(0), status: MessageStatus.QUEUED }] };
+          },
+        },
+        wallets: {
+          async *streamSettlements() {},
+          async *streamReservations({ createdBeforeMs }) {
+            expect(createdBeforeMs).to.equal(0n);
+            yield {
+              reservations: [
+                { id: "rsv_0", openAmount: 3n, createdAtMs },
+                { id: "rsv_young", openAmount: 1n, createdAtMs },
+                { id: "rsv_old", openAmount: 1n, createdAtMs: createdAtMs - 600_000n },
+              ],
+            };
+          },
+        },
+      }),
+    );
+    expect(report.breaches.map(({ what, ids }) => `${ids[0]}: ${what}`)).to.deep.equal([
+      "rsv_0: a hold of 0.0003 where open messages explain 0.0001",
+      "rsv_old: a hold that no open message explains has outlived the grace time",
+    ]);
+  });
+
+  it("looks for the message of a settlement, unless it is certain that there is none", async () => {
+    const nowMs = Date.now();
+    const settled = (ageMs: number) => ({
+      tenantId: "ten_1",
+      messageId: newId("message"),
+      settledAtMs: BigInt(nowMs - ageMs),
+    });
+    const [old, none, there] = [settled(601_000), settled(1000), settled(0)];
+    const asked: string[] = [];
+    const check = (refusal: "not_found" | "service_unavailable") =>
+      checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {},
+            getMessage({ messageId }) {
+              asked.push(messageId);
+              if (messageId === none.messageId) refuse(refusal, "None.");
+              return { message: { status: MessageStatus.SENT } };
+            },
+          },
+          wallets: {
+            async *streamSettlements() {
+              yield { settlements: [old, none, there] };
+            },
+            async *streamReservations() {},
+          },
+        }),
+      );
+    const { breaches } = await check("not_found");
+    expect(breaches).to.deep.equal(
+      [old, none].map(({ messageId }) => {
+        return {
+          invariant: 2,
+          what: "a settlement whose message does not exist",
+          ids: [messageId],
+        };
+      }),
+    );
+    expect(asked).to.deep.equal([none.messageId, there.messageId]);
+    expect((await errorOf(check("service_unavailable"))).code).to.equal("service_unavailable");
+  });
+
+  describe("goes by what the services say of their settings", () => {
+    const HOUR_MS = 3_600_000;
+    const nowMs = Date.now();
+
+    /** The breaches of a hold without a send and a settlement without a message, each so old. */
+    async function checkWith(
+      ageMs: number,
+      told: { graceMs?: bigint; messageKeepMs?: bigint },
+    ): Promise<string[]> {
+      const { graceMs, messageKeepMs } = told;
+      const createdAtMs = BigInt(nowMs - ageMs);
+      const messageId = lowestIdAt("message", nowMs - ageMs);
+      const { breaches } = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              if (messageKeepMs !== undefined) yield { messageKeepMs };
+            },
+          },
+          wallets: {
+            async *streamSettlements() {
+              yield { settlements: [{ messageId, settledAtMs: createdAtMs }] };
+            },
+            async *streamReservations() {
+              const reservations = [{ id: "rsv_0", openAmount: 1n, createdAtMs }];
+              yield { reservations, ...(graceMs === undefined ? {} : { graceMs }) };
+            },
+          },
+        }),
+      );
+      return breaches.map(({ ids }) => ids[0]?.slice(0, 3) ?? "");
+    }
+
+    it("a hold is an orphan after the grace time and five minutes", async () => {
+      expect(await checkWith(2 * HOUR_MS, {})).to.deep.equal(["msg", "rsv"]);
+      expect(await checkWith(2 * HOUR_MS, { graceMs: 7_200_000n })).to.deep.equal(["msg"]);
+      expect(await checkWith(2 * HOUR_MS, { graceMs: 6_800_000n })).to.deep.equal(["msg", "rsv"]);
+    });
+
+    it("a message is not missed once it may have been deleted, and never after a year", async () => {
+      const days = (count: number) => BigInt(count * 24 * HOUR_MS);
+      const kept = (count: number) => ({ messageKeepMs: days(count) });
+      expect(await checkWith(29 * 24 * HOUR_MS + 1000, kept(30))).to.deep.equal(["rsv"]);
+      expect(await checkWith(28 * 24 * HOUR_MS, kept(30))).to.deep.equal(["msg", "rsv"]);
+      expect(await checkWith(11 * HOUR_MS, kept(1))).to.deep.equal(["msg", "rsv"]);
+      expect(await checkWith(13 * HOUR_MS, kept(1))).to.deep.equal(["rsv"]);
+      for (const told of [{}, kept(730)]) {
+        expect(await checkWith(363 * 24 * HOUR_MS, told)).to.deep.equal(["msg", "rsv"]);
+        expect(await checkWith(366 * 24 * HOUR_MS, told)).to.deep.equal(["rsv"]);
+      }
     });
   });
 

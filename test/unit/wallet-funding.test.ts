@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { systemClock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { AMOUNT_MAX } from "../../services/shared/core/money.ts";
@@ -6,6 +7,9 @@ import type { DecideContext, View } from "../../services/wallet/domain/book.ts";
 import type { Command } from "../../services/wallet/domain/command.ts";
 import { decide } from "../../services/wallet/domain/decide.ts";
 import { newWallet, type Wallet } from "../../services/wallet/domain/wallet.ts";
+import type { CommandQueue } from "../../services/wallet/service/command-queue.ts";
+import { createWallets } from "../../services/wallet/service/wallets.ts";
+import { createMemoryWalletStore } from "../support/wallet-memory-store.ts";
 
 const context: DecideContext = { nowMs: 1000, newId };
 const actor = { name: "smsctl:ada", address: "192.0.2.1" };
@@ -38,6 +42,13 @@ const hold = (amount: bigint, reservationId: string): Command => ({
   lastMessageId: "msg_a",
 });
 
+/** What is refused before never comes this far. */
+const refusing: CommandQueue = {
+  run: () => Promise.reject(new Error("it was asked for all the same")),
+  pending: 0,
+  close: async () => {},
+};
+
 describe("funding and adjusting", () => {
   it("answers a repeated reference with its first entry and moves nothing", () => {
     const { outcomes, changes } = decide(viewOf({}), [fund(50n), fund(50n)], context);
@@ -61,7 +72,11 @@ describe("funding and adjusting", () => {
   it("never takes what is held, however the correction is meant", () => {
     const view = viewOf({ balance: 100n, held: 80n });
     const { outcomes, changes } = decide(view, [adjust(-21n), adjust(-20n, "r2")], context);
-    expect(outcomes[0]).to.have.property("code", "insufficient_balance");
+    expect(outcomes[0]).to.deep.include({
+      code: "insufficient_balance",
+      message: "An adjustment takes no more than what is available, which is 0.0020 NGN.",
+      extra: { required_amount: "0.0021", available_amount: "0.0020", currency: "NGN" },
+    });
     expect(changes?.wallet.balance).to.equal(80n);
   });
 
@@ -69,6 +84,31 @@ describe("funding and adjusting", () => {
     const { outcomes } = decide(viewOf({ balance: AMOUNT_MAX }), [fund(1n)], context);
     expect(outcomes[0]).to.have.property("code", "validation_error");
   });
+
+  for (const amount of [0n, AMOUNT_MAX + 1n, -AMOUNT_MAX - 1n]) {
+    it(`says what is wrong with an adjustment by ${amount}`, async () => {
+      const store = createMemoryWalletStore();
+      const { adjust: ask } = createWallets({ store, queue: refusing, clock: systemClock });
+      const request = {
+        kind: "adjust",
+        amount,
+        reason: "a refund",
+        reference: "r",
+        actor,
+      } as const;
+      const error = await ask("ten_a", request).catch((thrown: unknown) => thrown);
+      expect(error).to.deep.include({
+        code: "validation_error",
+        fields: [
+          {
+            field: "amount",
+            code: "out_of_range",
+            message: "must not be zero, and not too large",
+          },
+        ],
+      });
+    });
+  }
 
   it("writes who did it, from where, and why", () => {
     const { changes } = decide(viewOf({ balance: 100n }), [adjust(-20n)], context);

@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { systemClock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
-import type { HoldCommand } from "../../services/wallet/domain/command.ts";
+import { newId } from "../../services/shared/core/ids.ts";
+import type { Command, HoldCommand } from "../../services/wallet/domain/command.ts";
+import { decide } from "../../services/wallet/domain/decide.ts";
 import { newWallet } from "../../services/wallet/domain/wallet.ts";
 import {
   type CommandQueueOptions,
@@ -9,6 +11,8 @@ import {
 } from "../../services/wallet/service/command-queue.ts";
 import type { WalletStore } from "../../services/wallet/service/ports.ts";
 import { createMemoryWalletStore } from "../support/wallet-memory-store.ts";
+
+const actor = { name: "test", address: "" };
 
 const hold = (reservationId: string, amount = 1n): HoldCommand => ({
   kind: "hold",
@@ -26,7 +30,6 @@ async function openQueue(
   const store = createMemoryWalletStore();
   for (const tenantId of ["ten_a", "ten_b", "ten_c"]) {
     const wallet = { ...newWallet(tenantId, "NGN", 0n, 0), balance: 1_000_000n };
-    const actor = { name: "test", address: "" };
     const audit = { id: "aud_1", tenantId, action: "", actor, detail: "{}", createdAtMs: 0 };
     await store.createWallet(wallet, audit);
   }
@@ -89,6 +92,16 @@ const failingOn =
       ),
   });
 
+/** What another replica does to a wallet. */
+const elsewhere = (store: WalletStore, tenantId: string, commands: readonly Command[]) =>
+  store.transact([tenantId], async (tx) => {
+    const none = { reservationIds: [], messageIds: [], references: [] };
+    const view = (await tx.load(new Map([[tenantId, none]]))).get(tenantId);
+    if (view === undefined) throw new Error("there is no such wallet");
+    const { changes } = decide(view, commands, { nowMs: 0, newId });
+    if (changes !== undefined) await tx.save([changes]);
+  });
+
 const codeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => "ok",
@@ -114,6 +127,37 @@ describe("the wallet's queue", () => {
     await gate.letOne();
     await Promise.all([first, second]);
     expect(flushes).to.deep.equal([2]);
+  });
+
+  it("refuses nothing by what was read before it was asked", async () => {
+    let whileReading = () => {};
+    const { queue, store, flushes } = await openQueue((memory) => ({
+      transact: (tenantIds, work) =>
+        memory.transact(tenantIds, (tx) => {
+          whileReading();
+          return work({ ...tx, isExclusive: false });
+        }),
+    }));
+    const funds = { kind: "fund", amount: 5n, reference: "r", actor } as const;
+    // Another replica funds the wallet while this one reads it; who knows of that asks then.
+    const later: Promise<string>[] = [];
+    const asked = new Promise<void>((resolve) => {
+      whileReading = () => {
+        whileReading = () => {};
+        void elsewhere(store, "ten_a", [funds]);
+        for (const id of ["rsv_2", "rsv_3"]) {
+          later.push(codeOf(queue.run("ten_a", hold(id, 1_000_003n))));
+        }
+        resolve();
+      };
+    });
+    expect(await codeOf(queue.run("ten_a", hold("rsv_1", 1_000_003n)))).to.equal(
+      "insufficient_balance",
+    );
+    await asked;
+    expect(await Promise.all(later)).to.deep.equal(["ok", "insufficient_balance"]);
+    expect(flushes).to.deep.equal([1, 2]);
+    expect(queue.pending).to.equal(0);
   });
 
   it("lets wallets take turns: one that is full waits behind each of the others", async () => {

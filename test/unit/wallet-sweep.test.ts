@@ -22,6 +22,7 @@ const GRACE_MS = 300_000;
 async function openSweep(resolve: ResolveReservations, refusedId = "") {
   const clock = createManualClock(1_800_000_000_000);
   const store = createMemoryWalletStore(GRACE_MS);
+  const flushes: number[] = [];
   const queue = createCommandQueue({
     store,
     clock,
@@ -31,6 +32,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
     flushesMax: 4,
     walletsMax: 8,
     isTransient: () => true,
+    onFlush: (commands) => void flushes.push(commands),
   });
   const wallets = createWallets({ store, queue, clock });
   const tenantId = newId("tenant");
@@ -72,7 +74,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
     await checkBooks({ checkWallets, tenantId });
     return `${balance}/${held}`;
   };
-  return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked };
+  return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked, flushes };
 }
 
 const failureOf = ({ failure }: SweepResult) => (failure as AppError | undefined)?.code;
@@ -106,6 +108,18 @@ describe("the sweeper", () => {
     expect(await sweep()).to.deep.equal({ checked: 1, released: 1, settled: 0 });
     expect(await figures()).to.equal("100/0");
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
+  });
+
+  it("releases what one question fenced off in one transaction", async () => {
+    const { clock, sweep, figures, hold, flushes } = await openSweep(async (due) =>
+      due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] })),
+    );
+    for (let at = 0; at < 2; at += 1) await hold(newId("reservation"), 1);
+    clock.advance(GRACE_MS);
+    flushes.length = 0;
+    expect(await sweep()).to.deep.equal({ checked: 3, released: 3, settled: 0 });
+    expect(flushes).to.deep.equal([3]);
+    expect(await figures()).to.equal("100/0");
   });
 
   it("settles messages whose events were lost, and keeps the rest held", async () => {

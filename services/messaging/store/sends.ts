@@ -1,4 +1,11 @@
-import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
+import {
+  Binary,
+  type ClientSession,
+  type Collection,
+  type Db,
+  type Filter,
+  type MongoClient,
+} from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import { lowestIdAt, newId } from "../../shared/core/ids.ts";
 import { dropFence, type FenceDocument, takeFence } from "../../shared/io/key-fences.ts";
@@ -44,6 +51,9 @@ const TOMBSTONE_MS = 604_800_000;
 
 /** Earlier than any clock: another process may read a tombstone at what is, by its clock, an earlier time. */
 const EXPIRED_EVER_SINCE = new Date(0);
+
+/** No process's clock, which is in the ids that it makes, is further ahead of another's. */
+const CLOCKS_APART_MS = 86_400_000;
 
 /** Each try loses only to a commit under one of the keys; so often in a row is no accident. */
 const CLOSINGS_MAX = 5;
@@ -185,18 +195,10 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
     dropFence: (fence) => dropFence(fences, fence),
     count: () => guardMongo(sends.estimatedDocumentCount()),
     async deleteExpired(nowMs, olderThanMs) {
-      const before = nowMs - olderThanMs;
       let deleted = 0;
-      for (const kind of ["reservation", "send"] as const) {
-        const ids = await sends
-          .find(
-            {
-              _id: { $gte: lowestIdAt(kind, 0), $lt: lowestIdAt(kind, before) },
-              expires_at: { $lte: new Date(nowMs) },
-            },
-            { projection: { _id: 1 }, limit: 1000 },
-          )
-          .toArray();
+      for (const some of whatMayGo(nowMs, olderThanMs)) {
+        const filter = { ...some, expires_at: { $lte: new Date(nowMs) } };
+        const ids = await sends.find(filter, { projection: { _id: 1 }, limit: 1000 }).toArray();
         if (ids.length === 0) continue;
         const result = await sends.deleteMany({ _id: { $in: ids.map(({ _id }) => _id) } });
         deleted += result.deletedCount;
@@ -204,6 +206,22 @@ export function createSendStore(client: MongoClient, db: Db, remembered: Remembe
       return deleted;
     },
   };
+}
+
+/** Where records are that may be past their time: ranges of ids, which their only full index has in order. */
+function whatMayGo(nowMs: number, olderThanMs: number): Filter<SendDocument>[] {
+  const before = nowMs - olderThanMs;
+  const ahead = nowMs + CLOCKS_APART_MS;
+  const ours = (["reservation", "send"] as const).map((kind) => {
+    return { _id: { $gte: lowestIdAt(kind, 0), $lt: lowestIdAt(kind, before) } };
+  });
+  // Who asks the wallet itself may call a reservation anything. Of ours, none is in between.
+  const others = [
+    { _id: { $lt: lowestIdAt("reservation", 0) } },
+    { _id: { $gte: lowestIdAt("reservation", ahead), $lt: lowestIdAt("send", 0) } },
+    { _id: { $gte: lowestIdAt("send", ahead) } },
+  ];
+  return [...ours, { $or: others, fenced: true, idem: { $exists: false } }];
 }
 
 /**

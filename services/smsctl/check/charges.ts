@@ -4,15 +4,10 @@
  * moment after messaging's, so what looks wrong is looked at once more before it is called a
  * breach. What is late is judged by the instant of the snapshots: reading them takes minutes.
  */
-import { create } from "@bufbuild/protobuf";
-import {
-  type Charge,
-  ChargeSchema,
-  MessageStatus,
-} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import type { Charge } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs, isId } from "../../shared/core/ids.ts";
-import { checkOpenHolds, type ExplainedHolds, ORPHAN_AGE_MS } from "./holds.ts";
+import { checkOpenHolds, type ExplainedHolds } from "./holds.ts";
 import { judge } from "./judge.ts";
 import {
   BREACHES_MAX,
@@ -21,16 +16,33 @@ import {
   type CheckRun,
   createBreachList,
   createProgress,
-  type FoundBreach,
 } from "./report.ts";
+import {
+  lookAgain,
+  lookForMessages,
+  MISSING_MAX,
+  orphanBreach,
+  PATIENCE,
+  type Patience,
+  type Suspect,
+} from "./second-look.ts";
 
-/** Messages are kept twelve months; a settlement may outlive its message. */
-const RETENTION_MS = 365 * 86_400_000;
+/**
+ * Messages are kept twelve months, or less where messaging says so; a settlement may outlive its message. Where they
+ * are kept longer, they may have been kept shorter before: further back than this no message is missed.
+ */
+const KEPT_MAX_MS = 365 * 86_400_000;
+/** Nothing is missed that is so near to its deletion, nor in the last half of its time: clocks may be apart. */
+const KEPT_SLACK_MS = 86_400_000;
 
-type Suspect = { readonly charge: Charge; readonly settlement: Settlement | undefined };
+/** What was settled so long before the check's beginning had its message stored by then, by any clock. */
+const CERTAIN_AGE_MS = 600_000;
 
 /** Compares messages' charges with their settlements, and open holds with open messages. */
-export async function checkCharges(run: CheckRun): Promise<CheckReport> {
+export async function checkCharges(
+  run: CheckRun,
+  patience: Patience = PATIENCE,
+): Promise<CheckReport> {
   run.note("comparing charges with settlements");
   const progress = createProgress(run.note);
   const atMs = Date.now();
@@ -39,13 +51,14 @@ export async function checkCharges(run: CheckRun): Promise<CheckReport> {
   const looked = { charges: 0, settlements: 0, open_reservations: 0 };
   const settlements = createCursor(streamSettlements(run));
   const suspects: Suspect[] = [];
+  const orphans = createOrphans(atMs, found);
 
-  for await (const charge of streamCharges(run)) {
+  for await (const charge of streamCharges(run, orphans.hearKept)) {
     looked.charges += 1;
     progress(`${looked.charges} messages compared`);
     let settlement = await settlements.peek();
     while (settlement !== undefined && settlement.messageId < charge.messageId) {
-      reportOrphan(settlement, atMs, found);
+      orphans.note(settlement);
       settlement = await settlements.next();
     }
     const match = settlement?.messageId === charge.messageId ? settlement : undefined;
@@ -63,22 +76,30 @@ export async function checkCharges(run: CheckRun): Promise<CheckReport> {
     // What is left lies behind the last message.
     let settlement = await settlements.peek();
     while (settlement !== undefined) {
-      reportOrphan(settlement, atMs, found);
+      orphans.note(settlement);
       settlement = await settlements.next();
     }
   }
-  for (const suspect of suspects) found.add(...(await judgeAgain(run, suspect, atMs)));
-  if (!isWhole) {
+  const unfinished: string[] = [];
+  if (isWhole) {
+    const { open, unseen } = await checkOpenHolds(run, explained, atMs, found);
+    looked.open_reservations = open;
+    const what = `the holds of ${unseen} more open messages are missing and were not looked for`;
+    if (unseen > 0) unfinished.push(what);
+  } else {
     // Holds of messages that were not reached would look like holds that nothing explains.
     const ended = `comparing ended after ${looked.charges} messages`;
     const why = `more than ${BREACHES_MAX} look wrong; open holds were not compared`;
-    return { ...found.listed(), looked, unfinished: `${ended}, of which ${why}` };
+    unfinished.push(`${ended}, of which ${why}`);
   }
-  const { open, unseen } = await checkOpenHolds(run, explained, atMs, found);
-  looked.open_reservations = open;
-  if (unseen === 0) return { ...found.listed(), looked };
-  const unfinished = `the holds of ${unseen} more open messages are missing and were not looked for`;
-  return { ...found.listed(), looked, unfinished };
+  found.add(...(await lookForMessages(run, orphans.young)));
+  if (orphans.unseen > 0) {
+    const what = "more settlements of late are missing and were not looked for";
+    unfinished.push(`the messages of ${orphans.unseen} ${what}`);
+  }
+  found.add(...(await lookAgain(run, suspects, atMs, patience)));
+  if (unfinished.length === 0) return { ...found.listed(), looked };
+  return { ...found.listed(), looked, unfinished: unfinished.join("; ") };
 }
 
 /** Adds what a message that is not settled holds. */
@@ -92,40 +113,43 @@ function explain(
   explained.set(reservationId, { amount: before + heldAmount, tenantId, messageId });
 }
 
-function reportOrphan(settlement: Settlement, atMs: number, found: BreachList): void {
-  // Messages are deleted by when they were made, which for a scheduled one is long before its settlement.
-  const { messageId } = settlement;
-  const madeMs = isId("message", messageId) ? idTimeMs(messageId) : Number(settlement.settledAtMs);
-  if (atMs - madeMs > RETENTION_MS - 86_400_000) return;
-  const ageMs = atMs - Number(settlement.settledAtMs);
-  // Its message may have been accepted after the charges' snapshot: only old ones are breaches.
-  if (ageMs < ORPHAN_AGE_MS) return;
-  const what = "a settlement whose message does not exist";
-  found.add({ invariant: 2, what, ids: [messageId] });
+/** Collects settlements whose messages were not met, and tells at once of those that are certain. */
+function createOrphans(atMs: number, found: BreachList) {
+  const young: Settlement[] = [];
+  let unseen = 0;
+  let keptMs = KEPT_MAX_MS;
+  return {
+    /** Takes in how long messages are kept. */
+    hearKept(ms: number): void {
+      keptMs = Math.min(ms, KEPT_MAX_MS);
+    },
+    note(settlement: Settlement): void {
+      // Messages are deleted by when they were made, which for a scheduled one is long before its settlement.
+      const { messageId } = settlement;
+      const settledMs = Number(settlement.settledAtMs);
+      const madeMs = isId("message", messageId) ? idTimeMs(messageId) : settledMs;
+      if (atMs - madeMs > keptMs - Math.min(KEPT_SLACK_MS, keptMs / 2)) return;
+      // Its message may have been accepted after the charges' snapshot.
+      if (atMs - settledMs > CERTAIN_AGE_MS) found.add(orphanBreach(messageId));
+      else if (young.length < MISSING_MAX) young.push(settlement);
+      else unseen += 1;
+    },
+    young,
+    get unseen() {
+      return unseen;
+    },
+  };
 }
 
-/** Looks at a suspect's message as it is now; answers a breach only if it still is one. */
-async function judgeAgain(
-  { clients, signal }: CheckRun,
-  { charge, settlement }: Suspect,
-  atMs: number,
-): Promise<FoundBreach[]> {
-  const { tenantId, messageId } = charge;
-  const { message } = await clients.messaging.getMessage({ tenantId, messageId }, { signal });
-  const now = create(ChargeSchema, {
-    ...charge,
-    status: message?.status ?? MessageStatus.UNSPECIFIED,
-    updatedAtMs: message?.updatedAtMs ?? charge.updatedAtMs,
-    ...(message?.amount === undefined ? {} : { amount: message.amount }),
-  });
-  const verdict = judge(now, settlement, atMs);
-  if (verdict.kind !== "breach") return [];
-  return [{ invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] }];
-}
-
-async function* streamCharges({ clients, tenantId, signal }: CheckRun): AsyncGenerator<Charge> {
+async function* streamCharges(
+  { clients, tenantId, signal }: CheckRun,
+  hearKept: (ms: number) => void,
+): AsyncGenerator<Charge> {
   const stream = clients.messaging.streamCharges({ tenantId }, { timeoutMs: 0, signal });
-  for await (const { charges } of stream) yield* charges;
+  for await (const { charges, messageKeepMs } of stream) {
+    if (messageKeepMs !== undefined) hearKept(Number(messageKeepMs));
+    yield* charges;
+  }
 }
 
 async function* streamSettlements(run: CheckRun): AsyncGenerator<Settlement> {

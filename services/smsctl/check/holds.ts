@@ -1,20 +1,14 @@
 /** Open holds against open messages, in both directions (invariant 3). */
 import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { ReservationState } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { idTimeMs, isId } from "../../shared/core/ids.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import type { BreachList, CheckRun, FoundBreach } from "./report.ts";
+import { MISSING_MAX, sideBySide } from "./second-look.ts";
 
-/** A hold without a send may live this long: the grace time and one sweep. */
-export const ORPHAN_AGE_MS = 600_000;
-
-/** How far the wallet's clock may be from that of the messaging process that made a reservation's id. */
-const CLOCKS_APART_MS = 60_000;
-
-/** Missing holds that are looked for, each with a call or two, and how many at once. */
-const MISSING_MAX = 100_000;
-const AT_ONCE = 16;
+/** A hold without a send may live for the grace time, which is this where the wallet does not tell, and one sweep. */
+const SWEEP_MS = 300_000;
+const UNTOLD_GRACE_MS = 300_000n;
 
 /** What the messages that are not settled hold of one reservation, and the last of them. */
 export type ExplainedHold = {
@@ -27,10 +21,11 @@ export type ExplainedHold = {
 export type ExplainedHolds = Map<string, ExplainedHold>;
 
 /**
- * Every old open hold must be explained, in full, by messages that are still open, and every old send with
- * open messages must have an open hold. Holds are read after the messages, and only become less: what is missing is
- * looked at once more. Takes from `explained` what it has seen; answers how many holds are open, and
- * how many messages' holds were not looked for because too many are missing.
+ * Every open hold must be explained, in full, by messages that are still open, but for a young one whose send may
+ * not have been stored when the messages were read; and every send with open messages must have an open hold. Holds are
+ * read after the messages, and only become less: what is missing is looked at once more. Takes from `explained`
+ * what it has seen; answers how many holds are open, and how many messages' holds were not looked for because too
+ * many are missing.
  */
 export async function checkOpenHolds(
   run: CheckRun,
@@ -39,17 +34,18 @@ export async function checkOpenHolds(
   found: BreachList,
 ): Promise<{ readonly open: number; readonly unseen: number }> {
   const { clients, tenantId, signal } = run;
-  const beforeMs = atMs - ORPHAN_AGE_MS;
-  const request = { createdBeforeMs: BigInt(beforeMs) };
   let open = 0;
-  const stream = clients.wallets.streamReservations(request, { timeoutMs: 0, signal });
-  for await (const { reservations } of stream) {
-    for (const { id, openAmount, tenantId: owner } of reservations) {
+  const stream = clients.wallets.streamReservations({}, { timeoutMs: 0, signal });
+  for await (const { reservations, graceMs = UNTOLD_GRACE_MS } of stream) {
+    const orphanMs = Number(graceMs) + SWEEP_MS;
+    for (const { id, openAmount, tenantId: owner, createdAtMs } of reservations) {
       if (openAmount === 0n || (tenantId !== "" && owner !== tenantId)) continue;
       open += 1;
       const { amount } = explained.get(id) ?? { amount: 0n };
       explained.delete(id);
       if (openAmount <= amount) continue;
+      // A send's messages are stored together: one that explains a part of its hold would explain all of it.
+      if (amount === 0n && atMs - Number(createdAtMs) < orphanMs) continue;
       const what =
         amount === 0n
           ? "a hold that no open message explains has outlived the grace time"
@@ -57,16 +53,9 @@ export async function checkOpenHolds(
       found.add({ invariant: 3, what, ids: [id] });
     }
   }
-  const missing = [...explained].filter(
-    ([id]) => isId("reservation", id) && idTimeMs(id) < beforeMs - CLOCKS_APART_MS,
-  );
-  const end = Math.min(missing.length, MISSING_MAX);
-  for (let at = 0; at < end; at += AT_ONCE) {
-    const some = missing.slice(at, Math.min(at + AT_ONCE, end));
-    const breaches = await Promise.all(some.map(([id, hold]) => lookForHold(run, id, hold)));
-    found.add(...breaches.flat());
-  }
-  return { open, unseen: missing.length - end };
+  const missing = [...explained].slice(0, MISSING_MAX);
+  found.add(...(await sideBySide(missing, ([id, hold]) => lookForHold(run, id, hold))));
+  return { open, unseen: explained.size - missing.length };
 }
 
 /** The hold is read before the message: one that is open still when its hold is gone will go unpaid. */

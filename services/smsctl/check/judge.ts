@@ -11,7 +11,7 @@ export type Verdict =
   | { readonly kind: "breach"; readonly invariant: number; readonly what: string };
 
 /** The promise of the contract: settled within about a minute of the change. */
-const SETTLEMENT_PROMISE_MS = 60_000;
+export const SETTLEMENT_PROMISE_MS = 60_000;
 
 const GOOD: Verdict = { kind: "good" };
 

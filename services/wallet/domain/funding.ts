@@ -28,7 +28,12 @@ export function decideFunding(
     }
     return { wallet: book.wallet, entry: earlier, replayed: true };
   }
-  if (-amount > availableOf(book.wallet)) return insufficientBalance(book.wallet, -amount);
+  const available = availableOf(book.wallet);
+  if (-amount > available) {
+    const figure = `${formatAmount(available)} ${book.wallet.currency}`;
+    const text = `An adjustment takes no more than what is available, which is ${figure}.`;
+    return insufficientBalance(book.wallet, -amount, text);
+  }
   if (book.wallet.balance + amount > AMOUNT_MAX) {
     return new AppError("validation_error", "The balance would exceed the largest amount.", {
       fields: [

@@ -42,9 +42,13 @@ export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] |
   return { currency: wallet.currency, available: availableOf(book.wallet) };
 }
 
-/** The 402: what was asked, what there is, in which currency. */
-export function insufficientBalance(wallet: Wallet, required: bigint): AppError {
-  return new AppError("insufficient_balance", "The available balance does not cover this send.", {
+/** The 402: what was asked, what there is, in which currency; said of a send unless told otherwise. */
+export function insufficientBalance(
+  wallet: Wallet,
+  required: bigint,
+  text = "The available balance does not cover this send.",
+): AppError {
+  return new AppError("insufficient_balance", text, {
     extra: {
       required_amount: formatAmount(required),
       available_amount: formatAmount(availableOf(wallet)),

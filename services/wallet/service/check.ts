@@ -1,7 +1,8 @@
 /**
  * Proves the books: every wallet recomputed from its entries, every reservation met by its
  * settlements, and both books compared item by item through fingerprints. It reads one snapshot
- * of the live data, locks nobody out, and keeps a few hundred bytes per wallet in memory.
+ * of the live data, locks nobody out, and keeps a few hundred bytes per wallet in memory, and some tens of
+ * megabytes where it has to name what differs.
  */
 import { formatAmount } from "../../shared/core/money.ts";
 import {
@@ -21,6 +22,7 @@ import {
   type LedgerSum,
   partOf,
 } from "../domain/check-ledger.ts";
+import { addToHeap, chooseHeaps, emptyHeaps, meetPart } from "../domain/differences.ts";
 import type { EntryBatch } from "../domain/entry.ts";
 import { isSameSet } from "../domain/fingerprint.ts";
 import type { Wallet } from "../domain/wallet.ts";
@@ -57,6 +59,8 @@ export type CheckWallets = (tenantId: string, signal?: AbortSignal) => AsyncIter
 const PROGRESS_EVERY = 10;
 /** Names of differing records in one breach. */
 const NAMED_MAX = 20;
+/** Records compared one by one for them: some tens of megabytes. */
+const COMPARED_MAX = 200_000;
 
 /** Wires the check. */
 export function createCheckWallets(openSnapshot: () => LedgerSnapshot): CheckWallets {
@@ -190,30 +194,36 @@ function strayBreach({ messageId, reservationId }: CheckedSettlement): Breach {
   return { invariant: 2, what, ids: [messageId, reservationId] };
 }
 
-/** Names records that only one of the two books has. Rare, so it may read one tenant again. */
+/** Names records that only one of the two books has. Rare, so it may read one tenant twice again. */
 async function nameDifferences(snapshot: LedgerSnapshot, tenantId: string): Promise<Breach> {
-  const unmatched = new Map<string, number>();
-  const add = (part: string, by: number) => {
-    const value = (unmatched.get(part) ?? 0) + by;
-    if (value === 0) unmatched.delete(part);
-    else unmatched.set(part, value);
-  };
-  for await (const batches of snapshot.batches(tenantId)) {
-    for (const movement of batches.flatMap(({ movements }) => movements)) {
-      const part = partOf(movement);
-      if (part !== undefined) add(part, 1);
-    }
+  const heaps = emptyHeaps();
+  for await (const { book, parts } of partsOf(snapshot, tenantId)) {
+    for (const part of parts) addToHeap(heaps, book, part);
   }
-  for await (const reservations of snapshot.reservations(tenantId)) {
-    for (const part of reservations.flatMap(reservationParts)) add(part, -1);
+  const differences = chooseHeaps(heaps, COMPARED_MAX);
+  for await (const { book, parts } of partsOf(snapshot, tenantId)) {
+    for (const part of parts) meetPart(differences, book, part);
   }
-  for await (const settlements of snapshot.settlements(tenantId)) {
-    for (const part of settlements.flatMap(settlementParts)) add(part, -1);
-  }
+  const { unmatched, left } = differences;
   const named = [...unmatched.keys()].slice(0, NAMED_MAX);
   const shown = named.map(showPart).join("; ");
-  const what = `entries and settlements differ in ${unmatched.size} movements: ${shown}`;
+  const count = left === 0 ? `${unmatched.size}` : `at least ${unmatched.size + left}`;
+  const what = `entries and settlements differ in ${count} movements: ${shown}`;
   return { invariant: 2, what, ids: [tenantId, ...named.map((part) => part.split(" ")[1] ?? "")] };
+}
+
+/** Every part that the ledger has of a tenant, and then what reservations and settlements have. */
+async function* partsOf(snapshot: LedgerSnapshot, tenantId: string) {
+  for await (const batches of snapshot.batches(tenantId)) {
+    const movements = batches.flatMap((batch) => batch.movements);
+    yield { book: "ledger", parts: movements.flatMap((one) => partOf(one) ?? []) } as const;
+  }
+  for await (const reservations of snapshot.reservations(tenantId)) {
+    yield { book: "others", parts: reservations.flatMap(reservationParts) } as const;
+  }
+  for await (const settlements of snapshot.settlements(tenantId)) {
+    yield { book: "others", parts: settlements.flatMap(settlementParts) } as const;
+  }
 }
 
 /** The amount as people write it. */

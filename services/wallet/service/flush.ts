@@ -40,25 +40,29 @@ export async function flushBatches(
   // Sorted, so that two replicas meet at the first wallet they share and not crosswise.
   const tenantIds = lanes.map(({ tenantId }) => tenantId).sort();
   // Should the transaction fail before it has the wallets, these hear of it.
-  let batches = takeBatches(lanes);
-  const sizes = () => new Map([...batches].map(([lane, commands]) => [lane, commands.length]));
+  const asked = takeBatches(lanes);
+  let batches = asked;
   const attempt = (expectNew: boolean) =>
     options.store.transact(tenantIds, (tx) => {
       batches = takeBatches(lanes);
-      return decideAndSave(tx, batches, options.clock.now(), expectNew);
+      return decideAndSave(tx, batches, asked, options.clock.now(), expectNew);
     });
   try {
     const outcomes = await attempt(true).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "already_exists") return attempt(false);
       throw error;
     });
-    const taken = sizes();
+    const taken = sizesOf(outcomes);
     const commands = [...taken.values()].reduce((sum, size) => sum + size, 0);
     options.onFlush?.(commands, performance.now() - startedMs);
     return { taken, outcomes };
   } catch (error) {
-    return { taken: sizes(), outcomes: new Map(), error };
+    return { taken: sizesOf(batches), outcomes: new Map(), error };
   }
+}
+
+function sizesOf(lists: ReadonlyMap<Lane, readonly unknown[]>): Map<Lane, number> {
+  return new Map([...lists].map(([lane, { length }]) => [lane, length]));
 }
 
 function takeBatches(lanes: readonly Lane[]): Batches {
@@ -70,17 +74,28 @@ function takeBatches(lanes: readonly Lane[]): Batches {
  * Decides and writes batches inside their transaction. Holds and settlements are expected to be
  * new: their ids are looked up only when one of them was refused (a repeat must hear its first
  * outcome, not "insufficient"), or when a unique index has said that one is not new after all.
+ * What is not written proves nothing of a wallet that was only read: there, those that came while it
+ * was read are not answered, and wait for the next transaction.
  */
 async function decideAndSave(
   tx: WalletTransaction,
   batches: Batches,
+  asked: Batches,
   nowMs: number,
   expectNew: boolean,
 ): Promise<Map<Lane, readonly (Outcome | AppError)[]>> {
   let decided = await decideAll(tx, batches, nowMs, expectNew);
   if (expectNew && decided.hasRefusal) decided = await decideAll(tx, batches, nowMs, false);
   if (decided.changes.length > 0) await tx.save(decided.changes);
-  return decided.outcomes;
+  if (tx.isExclusive) return decided.outcomes;
+  const written = new Set(decided.changes.map(({ wallet }) => wallet.tenantId));
+  const isCertain = ({ tenantId }: Lane) => written.has(tenantId);
+  return new Map(
+    [...decided.outcomes].map(([lane, outcomes]) => [
+      lane,
+      isCertain(lane) ? outcomes : outcomes.slice(0, asked.get(lane)?.length),
+    ]),
+  );
 }
 
 async function decideAll(

@@ -14,6 +14,11 @@ export type Needs = {
 
 /** The inside of one transaction, which nobody else's can come between. */
 export type WalletTransaction = {
+  /**
+   * The wallets are this transaction's own from its snapshot on. Elsewhere they were only read, and another replica may
+   * have changed one since, which shows only when this one is to write it, too.
+   */
+  readonly isExclusive: boolean;
   /** Reads one consistent view per wallet, by tenant. A wallet that does not exist has none. */
   load(needs: ReadonlyMap<string, Needs>): Promise<ReadonlyMap<string, View>>;
   /**

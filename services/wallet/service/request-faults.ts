@@ -32,6 +32,12 @@ export function positive(field: string, amount: bigint): FieldError[] {
   return [{ field, code: "out_of_range", message: "must be more than zero and not too large" }];
 }
 
+/** What is wrong with an amount that must move something, in either direction. */
+export function eitherWay(field: string, amount: bigint): FieldError[] {
+  if (amount !== 0n && amount <= AMOUNT_MAX && amount >= -AMOUNT_MAX) return [];
+  return [{ field, code: "out_of_range", message: "must not be zero, and not too large" }];
+}
+
 /** Throws `validation_error` for what is no instant that a date can hold. */
 export function checkInstant(field: string, ms: number): void {
   check(instant(field, ms));

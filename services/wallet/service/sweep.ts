@@ -71,23 +71,27 @@ export function createSweep(parts: {
 
   async function ask(due: readonly DueReservation[]): Promise<SweepResult> {
     const resolutions = await resolve(due);
-    let released = 0;
-    let refusal: { readonly failure?: unknown } = {};
-    const byId = new Map(due.map((reservation) => [reservation.id, reservation]));
-    for (const { reservationId, fenced } of resolutions) {
-      const reservation = byId.get(reservationId);
-      if (!fenced || reservation === undefined) continue;
-      try {
-        await queue.run(reservation.tenantId, { kind: "release", reservationId });
-        released += 1;
-      } catch (error) {
-        if (isMongoOutage(error)) throw error;
-        refusal = { failure: error };
-      }
-    }
+    const fenced = new Set(resolutions.flatMap((one) => (one.fenced ? [one.reservationId] : [])));
+    const released = await releaseAll(due.filter(({ id }) => fenced.has(id)));
     const settled = await settleAll(resolutions.flatMap(({ settlements }) => settlements));
     await putOff(due);
-    return { checked: due.length, released, ...refusal, ...settled };
+    return { checked: due.length, ...released, ...settled };
+  }
+
+  /** All at once: what is released together shares a transaction. */
+  async function releaseAll(orphans: readonly DueReservation[]) {
+    const result: { released: number; failure?: unknown } = { released: 0 };
+    const release = ({ id, tenantId }: DueReservation) =>
+      queue.run(tenantId, { kind: "release", reservationId: id });
+    for (const one of await Promise.allSettled(orphans.map(release))) {
+      if (one.status === "fulfilled") {
+        result.released += 1;
+        continue;
+      }
+      if (isMongoOutage(one.reason)) throw one.reason;
+      result.failure = one.reason;
+    }
+    return result;
   }
 
   /** Those that are closed by now are left alone by `postpone`. */

@@ -21,7 +21,16 @@ import { decodePlace, encodePlace } from "../domain/statement.ts";
 import { newWallet, type Wallet } from "../domain/wallet.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { StatementQuery, WalletStore } from "./ports.ts";
-import { actorFaults, atMost, check, instant, positive, text, when } from "./request-faults.ts";
+import {
+  actorFaults,
+  atMost,
+  check,
+  eitherWay,
+  instant,
+  positive,
+  text,
+  when,
+} from "./request-faults.ts";
 
 /** A page and the cursor of the next one; empty on the last. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string };
@@ -107,9 +116,8 @@ export function createWallets(parts: {
       return queue.run(tenantId, command);
     },
     async adjust(tenantId, command) {
-      const size = command.amount < 0n ? -command.amount : command.amount;
       check([
-        ...positive("amount", size),
+        ...eitherWay("amount", command.amount),
         ...text("reason", command.reason, 512),
         ...text("reference", command.reference, 128),
         ...actorFaults(command.actor),

@@ -49,9 +49,11 @@ export function createWalletStore(parts: {
           client,
           async (session) => {
             ticket = undefined;
-            const open = turn.expectsOthers() ? takeWallets : readWallets;
+            const isExclusive = turn.expectsOthers();
+            const open = isExclusive ? takeWallets : readWallets;
             const wallets = await open(collections, tenantIds, session);
             return work({
+              isExclusive,
               load: (needs) => loadViews(collections, wallets, needs, session),
               async save(changes) {
                 await saveChanges(collections, changes, graceMs, session);

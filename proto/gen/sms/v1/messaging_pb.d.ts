@@ -1631,6 +1631,13 @@ export declare type StreamChargesResponse = Message$1<"sms.v1.StreamChargesRespo
    * @generated from field: repeated sms.v1.Charge charges = 1;
    */
   charges: Charge[];
+
+  /**
+   * How long messages are kept (MESSAGE_KEEP_MS); in the first answer, which comes also when there are no charges.
+   *
+   * @generated from field: optional int64 message_keep_ms = 2;
+   */
+  messageKeepMs?: bigint | undefined;
 };
 
 /**

@@ -990,6 +990,13 @@ export declare type StreamSettlementsRequest = Message<"sms.v1.StreamSettlements
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
+
+  /**
+   * Only those of these messages, as they are now, at most 1,000; empty means all.
+   *
+   * @generated from field: repeated string message_ids = 2;
+   */
+  messageIds: string[];
 };
 
 /**
@@ -1040,6 +1047,13 @@ export declare type StreamReservationsResponse = Message<"sms.v1.StreamReservati
    * @generated from field: repeated sms.v1.Reservation reservations = 1;
    */
   reservations: Reservation[];
+
+  /**
+   * How long a reservation may stay open before messaging is asked about it (SETTLEMENT_GRACE_MS); in each answer.
+   *
+   * @generated from field: optional int64 grace_ms = 2;
+   */
+  graceMs?: bigint | undefined;
 };
 
 /**
