@@ -13,38 +13,36 @@ export function registerMetrics(
   outbox: Outbox,
   connectors: () => Iterable<string>,
 ): void {
-  const waiting = new Gauge({
-    name: "messaging_waiting_messages",
-    help: "Messages waiting for a connector, counted no further than 100,000 a lane.",
-    labelNames: ["connector"],
-    registers: [registry],
-  });
-  const oldest = new Gauge({
-    name: "messaging_oldest_waiting_seconds",
-    help: "Age of the oldest message waiting for a connector.",
-    labelNames: ["connector"],
-    registers: [registry],
-  });
-  new Gauge({
-    name: "messaging_sending_messages",
-    help: "Messages claimed by carriers and not yet answered.",
-    labelNames: ["connector"],
-    registers: [registry],
-    async collect() {
-      // While the database is away the last figures stand: a scrape that fails would take all others with it.
-      const queues = await messaging.reads.queues().catch(() => undefined);
-      if (queues === undefined) return;
-      for (const gauge of [waiting, oldest, this]) {
-        gauge.reset();
-        for (const connector of connectors()) gauge.labels(connector).set(0);
-      }
-      for (const queue of queues) {
-        waiting.labels(queue.connectorId).set(queue.waiting);
-        oldest.labels(queue.connectorId).set(queue.oldestWaitingMs / 1000);
-        this.labels(queue.connectorId).set(queue.sending);
-      }
-    },
-  });
+  const look = createLook(messaging);
+  const watch = (name: string, help: string, read: (queue: Queue) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["connector"],
+      registers: [registry],
+      async collect() {
+        const queues = await look();
+        if (queues === undefined) return;
+        this.reset();
+        for (const connector of connectors()) this.labels(connector).set(0);
+        for (const queue of queues) this.labels(queue.connectorId).set(read(queue));
+      },
+    });
+  watch(
+    "messaging_waiting_messages",
+    "Messages waiting for a connector, counted no further than 100,000 a lane.",
+    ({ waiting }) => waiting,
+  );
+  watch(
+    "messaging_oldest_waiting_seconds",
+    "Age of the oldest message waiting for a connector.",
+    ({ oldestWaitingMs }) => oldestWaitingMs / 1000,
+  );
+  watch(
+    "messaging_sending_messages",
+    "Messages claimed by carriers and not yet answered.",
+    ({ sending }) => sending,
+  );
   new Gauge({
     name: "messaging_outbox_batches",
     help: "Committed batches of events not yet published.",
@@ -55,4 +53,23 @@ export function registerMetrics(
     },
   });
   watchOutboxAge(registry, "messaging", outbox.backlog);
+}
+
+type Queue = Awaited<ReturnType<OpenMessaging["reads"]["queues"]>>[number];
+
+/**
+ * Looks at the queues, once for all figures of a scrape, which ask at the same moment. Nothing while the database
+ * is away, so that the last figures stand: a scrape that fails would take all others with it.
+ */
+function createLook({ reads }: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
+  let underWay: Promise<readonly Queue[] | undefined> | undefined;
+  return () => {
+    underWay ??= reads
+      .queues()
+      .catch(() => undefined)
+      .finally(() => {
+        underWay = undefined;
+      });
+    return underWay;
+  };
 }
