@@ -86,6 +86,28 @@ describe("what waits at a connector that does not carry", function () {
     expect((await claimOne(harness, "gamma")).messageId).to.equal(lonely);
   });
 
+  it("goes with its only route to another connector, at its frozen price", async () => {
+    await setState("gamma", ConnectorState.DRAINING);
+    const id = await send("+447911123457");
+    await harness.routing.createConnector({
+      connector: { id: "delta", type: 1, smpp: { host: "h", systemId: "s", password: "p" } },
+    });
+    links.delta = "bound";
+    await harness.routing.updateRoute({
+      idOrName: "gamma-44",
+      route: { connectorId: "delta", prices: [{ prefix: "44", price: 90_000n }] },
+      fields: ["connector_id", "prices"],
+    });
+    const claimed = await claimOne(harness, "delta");
+    expect(claimed.messageId).to.equal(id);
+    await report(harness, claimed, OutcomeKind.ACCEPTED);
+    expect(await show(harness, tenant, id)).to.include({
+      status: MessageStatus.SENT,
+      connectorId: "delta",
+      amount: 40_000n,
+    });
+  });
+
   it("is tried over its first route again when the second refuses", async () => {
     await setState("alpha", ConnectorState.ACTIVE);
     const id = await eventually(async () => {

@@ -8,16 +8,20 @@ import type { FrozenRoute } from "./message.ts";
  * How a frozen route stands now:
  * - `well`: its connector carries.
  * - `failing`: its connector fails, or claims nothing because it is paused or draining.
- * - `gone`: it was disabled or removed, or leads to another connector.
+ * - `gone`: it was disabled or removed.
  */
 export type RouteStanding = "well" | "failing" | "gone";
 
-/** Tells how a frozen route stands now. */
-export type StandingOf = (route: FrozenRoute) => RouteStanding;
+/** A frozen route as the present route table has it: the connector it leads to may be another one by now. */
+export type PresentRoute = { readonly standing: RouteStanding; readonly connectorId: string };
+
+/** Tells how a frozen route stands now, and where it leads. */
+export type StandingOf = (route: FrozenRoute) => PresentRoute;
 
 /**
- * Puts the route to be tried at place `at`, where those before it have refused. The routes that it
- * overtakes stay behind it, in their order: they have not refused. Undefined when none can be tried.
+ * Puts the route to be tried at place `at`, where those before it have refused, with the connector that it
+ * leads to now and its frozen price. The routes that it overtakes stay behind it, in their order: they have
+ * not refused. Undefined when none can be tried.
  */
 export function withNextRoute(
   routes: readonly FrozenRoute[],
@@ -25,10 +29,15 @@ export function withNextRoute(
   standingOf: StandingOf,
 ): readonly FrozenRoute[] | undefined {
   const left = routes.slice(at);
-  const standings = left.map(standingOf);
+  const present = left.map(standingOf);
+  const standings = present.map(({ standing }) => standing);
   const first = standings.indexOf("well");
   const chosen = first < 0 ? standings.indexOf("failing") : first;
-  const next = left[chosen];
-  if (next === undefined) return undefined;
-  return chosen === 0 ? routes : [...routes.slice(0, at), next, ...left.toSpliced(chosen, 1)];
+  const frozen = left[chosen];
+  const connectorId = present[chosen]?.connectorId;
+  if (frozen === undefined || connectorId === undefined) return undefined;
+  const isMoved = connectorId !== frozen.connectorId;
+  if (chosen === 0 && !isMoved) return routes;
+  const next = isMoved ? { ...frozen, connectorId } : frozen;
+  return [...routes.slice(0, at), next, ...left.toSpliced(chosen, 1)];
 }
