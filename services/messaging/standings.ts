@@ -1,5 +1,5 @@
 import type { RouteTable } from "../shared/core/route-table.ts";
-import type { PresentRoute, StandingOf } from "./domain/choose-route.ts";
+import type { PresentRoute, RouteStanding, StandingOf } from "./domain/choose-route.ts";
 import { TEST_ROUTE } from "./domain/draft.ts";
 import type { Neighbours } from "./service/ports.ts";
 
@@ -14,7 +14,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 type Known = {
   readonly table: RouteTable;
-  /** Those that are enabled, by their ids. */
+  /** By their ids. */
   readonly routes: ReadonlyMap<string, PresentRoute>;
   readonly carrying: ReadonlySet<string>;
 };
@@ -50,9 +50,15 @@ function workOut(table: RouteTable): Known {
   for (const { connector, rule, isUnhealthy } of table.routes) {
     if (connector === undefined) continue;
     if (!isUnhealthy) carrying.add(connector.id);
-    if (!rule.enabled) continue;
-    const standing = isUnhealthy ? "failing" : "well";
-    routes.push([rule.id, { connectorId: connector.id, standing }]);
+    routes.push([rule.id, { connectorId: connector.id, standing: standingOf(rule, isUnhealthy) }]);
   }
   return { table, routes: new Map(routes), carrying };
+}
+
+function standingOf(
+  { enabled }: { readonly enabled: boolean },
+  isUnhealthy: boolean,
+): RouteStanding {
+  if (!enabled) return "closed";
+  return isUnhealthy ? "failing" : "well";
 }

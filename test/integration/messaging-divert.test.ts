@@ -152,4 +152,31 @@ describe("what waits at a connector that does not carry", function () {
     expect(await waitingAt("alpha")).to.equal(kept);
     expect(await breachesOf(harness)).to.deep.equal([]);
   });
+
+  it("waits for a disabled route where nobody claims when it comes due, and goes when that is enabled", async () => {
+    const sendAtMs = BigInt(harness.clock.now() + 90_000);
+    const request = singleSend(tenant, { recipients: [{ to: "+447911123458" }], sendAtMs });
+    const id = (await sendWhenReady(harness, request)).message?.id ?? "";
+    const setEnabled = (enabled: boolean) =>
+      harness.routing.updateRoute({
+        idOrName: "gamma-44",
+        route: { enabled },
+        fields: ["enabled"],
+      });
+    await setEnabled(false);
+    // By now messaging has heard of it: numbers there are refused.
+    await eventually(
+      async () => (await send("+447911123459").catch(() => "refused")) === "refused",
+    );
+    harness.clock.advance(90_000);
+    await eventually(async () => (await waitingAt("")) === 1);
+    expect((await harness.messaging.listWaitingConnectors({})).connectorIds).not.to.include("");
+    const { message } = await harness.messaging.getMessage({ tenantId: tenant.id, messageId: id });
+    expect(message).to.include({ status: MessageStatus.QUEUED, connectorId: "" });
+    await setEnabled(true);
+    await eventually(async () =>
+      (await claim(harness, "delta")).some(({ messageId }) => messageId === id),
+    );
+    expect(await breachesOf(harness)).to.deep.equal([]);
+  });
 });

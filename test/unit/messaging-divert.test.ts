@@ -51,6 +51,7 @@ describe("the next route", () => {
     [0, { a: "gone", b: "failing" }, "cab"],
     [0, { a: "gone", b: "failing", c: "failing" }, "bac"],
     [0, { a: "gone", b: "gone", c: "gone" }, undefined],
+    [0, { a: "closed", b: "failing", c: "closed" }, "bac"],
     [1, { b: "failing" }, "acb"],
     [1, { b: "gone", c: "gone" }, undefined],
     [3, {}, undefined],

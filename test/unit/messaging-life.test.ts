@@ -29,7 +29,7 @@ const anyStanding = fc
   }));
 
 function anyStandingOfOne() {
-  return fc.constantFrom<RouteStanding>("well", "failing", "gone");
+  return fc.constantFrom<RouteStanding>("well", "failing", "closed", "gone");
 }
 
 /** Anything that can happen to a message, in any order, early, late, repeated or stale. */

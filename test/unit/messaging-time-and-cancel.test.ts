@@ -4,7 +4,7 @@ import type { RouteStanding, StandingOf } from "../../services/messaging/domain/
 import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import { applyDue } from "../../services/messaging/domain/due.ts";
 import { currentRoute, type Message } from "../../services/messaging/domain/message.ts";
-import { queueOf } from "../../services/messaging/domain/queueing.ts";
+import { divert, queueOf } from "../../services/messaging/domain/queueing.ts";
 import type { SendingRights } from "../../services/messaging/domain/schedule.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
@@ -121,6 +121,21 @@ describe("the end of each state's time", () => {
     expect(message).to.include({ status: "queued", phase: "waiting" });
     expect(currentRoute(message)).to.deep.equal({ ...before.routes[0], connectorId: "gamma" });
     expect(queueOf(message)).to.equal("gamma|1");
+  });
+
+  it("a due scheduled message whose routes are disabled waits where nobody claims, as long as any", () => {
+    const before = messageIn("scheduled");
+    const closed = standing(({ routeId }) => (routeId === "rte_A" ? "gone" : "closed"));
+    const { message, events } = due(before, NOW_MS, ALL_RIGHTS, closed);
+    expect(message).to.include({ status: "queued", phase: "waiting" });
+    expect(currentRoute(message)).to.deep.equal({ ...before.routes[1], connectorId: "" });
+    expect(events).to.deep.equal([]);
+    expect(divert(message, closed).message).to.equal(message);
+    const open = { standing: "well", connectorId: "beta" } as const;
+    const moved = divert(message, (route) => (route.routeId === "rte_B" ? open : closed(route)));
+    expect(currentRoute(moved.message)).to.deep.equal(before.routes[1]);
+    const end = due(message, NOW_MS + WAITS.queueMs, ALL_RIGHTS, closed).message;
+    expect(end.error?.code).to.equal("queue_expired");
   });
 
   const refusals: readonly (readonly [string, SendingRights, RouteStanding])[] = [

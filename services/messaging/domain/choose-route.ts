@@ -1,6 +1,6 @@
 /**
  * Which of a message's frozen routes is tried next. The order of acceptance stands among routes that
- * are well; one whose connector fails comes after them, and one that is gone is not tried.
+ * are well; one whose connector fails comes after them, and one that is disabled or gone is not tried.
  */
 import type { FrozenRoute } from "./message.ts";
 
@@ -8,9 +8,10 @@ import type { FrozenRoute } from "./message.ts";
  * How a frozen route stands now:
  * - `well`: its connector carries.
  * - `failing`: its connector fails, or claims nothing because it is paused or draining.
- * - `gone`: it was disabled or removed.
+ * - `closed`: it is disabled. It is not tried, and may be enabled again.
+ * - `gone`: it was removed.
  */
-export type RouteStanding = "well" | "failing" | "gone";
+export type RouteStanding = "well" | "failing" | "closed" | "gone";
 
 /** A frozen route as the present route table has it: the connector it leads to may be another one by now. */
 export type PresentRoute = { readonly standing: RouteStanding; readonly connectorId: string };
@@ -40,4 +41,21 @@ export function withNextRoute(
   if (chosen === 0 && !isMoved) return routes;
   const next = isMoved ? { ...frozen, connectorId } : frozen;
   return [...routes.slice(0, at), next, ...left.toSpliced(chosen, 1)];
+}
+
+/** Where messages wait whose routes are all disabled: nobody claims there, and no connector has this name. */
+export const NO_CONNECTOR = "";
+
+/**
+ * Puts the first disabled route first, with no connector: what waits for it is moved to a route that can be
+ * tried when there is one again. Undefined when none is disabled.
+ */
+export function withClosedRoute(
+  routes: readonly FrozenRoute[],
+  standingOf: StandingOf,
+): readonly FrozenRoute[] | undefined {
+  const chosen = routes.findIndex((route) => standingOf(route).standing === "closed");
+  const frozen = routes[chosen];
+  if (frozen === undefined) return undefined;
+  return [{ ...frozen, connectorId: NO_CONNECTOR }, ...routes.toSpliced(chosen, 1)];
 }
