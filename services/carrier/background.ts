@@ -142,6 +142,8 @@ async function reportHealth({ routing, runners, clock, carrierName }: Background
       submitted: BigInt(report.submitted),
       receipts: BigInt(report.receipts),
       receiptSecondsP50: report.receiptSecondsP50,
+      answers: BigInt(report.answers),
+      failures: BigInt(report.failures),
     })),
   );
   for (let at = 0; at < health.length; at += REPORTS_MAX) {

@@ -284,6 +284,8 @@ describe("the routing service", () => {
       submitted: 10,
       receipts: 0,
       receiptSecondsP50: 0,
+      answers: undefined,
+      failures: undefined,
     };
     // Reports are not waited for to be durable, so a judgement may come before they are seen.
     await eventually(async () => {

@@ -565,6 +565,19 @@ export declare type BindHealth = Message<"sms.v1.BindHealth"> & {
    * @generated from field: double receipt_seconds_p50 = 15;
    */
   receiptSecondsP50: number;
+
+  /**
+   * Submits that had an outcome since the bind began, and those of them that failed for the carrier's own
+   * reasons. Absent from carriers that tell only the share.
+   *
+   * @generated from field: optional int64 answers = 16;
+   */
+  answers?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 failures = 17;
+   */
+  failures?: bigint | undefined;
 };
 
 /**
