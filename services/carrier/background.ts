@@ -91,6 +91,8 @@ export function startBackground(options: BackgroundOptions): void {
     startLoop({
       name: "connector health",
       intervalMs: HEALTH_MS,
+      // Routing takes a link that it hears nothing of to be down: it is told as soon as it hears again.
+      retryMaxMs: HEALTH_MS,
       log,
       work: async () => {
         await reportHealth(options);

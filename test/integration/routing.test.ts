@@ -263,6 +263,7 @@ describe("the routing service", () => {
     const health = createHealthService({
       store: createHealthStore(mongo.db),
       clock,
+      steady: clock,
       listConnectorIds: async () => ["smsc"],
       announce: () => {
         announced += 1;

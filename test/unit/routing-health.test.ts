@@ -5,15 +5,20 @@ import {
   judgeConnector,
   type Verdict,
 } from "../../services/routing/domain/health.ts";
+import { createHealthService, type HealthStore } from "../../services/routing/health-service.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
 
 type Said = Partial<BindHealth> | undefined;
+
+/** Judging has gone on for long enough that silence means something. */
+const LONG = Number.POSITIVE_INFINITY;
 
 /** Judges once a second what the one bind says at each; answers the states. */
 function judge(said: readonly Said[], from: Verdict = firstVerdict("smsc", 0)): Verdict[] {
   let verdict = from;
   return said.map((now, at) => {
     const nowMs = from.sinceMs + (at + 1) * 1000;
-    verdict = judgeConnector(verdict, now === undefined ? [] : [report(now, nowMs)], nowMs);
+    verdict = judgeConnector(verdict, now === undefined ? [] : [report(now, nowMs)], nowMs, LONG);
     return verdict;
   });
 }
@@ -82,6 +87,79 @@ describe("the health of a connector", () => {
   });
 });
 
+describe("the judge after a gap", () => {
+  /** One connector whose carrier reports while it can, judged once a second. */
+  function setUp() {
+    const clock = createManualClock(1_000_000);
+    let verdicts: Verdict[] = [];
+    let reports: BindHealth[] = [];
+    const store: HealthStore = {
+      saveReports: async (newest) => {
+        reports = [...newest];
+      },
+      listReports: async () => reports,
+      listVerdicts: async () => verdicts,
+      saveVerdicts: async (judged) => {
+        verdicts = judged.map(({ after }) => after);
+      },
+      removeVerdicts: async () => undefined,
+    };
+    const open = () =>
+      createHealthService({
+        ...{ store, clock, steady: clock, announce: () => undefined },
+        listConnectorIds: async () => ["smsc"],
+      });
+    let health = open();
+    return {
+      clock,
+      restart() {
+        health = open();
+      },
+      async run(seconds: number, isReporting: boolean) {
+        const seen: string[] = [];
+        for (let second = 0; second < seconds; second += 1) {
+          clock.advance(1000);
+          if (isReporting) await health.report([report({}, 0)]);
+          await health.judgeAll();
+          seen.push(...verdicts.map(({ state }) => state));
+        }
+        return new Set(seen);
+      },
+    };
+  }
+
+  for (const [what, isRestarted] of [
+    ["stood still", false],
+    ["was away", true],
+  ] as const) {
+    it(`that ${what} takes no link to be down before its carrier could report again`, async () => {
+      const world = setUp();
+      await world.run(30, true);
+      world.clock.advance(60_000);
+      if (isRestarted) world.restart();
+      expect(await world.run(10, false)).to.deep.equal(new Set(["healthy"]));
+      expect(await world.run(30, true)).to.deep.equal(new Set(["healthy"]));
+    });
+  }
+
+  it("takes a link that is told to be down at its word, after the usual patience", () => {
+    const verdict = firstVerdict("smsc", 0);
+    const down = [report({ link: "down" }, 60_000)];
+    expect(judgeConnector(verdict, down, 60_000, 5000).state).to.equal("healthy");
+    expect(judgeConnector(verdict, down, 60_000, 5001).state).to.equal("failing");
+  });
+
+  it("still takes a carrier that stays silent to be down, and without a gap as soon as ever", async () => {
+    const world = setUp();
+    await world.run(30, true);
+    world.clock.advance(60_000);
+    expect((await world.run(20, false)).has("failing")).to.equal(true);
+    const other = setUp();
+    await other.run(30, true);
+    expect((await other.run(17, false)).has("failing")).to.equal(true);
+  });
+});
+
 /** What a bind tells each second of which this many submits had an outcome, and so many of them failed. */
 function counting(seconds: readonly (readonly [answers: number, failures: number])[]): Said[] {
   const totals = { answers: 1000, failures: 100 };
@@ -142,7 +220,7 @@ describe("the health of a connector whose binds tell what they have counted", ()
   it("beside a carrier that tells only its share, the share decides as ever", () => {
     const told = report({ answers: 0, failures: 0, failureShare: 1 }, 1000);
     const untold = report({ bind: "c2/0", failureShare: 1 }, 1000);
-    const verdict = judgeConnector(firstVerdict("smsc", 0), [told, untold], 1000);
+    const verdict = judgeConnector(firstVerdict("smsc", 0), [told, untold], 1000, LONG);
     expect(verdict.strikes).to.equal(1);
   });
 });

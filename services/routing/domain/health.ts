@@ -75,6 +75,10 @@ const STRIKES = 2;
 /** A judgement waits for so many answers: fewer are chance. */
 const ANSWERS_MIN = 3;
 const LINK_PATIENCE_MS = 5000;
+/** Carriers report each second; those of an earlier version waited up to ten after they had failed to. */
+const SILENCE_PATIENCE_MS = 10_000 + LINK_PATIENCE_MS;
+/** Judging that has rested for longer than this begins anew. */
+export const JUDGING_GAP_MS = LINK_PATIENCE_MS;
 const WAIT_FIRST_MS = 10_000;
 const WAIT_MAX_MS = 300_000;
 const PROBE_MS = 5000;
@@ -90,16 +94,21 @@ export function firstVerdict(connectorId: string, nowMs: number): Verdict {
   return { connectorId, state, sinceMs: nowMs, cause, strikes: 0, waitMs, lastUpMs, counted: [] };
 }
 
-/** Judges a connector anew by its binds' newest reports. */
+/**
+ * Judges a connector anew by its binds' newest reports. `watchedMs` is how long judging has gone on without a
+ * gap: after one, nobody is down before carriers have had the time to report again.
+ */
 export function judgeConnector(
   verdict: Verdict,
   reports: readonly BindHealth[],
   nowMs: number,
+  watchedMs: number,
 ): Verdict {
   const fresh = reports.filter((report) => nowMs - report.reportedAtMs <= REPORT_FRESH_MS);
   const isUp = fresh.some(({ link }) => link === "bound" || link === "paused");
   const lastUpMs = isUp ? nowMs : verdict.lastUpMs;
-  const isDown = nowMs - lastUpMs > LINK_PATIENCE_MS;
+  const patienceMs = fresh.length === 0 ? SILENCE_PATIENCE_MS : LINK_PATIENCE_MS;
+  const isDown = watchedMs > patienceMs && nowMs - lastUpMs > LINK_PATIENCE_MS;
   const seen = { ...verdict, lastUpMs };
   if (verdict.state === "healthy") return judgeHealthy(seen, fresh, isDown, nowMs);
   const inStateMs = nowMs - verdict.sinceMs;
