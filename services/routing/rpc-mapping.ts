@@ -84,6 +84,7 @@ export function writeConnector(
     createdAtMs: BigInt(connector.createdAtMs),
     updatedAtMs: BigInt(connector.updatedAtMs),
     version: BigInt(connector.version),
+    secretsUnreadable: connector.isUnreadable,
   } as MessageInitShape<typeof ConnectorSchema>;
 }
 

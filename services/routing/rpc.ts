@@ -53,8 +53,10 @@ export function createRoutingRpc(parts: {
       await service.removeConnector(id, actor());
       return {};
     },
-    async getConnectorSettings() {
-      const connectors = await service.listConnectors();
+    async getConnectorSettings({ includeUnreadable }) {
+      const connectors = await (includeUnreadable
+        ? service.listReadable()
+        : service.listConnectors());
       return { connectors: connectors.map(writeConnector) };
     },
     async createRoute({ route }) {

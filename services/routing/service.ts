@@ -7,6 +7,7 @@ import {
   changeConnector,
   checkRemoval,
   createConnector,
+  leavesSettings,
   TEST_CONNECTOR_ID,
 } from "./domain/connector.ts";
 import { createFaults } from "./domain/faults.ts";
@@ -31,6 +32,7 @@ export type AuditEntry = {
 export type RoutingChange = {
   /** Secrets that are needed and cannot be opened fail it; others are left out then. */
   findConnector(id: string, needsSecrets: boolean): Promise<Connector | undefined>;
+  /** The settings of one that could not be read stay as they are. */
   saveConnector(connector: Connector): Promise<void>;
   removeConnector(id: string): Promise<void>;
   findRoute(idOrName: string): Promise<Route | undefined>;
@@ -46,7 +48,7 @@ export type RoutingChange = {
 export type RoutingStore = {
   /** With their secrets; one that cannot be opened, its key being gone, fails the whole. */
   listConnectors(): Promise<Connector[]>;
-  /** The same; secrets that cannot be opened are left out. */
+  /** The same; secrets that cannot be opened are left out, and their connectors marked. */
   listReadable(): Promise<Connector[]>;
   listRoutes(): Promise<Route[]>;
   findRoute(idOrName: string): Promise<Route | undefined>;
@@ -108,7 +110,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
     ): Promise<Connector> {
       const audit = entry(actor, "connector.update", id, fields.join(","));
       return change(audit, async (tx) => {
-        const needsSecrets = !replacesSecrets(input, fields);
+        const needsSecrets = !replacesSecrets(input, fields) && !leavesSettings(fields);
         const connector = found(await tx.findConnector(id, needsSecrets), `connector ${id}`);
         const next = changeConnector(connector, input, fields, clock.now());
         await tx.saveConnector(next);

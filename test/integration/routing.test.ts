@@ -118,6 +118,11 @@ describe("the routing service", () => {
     const { connectors } = await createTableReader(store).read();
     expect(connectors.find(({ id }) => id === CONNECTOR.id)?.smpp?.password).to.equal("");
     expect(await codeOf(() => later.listConnectors())).to.match(/key/);
+    const marked = await later.listReadable();
+    expect(marked.map(({ id, isUnreadable }) => [id, isUnreadable])).to.deep.equal([
+      ["smsc", true],
+      ["test", false],
+    ]);
     const change = (smpp: object, field: string) => () =>
       later.updateConnector(
         CONNECTOR.id,
@@ -127,6 +132,13 @@ describe("the routing service", () => {
       );
     // What the password was is not known, so it is not lost either.
     expect(await codeOf(change({ window: 7 }, "smpp.window"))).to.match(/key/);
+    // Pausing and slowing it needs no secret, and touches none.
+    const rested = { ...CONNECTOR, state: "paused", ratePerSecond: 3 };
+    const fields = ["state", "rate_per_second"];
+    const paused = await later.updateConnector(CONNECTOR.id, rested, fields, "ada");
+    expect(paused).to.include({ state: "paused", ratePerSecond: 3, isUnreadable: true });
+    const [kept] = (await service.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
+    expect([kept?.smpp?.password, kept?.isUnreadable]).to.deep.equal(["pa55word", false]);
     expect(await codeOf(change({ password: "new-pass" }, "smpp.password"))).to.equal("done");
     const [mended] = (await later.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
     expect(mended?.smpp?.password).to.equal("new-pass");

@@ -290,6 +290,13 @@ export declare type Connector = Message<"sms.v1.Connector"> & {
    * @generated from field: int64 version = 9;
    */
   version: bigint;
+
+  /**
+   * Read only: its secrets cannot be opened, their key being gone. They are left out where they would be told.
+   *
+   * @generated from field: bool secrets_unreadable = 10;
+   */
+  secretsUnreadable: boolean;
 };
 
 /**
@@ -651,6 +658,12 @@ export declare const RemoveConnectorResponseSchema: GenMessage<RemoveConnectorRe
  * @generated from message sms.v1.GetConnectorSettingsRequest
  */
 export declare type GetConnectorSettingsRequest = Message<"sms.v1.GetConnectorSettingsRequest"> & {
+  /**
+   * Answer connectors whose secrets cannot be opened, too, marked and without secrets; else one such fails the call.
+   *
+   * @generated from field: bool include_unreadable = 1;
+   */
+  includeUnreadable: boolean;
 };
 
 /**
