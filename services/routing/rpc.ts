@@ -66,6 +66,9 @@ export function createRoutingRpc(parts: {
       const changed = await service.updateRoute(idOrName, readRoute(route), fields, actor());
       return { route: writeRoute(changed) };
     },
+    async removeRoute({ idOrName }) {
+      return { route: writeRoute(await service.removeRoute(idOrName, actor())) };
+    },
     async listRoutes() {
       return { routes: (await service.listRoutes()).map(writeRoute) };
     },

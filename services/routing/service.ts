@@ -41,6 +41,7 @@ export type RoutingChange = {
   countPricesBeside(routeId: string): Promise<number>;
   /** Throws `already_exists` when another route has the name. */
   saveRoute(route: Route): Promise<void>;
+  removeRoute(id: string): Promise<void>;
   savePriceVersion(route: Route, actor: string): Promise<void>;
 };
 
@@ -152,6 +153,15 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
         await save(tx, next);
         if (next.pricesVersion !== route.pricesVersion) await tx.savePriceVersion(next, actor);
         return next;
+      });
+    },
+
+    /** Answers the route as it was; the versions of its prices stay. Throws `not_found`. */
+    removeRoute(idOrName: string, actor: string): Promise<Route> {
+      return change(entry(actor, "route.remove", idOrName, ""), async (tx) => {
+        const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
+        await tx.removeRoute(route.id);
+        return route;
       });
     },
 

@@ -120,6 +120,9 @@ function createChange(
         });
       }
     },
+    async removeRoute(id) {
+      await routes.deleteOne({ _id: id }, { session });
+    },
     async savePriceVersion(route, actor) {
       const { prices } = toRouteDocument(route);
       const version = route.pricesVersion;

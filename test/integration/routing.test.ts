@@ -209,6 +209,26 @@ describe("the routing service", () => {
     }
   });
 
+  it("a removed route is gone, frees its name and its connector, and keeps the versions of its prices", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const { id } = await service.createRoute(ROUTE, "ada");
+    const before = await table.read();
+    expect((await service.removeRoute("main", "bob")).id).to.equal(id);
+    const { version, routes } = await table.read();
+    expect([version, routes]).to.deep.equal([before.version + 1n, []]);
+    expect(await codeOf(() => service.removeRoute(id, "bob"))).to.equal("not_found");
+    expect((await service.createRoute(ROUTE, "ada")).id).not.to.equal(id);
+    await service.removeRoute("main", "bob");
+    expect(await codeOf(() => service.removeConnector("smsc", "bob"))).to.equal("done");
+    expect(await mongo.db.collection("price_versions").countDocuments()).to.equal(2);
+    const audit = await mongo.db.collection("audit").find({ actor: "bob" }).sort({ _id: 1 });
+    expect((await audit.toArray()).map(({ action }) => action)).to.deep.equal([
+      "route.remove",
+      "route.remove",
+      "connector.remove",
+    ]);
+  });
+
   it("an import changes nothing in a dry run, everything or nothing otherwise, and makes a version", async () => {
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");

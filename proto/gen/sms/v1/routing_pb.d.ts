@@ -752,6 +752,42 @@ export declare type RouteResponse = Message<"sms.v1.RouteResponse"> & {
 export declare const RouteResponseSchema: GenMessage<RouteResponse>;
 
 /**
+ * @generated from message sms.v1.RemoveRouteRequest
+ */
+export declare type RemoveRouteRequest = Message<"sms.v1.RemoveRouteRequest"> & {
+  /**
+   * A route's id or name.
+   *
+   * @generated from field: string id_or_name = 1;
+   */
+  idOrName: string;
+};
+
+/**
+ * Describes the message sms.v1.RemoveRouteRequest.
+ * Use `create(RemoveRouteRequestSchema)` to create a new message.
+ */
+export declare const RemoveRouteRequestSchema: GenMessage<RemoveRouteRequest>;
+
+/**
+ * @generated from message sms.v1.RemoveRouteResponse
+ */
+export declare type RemoveRouteResponse = Message<"sms.v1.RemoveRouteResponse"> & {
+  /**
+   * The route as it was.
+   *
+   * @generated from field: sms.v1.Route route = 1;
+   */
+  route?: Route | undefined;
+};
+
+/**
+ * Describes the message sms.v1.RemoveRouteResponse.
+ * Use `create(RemoveRouteResponseSchema)` to create a new message.
+ */
+export declare const RemoveRouteResponseSchema: GenMessage<RemoveRouteResponse>;
+
+/**
  * @generated from message sms.v1.ListRoutesRequest
  */
 export declare type ListRoutesRequest = Message<"sms.v1.ListRoutesRequest"> & {
@@ -1194,6 +1230,17 @@ export declare const RoutingService: GenService<{
     methodKind: "unary";
     input: typeof UpdateRouteRequestSchema;
     output: typeof RouteResponseSchema;
+  },
+  /**
+   * Removes a route, and frees its connector and its name. Messages that were accepted for it go over their other
+   * routes; those that wait at its connector already are still sent there while it carries.
+   *
+   * @generated from rpc sms.v1.RoutingService.RemoveRoute
+   */
+  removeRoute: {
+    methodKind: "unary";
+    input: typeof RemoveRouteRequestSchema;
+    output: typeof RemoveRouteResponseSchema;
   },
   /**
    * @generated from rpc sms.v1.RoutingService.ListRoutes
