@@ -395,7 +395,9 @@ export declare type Route = Message<"sms.v1.Route"> & {
   prices: Price[];
 
   /**
-   * Minutes of the day, UTC, when the route may be used; both 0 means always. May wrap midnight.
+   * Minutes of the day, UTC, at which messages are accepted for the route: by when they are accepted, or by their
+   * scheduled time. What was accepted for it is sent over it whenever its turn comes, also after closing time.
+   * Both the same means always. May wrap midnight.
    *
    * @generated from field: int32 enabled_from_minute = 11;
    */
