@@ -91,6 +91,8 @@ export function startBackground(options: BackgroundOptions): void {
     startLoop({
       name: "connector health",
       intervalMs: HEALTH_MS,
+      // Routing takes a link that it hears nothing of to be down: it is told as soon as it hears again.
+      retryMaxMs: HEALTH_MS,
       log,
       work: async () => {
         await reportHealth(options);
@@ -142,6 +144,8 @@ async function reportHealth({ routing, runners, clock, carrierName }: Background
       submitted: BigInt(report.submitted),
       receipts: BigInt(report.receipts),
       receiptSecondsP50: report.receiptSecondsP50,
+      answers: BigInt(report.answers),
+      failures: BigInt(report.failures),
     })),
   );
   for (let at = 0; at < health.length; at += REPORTS_MAX) {

@@ -95,7 +95,10 @@ export const start: StartService = async (context) => {
     runners: () => supervisor?.runners ?? new Map(),
     startConnectors() {
       supervisor = startSupervisor({
-        listConnectors: async () => (await routing.getConnectorSettings({})).connectors,
+        async listConnectors() {
+          const answer = await routing.getConnectorSettings({ includeUnreadable: true });
+          return answer.connectors;
+        },
         ...{ leases, log, ...makers },
         pollMs: config.CONNECTOR_POLL_MS,
         drainMs: config.CARRIER_DRAIN_MS,

@@ -27,7 +27,8 @@ export type Supervisor = {
   find(connectorId: string): { connector: Connector; runner: ConnectorRunner } | undefined;
   /**
    * What a connector is set to, also while its runner is being exchanged: then what it was set to.
-   * `not_read` before the connectors have been read, when each may exist.
+   * `not_read` before the connectors have been read, when each may exist, and of one whose secrets could not
+   * be opened since.
    */
   settingsOf(connectorId: string): Connector | "not_read" | undefined;
   readonly runners: ReadonlyMap<string, ConnectorRunner>;
@@ -60,13 +61,19 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const closing = new Map<Entry, Promise<void>>();
   const pacers = new Map<string, { readonly rate: number; readonly pacer: Pacer | undefined }>();
   let isSettled = false;
+  /** Connectors whose secrets could not be opened at the last look. */
+  let unreadable: ReadonlySet<string> = new Set();
 
   async function readSettings(): Promise<boolean> {
     const connectors = await options.listConnectors();
     const seen = new Set(connectors.map(({ id }) => id));
     for (const [id, entry] of entries) if (!seen.has(id)) stop(entry);
     for (const id of pacers.keys()) if (!seen.has(id)) pacers.delete(id);
-    for (const connector of connectors) apply(connector);
+    noteUnreadable(connectors.filter(({ secretsUnreadable }) => secretsUnreadable));
+    for (const connector of connectors) {
+      if (connector.secretsUnreadable) keep(connector);
+      else apply(connector);
+    }
     isSettled = true;
     leaseLoop.nudge();
     return false;
@@ -82,11 +89,34 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if ([...closing.keys()].some((ending) => ending.connector.id === connector.id)) return;
     const kept = entries.get(connector.id);
     const runner = kept?.runner ?? options.makeRunner(connector);
-    entries.set(connector.id, { connector, runner });
     runners.set(connector.id, runner);
+    set(connector, runner);
+  }
+
+  /** One that cannot be read keeps its link, and gets none when it has none. State and rate are no secrets. */
+  function keep({ id, state, ratePerSecond }: Connector): void {
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    const { connector, runner } = entry;
+    if (connector.state === state && connector.ratePerSecond === ratePerSecond) return;
+    // Under its old version: when it can be read its link is looked at, too.
+    set({ ...connector, state, ratePerSecond }, runner);
+  }
+
+  function set(connector: Connector, runner: ConnectorRunner): void {
+    entries.set(connector.id, { connector, runner });
     runner.setPacer(pacerOf(connector), connector.ratePerSecond);
     runner.setActive(connector.state === ConnectorState.ACTIVE);
     log.info({ connector: connector.id, version: String(connector.version) }, "connector set");
+  }
+
+  function noteUnreadable(found: readonly Connector[]): void {
+    for (const { id } of found) {
+      if (unreadable.has(id)) continue;
+      const links = entries.has(id) ? "its links stay as they are" : "it has no link";
+      log.error({ connector: id }, `a connector's secrets cannot be opened: ${links}`);
+    }
+    unreadable = new Set(found.map(({ id }) => id));
   }
 
   /** A pacer knows what has just gone out, so other changes than the rate's leave it in its place. */
@@ -166,7 +196,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     find: (connectorId) => entries.get(connectorId),
     settingsOf(connectorId) {
       if (!isSettled) return "not_read";
-      return allEntries().find(({ connector }) => connector.id === connectorId)?.connector;
+      const known = allEntries().find(({ connector }) => connector.id === connectorId)?.connector;
+      return known ?? (unreadable.has(connectorId) ? "not_read" : undefined);
     },
     runners,
     patienceMs(connectorId) {

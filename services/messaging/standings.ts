@@ -1,5 +1,5 @@
 import type { RouteTable } from "../shared/core/route-table.ts";
-import type { RouteStanding, StandingOf } from "./domain/choose-route.ts";
+import type { PresentRoute, RouteStanding, StandingOf } from "./domain/choose-route.ts";
 import { TEST_ROUTE } from "./domain/draft.ts";
 import type { Neighbours } from "./service/ports.ts";
 
@@ -14,8 +14,8 @@ const NONE: ReadonlySet<string> = new Set();
 
 type Known = {
   readonly table: RouteTable;
-  /** By route, then by the connector at which its messages would wait. */
-  readonly routes: ReadonlyMap<string, { connectorId: string; standing: RouteStanding }>;
+  /** By their ids. */
+  readonly routes: ReadonlyMap<string, PresentRoute>;
   readonly carrying: ReadonlySet<string>;
 };
 
@@ -31,10 +31,8 @@ export function createStandings(neighbours: Pick<Neighbours, "routeTable">): Sta
 
   return {
     routeOf({ routeId, connectorId }) {
-      if (routeId === TEST_ROUTE.routeId) return "well";
-      const route = read().routes.get(routeId);
-      // Another connector's queue: its messages would wait there for nobody, once theirs is gone.
-      return route?.connectorId === connectorId ? route.standing : "gone";
+      if (routeId === TEST_ROUTE.routeId) return { standing: "well", connectorId };
+      return read().routes.get(routeId) ?? { standing: "gone", connectorId };
     },
     carrying() {
       try {
@@ -47,14 +45,20 @@ export function createStandings(neighbours: Pick<Neighbours, "routeTable">): Sta
 }
 
 function workOut(table: RouteTable): Known {
-  const routes: [string, { connectorId: string; standing: RouteStanding }][] = [];
+  const routes: [string, PresentRoute][] = [];
   const carrying = new Set<string>();
   for (const { connector, rule, isUnhealthy } of table.routes) {
     if (connector === undefined) continue;
     if (!isUnhealthy) carrying.add(connector.id);
-    if (!rule.enabled) continue;
-    const standing = isUnhealthy ? "failing" : "well";
-    routes.push([rule.id, { connectorId: connector.id, standing }]);
+    routes.push([rule.id, { connectorId: connector.id, standing: standingOf(rule, isUnhealthy) }]);
   }
   return { table, routes: new Map(routes), carrying };
+}
+
+function standingOf(
+  { enabled }: { readonly enabled: boolean },
+  isUnhealthy: boolean,
+): RouteStanding {
+  if (!enabled) return "closed";
+  return isUnhealthy ? "failing" : "well";
 }

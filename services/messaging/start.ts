@@ -26,7 +26,7 @@ const RECOUNT_INTERVAL_MS = 10_000;
 const DIVERT_INTERVAL_MS = 1000;
 const RETENTION_INTERVAL_MS = 600_000;
 /** So soon after a failure due messages are looked for again. */
-const DUE_BACKOFF_MAX_MS = 1000;
+const DUE_RETRY_MAX_MS = 1000;
 
 /** Starts messaging in this process. */
 export const start: StartService = async (context) => {
@@ -97,7 +97,7 @@ function connectorsIn(neighbours: Neighbours): Set<string> {
 
 type Sweep = {
   readonly everyMs: number;
-  readonly backoffMaxMs?: number;
+  readonly retryMaxMs?: number;
   readonly work: () => Promise<boolean>;
 };
 
@@ -110,7 +110,7 @@ function startSweepers(
     // What is scheduled goes out five seconds late at most, also when the database has just come back.
     "due messages": {
       everyMs: config.SCHEDULER_INTERVAL_MS,
-      backoffMaxMs: DUE_BACKOFF_MAX_MS,
+      retryMaxMs: DUE_RETRY_MAX_MS,
       work: messaging.sweeps.due,
     },
     "silent carriers": {

@@ -1,5 +1,11 @@
 import type { Clock } from "../shared/core/clock.ts";
-import { type BindHealth, firstVerdict, judgeConnector, type Verdict } from "./domain/health.ts";
+import {
+  type BindHealth,
+  firstVerdict,
+  JUDGING_GAP_MS,
+  judgeConnector,
+  type Verdict,
+} from "./domain/health.ts";
 
 /** A connector's last judgement and the new one. */
 export type Judged = { readonly before: Verdict; readonly after: Verdict };
@@ -19,6 +25,8 @@ export type HealthStore = {
 export type HealthPorts = {
   readonly store: HealthStore;
   readonly clock: Clock;
+  /** No step of the machine's clock shows in it. */
+  readonly steady: Clock;
   readonly listConnectorIds: () => Promise<string[]>;
   /** Tells caches that a connector's standing changed. */
   readonly announce: () => void;
@@ -28,8 +36,20 @@ export type HealthPorts = {
 export type HealthService = ReturnType<typeof createHealthService>;
 
 /** Makes the health service on its ports. */
-export function createHealthService({ store, clock, listConnectorIds, announce }: HealthPorts) {
+export function createHealthService(ports: HealthPorts) {
+  const { store, clock, steady, listConnectorIds, announce } = ports;
   let lastKnown: readonly string[] = [];
+  let lastJudged = { wallMs: Number.NEGATIVE_INFINITY, steadyMs: Number.NEGATIVE_INFINITY };
+  let watchedSinceMs = 0;
+
+  /** How long judging has gone on without a gap. A machine that was suspended shows in the wall's clock alone. */
+  function watch(wallMs: number): number {
+    const steadyMs = steady.now();
+    const gapMs = Math.max(wallMs - lastJudged.wallMs, steadyMs - lastJudged.steadyMs);
+    if (gapMs > JUDGING_GAP_MS) watchedSinceMs = steadyMs;
+    lastJudged = { wallMs, steadyMs };
+    return steadyMs - watchedSinceMs;
+  }
 
   return {
     report(reports: readonly BindHealth[]): Promise<void> {
@@ -48,11 +68,14 @@ export function createHealthService({ store, clock, listConnectorIds, announce }
         store.listVerdicts(),
         store.listReports(),
       ]);
+      // Without the database nothing is judged, and nothing that was reported is there.
+      const watchedMs = watch(nowMs);
       const known = new Map(verdicts.map((verdict) => [verdict.connectorId, verdict]));
       const byConnector = Map.groupBy(reports, ({ connectorId }) => connectorId);
       const judged = ids.map((id): Judged => {
         const before = known.get(id) ?? firstVerdict(id, nowMs);
-        return { before, after: judgeConnector(before, byConnector.get(id) ?? [], nowMs) };
+        const own = byConnector.get(id) ?? [];
+        return { before, after: judgeConnector(before, own, nowMs, watchedMs) };
       });
       await store.saveVerdicts(judged);
       const gone = verdicts.map(({ connectorId }) => connectorId).filter((id) => !ids.includes(id));

@@ -25,11 +25,21 @@ export function createHealthStore(db: Db): HealthStore {
     },
     async listReports() {
       const documents = await guardMongo(reports.find().sort({ _id: 1 }).limit(10_000).toArray());
-      return documents.map(({ report }) => report);
+      // MongoDB keeps "not told" as null.
+      return documents.map(({ report }) => ({
+        ...report,
+        answers: report.answers ?? undefined,
+        failures: report.failures ?? undefined,
+      }));
     },
     async listVerdicts() {
       const documents = await guardMongo(verdicts.find().toArray());
-      return documents.map(({ _id, ...rest }) => ({ ...rest, connectorId: _id }));
+      // An older version kept no counts.
+      return documents.map(({ _id, ...rest }) => ({
+        ...rest,
+        counted: rest.counted ?? [],
+        connectorId: _id,
+      }));
     },
     async saveVerdicts(judged) {
       if (judged.length === 0) return;

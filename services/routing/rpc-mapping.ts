@@ -84,6 +84,7 @@ export function writeConnector(
     createdAtMs: BigInt(connector.createdAtMs),
     updatedAtMs: BigInt(connector.updatedAtMs),
     version: BigInt(connector.version),
+    secretsUnreadable: connector.isUnreadable,
   } as MessageInitShape<typeof ConnectorSchema>;
 }
 
@@ -149,6 +150,8 @@ export function readHealth(message: BindHealthMessage): BindHealth {
     unknown: readCount(message.unknown),
     submitted: readCount(message.submitted),
     receipts: readCount(message.receipts),
+    answers: readToldCount(message.answers),
+    failures: readToldCount(message.failures),
     reportedAtMs: Number(message.reportedAtMs),
   };
 }
@@ -158,10 +161,18 @@ function readCount(count: bigint): number {
   return Math.min(Math.max(0, Number(count)), Number.MAX_SAFE_INTEGER);
 }
 
+/** A count that is absent where nobody told it. */
+function readToldCount(count: bigint | undefined): number | undefined {
+  return count === undefined ? undefined : readCount(count);
+}
+
 /** A bind's report as a message. */
 export function writeHealth(health: BindHealth): MessageInitShape<typeof BindHealthSchema> {
+  const { answers, failures, ...rest } = health;
   return {
-    ...health,
+    ...rest,
+    ...(answers === undefined ? {} : { answers: BigInt(answers) }),
+    ...(failures === undefined ? {} : { failures: BigInt(failures) }),
     throttled: BigInt(health.throttled),
     unknown: BigInt(health.unknown),
     submitted: BigInt(health.submitted),

@@ -53,8 +53,10 @@ export function createRoutingRpc(parts: {
       await service.removeConnector(id, actor());
       return {};
     },
-    async getConnectorSettings() {
-      const connectors = await service.listConnectors();
+    async getConnectorSettings({ includeUnreadable }) {
+      const connectors = await (includeUnreadable
+        ? service.listReadable()
+        : service.listConnectors());
       return { connectors: connectors.map(writeConnector) };
     },
     async createRoute({ route }) {
@@ -63,6 +65,9 @@ export function createRoutingRpc(parts: {
     async updateRoute({ idOrName, route, fields }) {
       const changed = await service.updateRoute(idOrName, readRoute(route), fields, actor());
       return { route: writeRoute(changed) };
+    },
+    async removeRoute({ idOrName }) {
+      return { route: writeRoute(await service.removeRoute(idOrName, actor())) };
     },
     async listRoutes() {
       return { routes: (await service.listRoutes()).map(writeRoute) };

@@ -7,6 +7,7 @@ import {
   changeConnector,
   checkRemoval,
   createConnector,
+  leavesSettings,
   TEST_CONNECTOR_ID,
 } from "./domain/connector.ts";
 import { createFaults } from "./domain/faults.ts";
@@ -31,6 +32,7 @@ export type AuditEntry = {
 export type RoutingChange = {
   /** Secrets that are needed and cannot be opened fail it; others are left out then. */
   findConnector(id: string, needsSecrets: boolean): Promise<Connector | undefined>;
+  /** The settings of one that could not be read stay as they are. */
   saveConnector(connector: Connector): Promise<void>;
   removeConnector(id: string): Promise<void>;
   findRoute(idOrName: string): Promise<Route | undefined>;
@@ -39,6 +41,7 @@ export type RoutingChange = {
   countPricesBeside(routeId: string): Promise<number>;
   /** Throws `already_exists` when another route has the name. */
   saveRoute(route: Route): Promise<void>;
+  removeRoute(id: string): Promise<void>;
   savePriceVersion(route: Route, actor: string): Promise<void>;
 };
 
@@ -46,7 +49,7 @@ export type RoutingChange = {
 export type RoutingStore = {
   /** With their secrets; one that cannot be opened, its key being gone, fails the whole. */
   listConnectors(): Promise<Connector[]>;
-  /** The same; secrets that cannot be opened are left out. */
+  /** The same; secrets that cannot be opened are left out, and their connectors marked. */
   listReadable(): Promise<Connector[]>;
   listRoutes(): Promise<Route[]>;
   findRoute(idOrName: string): Promise<Route | undefined>;
@@ -108,7 +111,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
     ): Promise<Connector> {
       const audit = entry(actor, "connector.update", id, fields.join(","));
       return change(audit, async (tx) => {
-        const needsSecrets = !replacesSecrets(input, fields);
+        const needsSecrets = !replacesSecrets(input, fields) && !leavesSettings(fields);
         const connector = found(await tx.findConnector(id, needsSecrets), `connector ${id}`);
         const next = changeConnector(connector, input, fields, clock.now());
         await tx.saveConnector(next);
@@ -150,6 +153,15 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
         await save(tx, next);
         if (next.pricesVersion !== route.pricesVersion) await tx.savePriceVersion(next, actor);
         return next;
+      });
+    },
+
+    /** Answers the route as it was; the versions of its prices stay. Throws `not_found`. */
+    removeRoute(idOrName: string, actor: string): Promise<Route> {
+      return change(entry(actor, "route.remove", idOrName, ""), async (tx) => {
+        const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
+        await tx.removeRoute(route.id);
+        return route;
       });
     },
 

@@ -1,4 +1,5 @@
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
+import { steadyClock } from "../shared/core/clock.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -39,6 +40,7 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
   const health = createHealthService({
     store: createHealthStore(mongo.db),
     clock,
+    steady: steadyClock,
     listConnectorIds: async () => (await table.read()).connectors.map(({ id }) => id),
     announce,
   });

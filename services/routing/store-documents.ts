@@ -84,6 +84,7 @@ export function fromConnectorDocument(
     version: document.version,
     createdAtMs: document.created_at.getTime(),
     updatedAtMs: document.updated_at.getTime(),
+    isUnreadable: box === undefined,
   };
 }
 

@@ -87,7 +87,9 @@ function createChange(
     },
     async saveConnector(connector) {
       // Fields that a newer version has put there stay, as in a route.
-      const { _id, ...fields } = toConnectorDocument(connector, box);
+      const { _id, ...all } = toConnectorDocument(connector, box);
+      const { smpp: _smpp, http: _http, ...withoutSettings } = all;
+      const fields = connector.isUnreadable ? withoutSettings : all;
       await connectors.updateOne({ _id }, { $set: fields }, { session, upsert: true });
     },
     async removeConnector(id) {
@@ -117,6 +119,9 @@ function createChange(
           cause: error,
         });
       }
+    },
+    async removeRoute(id) {
+      await routes.deleteOne({ _id: id }, { session });
     },
     async savePriceVersion(route, actor) {
       const { prices } = toRouteDocument(route);

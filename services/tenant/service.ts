@@ -31,7 +31,10 @@ export type TenantStore = {
   /** Replaces a tenant if it is still as old as `before`; answers whether it was. */
   replaceTenant(before: Tenant, after: Tenant): Promise<boolean>;
   insertKey(key: ApiKey, secretHash: Uint8Array): Promise<void>;
+  /** Good keys before revoked ones, each newest first; of very many the oldest revoked are left out. */
   listKeys(tenantId: string): Promise<readonly ApiKey[]>;
+  /** How many keys that are not revoked the tenant has, counted no further than `max`. */
+  countGoodKeys(tenantId: string, max: number): Promise<number>;
   /** Marks a key revoked, once; answers it with its hash. */
   revokeKey(keyId: string, nowMs: number): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
   /** In the order of the hashes. */
@@ -113,8 +116,8 @@ export function createTenantService(store: TenantStore, notices: TenantNotices, 
       readonly allowedNetworks: readonly string[];
     }): Promise<{ key: ApiKey; secret: string }> {
       const tenant = await getTenant(input.tenantId);
-      const keys = await store.listKeys(tenant.id);
-      if (keys.filter((key) => key.revokedAtMs === undefined).length >= KEYS_PER_TENANT_MAX) {
+      const count = await store.countGoodKeys(tenant.id, KEYS_PER_TENANT_MAX);
+      if (count >= KEYS_PER_TENANT_MAX) {
         throw invalidField("tenant_id", "too_many", `has ${KEYS_PER_TENANT_MAX} keys already`);
       }
       const key = createApiKey({
@@ -128,6 +131,7 @@ export function createTenantService(store: TenantStore, notices: TenantNotices, 
       return { key, secret };
     },
 
+    /** Errors: `not_found`. */
     async listApiKeys(tenantId: string): Promise<readonly ApiKey[]> {
       const tenant = await getTenant(tenantId);
       return store.listKeys(tenant.id);

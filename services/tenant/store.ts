@@ -34,6 +34,13 @@ type KeyDocument = {
   revoked_at?: Date;
 };
 
+/** Keys in one answer. */
+const KEYS_LISTED_MAX = 10_000;
+
+function keysOf(tenantId: string, isRevoked: boolean) {
+  return { tenant_id: tenantId, revoked_at: { $exists: isRevoked } };
+}
+
 /** The MongoDB adapter of the service's port. */
 export function createTenantStore(db: Db): TenantStore {
   const tenants = db.collection<TenantDocument>("tenants");
@@ -104,11 +111,16 @@ export function createTenantStore(db: Db): TenantStore {
       await guardMongo(keys.insertOne(fromKey(key, secretHash)));
     },
     async listKeys(tenantId) {
-      const documents = await guardMongo(
-        keys.find({ tenant_id: tenantId }).sort({ _id: 1 }).limit(10_000).toArray(),
-      );
-      return documents.map(toKey);
+      const newest = (isRevoked: boolean, limit: number) =>
+        guardMongo(keys.find(keysOf(tenantId, isRevoked)).sort({ _id: -1 }).limit(limit).toArray());
+      const good = await newest(false, KEYS_LISTED_MAX);
+      const room = KEYS_LISTED_MAX - good.length;
+      // To MongoDB a limit of zero is none.
+      const revoked = room === 0 ? [] : await newest(true, room);
+      return [...good, ...revoked].map(toKey);
     },
+    countGoodKeys: (tenantId, max) =>
+      guardMongo(keys.countDocuments(keysOf(tenantId, false), { limit: max })),
     async revokeKey(keyId, nowMs) {
       await guardMongo(
         keys.updateOne(

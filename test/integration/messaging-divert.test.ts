@@ -86,6 +86,28 @@ describe("what waits at a connector that does not carry", function () {
     expect((await claimOne(harness, "gamma")).messageId).to.equal(lonely);
   });
 
+  it("goes with its only route to another connector, at its frozen price", async () => {
+    await setState("gamma", ConnectorState.DRAINING);
+    const id = await send("+447911123457");
+    await harness.routing.createConnector({
+      connector: { id: "delta", type: 1, smpp: { host: "h", systemId: "s", password: "p" } },
+    });
+    links.delta = "bound";
+    await harness.routing.updateRoute({
+      idOrName: "gamma-44",
+      route: { connectorId: "delta", prices: [{ prefix: "44", price: 90_000n }] },
+      fields: ["connector_id", "prices"],
+    });
+    const claimed = await claimOne(harness, "delta");
+    expect(claimed.messageId).to.equal(id);
+    await report(harness, claimed, OutcomeKind.ACCEPTED);
+    expect(await show(harness, tenant, id)).to.include({
+      status: MessageStatus.SENT,
+      connectorId: "delta",
+      amount: 40_000n,
+    });
+  });
+
   it("is tried over its first route again when the second refuses", async () => {
     await setState("alpha", ConnectorState.ACTIVE);
     const id = await eventually(async () => {
@@ -128,6 +150,33 @@ describe("what waits at a connector that does not carry", function () {
     await claim(harness, "beta", ROOM);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await waitingAt("alpha")).to.equal(kept);
+    expect(await breachesOf(harness)).to.deep.equal([]);
+  });
+
+  it("waits for a disabled route where nobody claims when it comes due, and goes when that is enabled", async () => {
+    const sendAtMs = BigInt(harness.clock.now() + 90_000);
+    const request = singleSend(tenant, { recipients: [{ to: "+447911123458" }], sendAtMs });
+    const id = (await sendWhenReady(harness, request)).message?.id ?? "";
+    const setEnabled = (enabled: boolean) =>
+      harness.routing.updateRoute({
+        idOrName: "gamma-44",
+        route: { enabled },
+        fields: ["enabled"],
+      });
+    await setEnabled(false);
+    // By now messaging has heard of it: numbers there are refused.
+    await eventually(
+      async () => (await send("+447911123459").catch(() => "refused")) === "refused",
+    );
+    harness.clock.advance(90_000);
+    await eventually(async () => (await waitingAt("")) === 1);
+    expect((await harness.messaging.listWaitingConnectors({})).connectorIds).not.to.include("");
+    const { message } = await harness.messaging.getMessage({ tenantId: tenant.id, messageId: id });
+    expect(message).to.include({ status: MessageStatus.QUEUED, connectorId: "" });
+    await setEnabled(true);
+    await eventually(async () =>
+      (await claim(harness, "delta")).some(({ messageId }) => messageId === id),
+    );
     expect(await breachesOf(harness)).to.deep.equal([]);
   });
 });

@@ -118,6 +118,11 @@ describe("the routing service", () => {
     const { connectors } = await createTableReader(store).read();
     expect(connectors.find(({ id }) => id === CONNECTOR.id)?.smpp?.password).to.equal("");
     expect(await codeOf(() => later.listConnectors())).to.match(/key/);
+    const marked = await later.listReadable();
+    expect(marked.map(({ id, isUnreadable }) => [id, isUnreadable])).to.deep.equal([
+      ["smsc", true],
+      ["test", false],
+    ]);
     const change = (smpp: object, field: string) => () =>
       later.updateConnector(
         CONNECTOR.id,
@@ -127,6 +132,13 @@ describe("the routing service", () => {
       );
     // What the password was is not known, so it is not lost either.
     expect(await codeOf(change({ window: 7 }, "smpp.window"))).to.match(/key/);
+    // Pausing and slowing it needs no secret, and touches none.
+    const rested = { ...CONNECTOR, state: "paused", ratePerSecond: 3 };
+    const fields = ["state", "rate_per_second"];
+    const paused = await later.updateConnector(CONNECTOR.id, rested, fields, "ada");
+    expect(paused).to.include({ state: "paused", ratePerSecond: 3, isUnreadable: true });
+    const [kept] = (await service.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
+    expect([kept?.smpp?.password, kept?.isUnreadable]).to.deep.equal(["pa55word", false]);
     expect(await codeOf(change({ password: "new-pass" }, "smpp.password"))).to.equal("done");
     const [mended] = (await later.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
     expect(mended?.smpp?.password).to.equal("new-pass");
@@ -197,6 +209,26 @@ describe("the routing service", () => {
     }
   });
 
+  it("a removed route is gone, frees its name and its connector, and keeps the versions of its prices", async () => {
+    await service.createConnector(CONNECTOR, "ada");
+    const { id } = await service.createRoute(ROUTE, "ada");
+    const before = await table.read();
+    expect((await service.removeRoute("main", "bob")).id).to.equal(id);
+    const { version, routes } = await table.read();
+    expect([version, routes]).to.deep.equal([before.version + 1n, []]);
+    expect(await codeOf(() => service.removeRoute(id, "bob"))).to.equal("not_found");
+    expect((await service.createRoute(ROUTE, "ada")).id).not.to.equal(id);
+    await service.removeRoute("main", "bob");
+    expect(await codeOf(() => service.removeConnector("smsc", "bob"))).to.equal("done");
+    expect(await mongo.db.collection("price_versions").countDocuments()).to.equal(2);
+    const audit = await mongo.db.collection("audit").find({ actor: "bob" }).sort({ _id: 1 });
+    expect((await audit.toArray()).map(({ action }) => action)).to.deep.equal([
+      "route.remove",
+      "route.remove",
+      "connector.remove",
+    ]);
+  });
+
   it("an import changes nothing in a dry run, everything or nothing otherwise, and makes a version", async () => {
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");
@@ -263,6 +295,7 @@ describe("the routing service", () => {
     const health = createHealthService({
       store: createHealthStore(mongo.db),
       clock,
+      steady: clock,
       listConnectorIds: async () => ["smsc"],
       announce: () => {
         announced += 1;
@@ -284,6 +317,8 @@ describe("the routing service", () => {
       submitted: 10,
       receipts: 0,
       receiptSecondsP50: 0,
+      answers: undefined,
+      failures: undefined,
     };
     // Reports are not waited for to be durable, so a judgement may come before they are seen.
     await eventually(async () => {

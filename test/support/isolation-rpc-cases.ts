@@ -135,6 +135,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "RoutingService/GetConnectorSettings": internal(CARRIERS),
   "RoutingService/CreateRoute": internal(OPERATORS),
   "RoutingService/UpdateRoute": internal(OPERATORS),
+  "RoutingService/RemoveRoute": internal(OPERATORS),
   "RoutingService/ListRoutes": internal(OPERATORS),
   "RoutingService/ImportPrices": internal(OPERATORS),
   "RoutingService/GetRouteTable": internal("messaging prices every tenant's messages by it"),

@@ -1,6 +1,12 @@
 /** Messages in every state, for tests of decisions. */
 
-import { type Decision, type Message, moveTo } from "../../services/messaging/domain/message.ts";
+import type { RouteStanding, StandingOf } from "../../services/messaging/domain/choose-route.ts";
+import {
+  type Decision,
+  type FrozenRoute,
+  type Message,
+  moveTo,
+} from "../../services/messaging/domain/message.ts";
 import { toSent, toUnknown, type Waits } from "../../services/messaging/domain/queueing.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
@@ -9,6 +15,14 @@ import type { MessageStatus } from "../../services/shared/core/message-status.ts
 export const START_MS = 1_700_000_000_000;
 
 export const WAITS: Waits = { queueMs: 14_400_000, unknownMs: 600_000, receiptMs: 259_200_000 };
+
+/** Frozen routes that stand as they are said to, each over the connector that it was frozen with. */
+export const standing =
+  (of: (route: FrozenRoute) => RouteStanding): StandingOf =>
+  (route) => ({ standing: of(route), connectorId: route.connectorId });
+
+/** All of them well. */
+export const ALL_WELL = standing(() => "well");
 
 /** A state with its phase, as tests name it. */
 export type StateName =

@@ -41,6 +41,41 @@ describe("the connectors of a process", () => {
     });
   }
 
+  it("one whose secrets cannot be opened keeps its link and takes state and rate; it is read again later", async () => {
+    const events: string[] = [];
+    const unread = (fields: { version: bigint; ratePerSecond: number; state?: ConnectorState }) =>
+      create(ConnectorSchema, { ...smsc(fields), secretsUnreadable: true });
+    const first = smsc({ version: 1n, ratePerSecond: 5 });
+    first.type = ConnectorType.SMPP;
+    const { supervisor, listed } = supervise([first], ({ id, type }) => {
+      events.push(`${id} of type ${type} begins`);
+      return {
+        setPacer: (_, rate) => void events.push(`rate ${rate}`),
+        setActive: (isActive) => void events.push(isActive ? "sends" : "rests"),
+        close: async () => void events.push("ends"),
+      };
+    });
+    await eventually(() => events.length === 3);
+    const other = create(ConnectorSchema, { id: "other", version: 1n, secretsUnreadable: true });
+    const paused = { version: 2n, ratePerSecond: 7, state: ConnectorState.PAUSED };
+    for (let reads = 2; reads < 4; reads += 1) {
+      listed.connectors = [unread(paused), other];
+      supervisor.refresh();
+      await eventually(() => listed.reads === reads);
+    }
+    expect(events.slice(3)).to.deep.equal(["rate 7", "rests"]);
+    // A receipt of one that may exist is not refused for good.
+    expect(supervisor.find("other")).to.equal(undefined);
+    expect(supervisor.settingsOf("other")).to.equal("not_read");
+    const changed = smsc(paused);
+    changed.type = ConnectorType.HTTP;
+    listed.connectors = [changed];
+    supervisor.refresh();
+    await eventually(() => events.includes("smsc of type 2 begins"));
+    expect(supervisor.settingsOf("other")).to.equal(undefined);
+    await supervisor.close(0);
+  });
+
   it("one that drains lets no other wait, and begins anew when it has ended", async () => {
     const events: string[] = [];
     const ended = Promise.withResolvers<void>();

@@ -9,7 +9,7 @@ describe("a loop whose work fails", () => {
     const loop = startLoop({
       name: "failing",
       intervalMs: 1000,
-      backoffMaxMs: 10,
+      retryMaxMs: 10,
       log: createLogger("test", "silent"),
       work: async () => {
         runs += 1;

@@ -7,7 +7,7 @@ import type { QueueStore } from "../../services/messaging/service/ports.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
-import { messageIn, START_MS, WAITS } from "../support/messages.ts";
+import { ALL_WELL, messageIn, START_MS, WAITS } from "../support/messages.ts";
 
 const CARRIER = "carrier-1";
 
@@ -32,7 +32,7 @@ describe("what a carrier held when it died", () => {
       log: createLogger("test", "silent"),
       waits: WAITS,
       leaseMs: 60_000,
-      standingOf: () => "well",
+      standingOf: ALL_WELL,
     });
     return { carriers, held };
   }

@@ -4,7 +4,7 @@ import type { Changes } from "../../services/messaging/service/changes.ts";
 import { createDiverter } from "../../services/messaging/service/divert.ts";
 import type { Look } from "../../services/messaging/service/ports.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
-import { messageIn, START_MS } from "../support/messages.ts";
+import { messageIn, START_MS, standing } from "../support/messages.ts";
 
 /** Queues in memory: what waits at alpha, and how long beta's queues are. */
 function makeWorld() {
@@ -43,7 +43,7 @@ function makeWorld() {
       },
     } as unknown as Changes,
     standings: {
-      routeOf: ({ connectorId }) => (connectorId === "alpha" ? "failing" : "well"),
+      routeOf: standing(({ connectorId }) => (connectorId === "alpha" ? "failing" : "well")),
       carrying: () => carrying,
     },
     clock,

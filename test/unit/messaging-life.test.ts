@@ -20,17 +20,16 @@ import { messageIn, START_MS, STATE_NAMES, WAITS } from "../support/messages.ts"
 
 type Step = (message: Message, nowMs: number) => Decision;
 
-/** How the two routes of a message stand. */
+/** How the two routes of a message stand, and whether they lead elsewhere by now. */
 const anyStanding = fc
-  .record({ rte_A: anyStandingOfOne(), rte_B: anyStandingOfOne() })
-  .map<StandingOf>(
-    (standings) =>
-      ({ routeId }) =>
-        standings[routeId as "rte_A" | "rte_B"],
-  );
+  .tuple(fc.record({ rte_A: anyStandingOfOne(), rte_B: anyStandingOfOne() }), fc.boolean())
+  .map<StandingOf>(([standings, isMoved]) => ({ routeId, connectorId }) => ({
+    standing: standings[routeId as "rte_A" | "rte_B"],
+    connectorId: isMoved ? `${connectorId}-2` : connectorId,
+  }));
 
 function anyStandingOfOne() {
-  return fc.constantFrom<RouteStanding>("well", "failing", "gone");
+  return fc.constantFrom<RouteStanding>("well", "failing", "closed", "gone");
 }
 
 /** Anything that can happen to a message, in any order, early, late, repeated or stale. */

@@ -1,11 +1,19 @@
 import { expect } from "chai";
 import { checkMessage } from "../../services/messaging/domain/check-message.ts";
-import type { RouteStanding, StandingOf } from "../../services/messaging/domain/choose-route.ts";
-import type { FrozenRoute, Message, QueuePhase } from "../../services/messaging/domain/message.ts";
+import type { StandingOf } from "../../services/messaging/domain/choose-route.ts";
+import type { Message, QueuePhase } from "../../services/messaging/domain/message.ts";
 import { applyOutcome, type Outcome } from "../../services/messaging/domain/outcome.ts";
 import { applyReceipt } from "../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
-import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
+import {
+  ALL_WELL,
+  messageIn,
+  START_MS,
+  STATE_NAMES,
+  type StateName,
+  standing,
+  WAITS,
+} from "../support/messages.ts";
 
 const NOW_MS = START_MS + 1000;
 
@@ -21,7 +29,7 @@ function outcome(kind: Outcome["kind"], overrides: Partial<Outcome> = {}): Outco
   };
 }
 
-const apply = (message: Message, said: Outcome, standingOf: StandingOf = () => "well") =>
+const apply = (message: Message, said: Outcome, standingOf: StandingOf = ALL_WELL) =>
   applyOutcome(message, said, NOW_MS, WAITS, standingOf);
 
 type End = readonly [MessageStatus, QueuePhase | undefined, readonly MessageStatus[]];
@@ -99,11 +107,11 @@ describe("outcomes of submits", () => {
   });
 
   const failures = [
-    ["the last route refuses", { routeAt: 1 }, (): RouteStanding => "well"],
+    ["the last route refuses", { routeAt: 1 }, ALL_WELL],
     [
       "no further route is left",
       {},
-      ({ routeId }: FrozenRoute): RouteStanding => (routeId === "rte_B" ? "gone" : "well"),
+      standing(({ routeId }) => (routeId === "rte_B" ? "gone" : "well")),
     ],
   ] as const;
   for (const [what, overrides, standingOf] of failures) {

@@ -5,7 +5,14 @@ import type { Message } from "../../services/messaging/domain/message.ts";
 import { toUnknown } from "../../services/messaging/domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
-import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
+import {
+  ALL_WELL,
+  messageIn,
+  START_MS,
+  STATE_NAMES,
+  type StateName,
+  WAITS,
+} from "../support/messages.ts";
 
 const NOW_MS = START_MS + 5000;
 
@@ -224,7 +231,7 @@ describe("delivery receipts", () => {
       const inDoubt = toUnknown(sending, NOW_MS, WAITS).message;
       const rights = { tenantMaySend: true, senderIsUsable: true };
       const dueMs = NOW_MS + WAITS.unknownMs;
-      expect(applyDue(inDoubt, dueMs, WAITS, rights, () => "well").message.status).to.equal("sent");
+      expect(applyDue(inDoubt, dueMs, WAITS, rights, ALL_WELL).message.status).to.equal("sent");
     });
   }
 

@@ -10,7 +10,7 @@ import { createSweeps } from "../../services/messaging/service/sweep.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
-import { WAITS } from "../support/messages.ts";
+import { ALL_WELL, WAITS } from "../support/messages.ts";
 
 describe("the sweep of what is due", () => {
   for (const code of ["service_unavailable", "internal_error"] as const) {
@@ -88,7 +88,7 @@ function sweepsWith(
     clock: createManualClock(1_000_000),
     log: createLogger("test", "silent"),
     waits: WAITS,
-    standingOf: () => "well",
+    standingOf: ALL_WELL,
     keepMs: 1,
     idempotencyMs: 1,
   });

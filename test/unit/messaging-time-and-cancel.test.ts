@@ -4,10 +4,19 @@ import type { RouteStanding, StandingOf } from "../../services/messaging/domain/
 import { recoverClaim } from "../../services/messaging/domain/claims.ts";
 import { applyDue } from "../../services/messaging/domain/due.ts";
 import { currentRoute, type Message } from "../../services/messaging/domain/message.ts";
+import { divert, queueOf } from "../../services/messaging/domain/queueing.ts";
 import type { SendingRights } from "../../services/messaging/domain/schedule.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
-import { messageIn, START_MS, STATE_NAMES, type StateName, WAITS } from "../support/messages.ts";
+import {
+  ALL_WELL,
+  messageIn,
+  START_MS,
+  STATE_NAMES,
+  type StateName,
+  standing,
+  WAITS,
+} from "../support/messages.ts";
 
 const NOW_MS = START_MS + 400_000_000;
 const ALL_RIGHTS: SendingRights = { tenantMaySend: true, senderIsUsable: true };
@@ -16,7 +25,7 @@ const due = (
   message: Message,
   nowMs = NOW_MS,
   rights = ALL_RIGHTS,
-  standingOf: StandingOf = () => "well",
+  standingOf: StandingOf = ALL_WELL,
 ) => applyDue(message, nowMs, WAITS, rights, standingOf);
 
 describe("cancelling", () => {
@@ -94,9 +103,8 @@ describe("the end of each state's time", () => {
 
   it("a due scheduled message waits at its first route that is well, for the whole queue time", () => {
     const before = messageIn("scheduled");
-    const { message, events } = due(before, NOW_MS, ALL_RIGHTS, ({ routeId }) =>
-      routeId === "rte_B" ? "well" : "failing",
-    );
+    const onlySecond = standing(({ routeId }) => (routeId === "rte_B" ? "well" : "failing"));
+    const { message, events } = due(before, NOW_MS, ALL_RIGHTS, onlySecond);
     expect(message.phase).to.equal("waiting");
     expect(currentRoute(message)?.routeId).to.equal("rte_B");
     expect(message.dueAtMs).to.equal(NOW_MS + WAITS.queueMs);
@@ -104,14 +112,45 @@ describe("the end of each state's time", () => {
     expect(events).to.deep.equal([]);
   });
 
+  it("a due scheduled message goes where its route leads by then, at the frozen price", () => {
+    const before = messageIn("scheduled");
+    const { message } = due(before, NOW_MS, ALL_RIGHTS, () => ({
+      standing: "well",
+      connectorId: "gamma",
+    }));
+    expect(message).to.include({ status: "queued", phase: "waiting" });
+    expect(currentRoute(message)).to.deep.equal({ ...before.routes[0], connectorId: "gamma" });
+    expect(queueOf(message)).to.equal("gamma|1");
+  });
+
+  it("a due scheduled message whose routes are disabled waits where nobody claims, as long as any", () => {
+    const before = messageIn("scheduled");
+    const closed = standing(({ routeId }) => (routeId === "rte_A" ? "gone" : "closed"));
+    const { message, events } = due(before, NOW_MS, ALL_RIGHTS, closed);
+    expect(message).to.include({ status: "queued", phase: "waiting" });
+    expect(currentRoute(message)).to.deep.equal({ ...before.routes[1], connectorId: "" });
+    expect(events).to.deep.equal([]);
+    expect(divert(message, closed).message).to.equal(message);
+    const open = { standing: "well", connectorId: "beta" } as const;
+    const moved = divert(message, (route) => (route.routeId === "rte_B" ? open : closed(route)));
+    expect(currentRoute(moved.message)).to.deep.equal(before.routes[1]);
+    const end = due(message, NOW_MS + WAITS.queueMs, ALL_RIGHTS, closed).message;
+    expect(end.error?.code).to.equal("queue_expired");
+  });
+
   const refusals: readonly (readonly [string, SendingRights, RouteStanding])[] = [
     ["tenant_suspended", { tenantMaySend: false, senderIsUsable: false }, "well"],
     ["sender_id_not_approved", { tenantMaySend: true, senderIsUsable: false }, "well"],
     ["no_route", ALL_RIGHTS, "gone"],
   ];
-  for (const [code, rights, standing] of refusals) {
+  for (const [code, rights, stand] of refusals) {
     it(`a due scheduled message fails with ${code}, with an event`, () => {
-      const { message, events } = due(messageIn("scheduled"), NOW_MS, rights, () => standing);
+      const { message, events } = due(
+        messageIn("scheduled"),
+        NOW_MS,
+        rights,
+        standing(() => stand),
+      );
       expect(message.status).to.equal("failed");
       expect(message.error?.code).to.equal(code);
       expect(events.map(({ previous }) => previous)).to.deep.equal(["scheduled"]);

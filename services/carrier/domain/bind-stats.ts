@@ -7,6 +7,9 @@ export type BindFigures = {
   readonly throttled: number;
   readonly unknown: number;
   readonly receipts: number;
+  /** Submits that had an outcome, and those that failed for the carrier's own reasons. */
+  readonly answers: number;
+  readonly failures: number;
   readonly submitsPerSecond: number;
   readonly answerMsP99: number;
   readonly receiptSecondsP50: number;
@@ -31,7 +34,7 @@ type Second = { at: number; submits: number; answers: number; failures: number }
 
 /** Makes the count of one bind. */
 export function createBindStats(): BindStats {
-  const totals = { submitted: 0, throttled: 0, unknown: 0, receipts: 0 };
+  const totals = { submitted: 0, throttled: 0, unknown: 0, receipts: 0, answers: 0, failures: 0 };
   const answerMs = createSamples();
   const receiptMs = createSamples();
   const seconds: Second[] = Array.from({ length: WINDOW_S }, () => emptySecond(-1));
@@ -55,7 +58,11 @@ export function createBindStats(): BindStats {
     noteOutcome(outcome, tookMs, nowMs) {
       const second = secondAt(nowMs);
       second.answers += 1;
-      if (isCarrierFailure(outcome)) second.failures += 1;
+      totals.answers += 1;
+      if (isCarrierFailure(outcome)) {
+        second.failures += 1;
+        totals.failures += 1;
+      }
       if (outcome.kind === "unknown") totals.unknown += 1;
       else answerMs.add(tookMs);
       if (outcome.kind === "refused" && outcome.disposition === "throttled") totals.throttled += 1;

@@ -1,6 +1,6 @@
 /**
  * Which of a message's frozen routes is tried next. The order of acceptance stands among routes that
- * are well; one whose connector fails comes after them, and one that is gone is not tried.
+ * are well; one whose connector fails comes after them, and one that is disabled or gone is not tried.
  */
 import type { FrozenRoute } from "./message.ts";
 
@@ -8,16 +8,21 @@ import type { FrozenRoute } from "./message.ts";
  * How a frozen route stands now:
  * - `well`: its connector carries.
  * - `failing`: its connector fails, or claims nothing because it is paused or draining.
- * - `gone`: it was disabled or removed, or leads to another connector.
+ * - `closed`: it is disabled. It is not tried, and may be enabled again.
+ * - `gone`: it was removed.
  */
-export type RouteStanding = "well" | "failing" | "gone";
+export type RouteStanding = "well" | "failing" | "closed" | "gone";
 
-/** Tells how a frozen route stands now. */
-export type StandingOf = (route: FrozenRoute) => RouteStanding;
+/** A frozen route as the present route table has it: the connector it leads to may be another one by now. */
+export type PresentRoute = { readonly standing: RouteStanding; readonly connectorId: string };
+
+/** Tells how a frozen route stands now, and where it leads. */
+export type StandingOf = (route: FrozenRoute) => PresentRoute;
 
 /**
- * Puts the route to be tried at place `at`, where those before it have refused. The routes that it
- * overtakes stay behind it, in their order: they have not refused. Undefined when none can be tried.
+ * Puts the route to be tried at place `at`, where those before it have refused, with the connector that it
+ * leads to now and its frozen price. The routes that it overtakes stay behind it, in their order: they have
+ * not refused. Undefined when none can be tried.
  */
 export function withNextRoute(
   routes: readonly FrozenRoute[],
@@ -25,10 +30,32 @@ export function withNextRoute(
   standingOf: StandingOf,
 ): readonly FrozenRoute[] | undefined {
   const left = routes.slice(at);
-  const standings = left.map(standingOf);
+  const present = left.map(standingOf);
+  const standings = present.map(({ standing }) => standing);
   const first = standings.indexOf("well");
   const chosen = first < 0 ? standings.indexOf("failing") : first;
-  const next = left[chosen];
-  if (next === undefined) return undefined;
-  return chosen === 0 ? routes : [...routes.slice(0, at), next, ...left.toSpliced(chosen, 1)];
+  const frozen = left[chosen];
+  const connectorId = present[chosen]?.connectorId;
+  if (frozen === undefined || connectorId === undefined) return undefined;
+  const isMoved = connectorId !== frozen.connectorId;
+  if (chosen === 0 && !isMoved) return routes;
+  const next = isMoved ? { ...frozen, connectorId } : frozen;
+  return [...routes.slice(0, at), next, ...left.toSpliced(chosen, 1)];
+}
+
+/** Where messages wait whose routes are all disabled: nobody claims there, and no connector has this name. */
+export const NO_CONNECTOR = "";
+
+/**
+ * Puts the first disabled route first, with no connector: what waits for it is moved to a route that can be
+ * tried when there is one again. Undefined when none is disabled.
+ */
+export function withClosedRoute(
+  routes: readonly FrozenRoute[],
+  standingOf: StandingOf,
+): readonly FrozenRoute[] | undefined {
+  const chosen = routes.findIndex((route) => standingOf(route).standing === "closed");
+  const frozen = routes[chosen];
+  if (frozen === undefined) return undefined;
+  return [{ ...frozen, connectorId: NO_CONNECTOR }, ...routes.toSpliced(chosen, 1)];
 }

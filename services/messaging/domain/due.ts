@@ -4,7 +4,7 @@
  *
  * | state                | what happens                                                       |
  * | -------------------- | ------------------------------------------------------------------ |
- * | `scheduled`          | `queued`, when tenant, sender ID and a route still pass (`schedule.ts`) |
+ * | `scheduled`          | `queued`, when tenant and sender ID still pass and a route is left (`schedule.ts`) |
  * | `queued`, waiting    | `failed` `queue_expired`                                           |
  * | `queued`, sending    | looked at again later: a live carrier has it, its outcome decides  |
  * | `queued`, unknown    | `failed` `submission_unknown`; it is never sent again              |

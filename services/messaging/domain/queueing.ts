@@ -78,16 +78,16 @@ export function tryNextRoute(
 }
 
 /**
- * Moves a waiting message to a route whose connector carries, when its own does not; it has no
- * other effect. The budget goes with it, so that connectors that fail in turn cannot renew it.
+ * Moves a waiting message to a route whose connector carries, when its own does not, and with its own
+ * route where that leads by now; it has no other effect. The budget goes with it, so that connectors
+ * that fail in turn cannot renew it.
  */
 export function divert(message: Message, standingOf: StandingOf): Decision {
   const current = currentRoute(message);
   if (message.phase !== "waiting" || current === undefined) return unchanged(message);
-  if (standingOf(current) === "well") return unchanged(message);
   const routes = withNextRoute(message.routes, message.routeAt, standingOf);
   const next = routes?.[message.routeAt];
-  if (routes === undefined || next === undefined || standingOf(next) !== "well") {
+  if (routes === undefined || next === undefined || standingOf(next).standing !== "well") {
     return unchanged(message);
   }
   return next.connectorId === current.connectorId

@@ -1,4 +1,4 @@
-import { type StandingOf, withNextRoute } from "./choose-route.ts";
+import { type StandingOf, withClosedRoute, withNextRoute } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import type { Waits } from "./queueing.ts";
 
@@ -7,7 +7,8 @@ export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIs
 
 /**
  * Moves a due scheduled message into its queue, or fails it when its tenant may no longer send,
- * its sender ID can no longer be used, or none of its frozen routes is left.
+ * its sender ID can no longer be used, or all of its frozen routes were removed. While they are only
+ * disabled it waits for one of them, as long as anything may wait.
  */
 export function releaseScheduled(
   message: Message,
@@ -19,7 +20,8 @@ export function releaseScheduled(
   const start = unchanged(message);
   if (!rights.tenantMaySend) return moveTo(start, "failed", nowMs, "tenant_suspended");
   if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
-  const routes = withNextRoute(message.routes, 0, standingOf);
+  const routes =
+    withNextRoute(message.routes, 0, standingOf) ?? withClosedRoute(message.routes, standingOf);
   if (routes === undefined) return moveTo(start, "failed", nowMs, "no_route");
   return moveTo(start, "queued", nowMs, undefined, {
     phase: "waiting",

@@ -9,6 +9,7 @@ import { createBatcher } from "../../shared/core/batcher.ts";
 import type { Clock } from "../../shared/core/clock.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
+import { NO_CONNECTOR } from "../domain/choose-route.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-calls.ts";
 import type { Claim, Lane, Message } from "../domain/message.ts";
 import { queueName } from "../domain/queueing.ts";
@@ -269,7 +270,9 @@ export function createClaimer(options: {
   }
 
   return {
-    waitingConnectors: () => tenants.connectors(),
+    async waitingConnectors() {
+      return (await tenants.connectors()).filter((connectorId) => connectorId !== NO_CONNECTOR);
+    },
     claim(connectorId, carrierId, max, call) {
       checkNames(connectorId, carrierId, max);
       const before = lines.get(connectorId) ?? Promise.resolve();

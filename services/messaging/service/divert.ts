@@ -1,7 +1,8 @@
 /**
- * What waits at a connector that carries nothing moves to another of its frozen routes, as fast as that
- * one's connector claims: the rest stays, and is sent from its own place when its connector is back.
- * Any number of replicas may do this at once; the second to come finds nothing to change.
+ * What waits at a connector that carries nothing, or at none because its routes were disabled, moves to
+ * another of its frozen routes, as fast as that one's connector claims: the rest stays, and is sent from its
+ * own place when its connector is back. Any number of replicas may do this at once; the second to come finds
+ * nothing to change.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { StandingOf } from "../domain/choose-route.ts";

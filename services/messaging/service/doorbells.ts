@@ -1,4 +1,5 @@
 /** Who is told of what comes into the queues: this process's claimer, its limits, and all the others. */
+import { NO_CONNECTOR } from "../domain/choose-route.ts";
 import { currentRoute, type Message } from "../domain/message.ts";
 import type { QueueLimits } from "./queue-limits.ts";
 import { type Arrival, lower, type WaitingTenants } from "./waiting-tenants.ts";
@@ -37,6 +38,7 @@ export function createDoorbells(options: {
       for (const message of messages) {
         const route = currentRoute(message);
         if (message.phase !== "waiting" || route === undefined) continue;
+        if (route.connectorId === NO_CONNECTOR) continue;
         const { lane, tenantId, id: messageId, notBeforeMs: dueAtMs } = message;
         const named = [{ messageId, dueAtMs }];
         const arrival = { lane, tenantId, messageId, dueAtMs, named };

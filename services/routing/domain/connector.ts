@@ -36,6 +36,8 @@ export type Connector = {
   readonly updatedAtMs: number;
   /** Rises with each change; carriers connect anew when the settings behind it differ. */
   readonly version: number;
+  /** Its secrets cannot be opened, their key being gone, and are left out. */
+  readonly isUnreadable: boolean;
 };
 
 /** What a caller states of a connector; zero and empty values mean "not stated". */
@@ -75,6 +77,7 @@ export function createConnector(input: ConnectorInput, nowMs: number): Connector
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
     version: 1,
+    isUnreadable: false,
   };
   checkConnector(connector);
   return connector;
@@ -97,9 +100,17 @@ export function changeConnector(
     ...connector,
   });
   faults.throwIfAny();
-  const next = { ...changed, updatedAtMs: nowMs, version: connector.version + 1 };
+  const version = connector.version + 1;
+  // Settings that are saved are sealed anew, with a key that is there.
+  const isUnreadable = connector.isUnreadable && leavesSettings(fields);
+  const next = { ...changed, updatedAtMs: nowMs, version, isUnreadable };
   checkConnector(next);
   return next;
+}
+
+/** Whether a change is of nothing that has secrets: it can be made without their key. */
+export function leavesSettings(fields: readonly string[]): boolean {
+  return fields.every((field) => field === "state" || field === "rate_per_second");
 }
 
 function changeField(
@@ -207,8 +218,10 @@ function checkConnector(connector: Connector): void {
   const faults = createFaults();
   checkOneOf(faults, "connector.state", connector.state, STATES);
   checkWhole(faults, "connector.rate_per_second", connector.ratePerSecond, 0, 1_000_000);
-  if (connector.smpp !== undefined) checkSmpp(faults, connector.smpp);
-  if (connector.http !== undefined) checkHttp(faults, connector.http);
+  // What could not be read is not what is saved.
+  const { smpp, http } = connector.isUnreadable ? {} : connector;
+  if (smpp !== undefined) checkSmpp(faults, smpp);
+  if (http !== undefined) checkHttp(faults, http);
   faults.throwIfAny();
 }
 

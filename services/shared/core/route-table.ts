@@ -21,7 +21,10 @@ export type RouteRule = {
   readonly plans: readonly string[];
   readonly tenantIds: readonly string[];
   readonly prices: readonly PriceRule[];
-  /** Minutes of the day, UTC; both 0 means always; may wrap midnight. */
+  /**
+   * Minutes of the day, UTC, at which messages are accepted for the route, by when they are to be sent;
+   * both the same means always; may wrap midnight. What was accepted is sent also after closing time.
+   */
   readonly enabledFromMinute: number;
   readonly enabledUntilMinute: number;
 };

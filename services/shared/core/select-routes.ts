@@ -2,9 +2,9 @@
  * Which routes can carry a message, in the order in which they are tried. Messaging decides with
  * `selectRoutes`; routing explains the same decision with `explainRoutes`.
  *
- * A route serves when it is enabled, open at this minute, allowed for the tenant, its plan and
- * the sender ID, has a connector for live traffic, and has a price for the number (its longest
- * matching prefix). Healthy ones come first, then by priority (lower first); routes of the same
+ * A route serves when it is enabled, open at the minute the message is to be sent, allowed for the
+ * tenant, its plan and the sender ID, has a connector for live traffic, and has a price for the number
+ * (its longest matching prefix). Healthy ones come first, then by priority (lower first); routes of the same
  * priority are shuffled by weight, so that over many messages each goes first in its share.
  */
 import type { CompiledRoute, RouteMatch, RouteTable } from "./route-table.ts";

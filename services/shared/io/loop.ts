@@ -17,13 +17,13 @@ export type Loop = {
 export function startLoop(options: {
   readonly name: string;
   readonly intervalMs: number;
-  /** The longest pause after failures; 10 s, or the interval where that is longer. */
-  readonly backoffMaxMs?: number;
+  /** The longest wait after failures; ten seconds, or a longer interval, unless said. */
+  readonly retryMaxMs?: number;
   readonly log: Logger;
   readonly work: (signal: AbortSignal) => Promise<boolean>;
 }): Loop {
   const { name, intervalMs, log, work } = options;
-  const backoffMaxMs = options.backoffMaxMs ?? Math.max(intervalMs, 10_000);
+  const retryMaxMs = options.retryMaxMs ?? Math.max(intervalMs, 10_000);
   const abort = new AbortController();
   let wake = new AbortController();
 
@@ -37,7 +37,7 @@ export function startLoop(options: {
         failures = 0;
       } catch (error) {
         failures += 1;
-        waitMs = backoffMs(failures, 100, backoffMaxMs);
+        waitMs = backoffMs(failures, 100, retryMaxMs);
         if (!abort.signal.aborted) log.warn({ error, loop: name, failures }, "a run failed");
       }
       if (waitMs > 0) await pause(waitMs, AbortSignal.any([abort.signal, wake.signal]));

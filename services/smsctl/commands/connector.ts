@@ -142,7 +142,10 @@ async function showAll({ clients, output }: CommandContext): Promise<void> {
 function overview(connector: Connector, health: readonly BindHealth[], nowMs: number): Json[] {
   const { id, state, rate_per_second: rate } = present(ConnectorSchema, connector);
   const binds = health.filter(({ connectorId }) => connectorId === connector.id);
-  if (binds.length === 0) return [{ connector: id ?? "", state: state ?? "", link: "no carrier" }];
+  const trouble = connector.secretsUnreadable ? "its secrets cannot be opened" : "";
+  if (binds.length === 0) {
+    return [{ connector: id ?? "", state: state ?? "", link: "no carrier", error: trouble }];
+  }
   return binds.map((bind) => ({
     connector: id ?? "",
     state: state ?? "",
@@ -157,7 +160,7 @@ function overview(connector: Connector, health: readonly BindHealth[], nowMs: nu
     "answer p99 ms": Math.round(bind.answerMsP99),
     receipts: Number(bind.receipts),
     "receipt p50 s": Number(bind.receiptSecondsP50.toFixed(1)),
-    error: bind.lastError,
+    error: trouble || bind.lastError,
   }));
 }
 

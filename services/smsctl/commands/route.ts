@@ -9,6 +9,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import { parseAmount } from "../../shared/core/money.ts";
 import { localActor } from "../actor.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
+import { defined, type Options } from "../options.ts";
 import { present } from "../present.ts";
 import { resolveTenant } from "../tenants.ts";
 
@@ -44,6 +45,32 @@ export const ROUTE_COMMANDS: Commands = {
     async run({ clients, output }) {
       const { routes } = await clients.routing.listRoutes({});
       output.result(routes.map((route) => present(RouteSchema, route)));
+      return 0;
+    },
+  },
+  update: {
+    usage:
+      "route update ROUTE [--connector C --name N --priority P --weight W --plans a,b|* " +
+      "--sender-ids a,b|* --tenants T,…|* --hours HH:MM-HH:MM|always]",
+    async run(context) {
+      const { clients, options } = context;
+      const idOrName = options.word(2, "The route");
+      const changes = await readChanges(context);
+      // Only what was given is sent, so that two operators do not undo each other's changes.
+      const { route } = await clients.routing.updateRoute({
+        idOrName,
+        route: changes,
+        fields: Object.keys(changes).map(snakeCase),
+      });
+      return show(context, route);
+    },
+  },
+  remove: {
+    usage: "route remove ROUTE",
+    async run({ clients, options, output }) {
+      const idOrName = options.word(2, "The route");
+      const { route } = await clients.routing.removeRoute({ idOrName });
+      output.result({ id: route?.id ?? "", name: route?.name ?? "", removed: true });
       return 0;
     },
   },
@@ -114,6 +141,48 @@ function setEnabled(verb: string, enabled: boolean): Command {
       return show(context, route);
     },
   };
+}
+
+/** What was given of a route, and nothing else. */
+async function readChanges({ clients, options }: CommandContext) {
+  const tenants = readLimit(options, "tenants");
+  return defined({
+    connectorId: options.named("connector"),
+    name: options.named("name"),
+    priority: options.whole("priority"),
+    weight: options.whole("weight"),
+    plans: readLimit(options, "plans"),
+    senderIds: readLimit(options, "sender-ids"),
+    tenantIds:
+      tenants && (await Promise.all(tenants.map((tenant) => resolveTenant(clients, tenant)))),
+    ...readHours(options.optional("hours")),
+  });
+}
+
+/** The items that a route is limited to; none, which lifts the limit, for `*` alone. */
+function readLimit(options: Options, name: string): string[] | undefined {
+  if (options.optional(name) === undefined) return undefined;
+  const items = options.list(name);
+  return items.join() === "*" ? [] : items;
+}
+
+/** Minutes of the day, UTC. */
+function readHours(text: string | undefined) {
+  if (text === undefined) return {};
+  if (text === "always") return { enabledFromMinute: 0, enabledUntilMinute: 0 };
+  const [, fromHour, from, untilHour, until] =
+    /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text) ?? [];
+  if (until === undefined) {
+    throw new AppError("validation_error", "--hours must be such as 07:00-22:30, UTC, or always.");
+  }
+  return {
+    enabledFromMinute: Number(fromHour) * 60 + Number(from),
+    enabledUntilMinute: Number(untilHour) * 60 + Number(until),
+  };
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function readPrices(texts: readonly string[]): Pick<Price, "prefix" | "price">[] {

@@ -1741,6 +1741,8 @@ export declare const GetQueueStatsRequestSchema: GenMessage<GetQueueStatsRequest
  */
 export declare type QueueStats = Message$1<"sms.v1.QueueStats"> & {
   /**
+   * Empty for what waits while all of its routes are disabled.
+   *
    * @generated from field: string connector_id = 1;
    */
   connectorId: string;

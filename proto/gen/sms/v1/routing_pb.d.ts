@@ -290,6 +290,13 @@ export declare type Connector = Message<"sms.v1.Connector"> & {
    * @generated from field: int64 version = 9;
    */
   version: bigint;
+
+  /**
+   * Read only: its secrets cannot be opened, their key being gone. They are left out where they would be told.
+   *
+   * @generated from field: bool secrets_unreadable = 10;
+   */
+  secretsUnreadable: boolean;
 };
 
 /**
@@ -388,7 +395,9 @@ export declare type Route = Message<"sms.v1.Route"> & {
   prices: Price[];
 
   /**
-   * Minutes of the day, UTC, when the route may be used; both 0 means always. May wrap midnight.
+   * Minutes of the day, UTC, at which messages are accepted for the route: by when they are accepted, or by their
+   * scheduled time. What was accepted for it is sent over it whenever its turn comes, also after closing time.
+   * Both the same means always. May wrap midnight.
    *
    * @generated from field: int32 enabled_from_minute = 11;
    */
@@ -565,6 +574,19 @@ export declare type BindHealth = Message<"sms.v1.BindHealth"> & {
    * @generated from field: double receipt_seconds_p50 = 15;
    */
   receiptSecondsP50: number;
+
+  /**
+   * Submits that had an outcome since the bind began, and those of them that failed for the carrier's own
+   * reasons. Absent from carriers that tell only the share.
+   *
+   * @generated from field: optional int64 answers = 16;
+   */
+  answers?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 failures = 17;
+   */
+  failures?: bigint | undefined;
 };
 
 /**
@@ -638,6 +660,12 @@ export declare const RemoveConnectorResponseSchema: GenMessage<RemoveConnectorRe
  * @generated from message sms.v1.GetConnectorSettingsRequest
  */
 export declare type GetConnectorSettingsRequest = Message<"sms.v1.GetConnectorSettingsRequest"> & {
+  /**
+   * Answer connectors whose secrets cannot be opened, too, marked and without secrets; else one such fails the call.
+   *
+   * @generated from field: bool include_unreadable = 1;
+   */
+  includeUnreadable: boolean;
 };
 
 /**
@@ -724,6 +752,42 @@ export declare type RouteResponse = Message<"sms.v1.RouteResponse"> & {
  * Use `create(RouteResponseSchema)` to create a new message.
  */
 export declare const RouteResponseSchema: GenMessage<RouteResponse>;
+
+/**
+ * @generated from message sms.v1.RemoveRouteRequest
+ */
+export declare type RemoveRouteRequest = Message<"sms.v1.RemoveRouteRequest"> & {
+  /**
+   * A route's id or name.
+   *
+   * @generated from field: string id_or_name = 1;
+   */
+  idOrName: string;
+};
+
+/**
+ * Describes the message sms.v1.RemoveRouteRequest.
+ * Use `create(RemoveRouteRequestSchema)` to create a new message.
+ */
+export declare const RemoveRouteRequestSchema: GenMessage<RemoveRouteRequest>;
+
+/**
+ * @generated from message sms.v1.RemoveRouteResponse
+ */
+export declare type RemoveRouteResponse = Message<"sms.v1.RemoveRouteResponse"> & {
+  /**
+   * The route as it was.
+   *
+   * @generated from field: sms.v1.Route route = 1;
+   */
+  route?: Route | undefined;
+};
+
+/**
+ * Describes the message sms.v1.RemoveRouteResponse.
+ * Use `create(RemoveRouteResponseSchema)` to create a new message.
+ */
+export declare const RemoveRouteResponseSchema: GenMessage<RemoveRouteResponse>;
 
 /**
  * @generated from message sms.v1.ListRoutesRequest
@@ -1168,6 +1232,17 @@ export declare const RoutingService: GenService<{
     methodKind: "unary";
     input: typeof UpdateRouteRequestSchema;
     output: typeof RouteResponseSchema;
+  },
+  /**
+   * Removes a route, and frees its connector and its name. Messages that were accepted for it go over their other
+   * routes; those that wait at its connector already are still sent there while it carries.
+   *
+   * @generated from rpc sms.v1.RoutingService.RemoveRoute
+   */
+  removeRoute: {
+    methodKind: "unary";
+    input: typeof RemoveRouteRequestSchema;
+    output: typeof RemoveRouteResponseSchema;
   },
   /**
    * @generated from rpc sms.v1.RoutingService.ListRoutes

@@ -478,6 +478,8 @@ export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
  */
 export declare type ListApiKeysResponse = Message<"sms.v1.ListApiKeysResponse"> & {
   /**
+   * Good keys before revoked ones, each newest first; 10,000 at most.
+   *
    * @generated from field: repeated sms.v1.ApiKey keys = 1;
    */
   keys: ApiKey[];
