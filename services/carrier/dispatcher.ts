@@ -322,6 +322,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const stillOpen = unknownsOf(flight, options.hasSingleReceipt, nowMs);
       const open = new Set(stillOpen.map(({ segment }) => segment));
       settle(judged, flight, {
+        unknowns: stillOpen.filter(({ isTaken }) => isTaken),
         resolved: flight.unknowns.filter(({ segment }) => !open.has(segment)),
       });
     },

@@ -70,6 +70,8 @@ const TIES_MAX = 5;
 const TAKEN_AGE_MS = 24 * 3_600_000;
 /** Messaging may hear of a doubt so much later than it began. */
 const IN_DOUBT_GRACE_MS = 300_000;
+/** So long the receipt of a message that has failed may still come, and be taken for that of another one. */
+const RIVAL_MS = 3_600_000;
 
 /** Makes the desk. */
 export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
@@ -208,7 +210,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
   /**
    * Finds the one submit in doubt that the receipt's parties fit, and ties its id to it. The same
    * receipt may be looked at twice at once, here or by another process: the tie is made once. A message
-   * that had failed when the receipt came could take it no more, so it is in no other's way.
+   * that had failed when the receipt came can take it no more, and after a while is in no other's way.
    */
   async function identify(
     receipt: IncomingReceipt,
@@ -217,7 +219,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
   ): Promise<Submission | undefined> {
     const { connectorId, to, from } = receipt;
     if (to === "") return undefined;
-    const inDoubtSinceMs = cameAtMs - options.inDoubtMaxMs - IN_DOUBT_GRACE_MS;
+    const failedBeforeMs = cameAtMs - options.inDoubtMaxMs - IN_DOUBT_GRACE_MS;
+    const inDoubtSinceMs = Math.min(failedBeforeMs, cameAtMs - RIVAL_MS);
     const takenSinceMs = clock.now() - TAKEN_AGE_MS;
     const query = { connectorId, to, from, inDoubtSinceMs, takenSinceMs };
     const key = receipt.keys[0] ?? "";
@@ -226,7 +229,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
       const open = unknowns.filter((unknown) => !used.some((one) => isSameSubmit(one, unknown)));
       const unknown = matchByParties(open, key);
       if (unknown === undefined) return undefined;
-      const { tiedTo, ...place } = unknown;
+      const { tiedTo, isTaken, ...place } = unknown;
+      if (!isTaken && tiedTo === undefined && place.atMs < failedBeforeMs) return undefined;
       const submission: Submission = { ...place, key, isSegmentGuessed: true };
       if (key === "") return submission;
       if (tiedTo === undefined && !(await store.tieUnknown(unknown, key))) continue;

@@ -20,21 +20,21 @@ export async function recoverClaims(options: {
   readonly log: Logger;
   readonly signal: AbortSignal;
 }): Promise<void> {
-  const { journal, messaging, store, log, signal } = options;
+  const { journal, messaging, store, clock, log, signal } = options;
   const written = [...journal.inherited.values()];
-  // They are in doubt from now on, however long ago they were written.
-  const atMs = options.clock.now();
-  const unknowns = [...written, ...journal.orphaned.values()].flatMap(
-    ({ messageId, connectorId, to, from, parts, segments }) =>
-      Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
-        const place = placeOfPart(index, parts, segments === 0);
-        const parties = { to: comparableParty(to), from: comparableParty(from) };
-        return { connectorId, messageId, ...place, ...parties, atMs };
-      }),
-  );
+  const unknownsAt = (atMs: number) =>
+    [...written, ...journal.orphaned.values()].flatMap(
+      ({ messageId, connectorId, to, from, parts, segments }) =>
+        Array.from({ length: Math.max(1, parts) }, (_, index): UnknownSubmission => {
+          const place = placeOfPart(index, parts, segments === 0);
+          const parties = { to: comparableParty(to), from: comparableParty(from) };
+          return { connectorId, messageId, ...place, ...parties, atMs };
+        }),
+    );
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
-      await store.saveUnknowns(unknowns);
+      // In doubt from now on, however long ago they were written, and however long messaging has been away.
+      await store.saveUnknowns(unknownsAt(clock.now()));
       const result = await messaging.recoverClaims(written.map(({ messageId }) => messageId));
       journal.noteSettled(written.map(({ messageId }) => messageId));
       if (result.givenBack > 0 || result.inDoubt > 0) {

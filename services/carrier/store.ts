@@ -32,7 +32,7 @@ type UnknownDocument = {
   to: string;
   from: string;
   at: Date;
-  /** True when the carrier took it without an id. */
+  /** Whether the carrier took it, without an id; an earlier version did not say. */
   taken?: boolean;
   /** The carrier id that a receipt has tied to it. */
   tied_to?: string;
@@ -125,9 +125,11 @@ export function createCarrierStore(db: Db) {
               connector_id: item.connectorId,
               to: item.to,
               from: item.from,
-              at: new Date(item.atMs),
-              ...(item.isTaken === true ? { taken: true } : {}),
+              ...(item.isTaken === true ? {} : { taken: false }),
             },
+            // The newest word of it counts: it was in doubt, and then taken after all; or is in doubt only now.
+            $max: { at: new Date(item.atMs) },
+            ...(item.isTaken === true ? { $set: { taken: true } } : {}),
           },
           upsert: true,
         },
@@ -148,7 +150,7 @@ export function createCarrierStore(db: Db) {
     }): Promise<UnknownCandidate[]> {
       const { connectorId, to, from, inDoubtSinceMs, takenSinceMs } = query;
       const inDoubt = { at: { $gte: new Date(inDoubtSinceMs) } };
-      const taken = { taken: true, at: { $gte: new Date(takenSinceMs) } };
+      const taken = { taken: { $ne: false }, at: { $gte: new Date(takenSinceMs) } };
       const filter = { connector_id: connectorId, to, from, $or: [inDoubt, taken] };
       return (await guardMongo(unknowns.find(filter).limit(300).toArray())).map((document) => ({
         connectorId,
@@ -158,6 +160,7 @@ export function createCarrierStore(db: Db) {
         to,
         from,
         atMs: document.at.getTime(),
+        isTaken: document.taken !== false,
         ...(document.tied_to === undefined ? {} : { tiedTo: document.tied_to }),
       }));
     },

@@ -2,8 +2,8 @@ import type { Clock } from "../shared/core/clock.ts";
 import {
   type BindHealth,
   firstVerdict,
-  JUDGING_GAP_MS,
   judgeConnector,
+  judgingGapMs,
   type Verdict,
 } from "./domain/health.ts";
 
@@ -27,6 +27,8 @@ export type HealthPorts = {
   readonly clock: Clock;
   /** No step of the machine's clock shows in it. */
   readonly steady: Clock;
+  /** How often it is asked to judge. */
+  readonly everyMs: number;
   readonly listConnectorIds: () => Promise<string[]>;
   /** Tells caches that a connector's standing changed. */
   readonly announce: () => void;
@@ -38,6 +40,7 @@ export type HealthService = ReturnType<typeof createHealthService>;
 /** Makes the health service on its ports. */
 export function createHealthService(ports: HealthPorts) {
   const { store, clock, steady, listConnectorIds, announce } = ports;
+  const restMaxMs = judgingGapMs(ports.everyMs);
   let lastKnown: readonly string[] = [];
   let lastJudged = { wallMs: Number.NEGATIVE_INFINITY, steadyMs: Number.NEGATIVE_INFINITY };
   let watchedSinceMs = 0;
@@ -46,7 +49,7 @@ export function createHealthService(ports: HealthPorts) {
   function watch(wallMs: number): number {
     const steadyMs = steady.now();
     const gapMs = Math.max(wallMs - lastJudged.wallMs, steadyMs - lastJudged.steadyMs);
-    if (gapMs > JUDGING_GAP_MS) watchedSinceMs = steadyMs;
+    if (gapMs > restMaxMs) watchedSinceMs = steadyMs;
     lastJudged = { wallMs, steadyMs };
     return steadyMs - watchedSinceMs;
   }

@@ -41,6 +41,7 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
     store: createHealthStore(mongo.db),
     clock,
     steady: steadyClock,
+    everyMs: config.CONNECTOR_JUDGE_INTERVAL_MS,
     listConnectorIds: async () => (await table.read()).connectors.map(({ id }) => id),
     announce,
   });

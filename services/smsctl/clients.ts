@@ -94,7 +94,7 @@ export function carrierOps(
   const { ops } = places;
   const url = given ?? ops;
   const token = url === ops ? places.token : env.RPC_TOKEN || undefined;
-  if (url !== undefined && !URL.canParse(url)) {
+  if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
     throw new AppError(
       "validation_error",
       `"${url}" is no address of a carrier's ops port (http://host:port).`,

@@ -203,6 +203,24 @@ chartSuite("availability and shutdown", () => {
     expect(readCarrierConfig(env).CARRIER_DRAIN_MS).to.equal(10_000);
   });
 
+  it("a carrier takes a submit to be in doubt for as long as messaging does", () => {
+    const setting = "settings.SUBMISSION_UNKNOWN_WAIT_MS";
+    const known = (set: string[]) => {
+      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
+        ({ metadata }) => metadata.name === "sms-carrier",
+      );
+      return config?.data?.SUBMISSION_UNKNOWN_WAIT_MS;
+    };
+    expect(known([])).to.equal(undefined);
+    expect(known([`messaging.${setting}=3600000`])).to.equal("3600000");
+    expect(known([`messaging.${setting}=7000`, `carrier.${setting}=7000`])).to.equal("7000");
+    const words = "carrier: settings.SUBMISSION_UNKNOWN_WAIT_MS is that of messaging.settings";
+    expect(refusal(MINIMAL, { set: [`carrier.${setting}=7000`] })).to.contain(words);
+    // What the chart takes for the default is the service's.
+    const env = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
+    expect(readCarrierConfig(env).SUBMISSION_UNKNOWN_WAIT_MS).to.equal(600_000);
+  });
+
   it("before Kubernetes 1.30 the wait before SIGTERM is a command of the image's own", () => {
     for (const { containers } of servingWorkloads(render(MINIMAL, { kubeVersion: "1.29.0" }))) {
       expect(containers[0]?.lifecycle?.preStop?.exec?.command[0]).to.equal("node");

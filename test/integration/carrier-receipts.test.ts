@@ -287,7 +287,16 @@ describe("the receipt desk", () => {
       (last) => `msg_01J0000000000000000000000${last}`,
     );
     await store.saveUnknowns([{ ...doubtful, messageId: failed as string }]);
-    clock.advance(3_600_000);
+    clock.advance(1_000_000);
+    const second = "msg_01J00000000000000000000004";
+    await store.saveUnknowns([{ ...doubtful, messageId: second, atMs: clock.now() }]);
+    await desk.take(receipt({ keys: ["k0"] }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded, "its receipt may be this one").to.deep.equal([]);
+    clock.advance(60_000);
+    await desk.sweep();
+    clock.advance(4_000_000);
     const atMs = clock.now();
     await store.saveUnknowns([{ ...doubtful, messageId: open as string, atMs }]);
     await desk.take(receipt({ occurredAtMs: atMs }));

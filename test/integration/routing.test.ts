@@ -296,6 +296,7 @@ describe("the routing service", () => {
       store: createHealthStore(mongo.db),
       clock,
       steady: clock,
+      everyMs: 1000,
       listConnectorIds: async () => ["smsc"],
       announce: () => {
         announced += 1;

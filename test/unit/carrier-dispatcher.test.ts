@@ -175,6 +175,17 @@ describe("the dispatcher of a connector", () => {
     expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([2, 3]);
   });
 
+  it("one taken late without an id is kept as taken", async () => {
+    const { dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1));
+    submits[0]?.answer({ kind: "unknown", code: "timeout" });
+    await eventually(() => settled.length === 1);
+    dispatcher.lateAnswer("msg_0", 0, accept(""));
+    expect(settled[1]?.outcome.kind).to.equal("accepted");
+    expect(settled[1]?.unknowns.map(({ isTaken }) => isTaken)).to.deep.equal([true]);
+    expect(settled[1]?.resolved).to.deep.equal([]);
+  });
+
   it("a first part taken late ends the message as taken in part: the others were never submitted", async () => {
     const { dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1, { segments: 3 }));

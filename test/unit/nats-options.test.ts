@@ -25,14 +25,16 @@ describe("what NATS_URL says", () => {
     });
   }
 
-  it("is not repeated when it is no URL: it may hold a password", () => {
-    let thrown: unknown;
-    try {
-      natsOptions("nats://user:se/cret@host:4222", {});
-    } catch (error) {
-      thrown = error;
-    }
-    expect(thrown).to.be.instanceOf(ConfigError);
-    expect(inspect(thrown)).not.to.include("cret");
-  });
+  for (const url of ["nats://user:se/cret@host:4222", "nats://user:50%se-cret@host:4222"]) {
+    it(`is not repeated when it is no URL, as ${url}: it may hold a password`, () => {
+      let thrown: unknown;
+      try {
+        natsOptions(url, {});
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).to.be.instanceOf(ConfigError);
+      expect(inspect(thrown)).not.to.include("cret");
+    });
+  }
 });

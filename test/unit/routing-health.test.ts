@@ -88,8 +88,8 @@ describe("the health of a connector", () => {
 });
 
 describe("the judge after a gap", () => {
-  /** One connector whose carrier reports while it can, judged once a second. */
-  function setUp() {
+  /** One connector whose carrier reports while it can, judged once a second or so. */
+  function setUp(everyMs = 1000) {
     const clock = createManualClock(1_000_000);
     let verdicts: Verdict[] = [];
     let reports: BindHealth[] = [];
@@ -106,7 +106,7 @@ describe("the judge after a gap", () => {
     };
     const open = () =>
       createHealthService({
-        ...{ store, clock, steady: clock, announce: () => undefined },
+        ...{ store, clock, steady: clock, everyMs, announce: () => undefined },
         listConnectorIds: async () => ["smsc"],
       });
     let health = open();
@@ -115,11 +115,11 @@ describe("the judge after a gap", () => {
       restart() {
         health = open();
       },
-      async run(seconds: number, isReporting: boolean) {
+      async run(times: number, isReporting: boolean, said: Said = {}) {
         const seen: string[] = [];
-        for (let second = 0; second < seconds; second += 1) {
-          clock.advance(1000);
-          if (isReporting) await health.report([report({}, 0)]);
+        for (let time = 0; time < times; time += 1) {
+          clock.advance(everyMs);
+          if (isReporting) await health.report([report(said, 0)]);
           await health.judgeAll();
           seen.push(...verdicts.map(({ state }) => state));
         }
@@ -141,6 +141,12 @@ describe("the judge after a gap", () => {
       expect(await world.run(30, true)).to.deep.equal(new Set(["healthy"]));
     });
   }
+
+  it("is none when judging is seldom", async () => {
+    const world = setUp(10_000);
+    await world.run(3, true);
+    expect((await world.run(3, true, { link: "down" })).has("failing")).to.equal(true);
+  });
 
   it("takes a link that is told to be down at its word, after the usual patience", () => {
     const verdict = firstVerdict("smsc", 0);
@@ -187,7 +193,9 @@ describe("the health of a connector whose binds tell what they have counted", ()
 
   it("a quiet connector steps aside when one submit after the other fails", () => {
     const each = Array.from({ length: 6 }, () => [...quiet(9), [1, 1] as const]).flat();
-    expect(states(judge(counting([...quiet(1), ...each]))).at(-1)).to.equal("failing");
+    const seen = states(judge(counting([...quiet(1), ...each])));
+    expect(seen.slice(39, 41)).to.deep.equal(["healthy", "failing"]);
+    expect(seen.slice(41), "and passes no probe").not.to.include("healthy");
   });
 
   it("a bad moment of a busy one is nothing, a bad half of its half minute makes it step aside", () => {
@@ -205,6 +213,23 @@ describe("the health of a connector whose binds tell what they have counted", ()
     expect(states(judge(before, failing)).at(-1)).to.equal("probing");
     expect(states(judge(good, failing)).at(-1)).to.equal("healthy");
     expect(judge(bad, failing).at(-1)).to.include({ state: "failing", waitMs: 20_000 });
+  });
+
+  it("a carrier that answers nothing passes no probe: what was submitted in it is waited for", () => {
+    const failing: Verdict = { ...firstVerdict("smsc", 0), state: "failing", cause: "submits" };
+    const late = judge(counting([[6, 6], ...quiet(25), [1, 1]]), failing);
+    expect(new Set(states(late).slice(12, -1))).to.deep.equal(new Set(["probing"]));
+    expect(late.at(-1)).to.include({ state: "failing", waitMs: 20_000 });
+    const none = states(judge(counting([[6, 6], ...quiet(75)]), failing));
+    expect([none.at(60), none.at(-1)], "nothing was asked of it").to.deep.equal([
+      "probing",
+      "healthy",
+    ]);
+  });
+
+  it("one that has failed all it was given needs fewer failures the second time", () => {
+    const slow = counting([[0, 0], [3, 3], ...quiet(9), [1, 1]]);
+    expect(states(judge(slow)).slice(-2)).to.deep.equal(["healthy", "failing"]);
   });
 
   it("a carrier that began anew counts from zero, one that nobody knew from what it tells first", () => {

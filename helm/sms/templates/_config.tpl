@@ -27,6 +27,10 @@
 {{- $_ := set $data "WEBHOOK_ALLOWED_NETWORKS" (join "," $values.networkPolicy.webhooks.allowedNetworks) -}}
 {{- end -}}
 {{- if eq $c.name "carrier" -}}
+{{- /* How long a submit may be in doubt is messaging's to say. */ -}}
+{{- with (default dict $values.messaging.settings).SUBMISSION_UNKNOWN_WAIT_MS -}}
+{{- $_ := set $data "SUBMISSION_UNKNOWN_WAIT_MS" (include "sms.text" .) -}}
+{{- end -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
 {{- if $c.values.receipts.enabled -}}
 {{- $_ := set $data "CARRIER_RECEIPT_HOST" $values.listenHost -}}

@@ -49,7 +49,8 @@ export function createHoldUndoer(parts: {
   }
 
   async function insist(hold: Hold): Promise<void> {
-    for (let attempt = 1; !closing.signal.aborted; attempt += 1) {
+    for (let attempt = 1; ; attempt += 1) {
+      if (closing.signal.aborted) return leave(hold, "the process ends");
       try {
         return await free(hold);
       } catch (error) {
@@ -68,7 +69,7 @@ export function createHoldUndoer(parts: {
   return {
     undo: (hold) => free(hold).catch((error: unknown) => leave(hold, error)),
     undoLater(hold) {
-      if (closing.signal.aborted || waiting.length >= PENDING_MAX) return leave(hold, "too many");
+      if (waiting.length >= PENDING_MAX) return leave(hold, "too many wait");
       waiting.push(hold);
       if (working < AT_ONCE_MAX) void runDetached(work);
     },

@@ -6,8 +6,9 @@
  *   of its own, or when none of its binds has been up for a while.
  * - failing: its routes are tried after all others. Left for `probing` when its waiting time is
  *   over and a bind is up.
- * - probing: its routes stand in their own order again for a short while. Left for `healthy` when
- *   submits succeed (or none were made), for `failing` with twice the waiting time when they fail.
+ * - probing: its routes stand in their own order again for a short while, and until a submit has an outcome.
+ *   Left for `healthy` when submits succeed (or none had an outcome in a minute), for `failing` with twice
+ *   the waiting time when they fail.
  *
  * What counts for a judgement are the answers since the one before, for a probe those since it began:
  * the share over the carriers' half minute, which a quiet connector's one failure would fill, is asked
@@ -77,13 +78,20 @@ const ANSWERS_MIN = 3;
 const LINK_PATIENCE_MS = 5000;
 /** Carriers report each second; those of an earlier version waited up to ten after they had failed to. */
 const SILENCE_PATIENCE_MS = 10_000 + LINK_PATIENCE_MS;
-/** Judging that has rested for longer than this begins anew. */
-export const JUDGING_GAP_MS = LINK_PATIENCE_MS;
+/** Judging that has rested for longer than this begins anew, and than three times as long as it should. */
+const JUDGING_GAP_MS = LINK_PATIENCE_MS;
 const WAIT_FIRST_MS = 10_000;
 const WAIT_MAX_MS = 300_000;
 const PROBE_MS = 5000;
+/** A probe waits no longer for the first answer in it, or for the end of a wait for one. */
+const PROBE_MAX_MS = 60_000;
 /** A report older than this says nothing about now. */
 export const REPORT_FRESH_MS = 10_000;
+
+/** After how long a rest judging begins anew that should go on every so often. */
+export function judgingGapMs(everyMs: number): number {
+  return Math.max(JUDGING_GAP_MS, 3 * everyMs);
+}
 
 /** The judgement on a connector nobody has spoken of. */
 export function firstVerdict(connectorId: string, nowMs: number): Verdict {
@@ -123,7 +131,9 @@ export function judgeConnector(
   if (isDown || (inStateMs >= PROBE_MS && share >= RECOVERED_SHARE)) {
     return enterFailing(seen, Math.min(WAIT_MAX_MS, verdict.waitMs * 2), isDown, nowMs);
   }
-  if (inStateMs < PROBE_MS) return { ...seen, counted };
+  // Without an answer nothing has been probed: a quiet connector gets one now and then, a silent carrier's is late.
+  const isOpen = isTold(fresh) && answers === 0;
+  if (inStateMs < (isOpen ? PROBE_MAX_MS : PROBE_MS)) return { ...seen, counted };
   return { ...seen, state: "healthy", sinceMs: nowMs, cause: "", counted: countsNow(fresh) };
 }
 
@@ -135,7 +145,9 @@ function judgeHealthy(
 ): Verdict {
   const { answers, failures, counted } = countSince(verdict.counted, fresh);
   const isCounting = isTold(fresh);
-  const isJudged = !isCounting || answers >= ANSWERS_MIN;
+  // One that fails whatever it is given is given less and less to answer.
+  const isFailingAgain = verdict.strikes > 0 && answers > 0 && failures === answers;
+  const isJudged = !isCounting || answers >= ANSWERS_MIN || isFailingAgain;
   const isBad =
     isJudged &&
     failureShare(fresh) >= FAILING_SHARE &&

@@ -10,6 +10,10 @@ import {
   whole,
 } from "./config.ts";
 
+/** What a header carries as it is (RFC 9110 section 5.5): what is around a value would be lost. */
+export const TOKEN_FORM = /^[!-~](?:[ -~]*[!-~])?$/;
+export const TOKEN_RULE = "printable ASCII, without a space or a line's end around it";
+
 /** Settings that every process reads. */
 export const PROCESS_SETTINGS = {
   LOG_LEVEL: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], "info"),
@@ -18,7 +22,7 @@ export const PROCESS_SETTINGS = {
   OPS_HOST: text("127.0.0.1"),
   OPS_PORT: port(9100),
   /** The token this process shows, and by default the one it accepts. */
-  RPC_TOKEN: matching(/^[!-~]+$/, "printable ASCII, without a space or a line's end"),
+  RPC_TOKEN: matching(TOKEN_FORM, TOKEN_RULE),
   /** JSON: caller name to its tokens and methods (see shared/rpc); empty accepts `RPC_TOKEN`. */
   RPC_TOKENS: text(""),
   RPC_TLS_CERT_FILE: text(""),

@@ -16,11 +16,19 @@ export function natsOptions(url: string, env: NodeJS.ProcessEnv): ConnectionOpti
     if (!server.includes("@")) return server;
     const parsed = URL.parse(server.includes("://") ? server : `nats://${server}`);
     if (parsed === null) throw new ConfigError(["NATS_URL is not a URL"]);
-    const name = decodeURIComponent(parsed.username);
-    const pass = decodeURIComponent(parsed.password);
+    const name = decode(parsed.username);
+    const pass = decode(parsed.password);
     if (pass === "") options.token = name;
     else Object.assign(options, { user: name, pass });
     return `${parsed.protocol}//${parsed.host}`;
   });
   return { ...options, servers };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ConfigError(["NATS_URL is not a URL: a percent sign in a password is written %25"]);
+  }
 }

@@ -1,6 +1,7 @@
 /** Who may call what: service tokens or client certificates, and the methods each caller may use. */
 import { timingSafeEqual } from "node:crypto";
 import { Code } from "@connectrpc/connect";
+import { TOKEN_FORM, TOKEN_RULE } from "../io/base-config.ts";
 import { ConfigError } from "../io/config.ts";
 import { refusal } from "./error-status.ts";
 
@@ -140,10 +141,10 @@ function matches(pattern: string, method: string): boolean {
   return pattern.endsWith("/*") && method.startsWith(pattern.slice(0, -1));
 }
 
-/** A token that is not printable ASCII would come in no header: its line's end, perhaps, is not part of it. */
+/** A token that no header carries would never be met: the end of its line, perhaps, is not part of it. */
 function usable(name: string, token: string): string {
-  if (!/^[!-~]*$/.test(token)) {
-    throw new ConfigError([`${name}: must be printable ASCII, without a space or a line's end`]);
+  if (token !== "" && !TOKEN_FORM.test(token)) {
+    throw new ConfigError([`${name}: must be ${TOKEN_RULE}`]);
   }
   if (token.length >= TOKEN_LENGTH_MIN) return token;
   throw new ConfigError([`${name}: a token needs at least ${TOKEN_LENGTH_MIN} characters`]);

@@ -54,7 +54,7 @@ export async function checkOpenHolds(
     }
   }
   const missing = [...explained].slice(0, MISSING_MAX);
-  found.add(...(await sideBySide(missing, ([id, hold]) => lookForHold(run, id, hold))));
+  found.add(...(await sideBySide(missing, signal, ([id, hold]) => lookForHold(run, id, hold))));
   return { open, unseen: explained.size - missing.length };
 }
 

@@ -6,7 +6,8 @@ import {
   MessageStatus,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import { pause } from "../../shared/io/backoff.ts";
+import type { ErrorCode } from "../../shared/core/errors.ts";
+import { backoffMs, pause } from "../../shared/io/backoff.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { judge, SETTLEMENT_PROMISE_MS } from "./judge.ts";
 import { type CheckRun, createProgress, type FoundBreach } from "./report.ts";
@@ -27,6 +28,10 @@ const LOOK_MAX = 1000;
 export const MISSING_MAX = 100_000;
 const AT_ONCE = 16;
 
+/** With its pauses half a minute, longer than a service takes to be exchanged. */
+const TRIES_MAX = 10;
+const PASSING: ReadonlySet<string> = new Set<ErrorCode>(["service_unavailable", "request_timeout"]);
+
 /**
  * Looks at suspects again; answers those that are breaches still. A message has the time of its change from its
  * carrier, which may have been long before it was known here. What is not settled is therefore waited for until it
@@ -46,7 +51,7 @@ export async function lookAgain(
     found.push({ invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] });
   };
   for (const { charge, settlement } of suspects) {
-    const now = await readCharge(run, charge);
+    const now = await insist(() => readCharge(run, charge), run.signal);
     if (settlement !== undefined) call(now, settlement);
     else if (judge(now, undefined, atMs).kind === "breach") unsettled.push(now);
   }
@@ -80,7 +85,8 @@ async function awaitSettlements(
     const missing = charges.filter(({ messageId }) => !settlements.has(messageId));
     for (let at = 0; at < missing.length; at += LOOK_MAX) {
       const messageIds = missing.slice(at, at + LOOK_MAX).map(({ messageId }) => messageId);
-      for (const one of await findSettlements(run, messageIds)) settlements.set(one.messageId, one);
+      const some = await insist(() => findSettlements(run, messageIds), run.signal);
+      for (const one of some) settlements.set(one.messageId, one);
     }
     const left = charges.length - settlements.size;
     if (left === 0 || Date.now() >= atMs + promiseMs) return settlements;
@@ -110,7 +116,7 @@ export async function lookForMessages(
   { clients, signal }: CheckRun,
   orphans: readonly Settlement[],
 ): Promise<FoundBreach[]> {
-  return sideBySide(orphans, async ({ tenantId, messageId }) => {
+  return sideBySide(orphans, signal, async ({ tenantId, messageId }) => {
     try {
       await clients.messaging.getMessage({ tenantId, messageId }, { signal });
       return [];
@@ -126,14 +132,29 @@ export function orphanBreach(messageId: string): FoundBreach {
   return { invariant: 2, what: "a settlement whose message does not exist", ids: [messageId] };
 }
 
+/** One of very many looks: a service that is exchanged meanwhile, or has no room, is asked again. */
+async function insist<T>(look: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await look();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (attempt === TRIES_MAX || !PASSING.has(toAppError(error).code)) throw error;
+    }
+    await pause(backoffMs(attempt, 100, 5000), signal);
+  }
+}
+
 /** Looks at each item with a call or two, a few at once; answers the breaches in order. */
 export async function sideBySide<T>(
   items: readonly T[],
+  signal: AbortSignal,
   look: (item: T) => Promise<FoundBreach[]>,
 ): Promise<FoundBreach[]> {
   const found: FoundBreach[] = [];
   for (let at = 0; at < items.length; at += AT_ONCE) {
-    const breaches = await Promise.all(items.slice(at, at + AT_ONCE).map(look));
+    const some = items.slice(at, at + AT_ONCE);
+    const breaches = await Promise.all(some.map((item) => insist(() => look(item), signal)));
     found.push(...breaches.flat());
   }
   return found;
