@@ -136,12 +136,12 @@ describe("smsctl as a process", function () {
     expect(nobody.err).to.equal(
       `smsctl: No answer from the carrier at http://127.0.0.1:3: ${why}\n`,
     );
-    const wrong = await finish(
-      start(settings(), "connector", "unmatched", "--ops", "127.0.0.1:8095"),
-    );
-    expect(wrong.err)
-      .to.include('"127.0.0.1:8095" is no address')
-      .and.match(/^[^\n]*\n$/);
+    for (const address of ["127.0.0.1:8095", "localhost:8095"]) {
+      const wrong = await finish(start(settings(), "connector", "unmatched", "--ops", address));
+      expect(wrong.err)
+        .to.include(`"${address}" is no address`)
+        .and.match(/^[^\n]*\n$/);
+    }
   });
 
   it("gives the token of the development stack to no address but the stack's own", async () => {

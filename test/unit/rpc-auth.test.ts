@@ -26,6 +26,13 @@ describe("RPC callers from settings", () => {
     expect(() => createRpcAuth(callers).authorize("a.B/C", `Bearer ${LONG}own`)).to.throw();
   });
 
+  it("take a token with a space in it, which a header carries", () => {
+    const phrase = "correct horse battery";
+    const callers = readRpcCallers("", phrase);
+    expect(createRpcAuth(callers).authorize("a.B/C", `Bearer ${phrase}`)).to.equal("service");
+    expect(() => readRpcCallers("", `${phrase} `)).to.throw(ConfigError, "RPC_TOKEN");
+  });
+
   const faults: Record<string, string> = {
     "not JSON": "{",
     "a list": "[]",
