@@ -71,6 +71,9 @@ const HOLDS_WAIT_MS = 500;
 /** Two batches that begin at nearly the same time are one batch that costs twice (ADR 75). */
 const BESIDE_MS = { least: 20, most: 60 };
 
+/** What the wallet says of a hold that it was asked for alone. */
+const GRANTED: Verdicts = Promise.resolve([undefined]);
+
 /** The wallet takes long: the send leaves its batch and waits for its hold by itself. */
 class HoldLate extends Error {}
 
@@ -82,8 +85,8 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   const { neighbours, sends, clock } = parts;
   const doubts = createDoubts(clock);
   const undoer = createHoldUndoer(parts);
-  /** Whether a hold that was asked for stands; for as long as its send lives. */
-  const standing = new WeakMap<Hold, Promise<boolean>>();
+  /** Where the wallet's answer about a hold is, for as long as its send lives. */
+  const answers = new WeakMap<Hold, { readonly refusals: Verdicts; readonly at: number }>();
   const together = batch<HeldSend>(
     {
       name: "single sends",
@@ -123,15 +126,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
 
   async function placeWithin(items: readonly HeldSend[]): Verdicts {
     const placing = neighbours.placeHolds(items.map(({ hold }) => hold));
-    for (const [at, { hold }] of items.entries()) {
-      standing.set(
-        hold,
-        placing.then(
-          (refusals) => refusals[at] === undefined,
-          () => false,
-        ),
-      );
-    }
+    for (const [at, { hold }] of items.entries()) answers.set(hold, { refusals: placing, at });
     const refusals = await answerWithin(placing, HOLDS_WAIT_MS);
     return items.map(({ hold }, at) => {
       const refusal = refusals === undefined ? new HoldLate() : refusals[at];
@@ -167,14 +162,17 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
         doubts.note(hold.tenantId);
         throw refusal;
       });
-      standing.set(hold, Promise.resolve(true));
+      answers.set(hold, { refusals: GRANTED, at: 0 });
     }
     await (isBulk(send) ? bulks : singles).add(send);
   }
 
   /** Frees the hold of a send that failed, if it stands: its caller will try again, with another. */
   async function undoWhatStands(hold: Hold | undefined): Promise<void> {
-    if (hold !== undefined && (await standing.get(hold)) === true) undoer.undoLater(hold);
+    const answer = hold === undefined ? undefined : answers.get(hold);
+    if (hold === undefined || answer === undefined) return;
+    const refusals = await answer.refusals.catch(() => undefined);
+    if (refusals !== undefined && refusals[answer.at] === undefined) undoer.undoLater(hold);
   }
 
   return {
