@@ -5,6 +5,7 @@ import {
   network,
   oneOf,
   port,
+  readBy,
   type Schema,
   text,
   timerMs,
@@ -19,23 +20,24 @@ export const GATEWAY_SETTINGS = {
   NATS_URL: text(),
   /** Key under which list cursors are signed; the same on every replica. */
   CURSOR_KEY: text(),
-  /** Largest request body. */
-  BODY_BYTES_MAX: whole(1, 67_108_864, 4_194_304),
+  /** Largest request body; no more than fits in a call to messaging. */
+  BODY_BYTES_MAX: whole(1, 15_728_640, 4_194_304),
   /** How long a client may take to send its body. */
   BODY_TIMEOUT_MS: timerMs(15_000),
   /** Documentation address of error types; empty means this gateway's own `/docs`. */
-  DOCS_URL: text(""),
+  DOCS_URL: readBy(checkAddress, ""),
   /**
    * The address customers use. Empty: the OpenAPI description says `/`, and documentation addresses
    * are made from `HOST` and `PORT`.
    */
-  BASE_URL: text(""),
+  BASE_URL: readBy(checkAddress, ""),
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   TRUSTED_PROXIES: list(network(), []),
   /** `remove` after the sunset takes the deprecated send path away. */
   MESSAGE_SEND_SUNSET: oneOf(["keep", "remove"], "keep"),
   SEND_AT_MIN_MS: durationMs(60_000),
-  SEND_AT_MAX_MS: durationMs(7_776_000_000),
+  /** Messaging takes nothing that is further ahead than 90 days. */
+  SEND_AT_MAX_MS: whole(0, 7_776_000_000, 7_776_000_000),
   /** Longest span one list request may cover. */
   LIST_SPAN_MAX_MS: durationMs(7_948_800_000),
   /** How many gateways share the rate limit while Redis is away, as far as `GATEWAY_PEERS` does not tell. */
@@ -52,6 +54,19 @@ export const GATEWAY_SETTINGS = {
   /** How long a caller's key and tenant are believed without asking again. */
   AUTH_CACHE_MS: durationMs(4000),
   /** Origins that browsers may call from; empty keeps CORS off. */
-  CORS_ORIGINS: list(text(), []),
+  CORS_ORIGINS: list(readBy(checkOrigin), []),
   ACCESS_LOG: flag(true),
 } as const satisfies Schema;
+
+function checkAddress(text: string): void {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return;
+  throw new Error("must be an address such as https://sms.example.com");
+}
+
+/** An origin as browsers write it (RFC 6454 section 6.1): any other text would match none. */
+function checkOrigin(text: string): void {
+  if (URL.parse(text)?.origin === text) return;
+  throw new Error(
+    "must be origins such as https://app.example.com, without a path or a last slash",
+  );
+}

@@ -38,6 +38,9 @@ const PACE_MS = 5;
 /** Sends of one account on their way at once: a flood of one leaves room for the others. */
 const ACCOUNT_MAX = 384;
 
+/** A send that has waited longer for its place is refused: its client, and its fence, would be gone before its answer. */
+const LINE_MAX_MS = 10_000;
+
 /** Far above `REQUESTS_MAX`, which bounds the sends that wait and those that are on their way. */
 const QUEUE_MAX = 100_000;
 
@@ -49,7 +52,10 @@ const TIMEOUT_MS = 10_000;
  * all accounts. Each is answered as soon as it has ended, so a slow account delays only itself; and
  * a call leaves whether or not others have ended, so there is always room for the next.
  */
-export function createSendOne(messaging: Client<typeof MessagingService>): SendOne {
+export function createSendOne(
+  messaging: Client<typeof MessagingService>,
+  lineMaxMs = LINE_MAX_MS,
+): SendOne {
   const departures = createBatcher<Item, { readonly outcome: Promise<Outcome> }>({
     name: "single sends",
     batchMax: BATCH_MAX,
@@ -60,7 +66,11 @@ export function createSendOne(messaging: Client<typeof MessagingService>): SendO
   const accounts = createTurnstile(ACCOUNT_MAX);
   return (tenantId, request, requestId) => {
     const traceparent = recordedTrace(activeCall()?.traceparent);
+    const cameAtMs = performance.now();
     return accounts.pass(tenantId, async () => {
+      if (performance.now() - cameAtMs > lineMaxMs) {
+        throw new AppError("service_unavailable", "The send took too long; try again shortly.");
+      }
       const { outcome } = await departures.add({ request, requestId, traceparent });
       return unwrap(await outcome);
     });

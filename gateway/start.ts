@@ -20,7 +20,7 @@ import { GATEWAY_SETTINGS } from "./config.ts";
 import { createCors } from "./cors.ts";
 import { createPages } from "./docs/pages.ts";
 import { createEndpoints, type EndpointPorts } from "./endpoints.ts";
-import { listen, SERVER_OPTIONS } from "./http-server.ts";
+import { listen, requestTimeoutMs, SERVER_OPTIONS } from "./http-server.ts";
 import { createFenceKeeper } from "./idempotency/fence.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createLoadGate } from "./load-gate.ts";
@@ -88,7 +88,8 @@ export async function start(context: ServiceContext): Promise<void> {
     onFinish: reports.onFinish,
   });
 
-  const server = createServer(SERVER_OPTIONS);
+  const requestTimeout = requestTimeoutMs(config.BODY_TIMEOUT_MS);
+  const server = createServer({ ...SERVER_OPTIONS, requestTimeout });
   server.maxConnections = config.CONNECTIONS_MAX;
   const http = await listen(server, {
     host: config.HOST,
@@ -140,7 +141,9 @@ function publicAddresses(config: Config<typeof GATEWAY_SETTINGS>): {
   baseUrl: string;
   docsUrl: string;
 } {
-  const host = /^(0\.0\.0\.0|::)$/.test(config.HOST) ? "localhost" : config.HOST;
+  const { HOST } = config;
+  const literal = HOST.includes(":") ? `[${HOST}]` : HOST;
+  const host = /^(0\.0\.0\.0|::)$/.test(HOST) ? "localhost" : literal;
   const own = config.BASE_URL === "" ? `http://${host}:${config.PORT}` : config.BASE_URL;
   const docsUrl = config.DOCS_URL === "" ? `${own.replace(/\/+$/, "")}/docs` : config.DOCS_URL;
   return {

@@ -31,8 +31,8 @@ function parseNetwork(text: string): Network {
 
 /**
  * The caller's address: the socket's, or when the peer is a trusted proxy, the last entry of
- * `X-Forwarded-For` that is not itself one. Entries left of the first untrusted one are whatever
- * the client wrote, and are not believed.
+ * `X-Forwarded-For` that is not itself one; where all are, the first, which is a client among the proxies.
+ * Entries left of the first untrusted one are whatever the client wrote, and are not believed.
  */
 export function callerAddress(
   peer: string,
@@ -41,12 +41,14 @@ export function callerAddress(
 ): string {
   if (forwardedFor === undefined || !isTrustedProxy(peer)) return peer;
   const hops = forwardedFor.split(",").map((hop) => hop.trim());
+  let first = peer;
   for (const hop of hops.reverse()) {
     const address = hop
       .replace(/^\[(.*)\](?::\d+)?$/, "$1")
       .replace(/^(\d+(?:\.\d+){3}):\d+$/, "$1");
     if (!ipaddr.isValid(address)) return peer;
     if (!isTrustedProxy(address)) return address;
+    first = address;
   }
-  return peer;
+  return first;
 }

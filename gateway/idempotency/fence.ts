@@ -12,8 +12,8 @@ import type { Redis } from "../../services/shared/io/redis.ts";
  */
 export type Fence = {
   readonly state: "taken" | "unknown" | "busy_same" | "busy_other";
-  /** Gives the fence back; harmless when it was not taken. */
-  release(): void;
+  /** Gives the fence back; harmless when it was not taken, and never rejects. */
+  release(): Promise<void>;
 };
 
 /** Longer than any request may run; a crashed holder's fence is gone after this. */
@@ -34,7 +34,7 @@ export type FenceKeeper = {
   take(scope: string, fingerprint: Buffer): Promise<Fence>;
 };
 
-const NOTHING = () => undefined;
+const NOTHING = async () => undefined;
 
 /** Makes the keeper over Redis. */
 export function createFenceKeeper(redis: Redis): FenceKeeper {
@@ -49,7 +49,9 @@ export function createFenceKeeper(redis: Redis): FenceKeeper {
       const key = `idem:${scope}`;
       const print = fingerprint.toString("base64");
       const value = `${print}.${randomBytes(8).toString("base64")}`;
-      const release = () => void shared.smsReleaseFence(key, value).catch(NOTHING);
+      const release = async () => {
+        await shared.smsReleaseFence(key, value).catch(NOTHING);
+      };
       try {
         if ((await redis.set(key, value, "PX", FENCE_MS, "NX")) === "OK") {
           return { state: "taken", release };

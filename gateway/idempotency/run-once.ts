@@ -1,8 +1,12 @@
 import { AppError, asAppError } from "../../services/shared/core/errors.ts";
+import { answerWithin } from "../../services/shared/io/backoff.ts";
 import type { FenceKeeper } from "./fence.ts";
 
 /** How long a request waits to learn whether the one before it has just finished. */
 const BUSY_LOOKUP_MS = 500;
+
+/** How long a refusal waits until its key is free; a fence that stays is gone after its time. */
+const RELEASE_WAIT_MS = 250;
 
 /** A request that carries an idempotency key. */
 export type KeyedRequest<T> = {
@@ -25,8 +29,10 @@ export async function runOnce<T>(fences: FenceKeeper, request: KeyedRequest<T>):
   const fence = await fences.take(request.scope, request.fingerprint);
   if (fence.state === "busy_other" || fence.state === "busy_same") {
     const stored = await request.lookup(BUSY_LOOKUP_MS).catch((error: unknown) => {
-      // Whoever cannot look in time knows at least that the first request is not through.
-      if (asAppError(error).code === "service_unavailable") return undefined;
+      // Whoever cannot look in time may still tell the same request to wait; of another one it is not
+      // known whose the key is.
+      const isAway = asAppError(error).code === "service_unavailable";
+      if (isAway && fence.state === "busy_same") return undefined;
       throw error;
     });
     if (stored !== undefined) return stored;
@@ -39,8 +45,12 @@ export async function runOnce<T>(fences: FenceKeeper, request: KeyedRequest<T>):
     throw new AppError("conflict", "A request with this Idempotency-Key is still in progress.");
   }
   try {
-    return await request.run(fence.state === "taken");
-  } finally {
-    fence.release();
+    const answer = await request.run(fence.state === "taken");
+    void fence.release();
+    return answer;
+  } catch (error) {
+    // The key is free again: who hears of the refusal may use it at once, at any gateway.
+    await answerWithin(fence.release(), RELEASE_WAIT_MS);
+    throw error;
   }
 }

@@ -144,7 +144,8 @@ describe("REST: crowds", () => {
     app = await openRestApp({
       ports: {
         fences: {
-          take: () => slow.then(() => ({ state: "taken" as const, release: () => undefined })),
+          take: () =>
+            slow.then(() => ({ state: "taken" as const, release: async () => undefined })),
         },
       },
     });

@@ -352,7 +352,7 @@ describe("REST: input that means harm", () => {
         fences: {
           take: () =>
             new Promise((resolve) => {
-              waiting.push(() => resolve({ state: "taken", release: () => undefined }));
+              waiting.push(() => resolve({ state: "taken", release: async () => undefined }));
             }),
         },
       },

@@ -85,7 +85,7 @@ const CALLER: Caller = {
 
 /** A fence that nobody else holds. */
 export const OPEN_FENCES: FenceKeeper = {
-  take: async () => ({ state: "taken", release: () => undefined }),
+  take: async () => ({ state: "taken", release: async () => undefined }),
 };
 
 /** Opens it on a free port of 127.0.0.1. */

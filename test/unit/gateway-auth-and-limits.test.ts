@@ -27,7 +27,8 @@ describe("the caller's address", () => {
     ["fd00::1", "2001:db8::2", "2001:db8::2"],
     ["10.0.0.1", "nonsense", "10.0.0.1"],
     ["10.0.0.1", "198.51.100.1, nonsense", "10.0.0.1"],
-    ["10.0.0.1", "10.0.0.2, 10.0.0.3", "10.0.0.1"],
+    ["10.0.0.1", "10.0.0.2, 10.0.0.3", "10.0.0.2"],
+    ["10.0.0.1", "", "10.0.0.1"],
   ] as const) {
     it(`is ${wanted} for peer ${peer} with X-Forwarded-For ${forwarded}`, () => {
       expect(callerAddress(peer, forwarded, proxies)).to.equal(wanted);
@@ -239,7 +240,7 @@ describe("a keyed request", () => {
   const fences = (state: Awaited<ReturnType<FenceKeeper["take"]>>["state"]) => {
     const released: string[] = [];
     const keeper: FenceKeeper = {
-      take: async (scope) => ({ state, release: () => void released.push(scope) }),
+      take: async (scope) => ({ state, release: async () => void released.push(scope) }),
     };
     return { keeper, released };
   };
@@ -314,6 +315,40 @@ describe("a keyed request", () => {
     };
     expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("conflict");
   });
+
+  it("is to be tried again when nobody can say whose the key is", async () => {
+    const { keeper } = fences("busy_other");
+    const lookup = async () => {
+      throw new AppError("service_unavailable", "Away.");
+    };
+    expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("service_unavailable");
+  });
+
+  for (const [what, release, isWaitedFor] of [
+    ["waits until its fence is given back", 20, true],
+    ["waits for no fence that does not come back", 60_000, false],
+  ] as const) {
+    it(`when it fails ${what}`, async () => {
+      let isFree = false;
+      const keeper: FenceKeeper = {
+        take: async () => ({
+          state: "taken",
+          release: async () => {
+            await new Promise((resolve) => setTimeout(resolve, release).unref());
+            isFree = true;
+          },
+        }),
+      };
+      const failing = {
+        ...request(async () => undefined),
+        run: async () => {
+          throw new AppError("validation_error", "No.");
+        },
+      };
+      expect(await codeOf(runOnce(keeper, failing))).to.equal("validation_error");
+      expect(isFree).to.equal(isWaitedFor);
+    });
+  }
 
   it("is a reused key while another body runs", async () => {
     const { keeper } = fences("busy_other");

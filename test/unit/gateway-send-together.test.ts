@@ -64,6 +64,22 @@ describe("single sends", () => {
   const send = (sendOne: ReturnType<typeof createSendOne>, body: string, tenantId = "ten_1") =>
     sendOne(tenantId, { tenantId, body }, `req_${body}`);
 
+  it("that have waited too long for their place do not leave any more", async () => {
+    const { client, calls } = heldMessaging();
+    const sendOne = createSendOne(client, 20);
+    const all = Array.from({ length: 385 }, (_, at) => send(sendOne, `${at}`));
+    const late = (all.at(-1) as Promise<unknown>).catch((error: AppError) => error.code);
+    await departed(calls, 6);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    for (const call of calls) {
+      call.answer();
+      call.end();
+    }
+    expect(await late).to.equal("service_unavailable");
+    expect(await Promise.all(all.slice(0, -1))).to.have.length(384);
+    expect(calls.flatMap(({ requests }) => requests)).to.have.length(384);
+  });
+
   it("go at once when none went a moment ago, each under its own request id, for ten seconds", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendOne(client), "a");

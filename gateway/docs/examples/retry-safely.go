@@ -14,11 +14,17 @@ import (
 	"time"
 )
 
-var retryable = map[string]bool{
-	"rate_limited": true, "service_unavailable": true, "internal_error": true, "conflict": true,
-}
-
 type message struct{ ID, Status string }
+
+// isWorthAnother: a proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict
+// passes by itself.
+func isWorthAnother(status int, text []byte) bool {
+	if status == http.StatusConflict {
+		var problem struct{ Code string }
+		return json.Unmarshal(text, &problem) == nil && problem.Code == "conflict"
+	}
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500
+}
 
 var client = &http.Client{Timeout: 30 * time.Second}
 
@@ -49,8 +55,7 @@ func attempt(body []byte) (*message, time.Duration) {
 		}
 		return &answer.Data, 0
 	}
-	var problem struct{ Code, Detail string }
-	if err := json.Unmarshal(text, &problem); err != nil || !retryable[problem.Code] {
+	if !isWorthAnother(response.StatusCode, text) {
 		log.Fatal(string(text))
 	}
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))

@@ -4,7 +4,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -12,9 +11,6 @@ import java.util.regex.Pattern;
  * Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
  */
 class RetrySafely {
-    static final Set<String> RETRYABLE =
-        Set.of("rate_limited", "service_unavailable", "internal_error", "conflict");
-
     public static void main(String[] args) throws Exception {
         // Values that come from elsewhere belong through a JSON library, which the JDK lacks.
         var body = """
@@ -38,7 +34,7 @@ class RetrySafely {
                     System.out.println(member(text, "id") + " " + member(text, "status"));
                     return;
                 }
-                if (!RETRYABLE.contains(member(text, "code"))) {
+                if (!isWorthAnother(response.statusCode(), text)) {
                     System.err.println(text);
                     System.exit(1);
                 }
@@ -48,6 +44,12 @@ class RetrySafely {
             }
             Thread.sleep(wait * 1000);
         }
+    }
+
+    /** A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict passes by itself. */
+    static boolean isWorthAnother(int status, String text) {
+        if (status == 409) return member(text, "code").equals("conflict");
+        return status == 408 || status == 429 || status >= 500;
     }
 
     static String member(String json, String name) {

@@ -3,7 +3,14 @@
 // Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
 declare(strict_types=1);
 
-const RETRYABLE = ['rate_limited', 'service_unavailable', 'internal_error', 'conflict'];
+/** A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict passes by itself. */
+function isWorthAnother(int $status, string $text): bool
+{
+    if ($status === 409) {
+        return json_decode($text, true, flags: JSON_THROW_ON_ERROR)['code'] === 'conflict';
+    }
+    return $status === 408 || $status === 429 || $status >= 500;
+}
 
 /** One attempt: the accepted message, or how many seconds to wait (0: as the back-off says). */
 function attempt(): array|int
@@ -35,12 +42,12 @@ function attempt(): array|int
         // No answer came. The message may have been accepted; the key makes asking again safe.
         return 0;
     }
-    $answer = json_decode($text, true, flags: JSON_THROW_ON_ERROR);
-    if (curl_getinfo($request, CURLINFO_RESPONSE_CODE) === 202) {
-        return $answer['data'];
+    $status = curl_getinfo($request, CURLINFO_RESPONSE_CODE);
+    if ($status === 202) {
+        return json_decode($text, true, flags: JSON_THROW_ON_ERROR)['data'];
     }
-    if (!in_array($answer['code'], RETRYABLE, true)) {
-        fwrite(STDERR, "{$answer['code']}: {$answer['detail']}\n");
+    if (!isWorthAnother($status, $text)) {
+        fwrite(STDERR, "$text\n");
         exit(1);
     }
     return $retryAfter;

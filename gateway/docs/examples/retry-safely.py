@@ -12,7 +12,12 @@ import time
 import urllib.error
 import urllib.request
 
-RETRYABLE = {"rate_limited", "service_unavailable", "internal_error", "conflict"}
+
+def is_worth_another(status, text):
+    """A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict passes by itself."""
+    if status == 409:
+        return json.loads(text)["code"] == "conflict"
+    return status in (408, 429) or status >= 500
 
 
 def attempt():
@@ -33,8 +38,9 @@ def attempt():
         with urllib.request.urlopen(request, timeout=30) as response:
             return json.load(response)["data"]
     except urllib.error.HTTPError as error:
-        problem = json.load(error)
-        if problem["code"] not in RETRYABLE:
+        text = error.read()
+        if not is_worth_another(error.code, text):
+            problem = json.loads(text)
             sys.exit(f"{problem['code']}: {problem['detail']}")
         return int(error.headers.get("Retry-After", "0"))
     except (OSError, http.client.HTTPException):

@@ -6,7 +6,11 @@ const { BASE_URL, API_KEY, SENDER_ID, TO, IDEMPOTENCY_KEY = "" } = process.env;
 
 type Problem = { code: string; detail: string };
 
-const RETRYABLE = ["rate_limited", "service_unavailable", "internal_error", "conflict"];
+/** A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only `conflict` passes by itself. */
+function isWorthAnother(status: number, text: string): boolean {
+  if (status === 409) return (JSON.parse(text) as Problem).code === "conflict";
+  return status === 408 || status === 429 || status >= 500;
+}
 
 /** One attempt: the accepted message, or how many seconds to wait (0: as the back-off says). */
 async function attempt(): Promise<{ id: string; status: string } | number> {
@@ -29,8 +33,10 @@ async function attempt(): Promise<{ id: string; status: string } | number> {
     return 0;
   }
   if (response.status === 202) return JSON.parse(text).data;
-  const problem = JSON.parse(text) as Problem;
-  if (!RETRYABLE.includes(problem.code)) throw new Error(`${problem.code}: ${problem.detail}`);
+  if (!isWorthAnother(response.status, text)) {
+    const { code, detail } = JSON.parse(text) as Problem;
+    throw new Error(`${code}: ${detail}`);
+  }
   return Number(response.headers.get("retry-after") ?? 0);
 }
 

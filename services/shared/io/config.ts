@@ -87,9 +87,9 @@ export function matching(form: RegExp, what: string, fallback?: string): Setting
 }
 
 /** A text that a reader takes; where it takes it not, its error says what is wrong. */
-export function readBy(read: (value: string) => unknown): Setting<string> {
+export function readBy(read: (value: string) => unknown, fallback?: string): Setting<string> {
   return {
-    fallback: undefined,
+    fallback,
     read(value) {
       read(value);
       return value;
