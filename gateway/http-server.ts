@@ -30,9 +30,10 @@ export const SERVER_OPTIONS: ServerOptions = {
 /** How long before its body a request may have begun: a late body is the app's to answer, not the server's. */
 const BEFORE_BODY_MS = 15_000;
 
-/** How long a whole request may take, where its body may take so long. */
-export function requestTimeoutMs(bodyTimeoutMs: number): number {
-  return Math.max(SERVER_OPTIONS.requestTimeout ?? 0, bodyTimeoutMs + BEFORE_BODY_MS);
+/** The bounds of connections, where a body may take so long. */
+export function serverOptions(bodyTimeoutMs: number): ServerOptions {
+  const requestTimeout = Math.max(30_000, bodyTimeoutMs + BEFORE_BODY_MS);
+  return { ...SERVER_OPTIONS, requestTimeout };
 }
 
 /** A connection on which nothing moves for so long ends: an answer that is not read, above all. */

@@ -38,7 +38,7 @@ const PACE_MS = 5;
 /** Sends of one account on their way at once: a flood of one leaves room for the others. */
 const ACCOUNT_MAX = 384;
 
-/** A send that has waited longer for its place is refused: its client, and its fence, would be gone before its answer. */
+/** A send that has waited longer for its place is refused: its client and its fence would be gone before the answer. */
 const LINE_MAX_MS = 10_000;
 
 /** Far above `REQUESTS_MAX`, which bounds the sends that wait and those that are on their way. */

@@ -20,7 +20,7 @@ import { GATEWAY_SETTINGS } from "./config.ts";
 import { createCors } from "./cors.ts";
 import { createPages } from "./docs/pages.ts";
 import { createEndpoints, type EndpointPorts } from "./endpoints.ts";
-import { listen, requestTimeoutMs, SERVER_OPTIONS } from "./http-server.ts";
+import { listen, serverOptions } from "./http-server.ts";
 import { createFenceKeeper } from "./idempotency/fence.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createLoadGate } from "./load-gate.ts";
@@ -88,8 +88,7 @@ export async function start(context: ServiceContext): Promise<void> {
     onFinish: reports.onFinish,
   });
 
-  const requestTimeout = requestTimeoutMs(config.BODY_TIMEOUT_MS);
-  const server = createServer({ ...SERVER_OPTIONS, requestTimeout });
+  const server = createServer(serverOptions(config.BODY_TIMEOUT_MS));
   server.maxConnections = config.CONNECTIONS_MAX;
   const http = await listen(server, {
     host: config.HOST,

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { GATEWAY_SETTINGS } from "../../gateway/config.ts";
-import { requestTimeoutMs } from "../../gateway/http-server.ts";
+import { serverOptions } from "../../gateway/http-server.ts";
 import { ConfigError, readConfig } from "../../services/shared/io/config.ts";
 
 describe("the gateway's settings", () => {
@@ -32,7 +32,7 @@ describe("the gateway's settings", () => {
   }
 
   it("leave a request longer than its body, so that a late body is answered as such", () => {
-    expect(requestTimeoutMs(15_000)).to.equal(30_000);
-    expect(requestTimeoutMs(120_000)).to.equal(135_000);
+    expect(serverOptions(15_000).requestTimeout).to.equal(30_000);
+    expect(serverOptions(120_000).requestTimeout).to.equal(135_000);
   });
 });
