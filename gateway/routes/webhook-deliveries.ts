@@ -196,6 +196,9 @@ const RECOVER: Omit<Operation, "tag"> = {
   errors: [...KEYED_ERRORS, "invalid_state_transition"],
 };
 
+/** A night's failures are many, and made due in batches; a key's fence and the connection last longer than this. */
+const RECOVER_MAX_MS = 20_000;
+
 const recover: Handler = async ({ webhooks }, request) => {
   const target = endpointTarget(request);
   const { body, keyed } = await readWebhookRequest(request, isRecovery, {
@@ -204,7 +207,9 @@ const recover: Handler = async ({ webhooks }, request) => {
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RECOVER_DELIVERIES }),
   });
   const sinceMs = BigInt(parseBound(body.since as string) ?? 0);
-  const made = await rpcAnswer(webhooks.recoverDeliveries({ ...target, sinceMs, ...keyed }));
+  const asked = { ...target, sinceMs, ...keyed };
+  const patience = { timeoutMs: RECOVER_MAX_MS };
+  const made = await rpcAnswer(webhooks.recoverDeliveries(asked, patience));
   const data = { object: "webhook_recovery", recovered: Number(made.recovered) };
   return keyedAnswer(202, data, made.replayed);
 };

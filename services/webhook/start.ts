@@ -103,9 +103,7 @@ export const start: StartService = async (context) => {
   });
 
   const managingEndpoints: EndpointParts<ClientSession> = {
-    clock,
-    queue,
-    onStopped,
+    ...{ clock, log, queue, onStopped },
     store: endpoints,
     checkUrl: (url) => checkUrl(url, config.WEBHOOK_ALLOWED_PORTS, guard.vet),
     newSecret: () => `whsec_${randomBytes(32).toString("base64url")}`,

@@ -3,6 +3,8 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
+import { answerWithin } from "../../shared/io/backoff.ts";
+import type { Logger } from "../../shared/io/log.ts";
 import {
   type ChangedEndpoint,
   changeEndpoint,
@@ -34,6 +36,7 @@ export type EndpointParts<Session> = {
     getWithin(tenantId: string, id: string, session: Session): Promise<Endpoint | undefined>;
   };
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;
+  readonly log: Logger;
   /** Called once an endpoint is off or gone, before what waits for it is dropped. */
   readonly onStopped: (endpointId: string) => void;
   /** Rejects when the URL breaks a rule or leads where it must not. */
@@ -111,14 +114,25 @@ export async function deleteEndpoint<S>(
   await stopSending(parts, endpointId);
 }
 
-/** First what is about to be sent, then what waits. */
+/** A million that wait take longer to drop than who asks waits for an answer. */
+const DROP_WAIT_MS = 2000;
+
+/**
+ * First what is about to be sent, then what waits. The endpoint is off or gone already: what is not dropped
+ * here, the database being away, is dropped when its turn comes.
+ */
 async function stopSending<S>(
   parts: EndpointParts<S>,
   endpointId: string,
   disabledAtMs?: number,
 ): Promise<void> {
   parts.onStopped(endpointId);
-  await parts.queue.dropWaiting(endpointId, parts.clock.now(), disabledAtMs);
+  const dropped = parts.queue
+    .dropWaiting(endpointId, parts.clock.now(), disabledAtMs)
+    .catch((error: unknown) => {
+      parts.log.warn({ error, endpointId }, "what waits for a stopped endpoint is dropped later");
+    });
+  await answerWithin(dropped, DROP_WAIT_MS);
 }
 
 /** Gives an endpoint a new secret; the one before signs too for a day. Throws not_found. */

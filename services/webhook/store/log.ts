@@ -27,6 +27,9 @@ export type Deliveries = DeliveryLog & {
 const RECOVER_BATCH = 1000;
 const LOG_PROJECTION = { body: 0 } as const;
 
+/** A page that takes longer than this is given up: one that few of very many match must not keep others waiting. */
+const PAGE_TIME_MAX_MS = 5000;
+
 /** Makes the log over `deliveries`; what becomes due is kept for so long from then on. */
 export function createDeliveries(db: Db, retentionMs: number): Deliveries {
   const deliveries: Collection<DeliveryDocument> = db.collection("deliveries");
@@ -36,7 +39,7 @@ export function createDeliveries(db: Db, retentionMs: number): Deliveries {
   return {
     async list(filter) {
       const documents = await deliveries
-        .find(toQuery(filter), { projection: LOG_PROJECTION })
+        .find(toQuery(filter), { projection: LOG_PROJECTION, maxTimeMS: PAGE_TIME_MAX_MS })
         .sort({ _id: -1 })
         .limit(filter.limit + 1)
         .toArray()
