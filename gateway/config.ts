@@ -9,6 +9,7 @@ import {
   type Schema,
   text,
   timerMs,
+  webAddress,
   whole,
 } from "../services/shared/io/config.ts";
 
@@ -25,12 +26,12 @@ export const GATEWAY_SETTINGS = {
   /** How long a client may take to send its body. */
   BODY_TIMEOUT_MS: timerMs(15_000),
   /** Documentation address of error types; empty means this gateway's own `/docs`. */
-  DOCS_URL: readBy(checkAddress, ""),
+  DOCS_URL: webAddress(""),
   /**
    * The address customers use. Empty: the OpenAPI description says `/`, and documentation addresses
    * are made from `HOST` and `PORT`.
    */
-  BASE_URL: readBy(checkAddress, ""),
+  BASE_URL: webAddress(""),
   /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
   TRUSTED_PROXIES: list(network(), []),
   /** `remove` after the sunset takes the deprecated send path away. */
@@ -57,11 +58,6 @@ export const GATEWAY_SETTINGS = {
   CORS_ORIGINS: list(readBy(checkOrigin), []),
   ACCESS_LOG: flag(true),
 } as const satisfies Schema;
-
-function checkAddress(text: string): void {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return;
-  throw new Error("must be an address such as https://sms.example.com");
-}
 
 /** An origin as browsers write it (RFC 6454 section 6.1): any other text would match none. */
 function checkOrigin(text: string): void {

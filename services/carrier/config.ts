@@ -8,6 +8,7 @@ import {
   readConfig,
   text,
   timerMs,
+  webAddress,
 } from "../shared/io/config.ts";
 
 /** What messaging takes for a carrier's name, less the random part that each journal adds. */
@@ -27,7 +28,7 @@ const SETTINGS = {
   CARRIER_RECEIPT_HOST: text("127.0.0.1"),
   CARRIER_RECEIPT_PORT: port(0),
   /** How carriers reach that listener; by default its own address. */
-  CARRIER_RECEIPT_URL: text(""),
+  CARRIER_RECEIPT_URL: webAddress(""),
   /** As messaging has it: from an unanswered submit to `failed` `submission_unknown`. */
   SUBMISSION_UNKNOWN_WAIT_MS: durationMs(600_000),
   /** A receipt that has waited so long for its message is unmatched. */

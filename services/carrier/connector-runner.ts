@@ -92,6 +92,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
     perSecond = reports.reduce((total, rate) => total + rate, 0);
     dispatcher.expire(false);
     if (!isUp()) dispatcher.giveBackWaiting("no_link");
+    dispatcher.giveBackLate();
     dispatcher.pump();
   }
 

@@ -43,6 +43,8 @@ export type Dispatcher = {
   setPacer(pacer: Pacer | undefined): void;
   /** Gives back what was never started, and what was claimed when nothing was to be started any more. */
   giveBackWaiting(code: string, unwanted?: readonly ClaimedMessage[]): void;
+  /** Gives back what has waited long for its turn: at its queue it can be cancelled, and take another route. */
+  giveBackLate(): void;
   /** Ends begun messages whose rest has waited for a bind too long, or all when closing. */
   expire(isClosing: boolean): void;
 };
@@ -67,6 +69,11 @@ type Task = { readonly flight: InFlight; readonly part: Part; readonly done: () 
  * claim for lost after ten minutes.
  */
 const REST_MAX_MS = 480_000;
+/**
+ * How long a claimed message waits for a place; more of it is claimed than goes out in a fraction of that, unless
+ * the carrier has stopped to answer.
+ */
+const WAITING_MAX_MS = 5000;
 /** The shortest wait before the pacer is asked again; what it grants meanwhile comes together. */
 const ASK_AGAIN_MS = 5;
 /** Messages in doubt that are remembered for a late answer. */
@@ -77,7 +84,7 @@ const PUT_OFFS_MAX = 10_000;
 /** Makes the dispatcher of one connector. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { connectorId, clock, log } = options;
-  const waiting: ClaimedMessage[] = [];
+  const waiting: { readonly message: ClaimedMessage; readonly sinceMs: number }[] = [];
   const continuing: Task[] = [];
   const flights = new Map<string, InFlight>();
   const doubtful = new Map<string, InFlight>();
@@ -151,7 +158,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Begins the next waiting message; undefined when it turned out to be unfit for this link. */
   function firstTask(bind: Bind): Task | undefined {
-    const message = waiting.shift();
+    const { message } = waiting.shift() ?? {};
     if (message === undefined) return undefined;
     try {
       const flight = startInFlight(message, connectorId, bind.link, clock.now());
@@ -249,6 +256,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     });
   }
 
+  function returnUnsent(message: ClaimedMessage, code: string): void {
+    settle(giveBack(message, code, clock.now()));
+  }
+
   function remember(messageId: string, flight: InFlight): void {
     setRecent(doubtful, messageId, flight, DOUBTFUL_MAX);
   }
@@ -281,7 +292,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     add(messages) {
-      waiting.push(...messages);
+      const sinceMs = clock.now();
+      waiting.push(...messages.map((message) => ({ message, sinceMs })));
       pump();
     },
     pump,
@@ -335,10 +347,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       pump();
     },
     giveBackWaiting(code, unwanted = []) {
-      const nowMs = clock.now();
-      for (const message of [...waiting.splice(0), ...unwanted]) {
-        settle(giveBack(message, code, nowMs));
-      }
+      for (const { message } of waiting.splice(0)) returnUnsent(message, code);
+      for (const message of unwanted) returnUnsent(message, code);
+    },
+    giveBackLate() {
+      const beforeMs = clock.now() - WAITING_MAX_MS;
+      const first = waiting.findIndex(({ sinceMs }) => sinceMs > beforeMs);
+      const late = waiting.splice(0, first < 0 ? waiting.length : first);
+      for (const { message } of late) returnUnsent(message, "not_going");
     },
     expire(isClosing) {
       if (isClosing) closing.abort();

@@ -5,6 +5,7 @@ import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { steadyClock } from "../shared/core/clock.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -16,6 +17,7 @@ import { type OpenMessaging, openMessaging } from "./messaging.ts";
 import { registerMetrics } from "./metrics.ts";
 import { openNeighbours } from "./neighbours.ts";
 import { createMessagingRpc } from "./rpc.ts";
+import { createHearing } from "./service/hearing.ts";
 import type { Neighbours } from "./service/ports.ts";
 import { createSendsUnderWay } from "./service/sends-under-way.ts";
 import { openUnderWayNotes } from "./under-way-notes.ts";
@@ -102,10 +104,11 @@ type Sweep = {
 };
 
 function startSweepers(
-  { log, lifecycle }: ServiceContext,
+  { clock, log, lifecycle }: ServiceContext,
   messaging: OpenMessaging,
   config: ReturnType<typeof readMessagingConfig>,
 ): void {
+  const hearing = createHearing(clock, steadyClock, config.CLAIM_LEASE_MS / 2);
   const loops = {
     // What is scheduled goes out five seconds late at most, also when the database has just come back.
     "due messages": {
@@ -116,7 +119,8 @@ function startSweepers(
     "silent carriers": {
       everyMs: Math.ceil(config.CLAIM_LEASE_MS / 4),
       work: async () => {
-        await messaging.carriers.sweep();
+        await messaging.carriers.sweep(hearing.forMs());
+        hearing.note();
         return false;
       },
     },

@@ -8,7 +8,7 @@ const PATH = /^\/receipts\/([a-z0-9-]{1,32})\/(msg_[0-9A-HJKMNP-TV-Z]{26})\/([0-
 /** Makes the URL a carrier calls back for one message: signed, so nobody else can speak of it. */
 export function makeReceiptUrl(base: string, place: ReceiptPlace, secret: string): string {
   const { connectorId, messageId } = place;
-  return `${base}/receipts/${connectorId}/${messageId}/${sign(place, secret)}`;
+  return `${base.replace(/\/+$/, "")}/receipts/${connectorId}/${messageId}/${sign(place, secret)}`;
 }
 
 /** Reads a receipt URL's path; `isSigned` tells whether a secret made its signature. */

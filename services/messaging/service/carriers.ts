@@ -39,9 +39,10 @@ export type Carriers = {
   ): Promise<{ givenBack: number; inDoubt: number }>;
   /**
    * Puts in doubt what carriers that fell silent were sending, and what a living one has held for
-   * so long that it must have lost it.
+   * so long that it must have lost it. `heardMs` is for how long they could be heard here without a gap: one
+   * that could not has not fallen silent.
    */
-  sweep(): Promise<void>;
+  sweep(heardMs?: number): Promise<void>;
 };
 
 const PAGE = 500;
@@ -165,9 +166,9 @@ export function createCarriers(options: {
       for (const [id, fault] of faults) if (written.has(id)) throw fault;
       return { givenBack, inDoubt };
     },
-    async sweep() {
+    async sweep(heardMs = Number.POSITIVE_INFINITY) {
       const nowMs = clock.now();
-      const silentMs = nowMs - leaseMs;
+      const silentMs = heardMs < leaseMs ? 0 : nowMs - leaseMs;
       const silent = new Set(await queue.carriersHeardBefore(silentMs));
       for (const carrierId of await queue.carriersHeardBefore(Number.MAX_SAFE_INTEGER)) {
         if (!silent.has(carrierId)) {

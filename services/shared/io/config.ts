@@ -97,6 +97,14 @@ export function readBy(read: (value: string) => unknown, fallback?: string): Set
   };
 }
 
+/** An address that others are told, with its scheme. */
+export function webAddress(fallback?: string): Setting<string> {
+  return readBy((value) => {
+    if (/^https?:\/\//.test(value) && URL.canParse(value)) return;
+    throw new Error("must be an address such as https://sms.example.com");
+  }, fallback);
+}
+
 /** A network in CIDR notation, or an address. */
 export function network(): Setting<string> {
   return {

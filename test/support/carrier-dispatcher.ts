@@ -1,0 +1,76 @@
+import { createBind } from "../../services/carrier/bind.ts";
+import { createDispatcher } from "../../services/carrier/dispatcher.ts";
+import type { WrittenEntry } from "../../services/carrier/domain/journal-lines.ts";
+import type { ClaimedMessage, PartOutcome } from "../../services/carrier/domain/message.ts";
+import type { Link, LinkStatus, Part } from "../../services/carrier/links/link.ts";
+import type { Settlement } from "../../services/carrier/outcomes.ts";
+import { createRecentSubmissions } from "../../services/carrier/recent-submissions.ts";
+import { createManualClock } from "../../services/shared/core/clock.ts";
+import { createLogger } from "../../services/shared/io/log.ts";
+import { claimed } from "./carrier-messages.ts";
+
+/** A link whose answers the test gives, part by part. */
+function manualLink(window: number, isScripted = false) {
+  const submits: { part: Part; answer(outcome: PartOutcome): void }[] = [];
+  let status: LinkStatus = "bound";
+  const link: Link = {
+    get status() {
+      return status;
+    },
+    lastError: "",
+    window,
+    isScripted,
+    inFlight: 0,
+    start: () => undefined,
+    prepare: ({ messageId, segments, body }) => {
+      if (body === "unfit") throw new Error("cannot be put on this wire");
+      return Array.from({ length: segments }, (_, index) => ({ messageId, index, payload: null }));
+    },
+    submit: (part) =>
+      new Promise((resolve) => {
+        submits.push({ part, answer: resolve });
+      }),
+    keyOf: (id) => id,
+    close: () => Promise.resolve(),
+  };
+  return {
+    link,
+    submits,
+    setStatus(next: LinkStatus) {
+      status = next;
+    },
+  };
+}
+
+const log = createLogger("test", "silent");
+
+/** A dispatcher over one such link, and what it reports. */
+export function setUp(window = 10, hasSingleReceipt = false, isScripted = false) {
+  const clock = createManualClock(1_000_000);
+  const wire = manualLink(window, isScripted);
+  const settled: Settlement[] = [];
+  const kept: string[][] = [];
+  const journaled: WrittenEntry[] = [];
+  const recent = createRecentSubmissions(100);
+  const dispatcher = createDispatcher({
+    connectorId: "smsc",
+    hasSingleReceipt,
+    journal: { noteWritten: (entries) => void journaled.push(...entries) },
+    outcomes: {
+      report: (settlement) => void settled.push(settlement),
+      keep: (submissions) => void kept.push(submissions.map(({ key }) => key)),
+    },
+    recent,
+    clock,
+    log,
+    onRoom: () => undefined,
+  });
+  dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
+  return { clock, ...wire, settled, kept, journaled, recent, dispatcher };
+}
+
+/** Claimed messages, named by their places. */
+export const many = (count: number, fields: Partial<ClaimedMessage> = {}) =>
+  Array.from({ length: count }, (_, at) => claimed({ messageId: `msg_${at}`, ...fields }));
+/** A carrier that takes it, under an id. */
+export const accept = (id: string): PartOutcome => ({ kind: "accepted", carrierMessageId: id });
