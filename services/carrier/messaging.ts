@@ -172,6 +172,7 @@ export function createMessagingPort(
           occurredAtMs: BigInt(Math.round(receipt.occurredAtMs)),
           isSegmentGuessed: receipt.isSegmentGuessed,
           partKey: receipt.partKey,
+          connectorId: receipt.connectorId,
         })),
       });
       return unknownMessageIds;

@@ -300,6 +300,7 @@ function isBelievable(receipt: IncomingReceipt, submission: Submission): boolean
 function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedReceipt {
   return {
     messageId: submission.messageId,
+    connectorId: receipt.messageId === "" ? "" : receipt.connectorId,
     segment: submission.segment,
     parts: submission.parts ?? 0,
     isSegmentGuessed: submission.isSegmentGuessed === true,

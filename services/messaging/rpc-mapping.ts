@@ -233,6 +233,7 @@ export function readReceipt(wire: WireReceipt, at: number): About<Receipt> {
     parts: Math.min(Math.max(0, wire.parts), PARTS_MAX),
     isSegmentGuessed: wire.isSegmentGuessed,
     partKey: wire.partKey.slice(0, PART_KEY_MAX),
+    connectorId: wire.connectorId,
     state: checkKnown(`receipts[${at}].state`, RECEIPTS[wire.state]),
     errorCode: wire.errorCode,
     carrierCode: wire.carrierCode.slice(0, CARRIER_CODE_MAX),

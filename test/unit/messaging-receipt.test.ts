@@ -33,6 +33,23 @@ function applyAll(message: Message, receipts: readonly Receipt[]): Message {
   return receipts.reduce((current, said) => apply(current, said).message, message);
 }
 
+describe("a receipt of a connector that the message has left", () => {
+  for (const name of ["waiting", "sent"] as const) {
+    it(`changes nothing of one that is ${name} elsewhere, unless the handset has it`, () => {
+      const message = messageIn(name);
+      const own = message.routes[message.routeAt]?.connectorId ?? "";
+      const after = (state: Receipt["state"], connectorId: string) =>
+        apply(message, receipt(state, { segment: 0, connectorId })).message;
+      for (const state of ["undelivered", "acknowledged"] as const) {
+        expect(after(state, "another")).to.equal(message);
+      }
+      expect(after("delivered", "another").status).to.equal("delivered");
+      expect(after("undelivered", own).status).to.equal("undelivered");
+      expect(after("undelivered", "").status).to.equal("undelivered");
+    });
+  }
+});
+
 const STATES = ["delivered", "undelivered", "acknowledged"] as const;
 type Path = readonly MessageStatus[];
 

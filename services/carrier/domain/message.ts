@@ -61,6 +61,8 @@ export type ReceiptVerdict = "delivered" | "undelivered" | "acknowledged";
 /** A receipt matched to its message. */
 export type MatchedReceipt = {
   readonly messageId: string;
+  /** By which connector it came, where it names its message itself; empty where the carrier's id does. */
+  readonly connectorId: string;
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
   /** How many there are to be heard of; 0 where that is the message's count of segments. */

@@ -12,6 +12,7 @@
  * `failed` or `cancelled`.
  */
 import {
+  currentRoute,
   type Decision,
   type HeardPart,
   type Message,
@@ -30,6 +31,8 @@ export type Receipt = {
   readonly parts?: number;
   /** The carrier named no segment: should this one have been heard of, it is the next that has not. */
   readonly isSegmentGuessed?: boolean;
+  /** By which connector it came, where nothing else ties it to that connector's submit; empty otherwise. */
+  readonly connectorId?: string;
   /** Tells submits of one message apart; empty when nothing does. */
   readonly partKey?: string;
   readonly state: "delivered" | "undelivered" | "acknowledged";
@@ -55,6 +58,7 @@ export function applyReceipt(
   ) {
     return unchanged(message);
   }
+  if (isAnothers(message, receipt)) return unchanged(message);
   // A carrier's clock is its own: an instant outside the message's life is not believed.
   const sinceMs = message.history.at(-1)?.atMs ?? nowMs;
   const claimedMs = receipt.occurredAtMs;
@@ -68,6 +72,15 @@ export function applyReceipt(
   const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
   if (receipt.state === "acknowledged") return sent;
   return settle(sent, receipt, receipts, occurredMs);
+}
+
+/**
+ * Whether it is word of a carrier that the message has left meanwhile. That one did not take it, so what it says of
+ * the message's fate is no news, unless the handset has it.
+ */
+function isAnothers(message: Message, { connectorId = "", state }: Receipt): boolean {
+  if (connectorId === "" || state === "delivered") return false;
+  return currentRoute(message)?.connectorId !== connectorId;
 }
 
 /** Whether other parts may still have to be submitted, of which a receipt of this one says nothing. */

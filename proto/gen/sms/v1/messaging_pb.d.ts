@@ -1315,6 +1315,14 @@ export declare type Receipt = Message$1<"sms.v1.Receipt"> & {
    * @generated from field: int32 parts = 9;
    */
   parts: number;
+
+  /**
+   * By which connector it came, where the receipt itself names its message; empty when the carrier's id did. A
+   * message that has gone to another connector meanwhile is not undelivered by what this one says.
+   *
+   * @generated from field: string connector_id = 10;
+   */
+  connectorId: string;
 };
 
 /**
