@@ -38,14 +38,14 @@ describe("a receipt of a connector that the message has left", () => {
     it(`changes nothing of one that is ${name} elsewhere, unless the handset has it`, () => {
       const message = messageIn(name);
       const own = message.routes[message.routeAt]?.connectorId ?? "";
-      const after = (state: Receipt["state"], connectorId: string) =>
+      const told = (state: Receipt["state"], connectorId: string) =>
         apply(message, receipt(state, { segment: 0, connectorId })).message;
       for (const state of ["undelivered", "acknowledged"] as const) {
-        expect(after(state, "another")).to.equal(message);
+        expect(told(state, "another")).to.equal(message);
       }
-      expect(after("delivered", "another").status).to.equal("delivered");
-      expect(after("undelivered", own).status).to.equal("undelivered");
-      expect(after("undelivered", "").status).to.equal("undelivered");
+      expect(told("delivered", "another").status).to.equal("delivered");
+      expect(told("undelivered", own).status).to.equal("undelivered");
+      expect(told("undelivered", "").status).to.equal("undelivered");
     });
   }
 });
