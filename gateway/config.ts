@@ -59,9 +59,13 @@ export const GATEWAY_SETTINGS = {
   ACCESS_LOG: flag(true),
 } as const satisfies Schema;
 
-/** An origin as browsers write it (RFC 6454 section 6.1): any other text would match none. */
+/**
+ * An origin as browsers write it (RFC 6454 section 6.1), or that of an app, whose scheme is its own: any other
+ * text would match none.
+ */
 function checkOrigin(text: string): void {
-  if (URL.parse(text)?.origin === text) return;
+  const isOfApp = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(text);
+  if (isOfApp || URL.parse(text)?.origin === text) return;
   throw new Error(
     "must be origins such as https://app.example.com, without a path or a last slash",
   );

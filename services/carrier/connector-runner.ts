@@ -51,7 +51,7 @@ export type ConnectorRunner = {
 };
 
 /** What a runner needs. */
-export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes"> & {
+export type RunnerOptions = Omit<DispatcherOptions, "onRoom" | "outcomes" | "steady"> & {
   readonly messaging: Pick<MessagingPort, "claim">;
   readonly outcomes: OutcomeReporter;
   readonly clock: Clock;
@@ -73,7 +73,11 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   const { connectorId, messaging, outcomes, clock, log } = options;
   const binds = new Map<number, Bind>();
   const closing = new Map<number, Promise<void>>();
-  const dispatcher: Dispatcher = createDispatcher({ ...options, onRoom: claimSoon });
+  const dispatcher: Dispatcher = createDispatcher({
+    ...options,
+    steady: steadyClock,
+    onRoom: claimSoon,
+  });
   let isActive = false;
   let isClosed = false;
   let isClaiming = false;

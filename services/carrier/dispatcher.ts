@@ -57,6 +57,8 @@ export type DispatcherOptions = {
   readonly outcomes: Pick<OutcomeReporter, "report" | "keep">;
   readonly recent: RecentSubmissions;
   readonly clock: Clock;
+  /** For waits, which a step of the machine's clock must not end, nor draw out. */
+  readonly steady: Clock;
   readonly log: Logger;
   /** Called when there may be room for more. */
   readonly onRoom: () => void;
@@ -83,7 +85,7 @@ const PUT_OFFS_MAX = 10_000;
 
 /** Makes the dispatcher of one connector. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { connectorId, clock, log } = options;
+  const { connectorId, clock, steady, log } = options;
   const waiting: { readonly message: ClaimedMessage; readonly sinceMs: number }[] = [];
   const continuing: Task[] = [];
   const flights = new Map<string, InFlight>();
@@ -292,7 +294,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     add(messages) {
-      const sinceMs = clock.now();
+      const sinceMs = steady.now();
       waiting.push(...messages.map((message) => ({ message, sinceMs })));
       pump();
     },
@@ -351,7 +353,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const message of unwanted) returnUnsent(message, code);
     },
     giveBackLate() {
-      const beforeMs = clock.now() - WAITING_MAX_MS;
+      const beforeMs = steady.now() - WAITING_MAX_MS;
       const first = waiting.findIndex(({ sinceMs }) => sinceMs > beforeMs);
       const late = waiting.splice(0, first < 0 ? waiting.length : first);
       for (const { message } of late) returnUnsent(message, "not_going");

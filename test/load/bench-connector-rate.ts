@@ -12,7 +12,7 @@ import { createDispatcher } from "../../services/carrier/dispatcher.ts";
 import { createSmppLink } from "../../services/carrier/links/smpp-link.ts";
 import { createPacer } from "../../services/carrier/pacer.ts";
 import { createRecentSubmissions } from "../../services/carrier/recent-submissions.ts";
-import { systemClock } from "../../services/shared/core/clock.ts";
+import { steadyClock, systemClock } from "../../services/shared/core/clock.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { pause } from "../../services/shared/io/backoff.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
@@ -84,6 +84,7 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
     outcomes: { report: () => undefined, keep: () => undefined },
     recent: createRecentSubmissions(1000),
     clock: systemClock,
+    steady: steadyClock,
     log,
     onRoom: () => undefined,
   });

@@ -62,6 +62,7 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
     },
     recent,
     clock,
+    steady: clock,
     log,
     onRoom: () => undefined,
   });

@@ -14,6 +14,8 @@ describe("the gateway's settings", () => {
       CORS_ORIGINS: "https://app.example.com, http://localhost:3000",
     });
     expect(config.CORS_ORIGINS).to.deep.equal(["https://app.example.com", "http://localhost:3000"]);
+    const apps = "capacitor://localhost,chrome-extension://abcdefghijklmnop";
+    expect(read({ CORS_ORIGINS: apps }).CORS_ORIGINS).to.deep.equal(apps.split(","));
     expect(read({})).to.include({ DOCS_URL: "", BASE_URL: "" });
   });
 

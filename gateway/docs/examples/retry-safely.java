@@ -38,7 +38,9 @@ class RetrySafely {
                     System.err.println(text);
                     System.exit(1);
                 }
-                wait = response.headers().firstValueAsLong("Retry-After").orElse(backOff);
+                // A proxy may name a date, which is not worth reading.
+                var seconds = response.headers().firstValue("Retry-After").orElse("");
+                wait = seconds.matches("[0-9]{1,5}") ? Long.parseLong(seconds) : backOff;
             } catch (IOException noAnswer) {
                 // The message may have been accepted; the key makes asking again safe.
             }

@@ -42,7 +42,9 @@ def attempt():
         if not is_worth_another(error.code, text):
             problem = json.loads(text)
             sys.exit(f"{problem['code']}: {problem['detail']}")
-        return int(error.headers.get("Retry-After", "0"))
+        # A proxy may name a date, which is not worth reading.
+        seconds = error.headers.get("Retry-After", "")
+        return int(seconds) if seconds.isdecimal() else 0
     except (OSError, http.client.HTTPException):
         # No answer came. The message may have been accepted; the key makes asking again safe.
         return 0

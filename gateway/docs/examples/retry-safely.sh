@@ -21,7 +21,7 @@ while :; do
     202) sed -E 's/.*"id":"([^"]+)".*"status":"([^"]+)".*/\1 \2/' "$answer"; exit 0 ;;
     429 | 503) pause=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$answer.head") ;;
     # 000: no answer came. The request may have been accepted; the key makes asking again safe.
-    000 | 408 | 500 | 502 | 504) ;;
+    000 | 408 | 5??) ;;
     409) grep -q '"code":"conflict"' "$answer" || { cat "$answer" >&2; exit 1; } ;;
     *) cat "$answer" >&2; exit 1 ;;
   esac

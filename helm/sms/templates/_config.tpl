@@ -28,7 +28,7 @@
 {{- end -}}
 {{- if eq $c.name "carrier" -}}
 {{- /* How long a submit may be in doubt is messaging's to say. */ -}}
-{{- with (default dict $values.messaging.settings).SUBMISSION_UNKNOWN_WAIT_MS -}}
+{{- with (default dict (get $values.messaging "settings")).SUBMISSION_UNKNOWN_WAIT_MS -}}
 {{- $_ := set $data "SUBMISSION_UNKNOWN_WAIT_MS" (include "sms.text" .) -}}
 {{- end -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}

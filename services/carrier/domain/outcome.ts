@@ -57,14 +57,14 @@ export function judgeParts(
   });
 }
 
-/** What a message that was claimed and never submitted is reported as. */
+/** What a message that was claimed and never submitted is reported as: to be claimed again at once, by any clock. */
 export function giveBack(message: ClaimedMessage, code: string, nowMs: number): Outcome {
-  return build(message, "not_sent", code, nowMs, { retryAtMs: nowMs });
+  return build(message, "not_sent", code, nowMs);
 }
 
 /** What a message ends as when its remaining parts could not be submitted in time. */
 export function giveUpParts(message: ClaimedMessage, code: string, nowMs: number): Outcome {
-  return build(message, "partly_refused", code, nowMs, {});
+  return build(message, "partly_refused", code, nowMs);
 }
 
 /** The wait before the same submit is tried again: 250 ms, doubling, at most 5 s. */
@@ -102,7 +102,7 @@ function build(
   kind: OutcomeKind,
   carrierCode: string,
   occurredAtMs: number,
-  more: Partial<Outcome>,
+  more: Partial<Outcome> = {},
 ): Outcome {
   const { messageId, claimId } = message;
   const plain = { messageId, claimId, kind, carrierCode, errorCode: "", retryAtMs: 0 };
