@@ -9,6 +9,7 @@ import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../shared/core/errors.ts";
+import { isWebAddress, list, text } from "../shared/io/config.ts";
 import { rpcTlsFilesOf } from "../shared/io/tls-files.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../shared/service-addresses.ts";
@@ -58,10 +59,7 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
       );
     }
     const transport = createGrpcJsTransport({
-      target: address
-        .split(",")
-        .map((one) => one.trim())
-        .filter((one) => one !== ""),
+      target: list(text()).read(address),
       token: where.token,
       tls: rpcTlsFilesOf(env),
     });
@@ -94,15 +92,15 @@ export function carrierOps(
   const { ops } = places;
   const url = given ?? ops;
   const token = url === ops ? places.token : env.RPC_TOKEN || undefined;
-  if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url))) {
+  if (url !== undefined && !isWebAddress(url)) {
     throw new AppError(
       "validation_error",
       `"${url}" is no address of a carrier's ops port (http://host:port).`,
     );
   }
   if (url !== undefined && token !== undefined) return { url, token };
-  const text = "Where is the carrier? Give --ops or set CARRIER_OPS, and RPC_TOKEN.";
-  throw new AppError("service_unavailable", text);
+  const question = "Where is the carrier? Give --ops or set CARRIER_OPS, and RPC_TOKEN.";
+  throw new AppError("service_unavailable", question);
 }
 
 /** Where the services are, and the token for them. */

@@ -97,10 +97,15 @@ export function readBy(read: (value: string) => unknown, fallback?: string): Set
   };
 }
 
-/** An address that others are told, with its scheme. */
+/** Whether a text is an address with its scheme: `localhost:9100` is a URL, too, of a scheme that nobody means. */
+export function isWebAddress(value: string): boolean {
+  return /^https?:\/\//.test(value) && URL.canParse(value);
+}
+
+/** An address that others are told. */
 export function webAddress(fallback?: string): Setting<string> {
   return readBy((value) => {
-    if (/^https?:\/\//.test(value) && URL.canParse(value)) return;
+    if (isWebAddress(value)) return;
     throw new Error("must be an address such as https://sms.example.com");
   }, fallback);
 }
