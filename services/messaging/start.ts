@@ -6,6 +6,7 @@ import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { steadyClock } from "../shared/core/clock.ts";
+import { createUnbroken } from "../shared/core/unbroken.ts";
 import { startLoop } from "../shared/io/loop.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
@@ -17,7 +18,6 @@ import { type OpenMessaging, openMessaging } from "./messaging.ts";
 import { registerMetrics } from "./metrics.ts";
 import { openNeighbours } from "./neighbours.ts";
 import { createMessagingRpc } from "./rpc.ts";
-import { createHearing } from "./service/hearing.ts";
 import type { Neighbours } from "./service/ports.ts";
 import { createSendsUnderWay } from "./service/sends-under-way.ts";
 import { openUnderWayNotes } from "./under-way-notes.ts";
@@ -108,7 +108,7 @@ function startSweepers(
   messaging: OpenMessaging,
   config: ReturnType<typeof readMessagingConfig>,
 ): void {
-  const hearing = createHearing(clock, steadyClock, config.CLAIM_LEASE_MS / 2);
+  const hearing = createUnbroken(clock, steadyClock, config.CLAIM_LEASE_MS / 2);
   const loops = {
     // What is scheduled goes out five seconds late at most, also when the database has just come back.
     "due messages": {

@@ -1,4 +1,5 @@
 import type { Clock } from "../shared/core/clock.ts";
+import { createUnbroken } from "../shared/core/unbroken.ts";
 import {
   type BindHealth,
   firstVerdict,
@@ -40,19 +41,8 @@ export type HealthService = ReturnType<typeof createHealthService>;
 /** Makes the health service on its ports. */
 export function createHealthService(ports: HealthPorts) {
   const { store, clock, steady, listConnectorIds, announce } = ports;
-  const restMaxMs = judgingGapMs(ports.everyMs);
+  const judging = createUnbroken(clock, steady, judgingGapMs(ports.everyMs));
   let lastKnown: readonly string[] = [];
-  let lastJudged = { wallMs: Number.NEGATIVE_INFINITY, steadyMs: Number.NEGATIVE_INFINITY };
-  let watchedSinceMs = 0;
-
-  /** How long judging has gone on without a gap. A machine that was suspended shows in the wall's clock alone. */
-  function watch(wallMs: number): number {
-    const steadyMs = steady.now();
-    const gapMs = Math.max(wallMs - lastJudged.wallMs, steadyMs - lastJudged.steadyMs);
-    if (gapMs > restMaxMs) watchedSinceMs = steadyMs;
-    lastJudged = { wallMs, steadyMs };
-    return steadyMs - watchedSinceMs;
-  }
 
   return {
     report(reports: readonly BindHealth[]): Promise<void> {
@@ -72,7 +62,8 @@ export function createHealthService(ports: HealthPorts) {
         store.listReports(),
       ]);
       // Without the database nothing is judged, and nothing that was reported is there.
-      const watchedMs = watch(nowMs);
+      const watchedMs = judging.forMs();
+      judging.note();
       const known = new Map(verdicts.map((verdict) => [verdict.connectorId, verdict]));
       const byConnector = Map.groupBy(reports, ({ connectorId }) => connectorId);
       const judged = ids.map((id): Judged => {

@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { createHearing } from "../../services/messaging/service/hearing.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
+import { createUnbroken } from "../../services/shared/core/unbroken.ts";
 
-describe("for how long carriers could be heard", () => {
+describe("for how long something goes on unbroken", () => {
   function setUp() {
     const [wall, steady] = [createManualClock(1_000_000), createManualClock(0)];
-    const hearing = createHearing(wall, steady, 30_000);
+    const hearing = createUnbroken(wall, steady, 30_000);
     const pass = (ms: number) => {
       wall.advance(ms);
       steady.advance(ms);

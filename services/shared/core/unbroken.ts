@@ -1,10 +1,10 @@
-import type { Clock } from "../../shared/core/clock.ts";
+import type { Clock } from "./clock.ts";
 
-/** For how long carriers could be heard here. */
-export type Hearing = {
+/** For how long something has gone on without a gap, such as hearing: who could not be heard is not silent. */
+export type Unbroken = {
   /** Milliseconds without a gap until now. */
   forMs(): number;
-  /** Called whenever they could be heard: the database has answered. */
+  /** Called whenever it goes on. */
   note(): void;
 };
 
@@ -12,7 +12,7 @@ export type Hearing = {
  * Makes the count, which begins anew after a gap of more than `gapMaxMs`: this process was not there, or stood
  * still, or had no database. A machine that was suspended, and a step of its clock, show in the wall's clock alone.
  */
-export function createHearing(wall: Clock, steady: Clock, gapMaxMs: number): Hearing {
+export function createUnbroken(wall: Clock, steady: Clock, gapMaxMs: number): Unbroken {
   let since = steady.now();
   let last = { wallMs: wall.now(), steadyMs: since };
 
