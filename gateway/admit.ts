@@ -5,6 +5,7 @@ import { type AddressMatcher, callerAddress } from "./auth/caller-address.ts";
 import type { RateLimiter } from "./rate-limit/limiter.ts";
 import { isRepeated } from "./repeated-header.ts";
 import type { Caller, RequestState } from "./request-state.ts";
+import { setHeader } from "./set-header.ts";
 
 /** What admission needs. */
 export type AdmissionParts = {
@@ -26,9 +27,9 @@ export async function admit(parts: AdmissionParts, context: Context): Promise<Ca
     throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
   }
   const decision = await parts.limiter.take(caller.tenantId, caller.rateLimit, caller.burst);
-  context.set("RateLimit-Limit", String(caller.rateLimit));
-  context.set("RateLimit-Remaining", String(decision.remaining));
-  context.set("RateLimit-Reset", String(decision.resetS));
+  setHeader(context, "RateLimit-Limit", String(caller.rateLimit));
+  setHeader(context, "RateLimit-Remaining", String(decision.remaining));
+  setHeader(context, "RateLimit-Reset", String(decision.resetS));
   if (!decision.isAllowed) {
     throw new AppError("rate_limited", "Too many requests; slow down.", {
       retryAfterMs: decision.retryAfterMs,

@@ -20,6 +20,7 @@ import { isRepeated } from "./repeated-header.ts";
 import { endRequestSpan, openRequestSpan, traceOf } from "./request-span.ts";
 import type { RequestState } from "./request-state.ts";
 import { allowedMethods, compileRoutes, endpointFor, type RouteTable } from "./route-table.ts";
+import { setHeader } from "./set-header.ts";
 import { splitTarget } from "./target.ts";
 import { answerAndDrain, leavesBodyUnread } from "./unread-body.ts";
 
@@ -75,8 +76,8 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
     state.query = query;
     state.match = routes.match(path);
     state.span = openRequestSpan(context, state.match?.path);
-    context.set("X-Request-Id", state.requestId);
-    context.set("Cache-Control", "no-store");
+    setHeader(context, "X-Request-Id", state.requestId);
+    setHeader(context, "Cache-Control", "no-store");
     parts.cors(context, undefined);
     let code = "";
     state.isIn = false;
@@ -172,10 +173,10 @@ function dispatch(parts: AppParts): Middleware {
       }),
     );
     context.status = answer.status;
-    if (answer.headers !== undefined) context.set(answer.headers);
+    for (const name in answer.headers) setHeader(context, name, answer.headers[name] ?? "");
     if (answer.body === undefined) return;
     // Before the body, or Koa would look for a type by itself.
-    context.set("Content-Type", "application/json; charset=utf-8");
+    setHeader(context, "Content-Type", "application/json; charset=utf-8");
     context.body = JSON.stringify(answer.body);
   };
 }

@@ -12,7 +12,7 @@ import {
   OutcomeKind,
   ReceiptState,
   SendEndpoint,
-  SendEntrySchema,
+  type SendEntry,
   type SendMessagesRequest,
   type SendMessagesResponse,
   SendMessagesResponseSchema,
@@ -106,7 +106,10 @@ export function readSendRequest(wire: SendMessagesRequest): SendRequest {
 export function sendResponse(request: SendRequest, draft: Draft): SendMessagesResponse {
   const { messages } = draft;
   const [first] = messages;
-  const response = create(SendMessagesResponseSchema, {
+  const isSingle = request.endpoint === "single";
+  // Written out, as each message is (`toWireMessage`).
+  const response: SendMessagesResponse = {
+    $typeName: "sms.v1.SendMessagesResponse",
     sendId: draft.sendId,
     reservationId: draft.reservationId ?? `rsv_${draft.sendId.slice(4)}`,
     requested: messages.length,
@@ -116,18 +119,16 @@ export function sendResponse(request: SendRequest, draft: Draft): SendMessagesRe
     heldAmount: draft.heldAmount,
     currency: first?.currency ?? "",
     mode: WIRE_MODE[request.mode],
-  });
-  if (request.endpoint === "single") {
-    if (first !== undefined) response.message = toWireMessage(first, false);
-    return response;
-  }
-  response.entries = messages.map((message, index) => toEntry(request, message, index));
+    entries: isSingle ? [] : messages.map((message, index) => toEntry(request, message, index)),
+    replayed: false,
+  };
+  if (isSingle && first !== undefined) response.message = toWireMessage(first, false);
   return response;
 }
 
-function toEntry(request: SendRequest, message: Message, index: number) {
-  const { error } = message;
-  return create(SendEntrySchema, {
+function toEntry(request: SendRequest, message: Message, index: number): SendEntry {
+  const entry: SendEntry = {
+    $typeName: "sms.v1.SendEntry",
     id: message.id,
     index,
     input: request.recipients[index]?.to ?? "",
@@ -136,8 +137,9 @@ function toEntry(request: SendRequest, message: Message, index: number) {
     segments: message.segments,
     heldAmount: message.heldAmount,
     clientReference: message.clientReference ?? "",
-    ...(error === undefined ? {} : { error: create(ReasonSchema, error) }),
-  });
+  };
+  if (message.error !== undefined) entry.error = create(ReasonSchema, message.error);
+  return entry;
 }
 
 /** The stored first answer of a send's key. */

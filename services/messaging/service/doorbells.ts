@@ -2,7 +2,7 @@
 import { NO_CONNECTOR } from "../domain/choose-route.ts";
 import { currentRoute, type Message } from "../domain/message.ts";
 import type { QueueLimits } from "./queue-limits.ts";
-import { type Arrival, lower, type WaitingTenants } from "./waiting-tenants.ts";
+import { type Arrival, lower, type NamedArrival, type WaitingTenants } from "./waiting-tenants.ts";
 
 /** Tells carriers and this process's own claimer that messages wait. */
 export type Doorbells = {
@@ -17,7 +17,7 @@ export function createDoorbells(options: {
   readonly limits: QueueLimits;
 }): Doorbells {
   const { tenants, limits } = options;
-  let rung = new Map<string, Map<string, Arrival>>();
+  let rung = new Map<string, Map<string, Arrivals>>();
 
   function flush(): void {
     const all = rung;
@@ -27,10 +27,12 @@ export function createDoorbells(options: {
 
   function tell(connectorId: string, arrival: Arrival): void {
     if (rung.size === 0) setImmediate(flush);
-    const arrivals = rung.get(connectorId) ?? new Map<string, Arrival>();
+    const arrivals = rung.get(connectorId) ?? new Map<string, Arrivals>();
     rung.set(connectorId, arrivals);
     const key = `${arrival.lane}|${arrival.tenantId}`;
-    arrivals.set(key, joined(arrivals.get(key), arrival));
+    const known = arrivals.get(key);
+    if (known === undefined) arrivals.set(key, begun(arrival));
+    else join(known, arrival);
   }
 
   return {
@@ -53,15 +55,19 @@ export function createDoorbells(options: {
 /** Messages of one tenant and queue that one bell names at most. */
 const NAMED_MAX = 256;
 
-/** Arrivals of one tenant in one queue as one. */
-function joined(one: Arrival | undefined, other: Arrival): Arrival {
-  if (one === undefined) return other;
-  const messageId = lower(one.messageId, other.messageId);
-  const dueAtMs = Math.max(one.dueAtMs, other.dueAtMs);
-  return { ...other, messageId, dueAtMs, named: joinedNames(one.named, other.named) };
+/** Arrivals of one tenant in one queue as one, which grows; `named` is undefined once they are too many to name. */
+type Arrivals = {
+  -readonly [K in Exclude<keyof Arrival, "named">]: Arrival[K];
+} & { named: NamedArrival[] | undefined };
+
+function begun(arrival: Arrival): Arrivals {
+  return { ...arrival, named: arrival.named === undefined ? undefined : [...arrival.named] };
 }
 
-function joinedNames(one: Arrival["named"], other: Arrival["named"]): Arrival["named"] {
-  if (one === undefined || other === undefined) return undefined;
-  return one.length + other.length > NAMED_MAX ? undefined : [...one, ...other];
+function join(all: Arrivals, { messageId, dueAtMs, named }: Arrival): void {
+  all.messageId = lower(all.messageId, messageId);
+  all.dueAtMs = Math.max(all.dueAtMs, dueAtMs);
+  if (all.named === undefined || named === undefined) all.named = undefined;
+  else if (all.named.length + named.length > NAMED_MAX) all.named = undefined;
+  else all.named.push(...named);
 }

@@ -1,4 +1,6 @@
 import { type ClientSession, type Db, type Document, MongoServerError } from "mongodb";
+import { insertAll as insert } from "../../shared/io/insert-all.ts";
+import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import { DuplicateDocument } from "../service/ports.ts";
 
 /**
@@ -26,24 +28,17 @@ function endOfCommand(documents: readonly Document[], from: number): number {
   return most;
 }
 
-/**
- * Inserts documents with few commands: the driver's `insertMany` measures every document a second
- * time, which shows at thousands a second. Throws `DuplicateDocument` for a breach of a unique index.
- */
+/** Inserts documents with few commands. Throws `DuplicateDocument` for a breach of a unique index. */
 export async function insertAll(
   db: Db,
   collection: string,
   documents: readonly Document[],
   session: ClientSession,
 ): Promise<void> {
-  for (let from = 0, end = 0; from < documents.length; from = end) {
-    end = endOfCommand(documents, from);
-    const part = documents.slice(from, end);
-    const reply = await db.command(
-      { insert: collection, documents: part, ordered: true },
-      { session, ignoreUndefined: true },
-    );
-    throwWriteError(reply, from);
+  try {
+    await insert(db, collection, documents, endOfCommand, session);
+  } catch (error) {
+    throw isDuplicateKey(error) ? new DuplicateDocument(error.index) : error;
   }
 }
 
@@ -73,18 +68,11 @@ export async function replaceAll(
     return { q: revision === undefined ? q : { ...q, revision }, limit: 0 };
   });
   const reply = await db.command({ delete: collection, deletes, ordered: true }, { session });
-  throwWriteError(reply);
+  const first = reply.writeErrors?.[0];
+  if (first !== undefined) throw new MongoServerError({ ...first, message: first.errmsg });
   if (reply.n !== documents.length) {
     if (believed.size > 0) throw new BelievedWrongly();
     throw new Error("a document to be replaced was never read");
   }
   await insertAll(db, collection, documents, session);
-}
-
-/** `before` is how many documents earlier commands had. */
-function throwWriteError(reply: Document, before = 0): void {
-  const first = reply.writeErrors?.[0];
-  if (first === undefined) return;
-  if (first.code === 11000) throw new DuplicateDocument(before + first.index);
-  throw new MongoServerError({ ...first, message: first.errmsg });
 }

@@ -1,4 +1,5 @@
-import type { Collection, Db } from "mongodb";
+import type { ClientSession, Collection, Db } from "mongodb";
+import { insertAll } from "../../shared/io/insert-all.ts";
 import type {
   AuditDocument,
   BatchDocument,
@@ -13,6 +14,13 @@ type AppendOnly<D extends { _id: string }> = Pick<
   "find" | "findOne" | "insertOne" | "insertMany"
 >;
 
+/** What each batch of commands adds to, by the collection's name. */
+type Added = {
+  readonly reservations: ReservationDocument;
+  readonly settlements: SettlementDocument;
+  readonly entries: BatchDocument;
+};
+
 /** The wallet's collections, with int64 read as `bigint`. */
 export type Collections = {
   readonly wallets: Collection<WalletDocument>;
@@ -20,6 +28,12 @@ export type Collections = {
   readonly settlements: AppendOnly<SettlementDocument>;
   readonly entries: AppendOnly<BatchDocument>;
   readonly audit: AppendOnly<AuditDocument>;
+  /** Adds documents inside a transaction. */
+  insert<N extends keyof Added>(
+    collection: N,
+    documents: readonly Added[N][],
+    session: ClientSession,
+  ): Promise<void>;
 };
 
 /** Opens the collections of a database. */
@@ -31,5 +45,23 @@ export function openCollections(db: Db): Collections {
     settlements: db.collection("settlements", options),
     entries: db.collection("entries", options),
     audit: db.collection("audit", options),
+    insert: (collection, documents, session) =>
+      insertAll(db, collection, documents, endOfCommand, session),
   };
+}
+
+/**
+ * Reservations, settlements and movements in one command. The longest that their texts allow has some 3 KB, and
+ * a command at most 48 MB (MongoDB's `maxMessageSizeBytes`).
+ */
+const ADDED_MAX = 5000;
+
+/** As many documents as there is room for, and one at the least: a batch of a wallet is a document of its own. */
+function endOfCommand(documents: readonly Partial<BatchDocument>[], from: number): number {
+  let end = from;
+  for (let size = 0; end < documents.length; end += 1) {
+    size += 1 + (documents[end]?.movements?.length ?? 0);
+    if (size > ADDED_MAX && end > from) break;
+  }
+  return end;
 }

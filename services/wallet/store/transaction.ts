@@ -111,7 +111,7 @@ export async function saveChanges(
   graceMs: number,
   session: ClientSession,
 ): Promise<void> {
-  const { reservations, settlements, entries, audit } = collections;
+  const { audit } = collections;
   await updateWallets(collections, changes, session);
   const newReservations = changes.flatMap((one) => {
     const checkAtMs = one.decidedAtMs + graceMs;
@@ -121,13 +121,9 @@ export async function saveChanges(
   const batches = changes.flatMap(({ batch }) => (batch === undefined ? [] : [batch]));
   const records = changes.flatMap((one) => one.audit);
   try {
-    if (newReservations.length > 0) {
-      await reservations.insertMany(newReservations, { session });
-    }
-    if (newSettlements.length > 0) {
-      await settlements.insertMany(newSettlements.map(fromSettlement), { session });
-    }
-    if (batches.length > 0) await entries.insertMany(batches.map(fromBatch), { session });
+    await collections.insert("reservations", newReservations, session);
+    await collections.insert("settlements", newSettlements.map(fromSettlement), session);
+    await collections.insert("entries", batches.map(fromBatch), session);
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
     throw new AppError("already_exists", "It exists already.", { cause: error });
