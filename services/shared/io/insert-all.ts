@@ -1,6 +1,6 @@
 import { type ClientSession, type Db, type Document, MongoServerError } from "mongodb";
 
-/** Where the command ends that begins with the document at `from`: more than `from`, and small enough for one command. */
+/** Where the command ends that begins at `from`: behind it, and before it has more than one command may. */
 export type EndOfCommand = (documents: readonly Document[], from: number) => number;
 
 /**
