@@ -171,13 +171,18 @@ export function encodeCancelResponse(message: Message): Uint8Array {
   return toBinary(CancelMessageResponseSchema, cancelResponse(message));
 }
 
+/** A value said twice means what it means once; a database's question must not grow with how often it is said. */
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}
+
 /** Reads the filters of a list. */
 export function readListFilter(wire: ListMessagesRequest): ListFilter {
   return {
     tenantId: wire.tenantId,
     mode: readMode(wire.mode),
-    statuses: wire.statuses.map((status) => checkKnown("statuses", STATUSES.get(status))),
-    sources: wire.sources.map((source) => checkKnown("sources", SOURCES.get(source))),
+    statuses: distinct(wire.statuses).map((it) => checkKnown("statuses", STATUSES.get(it))),
+    sources: distinct(wire.sources).map((it) => checkKnown("sources", SOURCES.get(it))),
     from: wire.from || undefined,
     to: wire.to || undefined,
     clientReference: wire.clientReference || undefined,

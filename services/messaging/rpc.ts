@@ -5,7 +5,7 @@ import type {
   MessagingService,
   SendMessagesRequest,
 } from "../../proto/gen/sms/v1/messaging_pb.js";
-import { invalidField } from "../shared/core/limits.ts";
+import { checkItems, invalidField } from "../shared/core/limits.ts";
 import type { Logger } from "../shared/io/log.ts";
 import { createClaimMany } from "./claim-many.ts";
 import { readClaimCall } from "./domain/claim-calls.ts";
@@ -57,6 +57,9 @@ export function createMessagingRpc(
     ...auditMethods(useCases, keepMs),
   };
 }
+
+/** Outcomes and receipts in one call: half of what may wait to be written, so that a call is not refused in part. */
+const TOLD_MAX = 10_000;
 
 type Methods = ServiceImpl<typeof MessagingService>;
 type CustomerMethod =
@@ -159,9 +162,11 @@ function carrierMethods(
       return { connectorIds: await claimer.waitingConnectors() };
     },
     async reportOutcomes({ outcomes }) {
+      checkItems("outcomes", outcomes.length, 0, TOLD_MAX);
       return { staleMessageIds: await carriers.report(outcomes.map(readOutcome)) };
     },
     async recordReceipts({ receipts }) {
+      checkItems("receipts", receipts.length, 0, TOLD_MAX);
       return { unknownMessageIds: await carriers.recordReceipts(receipts.map(readReceipt)) };
     },
     async renewClaims({ carrierId, heldMessageIds, listsHeld, endedClaimCalls }) {

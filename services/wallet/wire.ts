@@ -69,13 +69,14 @@ export function entryToProto(entry: Entry): MessageInitShape<typeof EntrySchema>
 
 /** The kinds a statement is asked for; a number that is none is `validation_error`. */
 export function kindsFromProto(numbers: readonly EntryKindNumber[]): EntryKind[] {
-  return numbers.map((number, at) => {
+  const kinds = numbers.map((number, at) => {
     const kind = KINDS.get(number);
     if (kind !== undefined) return kind;
     throw new AppError("validation_error", "The request is not valid.", {
       fields: [{ field: `kinds[${at}]`, code: "invalid_value", message: "is no kind of entry" }],
     });
   });
+  return [...new Set(kinds)];
 }
 
 export function reservationToProto(

@@ -21,6 +21,8 @@ const SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
   ENCRYPTION_KEYS: readBy(createSecretBox),
+  /** How long a key of a customer's request is kept; the same as messaging's. */
+  IDEMPOTENCY_TTL_MS: durationMs(86_400_000),
   /** Waits before the second and later attempts, each from the failure before it. */
   WEBHOOK_RETRY_DELAYS_MS: list(durationMs(), [60_000, 300_000, 900_000, 3_600_000]),
   /** From the start of an attempt to the end of the answer; to the end of its head when it is 2xx. */

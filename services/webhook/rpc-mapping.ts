@@ -60,11 +60,12 @@ const STATUSES: Readonly<Record<DeliveryStatus, DeliveryStatusProto>> = {
 
 /** Statuses of a filter; throws validation_error for one that does not exist. */
 export function readStatuses(values: readonly DeliveryStatusProto[]): DeliveryStatus[] {
-  return values.map((value, at) => {
+  const read = values.map((value, at) => {
     const entry = Object.entries(STATUSES).find(([, proto]) => proto === value);
     if (entry !== undefined) return entry[0] as DeliveryStatus;
     throw invalidField(`statuses[${at}]`, "invalid_value", "This is no status of deliveries.");
   });
+  return [...new Set(read)];
 }
 
 export function toDeliveryProto(delivery: Delivery) {

@@ -120,7 +120,7 @@ export const start: StartService = async (context) => {
     endpoints: managingEndpoints,
     deliveries: managingDeliveries,
     deadLetters,
-    idempotency: createIdempotency(mongo.client, mongo.db, box),
+    idempotency: createIdempotency(mongo.client, mongo.db, box, config.IDEMPOTENCY_TTL_MS),
   });
   context.serve((router) => router.service(WebhookService, rpc));
 };

@@ -1,7 +1,9 @@
 /** Wrong requests to the services themselves: each is refused, by the name of what is wrong with it. */
 import { expect } from "chai";
 import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
-import type { OutcomeKind } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { MessageStatus, type OutcomeKind } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { DeliveryStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import { type Clients, openClients } from "../../services/smsctl/clients.ts";
@@ -57,6 +59,14 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
   ],
   "too many claims": [({ messaging }) => messaging.claimMany({ claims: TIMES(257) }), "claims"],
   "too many sends": [({ messaging }) => messaging.sendMany({ requests: TIMES(257) }), "requests"],
+  "too many outcomes": [
+    ({ messaging }) => messaging.reportOutcomes({ outcomes: TIMES(10_001) }),
+    "outcomes",
+  ],
+  "too many receipts": [
+    ({ messaging }) => messaging.recordReceipts({ receipts: TIMES(10_001) }),
+    "receipts",
+  ],
   "claims renewed by nobody": [({ messaging }) => messaging.renewClaims({}), "carrier_id"],
   "claims recovered by nobody": [({ messaging }) => messaging.recoverClaims({}), "carrier_id"],
   "the cancel of no campaign": [
@@ -170,6 +180,18 @@ describe("RPC: wrong requests", function () {
     const approved = Array.from({ length: 4 }, () => 2);
     const listed = await senderIds.listSenderIds({ tenantId, statuses: approved });
     expect(listed.senderIds).to.deep.equal([]);
+  });
+
+  it("a filter that is said a million times is as good as once", async () => {
+    const { messaging, webhooks, wallets } = services;
+    const delivered = Array.from({ length: 1_000_000 }, () => MessageStatus.DELIVERED);
+    const { messages } = await messaging.listMessages({ tenantId: TENANT, statuses: delivered });
+    expect(messages).to.deep.equal([]);
+    const failed = delivered.map(() => DeliveryStatus.FAILED);
+    const target = { tenantId: TENANT, endpointId: newId("webhookEndpoint"), statuses: failed };
+    expect((await refusalOf(webhooks.listDeliveries(target))).code).to.equal("not_found");
+    const held = delivered.map(() => EntryKind.HOLD);
+    expect((await wallets.listEntries({ tenantId: TENANT, kinds: held })).entries).to.be.empty;
   });
 
   it("the same review by several at once is made once, and told to all", async () => {

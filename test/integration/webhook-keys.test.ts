@@ -21,6 +21,7 @@ import { TEST_ENCRYPTION_KEYS } from "../support/webhook-harness.ts";
 
 const TARGET = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint") };
 const nothing = {} as never;
+const KEPT_MS = 60_000;
 
 /** Deliveries in memory, of which a recovery takes as long as a test wants. */
 function createSlowDeliveries() {
@@ -90,7 +91,7 @@ describe("idempotency keys of webhook operations", () => {
       endpoints: nothing,
       deliveries: slow.deliveries,
       deadLetters: nothing,
-      idempotency: createIdempotency(mongo.client, mongo.db, box),
+      idempotency: createIdempotency(mongo.client, mongo.db, box, KEPT_MS),
     });
     const routes: Parameters<typeof createLocalTransport>[0]["routes"] = (router) =>
       router.service(WebhookService, rpc);
@@ -129,6 +130,18 @@ describe("idempotency keys of webhook operations", () => {
     expect(await codeOf(check("running", 2))).to.equal("idempotency_key_reused");
     expect(slow.recoveredSince, "the refused ones had no effect").to.deep.equal([1]);
     expect(await fences().countDocuments({}), "no fence is left").to.equal(0);
+  });
+
+  it("a key is kept for as long as the setting says", async () => {
+    const beforeMs = Date.now();
+    const first = recover("kept", 1);
+    await slow.finishNext();
+    await first;
+    const record = await mongo.db
+      .collection<{ _id: string; expires_at: Date }>("idempotency")
+      .findOne({ _id: { $regex: /\|kept$/ } });
+    const keptMs = Number(record?.expires_at.getTime()) - beforeMs;
+    expect(keptMs).to.be.within(KEPT_MS, KEPT_MS + 30_000);
   });
 
   it("many at once: one effect, and the others are in conflict", async () => {

@@ -52,9 +52,9 @@ export function openCollections(db: Db): Collections {
 
 /**
  * Reservations, settlements and movements in one command. The longest that their texts allow has some 3 KB, and
- * a command at most 48 MB (MongoDB's `maxMessageSizeBytes`).
+ * a command at most 16 MB, its documents included.
  */
-const ADDED_MAX = 5000;
+const ADDED_MAX = 4000;
 
 /** As many documents as there is room for, and one at the least: a batch of a wallet is a document of its own. */
 function endOfCommand(documents: readonly Partial<BatchDocument>[], from: number): number {

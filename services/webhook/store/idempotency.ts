@@ -23,14 +23,12 @@ type IdempotencyDocument = {
   expires_at: Date;
 };
 
-/** How long a key is kept (`service.md` "Limits"). */
-const KEPT_MS = 86_400_000;
-
-/** Makes the store over `idempotency`. */
+/** Makes the store over `idempotency`; a key is kept for so long. */
 export function createIdempotency(
   client: MongoClient,
   db: Db,
   box: SecretBox,
+  keptMs: number,
 ): Idempotency<ClientSession> {
   const records: Collection<IdempotencyDocument> = db.collection("idempotency");
   const fences = createKeyFences(db);
@@ -89,7 +87,7 @@ export function createIdempotency(
         _id,
         fingerprint: new Binary(request.fingerprint),
         response: box.seal(Buffer.from(response).toString("base64"), _id),
-        expires_at: new Date(now + KEPT_MS),
+        expires_at: new Date(now + keptMs),
       },
       { session },
     );

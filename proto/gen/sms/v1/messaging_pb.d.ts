@@ -2149,7 +2149,7 @@ export declare const MessagingService: GenService<{
     output: typeof ListWaitingConnectorsResponseSchema;
   },
   /**
-   * For carriers: what became of claimed messages.
+   * For carriers: what became of claimed messages; of 10,000 at most.
    *
    * @generated from rpc sms.v1.MessagingService.ReportOutcomes
    */
@@ -2159,7 +2159,7 @@ export declare const MessagingService: GenService<{
     output: typeof ReportOutcomesResponseSchema;
   },
   /**
-   * For carriers: delivery receipts, matched to messages. Answered only when durable.
+   * For carriers: delivery receipts, matched to messages, 10,000 at most. Answered only when durable.
    *
    * @generated from rpc sms.v1.MessagingService.RecordReceipts
    */
