@@ -31,16 +31,16 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
 const WEBHOOK = "webhook";
 
 /**
- * How services are spread over processes (ADR 63): each apart, as in production; or what a send passes
- * in one process, the core, and what is asked now and then in another, the directory, which on a
- * small machine saves the way between them, while the carriers' links outlive both; or all but one
+ * How services are spread over processes (ADR 63): each apart, as in production; or what every send passes
+ * by itself in one process, the core, and what is asked for many at once in another, the directory, which on
+ * a small machine saves the way between them, while the carriers' links outlive both; or all but one
  * together.
  */
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
   core: [
-    { name: "directory", services: ["tenant", "sender-id", "routing"] },
-    { name: "core", services: ["wallet", "messaging", "gateway"] },
+    { name: "directory", services: ["tenant", "sender-id", "routing", "wallet"] },
+    { name: "core", services: ["messaging", "gateway"] },
     { name: "carrier", services: ["carrier"] },
     { name: WEBHOOK, services: [WEBHOOK] },
   ],

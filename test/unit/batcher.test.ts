@@ -117,6 +117,38 @@ describe("group commit", () => {
     expect(begun.map(({ items }) => items)).to.deep.equal([[1], [2, 3], [4]]);
   });
 
+  it("keeps no distance to the flush beside it once enough wait", async () => {
+    const begun: (readonly number[])[] = [];
+    const ends: (() => void)[] = [];
+    const batcher = createBatcher<number, number>({
+      name: "t",
+      batchMax: 10,
+      queueMax: 20,
+      lanes: 2,
+      besideMs: 60_000,
+      besideFrom: 3,
+      flush: async (items) => {
+        begun.push(items);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return items;
+      },
+    });
+    const added = [batcher.add(1)];
+    await eventually(() => begun.length === 1);
+    added.push(batcher.add(2), batcher.add(3));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(begun, "two are not enough").to.deep.equal([[1]]);
+    added.push(batcher.add(4));
+    await eventually(() => begun.length === 2);
+    added.push(batcher.add(5), batcher.add(6), batcher.add(7));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(begun, "no lane is free").to.deep.equal([[1], [2, 3, 4]]);
+    ends[0]?.();
+    await eventually(() => begun.length === 3);
+    for (const end of ends) end();
+    expect(await Promise.all(added)).to.deep.equal([1, 2, 3, 4, 5, 6, 7]);
+  });
+
   it("never puts more than batchMax into one flush", async () => {
     const sizes: number[] = [];
     const batcher = createBatcher<number, number>({

@@ -161,10 +161,11 @@ describe("the plan of a stack", () => {
   it("shares a process where processors are few, unless told otherwise", () => {
     const processOf = (service: string, env: Record<string, string>, cores: number) =>
       processCalled(processLayout(env, cores), service);
-    expect(processOf("wallet", {}, 2)).to.equal("core");
+    expect(processOf("gateway", {}, 2)).to.equal("core");
     expect(processOf("messaging", {}, 1)).to.equal("core");
     expect(processOf("carrier", {}, 2)).to.equal("carrier");
     expect(processOf("tenant", {}, 2)).to.equal("directory");
+    expect(processOf("wallet", {}, 2)).to.equal("directory");
     expect(processOf("wallet", {}, 4)).to.equal("wallet");
     expect(processOf("wallet", { PROCESSES: "apart" }, 2)).to.equal("wallet");
     expect(processOf("wallet", { PROCESSES: "" }, 4)).to.equal("wallet");

@@ -68,8 +68,9 @@ const SINGLE_TEXT_MAX = 64 * 1024;
  */
 const HOLDS_WAIT_MS = 500;
 
-/** Two batches that begin at nearly the same time are one batch that costs twice (ADR 75). */
+/** Two batches that begin at nearly the same time are one batch that costs twice, unless both are large (ADR 75). */
 const BESIDE_MS = { least: 20, most: 60 };
+const BESIDE_FROM = 64;
 
 /** What the wallet says of a hold that it was asked for alone. */
 const GRANTED: Verdicts = Promise.resolve([undefined]);
@@ -91,9 +92,10 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
     {
       name: "single sends",
       batchMax: 256,
-      lanes: 2,
+      lanes: 3,
       besideMs: BESIDE_MS.least,
       besideMostMs: BESIDE_MS.most,
+      besideFrom: BESIDE_FROM,
     },
     (items) => sends.commit(items, placeAll(items), clock.now()),
   );
@@ -103,7 +105,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   function batch<S extends CheckedSend>(
     shape: Pick<
       BatcherOptions<S, undefined>,
-      "name" | "batchMax" | "lanes" | "besideMs" | "besideMostMs"
+      "name" | "batchMax" | "lanes" | "besideMs" | "besideMostMs" | "besideFrom"
     >,
     commitItems: (items: readonly S[]) => Promise<(Error | undefined)[]>,
   ) {

@@ -39,6 +39,8 @@ export type BatcherOptions<Item, Result> = {
   readonly besideMs?: number;
   /** What `paceMostMs` is to `paceMs`. */
   readonly besideMostMs?: number;
+  /** So many that wait are worth a flush beside another one at once. `batchMax` unless set. */
+  readonly besideFrom?: number;
   /** Failures of a whole flush that splitting cannot cure. */
   readonly isTransient?: (error: unknown) => boolean;
 };
@@ -64,6 +66,7 @@ export function createBatcher<Item, Result>(
   options: BatcherOptions<Item, Result>,
 ): Batcher<Item, Result> {
   const { name, batchMax, queueMax, lanes = 1, paceMs = 0, besideMs = 0 } = options;
+  const { besideFrom = batchMax } = options;
   const pace = createPace(paceMs, options.paceMostMs);
   const paceBeside = createPace(Math.max(paceMs, besideMs), options.besideMostMs);
   let queue: Entry<Item, Result>[] = [];
@@ -75,8 +78,8 @@ export function createBatcher<Item, Result>(
 
   function schedule(): void {
     if (scheduled || running >= lanes || queue.length === 0) return;
-    const kept = running === 0 ? pace : paceBeside;
-    const waitMs = closed || queue.length >= batchMax ? 0 : kept.leftMs();
+    const [kept, enough] = running === 0 ? [pace, batchMax] : [paceBeside, besideFrom];
+    const waitMs = closed || queue.length >= enough ? 0 : kept.leftMs();
     if (waitMs > 0) {
       timer ??= setTimeout(runOutsideCalls, waitMs, start);
       return;
