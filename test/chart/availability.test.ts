@@ -1,5 +1,8 @@
 import { expect } from "chai";
 import { readCarrierConfig } from "../../services/carrier/config.ts";
+import { readMessagingConfig } from "../../services/messaging/config.ts";
+import { readWebhookConfig } from "../../services/webhook/config.ts";
+import { TEST_ENCRYPTION_KEYS } from "../support/webhook-harness.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, refusal, render } from "./helm.ts";
 import {
   cores,
@@ -219,6 +222,25 @@ chartSuite("availability and shutdown", () => {
     // What the chart takes for the default is the service's.
     const env = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
     expect(readCarrierConfig(env).SUBMISSION_UNKNOWN_WAIT_MS).to.equal(600_000);
+  });
+
+  it("a key stands for its request as long at webhook as at messaging", () => {
+    const setting = "settings.IDEMPOTENCY_TTL_MS";
+    const known = (set: string[]) => {
+      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
+        ({ metadata }) => metadata.name === "sms-webhook",
+      );
+      return config?.data?.IDEMPOTENCY_TTL_MS;
+    };
+    expect(known([])).to.equal(undefined);
+    expect(known([`messaging.${setting}=172800000`])).to.equal("172800000");
+    expect(known([`messaging.${setting}=7000`, `webhook.${setting}=7000`])).to.equal("7000");
+    const words = "webhook: settings.IDEMPOTENCY_TTL_MS is that of messaging.settings";
+    expect(refusal(MINIMAL, { set: [`webhook.${setting}=7000`] })).to.contain(words);
+    // What the chart takes for the default is the services' own.
+    const env = { MONGODB_URI: "x", NATS_URL: "x", ENCRYPTION_KEYS: TEST_ENCRYPTION_KEYS };
+    expect(readWebhookConfig(env).IDEMPOTENCY_TTL_MS).to.equal(86_400_000);
+    expect(readMessagingConfig(env).IDEMPOTENCY_TTL_MS).to.equal(86_400_000);
   });
 
   it("before Kubernetes 1.30 the wait before SIGTERM is a command of the image's own", () => {

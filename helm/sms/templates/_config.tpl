@@ -25,6 +25,10 @@
 {{- range $values.networkPolicy.webhooks.ports -}}{{- $ports = append $ports (include "sms.text" .) -}}{{- end -}}
 {{- $_ := set $data "WEBHOOK_ALLOWED_PORTS" (join "," $ports) -}}
 {{- $_ := set $data "WEBHOOK_ALLOWED_NETWORKS" (join "," $values.networkPolicy.webhooks.allowedNetworks) -}}
+{{- /* How long a key stands for its request is the same for every request. */ -}}
+{{- with (default dict (get $values.messaging "settings")).IDEMPOTENCY_TTL_MS -}}
+{{- $_ := set $data "IDEMPOTENCY_TTL_MS" (include "sms.text" .) -}}
+{{- end -}}
 {{- end -}}
 {{- if eq $c.name "carrier" -}}
 {{- /* How long a submit may be in doubt is messaging's to say. */ -}}

@@ -7,6 +7,7 @@ import {
   type MongoClient,
 } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
+import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
 import { lowestIdAt, newId } from "../../shared/core/ids.ts";
 import { dropFence, type FenceDocument, takeFence } from "../../shared/io/key-fences.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
@@ -250,17 +251,12 @@ async function deleteReplaced(
   await db.collection<SendDocument>("sends").deleteMany({ _id: { $in: [...ids] } }, { session });
 }
 
-/** The promised time begins when the request has finished, by any replica's clock; the record is made before. */
-function slackMs(keepMs: number): number {
-  return Math.min(60_000, keepMs / 1000);
-}
-
 function toSendDocument(record: SendRecord, nowMs: number): SendDocument {
   const document: SendDocument = {
     _id: record.id,
     tenant_id: record.tenantId,
     created_at: new Date(nowMs),
-    expires_at: new Date(nowMs + record.keepMs + slackMs(record.keepMs)),
+    expires_at: new Date(keptUntilMs(nowMs, record.keepMs)),
   };
   if (record.firstMessageId !== undefined) document.first = record.firstMessageId;
   if (record.lastMessageId !== undefined) document.last = record.lastMessageId;

@@ -4,6 +4,7 @@
  * the whole request refuses a second one meanwhile, before it has any effect.
  */
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
+import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import type { SecretBox } from "../../shared/io/secret-box.ts";
@@ -87,7 +88,7 @@ export function createIdempotency(
         _id,
         fingerprint: new Binary(request.fingerprint),
         response: box.seal(Buffer.from(response).toString("base64"), _id),
-        expires_at: new Date(now + keptMs),
+        expires_at: new Date(keptUntilMs(now, keptMs)),
       },
       { session },
     );
