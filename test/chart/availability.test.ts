@@ -206,42 +206,43 @@ chartSuite("availability and shutdown", () => {
     expect(readCarrierConfig(env).CARRIER_DRAIN_MS).to.equal(10_000);
   });
 
-  it("a carrier takes a submit to be in doubt for as long as messaging does", () => {
-    const setting = "settings.SUBMISSION_UNKNOWN_WAIT_MS";
-    const known = (set: string[]) => {
-      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
-        ({ metadata }) => metadata.name === "sms-carrier",
-      );
-      return config?.data?.SUBMISSION_UNKNOWN_WAIT_MS;
-    };
-    expect(known([])).to.equal(undefined);
-    expect(known([`messaging.${setting}=3600000`])).to.equal("3600000");
-    expect(known([`messaging.${setting}=7000`, `carrier.${setting}=7000`])).to.equal("7000");
-    const words = "carrier: settings.SUBMISSION_UNKNOWN_WAIT_MS is that of messaging.settings";
-    expect(refusal(MINIMAL, { set: [`carrier.${setting}=7000`] })).to.contain(words);
-    // What the chart takes for the default is the service's.
-    const env = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
-    expect(readCarrierConfig(env).SUBMISSION_UNKNOWN_WAIT_MS).to.equal(600_000);
-  });
-
-  it("a key stands for its request as long at webhook as at messaging", () => {
-    const setting = "settings.IDEMPOTENCY_TTL_MS";
-    const known = (set: string[]) => {
-      const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
-        ({ metadata }) => metadata.name === "sms-webhook",
-      );
-      return config?.data?.IDEMPOTENCY_TTL_MS;
-    };
-    expect(known([])).to.equal(undefined);
-    expect(known([`messaging.${setting}=172800000`])).to.equal("172800000");
-    expect(known([`messaging.${setting}=7000`, `webhook.${setting}=7000`])).to.equal("7000");
-    const words = "webhook: settings.IDEMPOTENCY_TTL_MS is that of messaging.settings";
-    expect(refusal(MINIMAL, { set: [`webhook.${setting}=7000`] })).to.contain(words);
-    // What the chart takes for the default is the services' own.
-    const env = { MONGODB_URI: "x", NATS_URL: "x", ENCRYPTION_KEYS: TEST_ENCRYPTION_KEYS };
-    expect(readWebhookConfig(env).IDEMPOTENCY_TTL_MS).to.equal(86_400_000);
-    expect(readMessagingConfig(env).IDEMPOTENCY_TTL_MS).to.equal(86_400_000);
-  });
+  // What the chart takes for the default is the service's.
+  const ENV = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
+  const KEYED_ENV = { ...ENV, ENCRYPTION_KEYS: TEST_ENCRYPTION_KEYS };
+  for (const [what, service, name, other, defaults] of [
+    [
+      "a carrier takes a submit to be in doubt for as long as messaging does",
+      "carrier",
+      "SUBMISSION_UNKNOWN_WAIT_MS",
+      "3600000",
+      [readCarrierConfig(ENV).SUBMISSION_UNKNOWN_WAIT_MS, 600_000],
+    ],
+    [
+      "a key stands for its request as long at webhook as at messaging",
+      "webhook",
+      "IDEMPOTENCY_TTL_MS",
+      "172800000",
+      [readWebhookConfig(KEYED_ENV).IDEMPOTENCY_TTL_MS, 86_400_000],
+    ],
+  ] as const) {
+    it(what, () => {
+      const setting = `settings.${name}`;
+      const known = (set: string[]) => {
+        const config = ofKind(render(MINIMAL, { set }), "ConfigMap").find(
+          ({ metadata }) => metadata.name === `sms-${service}`,
+        );
+        return config?.data?.[name];
+      };
+      expect(known([])).to.equal(undefined);
+      expect(known([`messaging.${setting}=${other}`])).to.equal(other);
+      expect(known([`messaging.${setting}=7000`, `${service}.${setting}=7000`])).to.equal("7000");
+      const words = `${service}: settings.${name} is that of messaging.settings`;
+      expect(refusal(MINIMAL, { set: [`${service}.${setting}=7000`] })).to.contain(words);
+      const [own, taken] = defaults;
+      expect(own).to.equal(taken);
+      expect(readMessagingConfig(ENV)[name]).to.equal(taken);
+    });
+  }
 
   it("before Kubernetes 1.30 the wait before SIGTERM is a command of the image's own", () => {
     for (const { containers } of servingWorkloads(render(MINIMAL, { kubeVersion: "1.29.0" }))) {

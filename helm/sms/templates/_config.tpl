@@ -1,3 +1,9 @@
+{{/* Settings that are messaging's to say and that another service has from there, with the default of both. */}}
+{{- define "sms.fromMessaging" -}}
+carrier: { SUBMISSION_UNKNOWN_WAIT_MS: 600000 }
+webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
+{{- end -}}
+
 {{/* Settings of a component that are no secret: the data of its ConfigMap. (list root component) */}}
 {{- define "sms.config" -}}
 {{- $root := index . 0 -}}
@@ -5,6 +11,10 @@
 {{- $values := $root.Values -}}
 {{- $data := dict "RPC_IN_FLIGHT_MAX" (include "sms.text" $values.rpc.inFlightMax) -}}
 {{- if ne $c.name "test" -}}{{- $_ := set $data "LOG_LEVEL" $c.values.logLevel -}}{{- end -}}
+{{- $said := default dict (get $values.messaging "settings") -}}
+{{- range $setting, $_ := default dict (get (include "sms.fromMessaging" $root | fromYaml) $c.name) -}}
+{{- with get $said $setting -}}{{- $_ := set $data $setting (include "sms.text" .) -}}{{- end -}}
+{{- end -}}
 {{- if has "mongodb" $c.needs -}}
 {{- $_ := set $data "MONGODB_PREFIX" $values.mongodb.databasePrefix -}}
 {{- $_ := set $data "MONGODB_POOL_MAX" (include "sms.text" $values.mongodb.poolMax) -}}
@@ -25,16 +35,8 @@
 {{- range $values.networkPolicy.webhooks.ports -}}{{- $ports = append $ports (include "sms.text" .) -}}{{- end -}}
 {{- $_ := set $data "WEBHOOK_ALLOWED_PORTS" (join "," $ports) -}}
 {{- $_ := set $data "WEBHOOK_ALLOWED_NETWORKS" (join "," $values.networkPolicy.webhooks.allowedNetworks) -}}
-{{- /* How long a key stands for its request is the same for every request. */ -}}
-{{- with (default dict (get $values.messaging "settings")).IDEMPOTENCY_TTL_MS -}}
-{{- $_ := set $data "IDEMPOTENCY_TTL_MS" (include "sms.text" .) -}}
-{{- end -}}
 {{- end -}}
 {{- if eq $c.name "carrier" -}}
-{{- /* How long a submit may be in doubt is messaging's to say. */ -}}
-{{- with (default dict (get $values.messaging "settings")).SUBMISSION_UNKNOWN_WAIT_MS -}}
-{{- $_ := set $data "SUBMISSION_UNKNOWN_WAIT_MS" (include "sms.text" .) -}}
-{{- end -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
 {{- if $c.values.receipts.enabled -}}
 {{- $_ := set $data "CARRIER_RECEIPT_HOST" $values.listenHost -}}

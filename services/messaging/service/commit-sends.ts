@@ -103,10 +103,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, commitHeld);
 
   function batch<S extends CheckedSend>(
-    shape: Pick<
-      BatcherOptions<S, undefined>,
-      "name" | "batchMax" | "lanes" | "besideMs" | "besideMostMs" | "besideFrom"
-    >,
+    shape: Omit<BatcherOptions<S, undefined>, "queueMax" | "isTransient" | "flush">,
     commitItems: (items: readonly S[]) => Promise<(Error | undefined)[]>,
   ) {
     return createBatcher<S, undefined>({

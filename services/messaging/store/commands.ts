@@ -1,5 +1,5 @@
-import { type ClientSession, type Db, type Document, MongoServerError } from "mongodb";
-import { insertAll as insert } from "../../shared/io/insert-all.ts";
+import type { ClientSession, Db, Document } from "mongodb";
+import { insertAll as insert, throwWriteError } from "../../shared/io/insert-all.ts";
 import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import { DuplicateDocument } from "../service/ports.ts";
 
@@ -68,8 +68,7 @@ export async function replaceAll(
     return { q: revision === undefined ? q : { ...q, revision }, limit: 0 };
   });
   const reply = await db.command({ delete: collection, deletes, ordered: true }, { session });
-  const first = reply.writeErrors?.[0];
-  if (first !== undefined) throw new MongoServerError({ ...first, message: first.errmsg });
+  throwWriteError(reply);
   if (reply.n !== documents.length) {
     if (believed.size > 0) throw new BelievedWrongly();
     throw new Error("a document to be replaced was never read");

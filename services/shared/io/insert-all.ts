@@ -22,8 +22,13 @@ export async function insertAll(
       { insert: collection, documents: part, ordered: true },
       { session, ignoreUndefined: true },
     );
-    const first = reply.writeErrors?.[0];
-    if (first === undefined) continue;
-    throw new MongoServerError({ ...first, index: from + first.index, message: first.errmsg });
+    throwWriteError(reply, from);
   }
+}
+
+/** Throws the first write error that a command's reply has; `before` is how many documents earlier commands had. */
+export function throwWriteError(reply: Document, before = 0): void {
+  const first = reply.writeErrors?.[0];
+  if (first === undefined) return;
+  throw new MongoServerError({ ...first, index: before + first.index, message: first.errmsg });
 }
