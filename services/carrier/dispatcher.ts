@@ -116,11 +116,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Starts up to `places` parts, as far as binds have room. */
   function start(places: number): void {
+    // After a standstill of the process this may come before the tick that looks for what is too old.
+    giveBackLate();
     for (let left = places; left > 0; left -= 1) {
       if (waiting.length + continuing.length === 0) break;
       const bind = pickBind();
       if (bind === undefined) break;
-      const task = continuing.shift() ?? firstTask(bind);
+      const task = nextTask(bind);
       if (task !== undefined) void submit(bind, task);
     }
     wakeAfterPause();
@@ -158,12 +160,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return best;
   }
 
+  /** The next part to send: of a begun message first. Undefined when that one is not to be sent. */
+  function nextTask(bind: Bind): Task | undefined {
+    const task = continuing.shift();
+    if (task === undefined) return firstTask(bind);
+    if (!isOver(task.flight)) return task;
+    leaveOut(task);
+    return undefined;
+  }
+
   /** Begins the next waiting message; undefined when it turned out to be unfit for this link. */
   function firstTask(bind: Bind): Task | undefined {
     const { message } = waiting.shift() ?? {};
     if (message === undefined) return undefined;
     try {
-      const flight = startInFlight(message, connectorId, bind.link, clock.now());
+      const flight = startInFlight(message, connectorId, bind.link, steady.now());
       flights.set(message.messageId, flight);
       return { flight, part: flight.parts[0] as Part, done: () => void goOn(flight) };
     } catch (error) {
@@ -206,7 +217,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Ends the message when its parts say how; else answers the parts to try again. */
   function pickRest(flight: InFlight): Part[] | undefined {
-    const { message, outcomes, startedAtMs } = flight;
+    const { message, outcomes } = flight;
     const nowMs = clock.now();
     const known = outcomes[0]?.kind === "accepted" ? outcomes : outcomes.slice(0, 1);
     const verdict = judgeParts(message, known, nowMs, putOffs.get(message.messageId));
@@ -214,11 +225,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       finish(flight, verdict.outcome);
       return undefined;
     }
-    if (closing.signal.aborted || nowMs - startedAtMs > REST_MAX_MS) {
+    if (isOver(flight)) {
       finish(flight, giveUpParts(message, "parts_not_taken", nowMs));
       return undefined;
     }
     return verdict.parts.flatMap((index) => flight.parts[index] ?? []);
+  }
+
+  /** Whether no part of it is to be sent any more. */
+  function isOver({ startedAtMs }: InFlight): boolean {
+    return closing.signal.aborted || steady.now() - startedAtMs > REST_MAX_MS;
+  }
+
+  function leaveOut({ flight, part, done }: Task): void {
+    flight.outcomes[part.index] = { kind: "not_sent", code: "no_link" };
+    done();
   }
 
   /** When closing there may be no bind any more, and nothing that looks for one: the parts stay as they are. */
@@ -256,6 +277,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       ...more,
       ...(flight === undefined ? {} : { onReported: flight.markReported }),
     });
+  }
+
+  function giveBackLate(): void {
+    const beforeMs = steady.now() - WAITING_MAX_MS;
+    const first = waiting.findIndex(({ sinceMs }) => sinceMs > beforeMs);
+    const late = waiting.splice(0, first < 0 ? waiting.length : first);
+    for (const { message } of late) returnUnsent(message, "not_going");
   }
 
   function returnUnsent(message: ClaimedMessage, code: string): void {
@@ -352,24 +380,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const { message } of waiting.splice(0)) returnUnsent(message, code);
       for (const message of unwanted) returnUnsent(message, code);
     },
-    giveBackLate() {
-      const beforeMs = steady.now() - WAITING_MAX_MS;
-      const first = waiting.findIndex(({ sinceMs }) => sinceMs > beforeMs);
-      const late = waiting.splice(0, first < 0 ? waiting.length : first);
-      for (const { message } of late) returnUnsent(message, "not_going");
-    },
+    giveBackLate,
     expire(isClosing) {
       if (isClosing) closing.abort();
-      const nowMs = clock.now();
-      const isOver = ({ flight }: Task) =>
-        closing.signal.aborted || nowMs - flight.startedAtMs > REST_MAX_MS;
-      const over = continuing.filter(isOver);
+      const over = continuing.filter(({ flight }) => isOver(flight));
       if (over.length === 0) return;
-      continuing.splice(0, continuing.length, ...continuing.filter((task) => !isOver(task)));
-      for (const { flight, part, done } of over) {
-        flight.outcomes[part.index] = { kind: "not_sent", code: "no_link" };
-        done();
-      }
+      continuing.splice(0, continuing.length, ...continuing.filter((task) => !over.includes(task)));
+      for (const task of over) leaveOut(task);
     },
   };
 }

@@ -16,6 +16,7 @@ export type InFlight = {
   readonly submissions: Submission[];
   /** Its parts without an id of their own when it ended in doubt. */
   unknowns: readonly UnknownSubmission[];
+  /** By the steady clock. */
   readonly startedAtMs: number;
   /** Its first octet may have left. */
   isJournaled: boolean;
@@ -29,7 +30,7 @@ export function startInFlight(
   message: ClaimedMessage,
   connectorId: string,
   link: Link,
-  nowMs: number,
+  startedAtMs: number,
 ): InFlight {
   const parts = link.prepare(message);
   const { promise: reported, resolve: markReported } = Promise.withResolvers<void>();
@@ -41,7 +42,7 @@ export function startInFlight(
     outcomes: new Array<PartOutcome | undefined>(parts.length).fill(undefined),
     submissions: [],
     unknowns: [],
-    startedAtMs: nowMs,
+    startedAtMs,
     isJournaled: false,
     reported,
     markReported,

@@ -1,5 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
+import { Binary } from "mongodb";
 import { connect, type NatsConnection, type Subscription } from "nats";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import {
@@ -59,6 +60,17 @@ describe("what time does to messages", () => {
     await nats?.close();
     await harness?.close();
     await servers?.stop();
+  });
+
+  it("events left under a clock that has been set back since are published all the same", async () => {
+    const subject = `events.message.${tenant.id}.left`;
+    const outbox = harness.db.collection("outbox");
+    const { insertedId } = await outbox.insertOne({
+      created_at: new Date(Date.now() + HOUR_MS),
+      items: [{ id: "evt_left", subject, data: new Binary(Buffer.alloc(0)) }],
+    });
+    await eventually(async () => (await outbox.countDocuments({ _id: insertedId })) === 0);
+    expect(seen.filter((item) => item.subject === subject)).to.have.length(1);
   });
 
   async function schedule(about: TestTenant, aheadMs = 120_000): Promise<string> {

@@ -46,7 +46,15 @@ const log = createLogger("test", "silent");
 
 /** A dispatcher over one such link, and what it reports. */
 export function setUp(window = 10, hasSingleReceipt = false, isScripted = false) {
-  const clock = createManualClock(1_000_000);
+  const wall = createManualClock(1_000_000);
+  const steady = createManualClock(5000);
+  const clock = {
+    now: wall.now,
+    advance(byMs: number) {
+      wall.advance(byMs);
+      steady.advance(byMs);
+    },
+  };
   const wire = manualLink(window, isScripted);
   const settled: Settlement[] = [];
   const kept: string[][] = [];
@@ -62,12 +70,12 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
     },
     recent,
     clock,
-    steady: clock,
+    steady,
     log,
     onRoom: () => undefined,
   });
   dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
-  return { clock, ...wire, settled, kept, journaled, recent, dispatcher };
+  return { clock, wall, ...wire, settled, kept, journaled, recent, dispatcher };
 }
 
 /** Claimed messages, named by their places. */

@@ -71,6 +71,51 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(dispatcher.inFlight).to.equal(0);
   });
 
+  it("nothing is begun that grew too old while the process stood still", async () => {
+    const { clock, dispatcher, submits, settled } = setUp(1);
+    dispatcher.add(many(2));
+    clock.advance(700_000);
+    submits[0]?.answer(accept("a"));
+    await eventually(() => settled.length === 2);
+    expect(settled.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.have.members([
+      "msg_0 accepted",
+      "msg_1 not_sent",
+    ]);
+    expect(submits.length).to.equal(1);
+  });
+
+  it("nor the rest of a message", async () => {
+    const { clock, dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 2 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 2);
+    submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
+    clock.advance(300_000);
+    await new Promise(setImmediate);
+    clock.advance(400_000);
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome.kind).to.equal("partly_refused");
+    expect(submits.length).to.equal(2);
+  });
+
+  it("a step of the machine's clock does not end the tries for the rest of a message", async () => {
+    const { wall, clock, dispatcher, submits, settled } = setUp();
+    dispatcher.add(many(1, { segments: 2 }));
+    submits[0]?.answer(accept("a"));
+    await eventually(() => submits.length === 2);
+    wall.advance(900_000);
+    submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
+    await new Promise(setImmediate);
+    clock.advance(6000);
+    await eventually(() => {
+      dispatcher.pump();
+      return submits.length === 3;
+    });
+    submits[2]?.answer(accept("b"));
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome.kind).to.equal("accepted");
+  });
+
   it("a message put off again and again waits longer each time, until something else ends it", async () => {
     const { clock, dispatcher, submits, settled } = setUp();
     const full: PartOutcome = { kind: "refused", code: "ESME_RMSGQFUL", disposition: "throttled" };

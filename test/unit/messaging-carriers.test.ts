@@ -10,6 +10,7 @@ import { createLogger } from "../../services/shared/io/log.ts";
 import { ALL_WELL, messageIn, START_MS, WAITS } from "../support/messages.ts";
 
 const CARRIER = "carrier-1";
+const LEASE_MS = 60_000;
 
 describe("what a carrier held when it died", () => {
   const messages = ["sending", "sending", "sending"] as const;
@@ -31,7 +32,7 @@ describe("what a carrier held when it died", () => {
       clock: createManualClock(START_MS),
       log: createLogger("test", "silent"),
       waits: WAITS,
-      leaseMs: 60_000,
+      leaseMs: LEASE_MS,
       standingOf: ALL_WELL,
     });
     return { carriers, held };
@@ -57,4 +58,42 @@ describe("what a carrier held when it died", () => {
     const error = await carriers.recover(CARRIER, new Set(), undefined).catch(({ code }) => code);
     expect(error).to.equal("service_unavailable");
   });
+});
+
+describe("the sweep over carriers", () => {
+  /** The carriers whose claims are looked through, of one that speaks, one that does not, and one nobody knows. */
+  async function lookedThrough(heardMs?: number): Promise<string[]> {
+    const clock = createManualClock(START_MS);
+    const heardAt = { speaks: clock.now(), mute: clock.now() - 2 * LEASE_MS };
+    const looked: string[] = [];
+    const carriers = createCarriers({
+      ...{ clock, log: createLogger("test", "silent"), waits: WAITS, leaseMs: LEASE_MS },
+      standingOf: ALL_WELL,
+      changes: {} as Changes,
+      queue: {
+        queueNames: async () => ["smsc|1", "smsc|sending|speaks", "smsc|sending|forgotten"],
+        carriersHeardBefore: async (beforeMs: number) =>
+          Object.entries(heardAt).flatMap(([id, atMs]) => (atMs < beforeMs ? [id] : [])),
+        sendingNames: async (carrierId: string) => {
+          looked.push(carrierId);
+          return [];
+        },
+        forgetCarrier: async () => undefined,
+      } as unknown as QueueStore,
+    });
+    await carriers.sweep(heardMs);
+    return [...new Set(looked)].sort();
+  }
+
+  for (const [heardMs, expected] of [
+    [undefined, ["forgotten", "mute", "speaks"]],
+    [LEASE_MS, ["forgotten", "mute", "speaks"]],
+    [LEASE_MS - 1, []],
+    [0, []],
+  ] as const) {
+    const how = heardMs === undefined ? "for ever" : `for ${heardMs} ms`;
+    it(`that could be heard ${how} puts in doubt what ${expected.length} of three hold too long`, async () => {
+      expect(await lookedThrough(heardMs)).to.deep.equal(expected);
+    });
+  }
 });

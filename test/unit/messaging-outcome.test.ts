@@ -152,6 +152,30 @@ describe("outcomes of submits", () => {
     });
   }
 
+  for (const [what, aheadMs] of [
+    ["behind", -30_000],
+    ["ahead", 30_000],
+  ] as const) {
+    it(`a carrier whose clock is ${what} puts off for as long as it asks`, () => {
+      const occurredAtMs = NOW_MS + aheadMs;
+      const said = outcome("not_sent", { occurredAtMs, retryAtMs: occurredAtMs + 250 });
+      expect(apply(messageIn("sending"), said).message.notBeforeMs).to.equal(NOW_MS + 250);
+    });
+  }
+
+  for (const [retryAtMs, occurredAtMs, notBeforeMs] of [
+    [0, NOW_MS, 0],
+    [NOW_MS, NOW_MS, 0],
+    [NOW_MS + 500, 0, NOW_MS + 500],
+    [NOW_MS + 90_000, 0, NOW_MS + 60_000],
+    [NOW_MS + 90_000, NOW_MS, NOW_MS + 60_000],
+  ] as const) {
+    it(`retry at ${retryAtMs}, told at ${occurredAtMs}: not before ${notBeforeMs}`, () => {
+      const said = outcome("not_sent", { retryAtMs, occurredAtMs });
+      expect(apply(messageIn("sending"), said).message.notBeforeMs).to.equal(notBeforeMs);
+    });
+  }
+
   it("a repeated unknown does not postpone the end of the wait", () => {
     const message = messageIn("unknown");
     expect(apply(message, outcome("unknown")).message).to.equal(message);

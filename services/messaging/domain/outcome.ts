@@ -26,7 +26,7 @@ import {
 } from "./queueing.ts";
 import { failedCode } from "./reasons.ts";
 
-/** No carrier asks for more than some seconds. */
+/** No carrier asks for more than some seconds, and nothing is put off until its queue time is over. */
 const PUT_OFF_MAX_MS = 60_000;
 
 /** What a carrier says became of a claimed message. */
@@ -34,8 +34,9 @@ export type Outcome = {
   readonly claimId: string;
   readonly kind: "accepted" | "refused" | "not_sent" | "unknown" | "partly_refused";
   readonly carrierCode: string;
-  /** For not_sent: not to be claimed again before this instant. */
+  /** For not_sent: not to be claimed again before this instant, by the clock of `occurredAtMs`. 0 means at once. */
   readonly retryAtMs: number;
+  /** 0 where it was not told. */
   readonly occurredAtMs: number;
   /**
    * For refused: our code when the carrier's maps to one, else empty. For not_sent
@@ -86,8 +87,7 @@ function decide(
       return backToWaiting(message, {
         ...facts,
         attempts: message.attempts + (outcome.errorCode === "carrier_unavailable" ? 1 : 0),
-        // By a clock that is ahead it could be put off until its queue time is over.
-        notBeforeMs: Math.min(outcome.retryAtMs, nowMs + PUT_OFF_MAX_MS),
+        notBeforeMs: putOffUntil(outcome, nowMs),
       });
     case "unknown":
       // A repeat must not postpone the end of the wait.
@@ -101,6 +101,12 @@ function decide(
 function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
   return moveTo(sent, "undelivered", occurredMs, "carrier_rejected", factsOf(outcome));
+}
+
+/** Both instants are of the carrier process's clock, so what lies between them is the wait it asks for. */
+function putOffUntil({ retryAtMs, occurredAtMs }: Outcome, nowMs: number): number {
+  const waitMs = retryAtMs - (occurredAtMs || nowMs);
+  return waitMs > 0 ? nowMs + Math.min(waitMs, PUT_OFF_MAX_MS) : 0;
 }
 
 /** A carrier process's clock is its own: what it dates into the future happened now. */

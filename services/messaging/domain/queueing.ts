@@ -38,6 +38,12 @@ export function waitingAt(name: string): string | undefined {
   return rest.length === 1 ? connectorId : undefined;
 }
 
+/** The carrier that sends what stands under a name; undefined for what waits. */
+export function sentBy(name: string): string | undefined {
+  const [, kind, carrierId] = name.split("|");
+  return kind === "sending" ? carrierId : undefined;
+}
+
 /** The queue a message stands in: by connector while waiting, by carrier while being sent. */
 export function queueOf(message: Message): string | undefined {
   const connectorId = currentRoute(message)?.connectorId;

@@ -9,7 +9,7 @@ import { type ClaimCall, hasCallEnded } from "../domain/claim-calls.ts";
 import { isHeldBy, recoverClaim } from "../domain/claims.ts";
 import { type Message, unchanged } from "../domain/message.ts";
 import { applyOutcome, type Outcome } from "../domain/outcome.ts";
-import type { Waits } from "../domain/queueing.ts";
+import { sentBy, type Waits } from "../domain/queueing.ts";
 import { applyReceipt, type Receipt } from "../domain/receipt.ts";
 import type { Changes } from "./changes.ts";
 import type { QueueStore } from "./ports.ts";
@@ -38,8 +38,8 @@ export type Carriers = {
     ended?: ClaimCall,
   ): Promise<{ givenBack: number; inDoubt: number }>;
   /**
-   * Puts in doubt what carriers that fell silent were sending, and what a living one has held for
-   * so long that it must have lost it. `heardMs` is for how long they could be heard here without a gap: one
+   * Puts in doubt what carriers that fell silent were sending, or nobody knows, and what a living one has held
+   * for so long that it must have lost it. `heardMs` is for how long they could be heard here without a gap: one
    * that could not has not fallen silent.
    */
   sweep(heardMs?: number): Promise<void>;
@@ -168,11 +168,17 @@ export function createCarriers(options: {
     },
     async sweep(heardMs = Number.POSITIVE_INFINITY) {
       const nowMs = clock.now();
-      const silentMs = heardMs < leaseMs ? 0 : nowMs - leaseMs;
+      const isListening = heardMs >= leaseMs;
+      const silentMs = isListening ? nowMs - leaseMs : 0;
+      // Read before the carriers, which are noted before they claim.
+      const unknown = new Set((await queue.queueNames()).flatMap((name) => sentBy(name) ?? []));
       const silent = new Set(await queue.carriersHeardBefore(silentMs));
       for (const carrierId of await queue.carriersHeardBefore(Number.MAX_SAFE_INTEGER)) {
+        unknown.delete(carrierId);
         if (!silent.has(carrierId)) {
-          await putInDoubt({ carrierId, beforeMs: nowMs - HELD_LEASES_MAX * leaseMs });
+          // After an outage here a carrier first has the time to give back what it never wrote.
+          const beforeMs = nowMs - HELD_LEASES_MAX * leaseMs;
+          if (isListening) await putInDoubt({ carrierId, beforeMs });
           continue;
         }
         await putInDoubt({ carrierId, beforeMs: nowMs });
@@ -180,6 +186,9 @@ export function createCarriers(options: {
         const left = await queue.sendingNames(carrierId);
         if (left.length === 0) await queue.forgetCarrier(carrierId, silentMs);
       }
+      if (!isListening) return;
+      // A claim that was held up here may be written when its carrier has been forgotten.
+      for (const carrierId of unknown) await putInDoubt({ carrierId, beforeMs: nowMs - leaseMs });
     },
   };
 }

@@ -97,9 +97,11 @@ export function createOutbox(options: {
   }
 
   async function sweep(): Promise<boolean> {
-    const before = new Date(Date.now() - SWEEP_AGE_MS);
+    const nowMs = Date.now();
+    // What a clock dated into the future, before it was set back, must not wait until then.
+    const [before, after] = [new Date(nowMs - SWEEP_AGE_MS), new Date(nowMs + SWEEP_AGE_MS)];
     const documents = await collection
-      .find({ created_at: { $lt: before } })
+      .find({ $or: [{ created_at: { $lt: before } }, { created_at: { $gt: after } }] })
       .sort({ created_at: 1 })
       .limit(64)
       .toArray();

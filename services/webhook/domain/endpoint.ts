@@ -67,8 +67,11 @@ export const SECRET_OVERLAP_MS = 86_400_000;
 /** Secrets that may sign at once, however often the owner rotates. */
 export const ACTIVE_SECRETS_MAX = 10;
 
-/** So far may the clocks of replicas and services be apart, in milliseconds. */
-const CLOCKS_APART_MS = 2000;
+/**
+ * So much earlier than it is made a new endpoint's enabled period begins, in milliseconds: events are dated by other
+ * machines' clocks, which may be behind, and there is nothing earlier that must be kept from it.
+ */
+const BEFORE_CREATION_MS = 600_000;
 
 const DESCRIPTION_LENGTH_MAX = 256;
 const EVENT_TYPES_MAX = 64;
@@ -106,7 +109,7 @@ export function createEndpoint(
     description: checkDescription(wanted.description),
     disabledReason: "",
     secrets: [{ sealed: wanted.sealedSecret, createdAtMs: nowMs, expiresAtMs: undefined }],
-    enabledAtMs: nowMs - CLOCKS_APART_MS,
+    enabledAtMs: nowMs - BEFORE_CREATION_MS,
     failingSinceMs: 0,
     warnedAtMs: 0,
     version: 1,
