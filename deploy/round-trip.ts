@@ -1,8 +1,9 @@
 /**
- * `node deploy/round-trip.ts <gateway URL> [--webhook=<URL>]`: one message of a test tenant from
- * acceptance to delivery, and to a webhook where a URL is given. `helm test` runs it. It sends with a
- * test key, so the built-in route carries the message: nothing leaves, nothing costs. Exits 1 with
- * one line when a step does not come to its end.
+ * `node deploy/round-trip.ts <gateway URL> [--to=<number>] [--webhook=<URL>]`: one message of a test
+ * tenant from acceptance to delivery, and to a webhook where a URL is given. `helm test` runs it. It
+ * sends with a test key, so the built-in route carries the message: nothing leaves, nothing costs. A
+ * live route must serve the number all the same, as for every test key. Exits 1 with one line when a
+ * step does not come to its end.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,7 +22,8 @@ const WAIT_MS = 60_000;
 const LEFTOVER_MS = 600_000n;
 
 const [gateway = "", ...flags] = process.argv.slice(2);
-const webhookUrl = flags.find((flag) => flag.startsWith("--webhook="))?.slice(10) ?? "";
+const webhookUrl = flagOf("webhook") ?? "";
+const to = flagOf("to") ?? "+2348030000000";
 const transports: RpcTransport[] = [];
 
 try {
@@ -93,7 +95,7 @@ async function isTold(tenantId: string, endpointId: string): Promise<boolean> {
 
 async function send(secret: string): Promise<string> {
   const { data } = await call<{ data: { id: string } }>(secret, "/v1/sms/messages", {
-    to: "+2348030000000",
+    to,
     from: SENDER,
     body: "helm test",
   });
@@ -115,8 +117,17 @@ async function call<T>(secret: string, path: string, body?: unknown): Promise<T>
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(15_000),
   });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  if (!response.ok) {
+    const text = await response.text();
+    const hint = text.includes("destination_not_supported") ? `no route serves ${to} to it: ` : "";
+    throw new Error(`${path}: ${hint}${response.status} ${text}`);
+  }
   return (await response.json()) as T;
+}
+
+function flagOf(name: string): string | undefined {
+  const start = `--${name}=`;
+  return flags.find((flag) => flag.startsWith(start))?.slice(start.length);
 }
 
 function connect<S extends DescService>(service: S, setting: string): Client<S> {

@@ -119,5 +119,6 @@ it, so each step is a rollout that has ended before the next begins:
 2. Move it first: \`k2:…,k1:…\`. From here on never roll back past step 1, to keys without the new one.
 
 Nothing is sealed anew by itself: the old key stays until every webhook's secret has been rotated and the secrets of
-every connector have been set again.
+every connector have been set again, and a day has passed since (\`IDEMPOTENCY_TTL_MS\`, if that is longer): so long
+the replaced secrets sign too, and answers to repeated requests are kept.
 `;

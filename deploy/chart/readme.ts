@@ -17,9 +17,12 @@ kubectl -n sms create secret generic sms-credentials \\
   --from-literal=keys="k1:$(openssl rand -base64 32)" --from-literal=key="$(openssl rand -base64 32)" \\
   --from-literal=token="$(openssl rand -base64 32)" \\
   --from-literal=smsc-password="$(openssl rand -hex 4)" # for values-dev.yaml alone
-helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml --timeout 65m
-helm -n sms test sms --logs
+helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml --wait --timeout 65m
 \`\`\`
+
+Then make a connector and a route with [\`smsctl\`](#running-smsctl-against-a-release): until there is a route, every
+send is refused. \`helm -n sms test sms --logs\` takes one message of test mode all the way, to a number that some route
+must serve (\`test.to\`).
 
 | file | for |
 | --- | --- |

@@ -3,7 +3,7 @@ import { errorTable, fieldTable, messageCodeTable } from "./error-pages.ts";
 import { exampleList } from "./example-pages.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
 import type { buildOpenApi } from "./openapi.ts";
-import type { WebhookOperation } from "./webhook-events.ts";
+import { ATTEMPTS_NOTE, type WebhookOperation } from "./webhook-events.ts";
 
 type Document = ReturnType<typeof buildOpenApi>;
 type Schema = { readonly [keyword: string]: unknown };
@@ -93,7 +93,8 @@ ${responseTable(operation.responses)}
 
 const WEBHOOKS_NOTE =
   "Each event is one POST request to every endpoint that has asked for its type. All have the same " +
-  "headers, with their own `X-Service-Event-Type`. The types `campaign.*` are announced: an " +
+  "headers, with their own `X-Service-Event-Type`. Answer 2xx within 10 seconds; anything else is a " +
+  `failure. ${ATTEMPTS_NOTE} The types \`campaign.*\` are announced: an ` +
   "endpoint can ask for them, and nothing is sent for them yet.";
 
 /** One type of event; the headers, which all types share, stand with the first. */

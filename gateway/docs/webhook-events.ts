@@ -109,8 +109,14 @@ type Described = {
 };
 
 const TWICE_AND_ANY_ORDER =
-  "Delivery is at least once and in no promised order: deduplicate on `id`, and apply a status " +
-  "only if it ranks higher than the stored one.";
+  "Delivery is at least once and in no promised order: deduplicate on `id`, kept for 72 hours at " +
+  "least, and apply a status only if it ranks higher than the stored one: scheduled 1, queued 2, " +
+  "sent 3, expired 4, undelivered 5, delivered, rejected, failed and cancelled 6.";
+
+/** When a delivery is tried again (`service.md` "Webhooks"). */
+export const ATTEMPTS_NOTE =
+  "There are up to 5 attempts: the first at once, then 1 minute, 5 minutes, 15 minutes and 1 hour " +
+  "after the failure before.";
 
 function messageEvent(
   status: keyof typeof MESSAGE_EVENT_EXAMPLES,
@@ -268,7 +274,7 @@ function describeWebhook(
     },
     responses: {
       "2XX": { description: "Received, within 10 seconds; the body is ignored." },
-      default: { description: "Anything else is a failure and is tried again, up to 5 times." },
+      default: { description: `Anything else is a failure. ${ATTEMPTS_NOTE}` },
     },
   };
 }

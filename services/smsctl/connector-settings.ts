@@ -10,13 +10,15 @@ export const SMPP_OPTIONS = [
   "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
   "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
-  "--source-ton N --source-npi N --destination-ton N --destination-npi N]",
+  "--source-ton N --source-npi N --destination-ton N --destination-npi N",
+  "--error-codes THEIRS=OURS,…]",
 ].join(" ");
 
 /** The options of HTTP settings, as the usage line shows them. */
 export const HTTP_OPTIONS = [
   "--url U --body-template T --id-pointer P --receipt-secret S|--receipt-secret-file FILE|-",
-  "[--method POST --content-type T --timeout-ms N --concurrency N --receipt-status-pointer P]",
+  "[--method POST --content-type T --headers-file FILE|- --timeout-ms N --concurrency N",
+  "--receipt-status-pointer P --receipt-statuses THEIRS=OURS,…]",
 ].join(" ");
 
 /** The SMPP settings that were given, and no others. */
@@ -43,6 +45,7 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
     singleReceipt: options.boolean("single-receipt"),
     enquireLinkIntervalMs: options.count("enquire-link-ms"),
     responseTimeoutMs: options.count("response-timeout-ms"),
+    errorCodes: options.map("error-codes"),
   });
 }
 
@@ -53,11 +56,13 @@ export function httpSettings(options: Options): MessageInitShape<typeof HttpSett
     method: options.named("method"),
     bodyTemplate: options.optional("body-template"),
     contentType: options.optional("content-type"),
+    headers: options.headers("headers-file"),
     idPointer: options.optional("id-pointer"),
     timeoutMs: options.count("timeout-ms"),
     concurrency: options.count("concurrency"),
     receiptSecret: options.secret("receipt-secret"),
     receiptStatusPointer: options.optional("receipt-status-pointer"),
+    receiptStatuses: options.map("receipt-statuses"),
   });
 }
 

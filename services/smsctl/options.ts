@@ -43,6 +43,33 @@ export function createOptions({ options, words }: Arguments) {
     }
   }
 
+  /**
+   * The items of a list, none when the option is absent. An option that is there and names nothing is
+   * refused: to the services an empty list means "any", which an empty shell variable must not say.
+   */
+  function list(name: string): string[] {
+    const value = optional(name);
+    if (value === undefined) return [];
+    const items = value.split(",").map((item) => item.trim());
+    const named = items.filter((item) => item !== "");
+    if (named.length === 0) throw wrong(`--${name} must not be empty.`);
+    return named;
+  }
+
+  /** What stands before and behind the first `mark` of each item. */
+  function pairs(name: string, items: readonly string[], mark: string): Record<string, string> {
+    const found = new Map<string, string>();
+    for (const item of items) {
+      const at = item.indexOf(mark);
+      // The item itself may hold a credential.
+      if (at < 1) throw wrong(`--${name} must be given as NAME${mark}VALUE.`);
+      const key = item.slice(0, at).trim();
+      if (found.has(key)) throw wrong(`--${name} has ${key} twice.`);
+      found.set(key, item.slice(at + 1).trim());
+    }
+    return Object.fromEntries(found);
+  }
+
   /** The word at a place; the noun and the verb are the first two. */
   function word(at: number, what: string): string {
     const value = words[at];
@@ -90,17 +117,16 @@ export function createOptions({ options, words }: Arguments) {
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),
     boolean,
     instant: (name: string) => read(name, parseInstant, "an RFC 3339 date-time"),
-    /**
-     * The items of a list, none when the option is absent. An option that is there and names nothing is
-     * refused: to the services an empty list means "any", which an empty shell variable must not say.
-     */
-    list(name: string): string[] {
-      const value = optional(name);
-      if (value === undefined) return [];
-      const items = value.split(",").map((item) => item.trim());
-      const named = items.filter((item) => item !== "");
-      if (named.length === 0) throw wrong(`--${name} must not be empty.`);
-      return named;
+    list,
+    /** A list of `NAME=VALUE`, undefined when the option is absent. */
+    map: (name: string) =>
+      optional(name) === undefined ? undefined : pairs(name, list(name), "="),
+    /** The headers of a file, each as `Name: value` on a line of its own. */
+    headers(name: string): Record<string, string> | undefined {
+      const lines = file(name)
+        ?.split("\n")
+        .filter((line) => line.trim() !== "");
+      return lines === undefined ? undefined : pairs(name, lines, ":");
     },
   };
 }

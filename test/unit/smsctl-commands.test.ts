@@ -8,7 +8,6 @@ import type { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { Command } from "../../services/smsctl/command.ts";
-import { CONNECTOR_COMMANDS } from "../../services/smsctl/commands/connector.ts";
 import { DEAD_COMMANDS } from "../../services/smsctl/commands/dead.ts";
 import { KEY_COMMANDS } from "../../services/smsctl/commands/key.ts";
 import { MESSAGE_COMMANDS } from "../../services/smsctl/commands/message.ts";
@@ -62,50 +61,6 @@ describe("smsctl route price", () => {
       expect(error.code).to.equal("validation_error");
     });
   }
-});
-
-describe("smsctl connector", () => {
-  type Asked = { fields: string[]; connector: Record<string, unknown> };
-
-  async function update(...options: string[]): Promise<Asked> {
-    let asked: Asked | undefined;
-    const updateConnector: ServiceImpl<typeof RoutingService>["updateConnector"] = (request) => {
-      asked = request as unknown as Asked;
-      return { connector: { id: request.id } };
-    };
-    const words = ["connector", "update", "smsc", ...options];
-    // Only this one method is there: a command that read the connector first would fail.
-    await run(CONNECTOR_COMMANDS.update, words, { routing: { updateConnector } });
-    return asked as Asked;
-  }
-
-  it("update names what was given and nothing else, zero and false too", async () => {
-    const { fields, connector } = await update(
-      "--source-ton",
-      "0",
-      "--tls=false",
-      "--charset",
-      "gsm7",
-    );
-    expect(fields).to.have.members(["smpp.source_ton", "smpp.tls", "smpp.default_charset"]);
-    expect(connector.smpp).to.include({
-      sourceTon: 0,
-      tls: false,
-      defaultCharset: "gsm7",
-      host: "",
-    });
-  });
-
-  it("update names settings of either kind, so that the service refuses those of the other", async () => {
-    const { fields } = await update("--rate", "0", "--binds", "2", "--id-pointer", "/x");
-    expect(fields).to.have.members(["rate_per_second", "smpp.binds", "http.id_pointer"]);
-  });
-
-  it("add refuses settings of the other kind", async () => {
-    const words = ["connector", "add", "web", "--type", "http", "--window", "5"];
-    const error = await errorOf(run(CONNECTOR_COMMANDS.add, words, {}));
-    expect(error.message).to.equal("A connector of --type http has no smpp.window.");
-  });
 });
 
 describe("smsctl wallet fund and adjust", () => {
@@ -220,31 +175,6 @@ describe("smsctl wallet entries --csv", () => {
   it("refuses a limit, which would be ignored", async () => {
     const error = await errorOf(write(file(), {}, "--limit", "5"));
     expect(error.message).to.include("--limit");
-  });
-});
-
-describe("smsctl connector list", () => {
-  it("says since when a carrier has been silent", async () => {
-    const report = (ageMs: number, bind: string) => ({
-      connectorId: "smsc",
-      bind,
-      link: "bound",
-      reportedAtMs: BigInt(Date.now() - ageMs),
-    });
-    const listConnectors = () => ({
-      connectors: [{ id: "smsc" }],
-      health: [report(500, "carrier-0/1"), report(90_000, "carrier-1/1")],
-    });
-    const { results } = await run(
-      CONNECTOR_COMMANDS.list,
-      ["connector", "list"],
-      {
-        routing: { listConnectors },
-      },
-      false,
-    );
-    const links = (results[0] as { link: string }[]).map(({ link }) => link);
-    expect(links).to.deep.equal(["bound", "bound, silent for 90 s"]);
   });
 });
 

@@ -40,7 +40,7 @@ class RetrySafely {
                 }
                 // A proxy may name a date, which is not worth reading.
                 var seconds = response.headers().firstValue("Retry-After").orElse("");
-                wait = seconds.matches("[0-9]{1,5}") ? Long.parseLong(seconds) : backOff;
+                wait = seconds.matches("[1-9][0-9]{0,4}") ? Long.parseLong(seconds) : backOff;
             } catch (IOException noAnswer) {
                 // The message may have been accepted; the key makes asking again safe.
             }

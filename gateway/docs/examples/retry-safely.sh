@@ -19,7 +19,7 @@ while :; do
   pause=$wait
   case $status in
     202) sed -E 's/.*"id":"([^"]+)".*"status":"([^"]+)".*/\1 \2/' "$answer"; exit 0 ;;
-    429 | 503) pause=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]*\).*/\1/p' "$answer.head") ;;
+    429 | 503) pause=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([1-9][0-9]*\).*/\1/p' "$answer.head") ;;
     # 000: no answer came. The request may have been accepted; the key makes asking again safe.
     000 | 408 | 5??) ;;
     409) grep -q '"code":"conflict"' "$answer" || { cat "$answer" >&2; exit 1; } ;;

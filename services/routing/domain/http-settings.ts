@@ -115,7 +115,9 @@ function checkJsonTemplate(faults: Faults, template: string): void {
 function checkPlaceholders(faults: Faults, template: string): void {
   for (const [, name = ""] of template.matchAll(/\{\{([^}]*)\}\}/g)) {
     if (!PLACEHOLDERS.includes(name)) {
-      faults.add("http.body_template", "invalid_value", `{{${name}}} is not a placeholder`);
+      const known = PLACEHOLDERS.map((placeholder) => `{{${placeholder}}}`).join(", ");
+      const text = `{{${name}}} is not a placeholder: there are ${known}`;
+      faults.add("http.body_template", "invalid_value", text);
     }
   }
 }

@@ -36,7 +36,7 @@ export const WALLET_COMMANDS: Commands = {
     },
   },
   adjust: {
-    usage: "wallet adjust --tenant T --amount ±A --reason R [--reference R --actor NAME]",
+    usage: "wallet adjust --tenant T --amount [-]A --reason R [--reference R --actor NAME]",
     async run(context) {
       const { clients, options, output } = context;
       const amount = options.amount("amount") ?? 0n;
