@@ -65,6 +65,8 @@ const CLAIM_MAX = 1000;
 /** Messages claimed ahead: what goes out in so many seconds. */
 const AHEAD_S = 0.1;
 const TICK_MS = 200;
+/** A claim's answer is given up long before: one as old as this waited while the process stood still. */
+const ANSWER_MAX_MS = 60_000;
 /** Answers are waited for so long when a bind must go; leases end later than that. */
 const FENCE_DRAIN_MS = 1500;
 
@@ -125,6 +127,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
   async function claim(): Promise<void> {
     isClaiming = true;
     isRung = false;
+    const askedMs = steadyClock.now();
     try {
       const { messages, more } = await messaging.claim(connectorId, wanted);
       failures = 0;
@@ -133,7 +136,10 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       againAtMs = Number.POSITIVE_INFINITY;
       isClaiming = false;
       if (isClosed || !isActive) return dispatcher.giveBackWaiting("closing", messages);
-      if (messages.length > 0) dispatcher.add(messages);
+      // Whatever is heard first after a standstill of the process is not news any more.
+      if (steadyClock.now() - askedMs > ANSWER_MAX_MS) {
+        dispatcher.giveBackWaiting("not_going", messages);
+      } else if (messages.length > 0) dispatcher.add(messages);
       claimSoon();
     } catch (error) {
       isClaiming = false;

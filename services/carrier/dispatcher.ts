@@ -385,7 +385,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (isClosing) closing.abort();
       const over = continuing.filter(({ flight }) => isOver(flight));
       if (over.length === 0) return;
-      continuing.splice(0, continuing.length, ...continuing.filter((task) => !over.includes(task)));
+      const left = continuing.filter(({ flight }) => !isOver(flight));
+      continuing.splice(0, continuing.length, ...left);
       for (const task of over) leaveOut(task);
     },
   };

@@ -11,6 +11,7 @@ import {
   TEST_CONNECTOR_ID,
 } from "./domain/connector.ts";
 import { createFaults } from "./domain/faults.ts";
+import { HIDDEN_HEADER_VALUE } from "./domain/http-settings.ts";
 import { comparePrices, type PriceChange, parsePriceList } from "./domain/price-list.ts";
 import {
   changeRoute,
@@ -196,10 +197,14 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
   };
 }
 
-/** Whether nothing is kept of a connector's secrets: an SMPP one has just its password. */
-function replacesSecrets({ smpp }: ConnectorInput, fields: readonly string[]): boolean {
-  const isNamed = fields.includes("smpp.password") || fields.includes("smpp");
-  return isNamed && smpp?.password !== undefined && smpp.password !== "";
+/** Whether nothing is kept of a connector's secrets: its password, or its receipt secret and all its headers. */
+function replacesSecrets({ smpp, http }: ConnectorInput, fields: readonly string[]): boolean {
+  if (smpp?.password && fields.some((field) => field === "smpp" || field === "smpp.password")) {
+    return true;
+  }
+  if (!http?.receiptSecret || !fields.includes("http.receipt_secret")) return false;
+  const headers = Object.values(http.headers ?? {});
+  return fields.includes("http.headers") && !headers.includes(HIDDEN_HEADER_VALUE);
 }
 
 function entry(actor: string, action: string, subject: string, details: string): AuditEntry {

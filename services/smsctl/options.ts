@@ -126,6 +126,8 @@ export function createOptions({ options, words }: Arguments) {
       const lines = file(name)
         ?.split("\n")
         .filter((line) => line.trim() !== "");
+      // Without the terminal's input it looks the same, and would take all headers away.
+      if (lines?.length === 0 && optional(name) === "-") throw wrong(`--${name} has no input.`);
       return lines === undefined ? undefined : pairs(name, lines, ":");
     },
   };

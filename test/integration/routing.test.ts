@@ -144,6 +144,34 @@ describe("the routing service", () => {
     expect(mended?.smpp?.password).to.equal("new-pass");
   });
 
+  it("an HTTP connector whose key is gone is mended by a new receipt secret and all its headers", async () => {
+    const http = {
+      url: "https://carrier.example/send",
+      headers: { Authorization: "Bearer old" },
+      receiptSecret: "an-old-secret-of-receipts",
+    };
+    const web = { ...CONNECTOR, id: "web", type: "http", smpp: undefined, http };
+    await service.createConnector(web, "ada");
+    const box = createSecretBox(OTHER_KEYS);
+    const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
+    const later = createRoutingService({ store, clock, announce: () => undefined });
+    const change = (next: object, ...fields: string[]) => {
+      const input = { ...web, http: { ...http, ...next } };
+      return codeOf(() => later.updateConnector("web", input, fields, "ada"));
+    };
+    const both = ["http.receipt_secret", "http.headers"];
+    const receiptSecret = "a-new-secret-of-receipts";
+    const headers = { Authorization: "Bearer new" };
+    const hidden = { Authorization: "(hidden)" };
+    expect(await change({ receiptSecret }, "http.receipt_secret")).to.match(/key/);
+    expect(await change({ headers }, "http.headers")).to.match(/key/);
+    expect(await change({ receiptSecret, headers: hidden }, ...both)).to.match(/key/);
+    expect(await change({ receiptSecret, headers }, ...both)).to.equal("done");
+    const [mended] = (await later.listConnectors()).filter(({ id }) => id === "web");
+    expect(mended?.http).to.include({ url: http.url, receiptSecret });
+    expect(mended?.http?.headers).to.deep.equal(headers);
+  });
+
   it("a connector whose key is gone can be removed", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const box = createSecretBox(OTHER_KEYS);

@@ -38,6 +38,8 @@ export type Outbox = {
 const SUBJECT = /^[\w-]+(?:\.[\w-]+)*$/;
 /** A document older than this was left by a crash or an outage; its publisher has given up on it. */
 const SWEEP_AGE_MS = 3000;
+/** A document dated further ahead than clocks of replicas differ was written before a clock was set back. */
+const SWEEP_AHEAD_MS = 60_000;
 
 /**
  * Events that wait here for the stream; beyond it the sweeper publishes what is stored. Through an outage
@@ -98,8 +100,7 @@ export function createOutbox(options: {
 
   async function sweep(): Promise<boolean> {
     const nowMs = Date.now();
-    // What a clock dated into the future, before it was set back, must not wait until then.
-    const [before, after] = [new Date(nowMs - SWEEP_AGE_MS), new Date(nowMs + SWEEP_AGE_MS)];
+    const [before, after] = [new Date(nowMs - SWEEP_AGE_MS), new Date(nowMs + SWEEP_AHEAD_MS)];
     const documents = await collection
       .find({ $or: [{ created_at: { $lt: before } }, { created_at: { $gt: after } }] })
       .sort({ created_at: 1 })

@@ -1194,7 +1194,8 @@ export declare type Outcome = Message$1<"sms.v1.Outcome"> & {
   carrierCode: string;
 
   /**
-   * For NOT_SENT: not to be claimed again before this instant.
+   * For NOT_SENT: not to be claimed again before this instant, by the clock of occurred_at_ms: what lies between
+   * the two is waited for, a minute at most.
    *
    * @generated from field: int64 retry_at_ms = 5;
    */
