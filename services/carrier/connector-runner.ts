@@ -12,7 +12,6 @@ import { type Bind, createBind } from "./bind.ts";
 import type { DispatcherOptions } from "./dispatcher.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { BindFigures } from "./domain/bind-stats.ts";
-import type { MatchedReceipt } from "./domain/message.ts";
 import type { Submission } from "./domain/submission.ts";
 import type { Link, LinkEvents, LinkStatus } from "./links/link.ts";
 import type { MessagingPort } from "./messaging.ts";
@@ -42,7 +41,7 @@ export type ConnectorRunner = {
   setOwned(indexes: readonly number[]): void;
   /** Whether a bind has a link that is not closed yet: nobody else may open it. */
   isLinked(index: number): boolean;
-  noteReceipt(receipt: MatchedReceipt, submission: Submission): void;
+  noteReceipt(submission: Submission): void;
   reports(): BindReport[];
   /** Stops claiming, lets answers come for at most so long, closes the binds. */
   close(drainMs: number): Promise<void>;
@@ -195,9 +194,10 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       for (const index of indexes) if (!binds.has(index) && !closing.has(index)) open(index);
     },
     isLinked: (index) => binds.has(index) || closing.has(index),
-    noteReceipt(receipt, submission) {
+    noteReceipt({ atMs }) {
       const [bind] = binds.values();
-      bind?.stats.noteReceipt(Math.max(0, receipt.occurredAtMs - submission.atMs));
+      // By our own clock: the date in a receipt has whole minutes, and the carrier's time of day.
+      bind?.stats.noteReceipt(atMs === 0 ? undefined : Math.max(0, clock.now() - atMs));
     },
     reports: () =>
       [...binds.values()].map((bind) => ({

@@ -118,8 +118,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
 
   /** The submission when no read is needed: it is recent, or the receipt names its message. */
   function findKnown(receipt: IncomingReceipt): Submission | undefined {
-    const { connectorId, messageId, to, from, occurredAtMs: atMs } = receipt;
-    if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs };
+    const { connectorId, messageId, to, from } = receipt;
+    if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs: 0 };
     const [name, ...others] = namesOf(receipt);
     const submission = name === undefined ? undefined : recent.find(name)?.submission;
     if (submission === undefined || submission.to === to) return submission;

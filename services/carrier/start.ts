@@ -52,7 +52,7 @@ export const start: StartService = async (context) => {
     onRecorded(receipt, submission) {
       const { connectorId } = submission;
       metrics.receipts.inc({ connector: connectorId, verdict: receipt.verdict });
-      supervisor?.find(connectorId)?.runner.noteReceipt(receipt, submission);
+      supervisor?.find(connectorId)?.runner.noteReceipt(submission);
     },
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
   });

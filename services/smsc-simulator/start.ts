@@ -7,9 +7,16 @@ import { startSimulator } from "./simulator.ts";
 /** Reads the settings; throws `ConfigError` with every fault. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof SIMULATOR_SETTINGS> {
   const config = readConfig(env, SIMULATOR_SETTINGS);
-  if (config.SMSC_PASSWORD.length > 8) {
-    throw new ConfigError(["SMSC_PASSWORD: SMPP 3.4 allows at most 8 characters"]);
+  const { SMSC_TLS_CERT_FILE: certFile, SMSC_TLS_KEY_FILE: keyFile } = config;
+  const faults: string[] = [];
+  for (const [name, max] of Object.entries({ SMSC_SYSTEM_ID: 15, SMSC_PASSWORD: 8 } as const)) {
+    const { length } = config[name as "SMSC_SYSTEM_ID" | "SMSC_PASSWORD"];
+    if (length > max) faults.push(`${name}: SMPP 3.4 allows at most ${max} characters`);
   }
+  if ((certFile === "") !== (keyFile === "")) {
+    faults.push("SMSC_TLS_CERT_FILE and SMSC_TLS_KEY_FILE: both or neither");
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
 

@@ -1,6 +1,6 @@
 import type { PduOf } from "../carrier/smpp/pdu.ts";
 import { STATUS } from "../carrier/smpp/statuses.ts";
-import { planSubmit, type TestPlan, type TestReceipt } from "../shared/core/test-numbers.ts";
+import { planSubmit, type TestPlan } from "../shared/core/test-numbers.ts";
 import type { BehaviourSwitch } from "./behaviour.ts";
 import type { Counters, SeenSubmit } from "./counters.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -83,8 +83,10 @@ export class Submits {
     this.#settle(submit, false);
     const latencyMs = this.#latencyMs();
     const isReceiptFirst = submit.plan.receipts[0]?.afterMs === 0;
-    this.sendReceipts(submit, isReceiptFirst ? 0 : latencyMs);
+    if (isReceiptFirst) this.sendReceipts(submit, 0);
+    // Of two timers that end together the one set first goes first.
     after(latencyMs + extraMs, () => this.answer(submit));
+    if (!isReceiptFirst) this.sendReceipts(submit, latencyMs);
   }
 
   /** Writes the accepting answer; `sequence` may lie. */
@@ -132,8 +134,9 @@ export class Submits {
       destinationOf(pdu),
       wanted.map(({ state }) => state),
     );
+    const shiftMs = plan.receipts[0]?.afterMs === PLAIN_DELAY_MS ? delayMs - PLAIN_DELAY_MS : 0;
     for (const receipt of plan.receipts) {
-      const afterMs = sinceAnswerMs + shifted(receipt, delayMs);
+      const afterMs = sinceAnswerMs + receipt.afterMs + shiftMs;
       this.#messages.note(messageId, receipt.state, submittedAt.getTime() + afterMs);
       if (!wanted.includes(receipt)) continue;
       const { systemId } = peer;
@@ -156,12 +159,6 @@ export class Submits {
     this.#counters.settle(destinationOf(submit.pdu), submit.seen, isRefused);
     if (!isRefused) this.#messages.add(submit.messageId);
   }
-}
-
-function shifted(receipt: TestReceipt, delayMs: number): number {
-  return receipt.afterMs < PLAIN_DELAY_MS
-    ? receipt.afterMs
-    : receipt.afterMs - PLAIN_DELAY_MS + delayMs;
 }
 
 /** The digits that the counters and the test numbers go by. */

@@ -137,6 +137,17 @@ describe("SMSC simulator", () => {
     expect(seen).to.deep.equal(["text", "tlv", "text+tlv"]);
   });
 
+  it("leaves a test number's own delay as it is", async () => {
+    await start();
+    await call("/behaviour", "POST", JSON.stringify({ receipts: { delay_ms: 60_000 } }));
+    const seen: string[] = [];
+    const client = connect({ onDeliver: ({ body }) => void seen.push(body.sourceAddr) });
+    await bound(client);
+    void submit(client, "2348031239908").catch(() => undefined);
+    await eventually(() => seen.length === 1);
+    expect(seen).to.deep.equal(["2348031239908"]);
+  });
+
   it("sends no receipt that was not asked for", async () => {
     await start();
     const seen: string[] = [];

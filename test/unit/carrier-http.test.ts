@@ -60,6 +60,7 @@ describe("what an HTTP answer proves", () => {
     [400, "", "refused permanent"],
     [404, "", "refused permanent"],
     [401, "", "refused temporary"],
+    [402, "", "refused temporary"],
     [408, "", "refused temporary"],
     [429, "", "refused throttled"],
     [503, "", "refused throttled"],

@@ -4,10 +4,16 @@ import type { OutgoingPdu, PduOf } from "../../services/carrier/smpp/pdu.ts";
 import { planSubmit } from "../../services/shared/core/test-numbers.ts";
 import { BehaviourSwitch } from "../../services/smsc-simulator/behaviour.ts";
 import { Counters } from "../../services/smsc-simulator/counters.ts";
+import type { Deliveries } from "../../services/smsc-simulator/deliveries.ts";
 import { sampleLatency, seededRandom } from "../../services/smsc-simulator/latency.ts";
+import { MessageStore } from "../../services/smsc-simulator/message-store.ts";
 import { ControlError, parseBehaviour } from "../../services/smsc-simulator/parse-behaviour.ts";
+import type { Peer } from "../../services/smsc-simulator/peers.ts";
 import { SlidingRate } from "../../services/smsc-simulator/sliding-rate.ts";
+import { readSettings } from "../../services/smsc-simulator/start.ts";
 import { MESSAGE_NAME_TAG, submitIdentity } from "../../services/smsc-simulator/submit-identity.ts";
+import { Submits } from "../../services/smsc-simulator/submits.ts";
+import { eventually } from "../support/poll.ts";
 
 type Submit = Partial<OutgoingPdu<"submit_sm">>;
 
@@ -204,6 +210,49 @@ describe("peak rate", () => {
     }
     expect(peak).to.equal(6);
   });
+});
+
+describe("a submit's answer and its receipt", () => {
+  for (const latencyMs of [0, 20]) {
+    it(`go in this order, both due after ${latencyMs} ms`, async () => {
+      const order: string[] = [];
+      const behaviour = new BehaviourSwitch();
+      behaviour.apply(parseBehaviour({ latency_ms: latencyMs, receipts: { delay_ms: 0 } }));
+      const later = (_: unknown, afterMs: number) => {
+        setTimeout(() => order.push("receipt"), afterMs);
+      };
+      const submits = new Submits({
+        behaviour,
+        counters: new Counters(),
+        deliveries: { add: later } as unknown as Deliveries,
+        messages: new MessageStore(),
+      });
+      const session = { respond: () => void order.push("answer") };
+      const pdu = { destinationAddr: "2348031230000", registeredDelivery: 1 };
+      const octets = encodePdu({ command: "submit_sm", sequence: 1, body: pdu, tlvs: {} });
+      const peer = { session, systemId: "a", mode: "transceiver", open: 0 } as unknown as Peer;
+      submits.handle(decodePdu(octets, 0, octets.length) as PduOf<"submit_sm">, peer);
+      await eventually(() => order.length === 2);
+      expect(order).to.deep.equal(["answer", "receipt"]);
+    });
+  }
+});
+
+describe("the simulator's settings", () => {
+  const WRONG: [Record<string, string>, RegExp][] = [
+    [{ SMSC_TLS_KEY_FILE: "/key.pem" }, /both or neither/],
+    [{ SMSC_TLS_CERT_FILE: "/cert.pem" }, /both or neither/],
+    [{ SMSC_SYSTEM_ID: "x".repeat(16) }, /SMSC_SYSTEM_ID.* 15 characters/],
+    [
+      { SMSC_SYSTEM_ID: "x".repeat(16), SMSC_PASSWORD: "x".repeat(9) },
+      /SMSC_SYSTEM_ID[\s\S]*SMSC_PASSWORD.* 8 characters/,
+    ],
+  ];
+  for (const [settings, words] of WRONG) {
+    it(`refuses ${Object.keys(settings).join(" with ")}`, () => {
+      expect(() => readSettings({ SMSC_PASSWORD: "secret", ...settings })).to.throw(words);
+    });
+  }
 });
 
 describe("behaviour", () => {

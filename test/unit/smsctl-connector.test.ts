@@ -50,6 +50,15 @@ describe("smsctl connector", () => {
     expect(error.message).to.equal("A connector of --type http has no smpp.window.");
   });
 
+  for (const option of ["--id-pointer", "--receipt-status-pointer"]) {
+    it(`add refuses an empty ${option}, which a new connector would have by default`, async () => {
+      const words = ["connector", "add", "web", "--type", "http", option, ""];
+      const error = await errorOf(run(CONNECTOR_COMMANDS.add, words, {}));
+      expect(error.message).to.match(/^An empty pointer is set by connector update/);
+      expect((await update(option, "")).fields).to.have.length(1);
+    });
+  }
+
   it("update gives headers from a file, and words of the carrier with ours", async () => {
     const { fields, connector } = await update(
       ...["--headers-file", fileOf("Authorization: Basic a:b=\r\n\nX-Tag:one\n")],

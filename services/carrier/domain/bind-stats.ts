@@ -21,8 +21,8 @@ export type BindFigures = {
 export type BindStats = {
   noteSubmit(nowMs: number): void;
   noteOutcome(outcome: PartOutcome, tookMs: number, nowMs: number): void;
-  /** A receipt that came so long after its submit. */
-  noteReceipt(afterMs: number): void;
+  /** A receipt that came so long after its submit, where that is known. */
+  noteReceipt(afterMs?: number): void;
   read(nowMs: number): BindFigures;
 };
 
@@ -69,7 +69,7 @@ export function createBindStats(): BindStats {
     },
     noteReceipt(afterMs) {
       totals.receipts += 1;
-      receiptMs.add(afterMs);
+      if (afterMs !== undefined) receiptMs.add(afterMs);
     },
     read(nowMs) {
       const now = Math.floor(nowMs / 1000);

@@ -2,7 +2,7 @@ import { readPointerText } from "./http-template.ts";
 import type { PartOutcome } from "./message.ts";
 
 /** Faults of the request's way or of the account, which end without a change to the message. */
-const TEMPORARY: ReadonlySet<number> = new Set([401, 403, 407, 408]);
+const TEMPORARY: ReadonlySet<number> = new Set([401, 402, 403, 407, 408]);
 
 /**
  * What an HTTP answer says of a message (RFC 9110 section 15). A 2xx with the carrier's id is

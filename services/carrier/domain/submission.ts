@@ -11,6 +11,7 @@ export type Submission = {
   /** Parties in comparable form (`comparableParty`). */
   readonly to: string;
   readonly from: string;
+  /** When it was answered; 0 where that is not known. */
   readonly atMs: number;
   /** The id was tied to it by a receipt's parties, which fit several segments in doubt. */
   readonly isSegmentGuessed?: boolean;

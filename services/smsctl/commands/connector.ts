@@ -35,6 +35,7 @@ export const CONNECTOR_COMMANDS: Commands = {
       const smpp = smppSettings(options);
       const http = httpSettings(options);
       refuseOther(type, type === "smpp" ? http : smpp);
+      refuseEmptyPointers(http);
       const { connector } = await clients.routing.createConnector({
         connector: {
           id: options.optionOrWord("name", "The connector's name"),
@@ -201,6 +202,13 @@ function show({ output }: CommandContext, connector: Connector | undefined): num
 function readType(text: string): keyof typeof TYPES {
   if (text === "smpp" || text === "http") return text;
   throw new AppError("validation_error", "--type must be smpp or http.");
+}
+
+/** An empty one means the whole answer, but in settings that are new the default. */
+function refuseEmptyPointers({ idPointer, receiptStatusPointer }: ReturnType<typeof httpSettings>) {
+  if (idPointer !== "" && receiptStatusPointer !== "") return;
+  const text = "An empty pointer is set by connector update: here it would mean the default.";
+  throw new AppError("validation_error", text);
 }
 
 /** Settings of the other kind would be left out without a word. */
