@@ -98,24 +98,6 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(submits.length).to.equal(2);
   });
 
-  it("a step of the machine's clock does not end the tries for the rest of a message", async () => {
-    const { wall, clock, dispatcher, submits, settled } = setUp();
-    dispatcher.add(many(1, { segments: 2 }));
-    submits[0]?.answer(accept("a"));
-    await eventually(() => submits.length === 2);
-    wall.advance(900_000);
-    submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
-    await new Promise(setImmediate);
-    clock.advance(6000);
-    await eventually(() => {
-      dispatcher.pump();
-      return submits.length === 3;
-    });
-    submits[2]?.answer(accept("b"));
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("accepted");
-  });
-
   it("a message put off again and again waits longer each time, until something else ends it", async () => {
     const { clock, dispatcher, submits, settled } = setUp();
     const full: PartOutcome = { kind: "refused", code: "ESME_RMSGQFUL", disposition: "throttled" };

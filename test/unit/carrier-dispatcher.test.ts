@@ -2,6 +2,8 @@ import { expect } from "chai";
 import { accept, many, setUp } from "../support/carrier-dispatcher.ts";
 import { eventually } from "../support/poll.ts";
 
+type Parts = ReturnType<typeof setUp>;
+
 describe("the dispatcher of a connector", () => {
   it("never has more unanswered than the window, and keeps it full", async () => {
     const { dispatcher, submits, settled } = setUp(3);
@@ -186,22 +188,28 @@ describe("the dispatcher of a connector", () => {
     expect(submits.length).to.equal(6);
   });
 
-  it("the rest of a message is not given up while its carrier only throttles it", async () => {
-    const { clock, dispatcher, submits, settled } = setUp();
-    dispatcher.add(many(1, { segments: 2 }));
-    submits[0]?.answer(accept("a"));
-    await eventually(() => submits.length === 2);
-    clock.advance(300_000);
-    dispatcher.expire(false);
-    submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
-    await new Promise(setImmediate);
-    clock.advance(6000);
-    await eventually(() => {
-      dispatcher.pump();
-      return submits.length === 3;
+  for (const [what, happen] of [
+    ["its carrier only throttles it", ({ clock }: Parts) => clock.advance(300_000)],
+    ["the machine's clock is set ahead", ({ wall }: Parts) => wall.advance(900_000)],
+  ] as const) {
+    it(`the rest of a message is not given up while ${what}`, async () => {
+      const parts = setUp();
+      const { clock, dispatcher, submits, settled } = parts;
+      dispatcher.add(many(1, { segments: 2 }));
+      submits[0]?.answer(accept("a"));
+      await eventually(() => submits.length === 2);
+      happen(parts);
+      dispatcher.expire(false);
+      submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
+      await new Promise(setImmediate);
+      clock.advance(6000);
+      await eventually(() => {
+        dispatcher.pump();
+        return submits.length === 3;
+      });
+      submits[2]?.answer(accept("b"));
+      await eventually(() => settled.length === 1);
+      expect(settled[0]?.outcome.kind).to.equal("accepted");
     });
-    submits[2]?.answer(accept("b"));
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("accepted");
-  });
+  }
 });
