@@ -39,8 +39,8 @@ export const GATEWAY_SETTINGS = {
   SEND_AT_MIN_MS: durationMs(60_000),
   /** Messaging takes nothing that is further ahead than 90 days. */
   SEND_AT_MAX_MS: whole(0, 7_776_000_000, 7_776_000_000),
-  /** Longest span one list request may cover. */
-  LIST_SPAN_MAX_MS: durationMs(7_948_800_000),
+  /** Longest span one list request may cover; no less than the seven days that one without bounds covers. */
+  LIST_SPAN_MAX_MS: whole(604_800_000, 31_536_000_000, 7_948_800_000),
   /** How many gateways share the rate limit while Redis is away, as far as `GATEWAY_PEERS` does not tell. */
   GATEWAY_REPLICAS: whole(1, 1000, 1),
   /** A host name with one address for each gateway that is ready; empty for none. */

@@ -148,18 +148,19 @@ ${memberRows(schema, "")}
 </section>`;
 }
 
-/** A row for each member; those of an object inside follow it, under its name. */
+/** A row for each member; those of an object inside, or of a list's items, follow it, under its name. */
 function memberRows(schema: Schema, prefix: string): Html[] {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   const required = new Set((schema.required ?? []) as string[]);
   return properties.flatMap(([property, inner]) => [
     row(
       html`<code>${prefix}${property}</code>`,
-      inner.properties === undefined ? typeOf(inner) : String(inner.type ?? "object"),
+      inner.properties === undefined ? typeOf(inner) : nameOf(inner.type ?? "object"),
       required.has(property) ? "always" : "",
       prose(String(inner.description ?? "")),
     ),
-    ...(inner.type === "object" ? memberRows(inner, `${prefix}${property}.`) : []),
+    ...memberRows(inner, `${prefix}${property}.`),
+    ...memberRows((inner.items ?? {}) as Schema, `${prefix}${property}[].`),
   ]);
 }
 
@@ -178,10 +179,12 @@ function typeOf(schema: Schema): Html {
   if (Array.isArray(schema.enum)) {
     return html`one of ${prose(schema.enum.map((word) => `\`${word}\``).join(", "))}`;
   }
-  const type = schema.type;
-  const name = Array.isArray(type) ? type.join(" or ") : String(type ?? "any");
   const format = schema.format === undefined ? "" : ` (${schema.format})`;
-  return html`${name}${format}${bounds(schema)}`;
+  return html`${nameOf(schema.type ?? "any")}${format}${bounds(schema)}`;
+}
+
+function nameOf(type: unknown): string {
+  return Array.isArray(type) ? type.join(" or ") : String(type);
 }
 
 function bounds(schema: Schema): Html {

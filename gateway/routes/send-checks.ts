@@ -1,5 +1,6 @@
+import { SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
 import type { FieldError } from "../../services/shared/core/errors.ts";
-import { SEGMENTS_MAX } from "../../services/shared/core/limits.ts";
+import { BULK_DEFAULT, SEGMENTS_MAX } from "../../services/shared/core/limits.ts";
 import { describeText, hasLoneSurrogate } from "../../services/shared/core/segments.ts";
 import type { SendKind } from "./send-kinds.ts";
 
@@ -28,8 +29,10 @@ function lengthFault(
 ): FieldError | undefined {
   if (kind.listField === undefined) return undefined;
   const items = body[kind.listField];
-  if (!Array.isArray(items) || items.length <= bulkMax) return undefined;
-  const message = `At most ${bulkMax} recipients are allowed in one request.`;
+  // An account's setting is of bulk sends (`decisions.md` "Request bodies").
+  const max = kind.endpoint === SendEndpoint.BULK ? bulkMax : BULK_DEFAULT;
+  if (!Array.isArray(items) || items.length <= max) return undefined;
+  const message = `At most ${max} recipients are allowed in one request.`;
   return { field: kind.listField, code: "too_many", message };
 }
 

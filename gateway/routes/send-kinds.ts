@@ -27,7 +27,7 @@ export type SendKind = {
   readonly operation: Operation;
   readonly validate: Validator;
   readonly takesSendAt: boolean;
-  /** Name of the list whose length the account's limit bounds. */
+  /** Name of the list whose length is bounded. */
   readonly listField?: string;
   /** Reads recipients from a body that has passed `validate`. */
   readonly read: (body: Record<string, unknown>) => SendRequest;

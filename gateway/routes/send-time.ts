@@ -22,9 +22,19 @@ export function readSendAt(
     );
   }
   if (atMs < nowMs + bounds.minMs - ON_ITS_WAY_MS || atMs > nowMs + bounds.maxMs) {
-    return fault("out_of_range", "send_at lies from 1 minute to 90 days ahead.");
+    const [least, most] = [inWords(bounds.minMs), inWords(bounds.maxMs)];
+    return fault("out_of_range", `send_at lies from ${least} to ${most} ahead.`);
   }
   return { sendAtMs: atMs };
+}
+
+const UNITS = Object.entries({ day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 });
+
+/** A duration in its largest whole unit: "90 days", "1 minute". */
+function inWords(ms: number): string {
+  const [unit, size] = UNITS.find(([, one]) => ms >= one && ms % one === 0) ?? ["ms", 1];
+  const count = ms / size;
+  return `${count} ${unit}${count === 1 || unit === "ms" ? "" : "s"}`;
 }
 
 function fault(code: string, message: string): { fault: FieldError } {

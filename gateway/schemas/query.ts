@@ -96,5 +96,5 @@ function decode(text: string): string | undefined {
 }
 
 function fault(field: string, code: string, message: string): FieldError {
-  return { field: field.slice(0, 100), code, message };
+  return { field: field.slice(0, 100).toWellFormed(), code, message };
 }

@@ -95,7 +95,7 @@ export const BATCH_SEND = {
     from: FROM,
     messages: {
       type: "array",
-      description: "1 to 1,000 items; the account's limit may differ.",
+      description: "1 to 1,000 items.",
       minItems: 1,
       maxItems: BULK_DEFAULT,
       items: {

@@ -95,7 +95,7 @@ function fieldOf(error: ErrorObject): string {
   const params = error.params as Record<string, unknown>;
   const child = params.missingProperty ?? params.additionalProperty;
   if (typeof child !== "string") return path;
-  const name = child.slice(0, NAME_CHARS_MAX);
+  const name = child.slice(0, NAME_CHARS_MAX).toWellFormed();
   return path === "" ? name : `${path}.${name}`;
 }
 

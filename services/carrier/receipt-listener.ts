@@ -21,6 +21,10 @@ export type ReceiptListenerOptions = {
 };
 
 const BODY_BYTES_MAX = 64 * 1024;
+/** The port may be open to everybody, in the process that has the links to carriers. */
+const CONNECTIONS_MAX = 1000;
+/** A connection on which nothing has moved for so long is ended: its answer is not read, or it asks nothing. */
+const STILL_MAX_MS = 30_000;
 
 /**
  * Serves `POST /receipts/<connector>/<message>/<signature>`: 204 when the receipt is durable, 404
@@ -29,7 +33,13 @@ const BODY_BYTES_MAX = 64 * 1024;
 export async function startReceiptListener(
   options: ReceiptListenerOptions,
 ): Promise<ReceiptListener> {
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 });
+  const server = createServer({
+    requestTimeout: 10_000,
+    headersTimeout: 5000,
+    connectionsCheckingInterval: 5000,
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.timeout = STILL_MAX_MS;
   server.on("request", (request, response) => {
     answer(request, options).then(
       (status) => reply(response, status),
@@ -37,7 +47,8 @@ export async function startReceiptListener(
     );
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    // It stays: a connection that could not be taken later is an error, too, and ends nothing.
+    server.on("error", reject);
     server.listen(options.port, options.host, resolve);
   });
   return {
@@ -112,6 +123,8 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 }
 
 function reply(response: ServerResponse, status: number): void {
+  // Whoever does not know an address has nothing more to say on this connection.
+  if (status === 404) response.setHeader("connection", "close");
   response.writeHead(status, { "cache-control": "no-store", "content-length": "0" });
   response.end();
 }

@@ -1,3 +1,4 @@
+import { shareAnswer } from "../shared/core/share-answer.ts";
 import { Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
@@ -62,14 +63,5 @@ type Queue = Awaited<ReturnType<OpenMessaging["reads"]["queues"]>>[number];
  * is away, so that the last figures stand: a scrape that fails would take all others with it.
  */
 function createLook({ reads }: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
-  let underWay: Promise<readonly Queue[] | undefined> | undefined;
-  return () => {
-    underWay ??= reads
-      .queues()
-      .catch(() => undefined)
-      .finally(() => {
-        underWay = undefined;
-      });
-    return underWay;
-  };
+  return shareAnswer(() => reads.queues().catch(() => undefined));
 }

@@ -21,7 +21,7 @@ import { TENANT_COMMANDS } from "./commands/tenant.ts";
 import { WALLET_COMMANDS } from "./commands/wallet.ts";
 import { WEBHOOK_COMMANDS } from "./commands/webhook.ts";
 import { createOptions } from "./options.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, visible } from "./output.ts";
 
 const NOUNS: Readonly<Record<string, Commands>> = {
   tenant: TENANT_COMMANDS,
@@ -68,7 +68,8 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (thrown) {
     if (ended.signal.aborted && isEnding(thrown)) return INTERRUPTED;
     const error = understand(thrown);
-    process.stderr.write(isJson ? `${JSON.stringify(describe(error))}\n` : `${line(error)}\n`);
+    const text = isJson ? visible(JSON.stringify(describe(error))) : line(error);
+    process.stderr.write(`${text}\n`);
     return 1;
   } finally {
     clients?.close();

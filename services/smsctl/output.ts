@@ -24,7 +24,7 @@ export function createOutput(isJson: boolean, out: Sink, err: Sink): Output {
   return {
     isJson,
     result(value) {
-      out.write(isJson ? `${JSON.stringify(value)}\n` : readable(value));
+      out.write(isJson ? `${visible(JSON.stringify(value))}\n` : readable(value));
     },
     note(line) {
       if (!isJson) out.write(`${visible(line)}\n`);
@@ -38,8 +38,8 @@ export function createOutput(isJson: boolean, out: Sink, err: Sink): Output {
   };
 }
 
-/** Customers' texts may hold what a terminal would obey (ECMA-48); it is shown instead. */
-function visible(text: string): string {
+/** Customers' texts may hold what a terminal would obey (ECMA-48); it is shown instead, as JSON spells it. */
+export function visible(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");

@@ -130,9 +130,9 @@ function lineOf(cells: readonly string[]): string {
   return `${cells.map(quote).join(",")}\r\n`;
 }
 
-/** Quotes what CSV needs quoted; a leading `=`, `+`, `-` or `@` of a text is no formula. */
+/** Quotes what CSV needs quoted; a leading `=`, `+`, `-` or `@` of what is no amount is no formula. */
 function quote(cell: string): string {
-  const isFormula = /^[=+@\t\r]/.test(cell) || /^-(?!\d)/.test(cell);
+  const isFormula = /^[=+@\t\r-]/.test(cell) && !/^-\d+(\.\d+)?$/.test(cell);
   const text = isFormula ? `'${cell}` : cell;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -21,10 +21,11 @@ export function createSecrets(box: SecretBox): Secrets {
   return {
     seal: (endpointId, secret) => box.seal(secret, contextOf(endpointId)),
     openKey(endpoint, sealed) {
-      const known = keys.get(sealed);
+      const name = `${endpoint.id}|${sealed}`;
+      const known = keys.get(name);
       if (known !== undefined) return known;
       const key = signingKey(box.open(sealed, contextOf(endpoint.id)));
-      setRecent(keys, sealed, key, KEYS_MAX);
+      setRecent(keys, name, key, KEYS_MAX);
       return key;
     },
   };

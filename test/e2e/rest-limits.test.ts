@@ -53,6 +53,20 @@ describe("REST limits: the table of service.md", () => {
     expectField(await bulk(["1", "2", "3"]), "to", "too_many");
   });
 
+  it("Items of a batch: 1 to 1,000, whatever an account's limit of bulk sends is", async () => {
+    const item = (at: number) => ({ to: `+234803${String(at + 2_000_000)}`, body: "Hello" });
+    for (const bulkMax of [2, 5000]) {
+      const account = await rest.addCustomer({ bulkMax });
+      const batch = (count: number) =>
+        account.call("POST", "/v1/sms/messages/batch", {
+          body: { from: "Acme", messages: Array.from({ length: count }, (_, at) => item(at)) },
+        });
+      expect((await batch(3)).status).to.equal(202);
+      expectField(await batch(0), "messages", "too_few");
+      expectField(await batch(1001), "messages", "too_many");
+    }
+  });
+
   it("Recipient string length: at most 256 characters, in a single send a fault of the request", async () => {
     const padded = (length: number) => `08031234567${" ".repeat(length - 11)}`;
     expect((await send({ to: padded(256) })).status).to.equal(202);

@@ -70,6 +70,11 @@ describe("receipts of carriers that speak HTTP", () => {
     });
   }
 
+  it("is answered once on a connection that knows no address", async () => {
+    const { headers } = await fetch(urlOf("other"), { method: "POST" });
+    expect(headers.get("connection")).to.equal("close");
+  });
+
   it("is posted, and nothing else", async () => {
     expect(await post(urlOf("web"), "", "GET")).to.equal(405);
   });

@@ -216,6 +216,14 @@ describe("field errors", () => {
     ]);
   });
 
+  it("hold no half of a surrogate pair in the names that they repeat", () => {
+    for (const name of ["\ud800", `a${"\ud83d\ude00".repeat(60)}`]) {
+      const [fault] = single({ to: "1", from: "Acme", body: "x", [name]: 1 });
+      expect(fault?.field.isWellFormed()).to.equal(true);
+      expect(fault?.code).to.equal("unknown_field");
+    }
+  });
+
   it("a batch takes no send_at", () => {
     const body = { from: "Acme", messages: [{ to: "1", body: "x" }], send_at: null };
     expect(codes(batch(body))).to.deep.equal(["send_at unknown_field"]);
@@ -250,6 +258,18 @@ describe("recipients of a list", () => {
 describe("send_at", () => {
   const bounds = { minMs: 60_000, maxMs: 7_776_000_000 };
   const now = Date.parse("2026-11-21T12:00:00.000Z");
+  for (const [minMs, maxMs, words] of [
+    [60_000, 7_776_000_000, "from 1 minute to 90 days"],
+    [1500, 5_400_000, "from 1500 ms to 90 minutes"],
+    [0, 3_600_000, "from 0 ms to 1 hour"],
+  ] as const) {
+    it(`is refused with the bounds there are: ${words}`, () => {
+      const reading = readSendAt("2027-11-21T12:00:00Z", now, { minMs, maxMs });
+      const text = "fault" in reading ? reading.fault.message : "";
+      expect(text).to.equal(`send_at lies ${words} ahead.`);
+    });
+  }
+
   for (const [value, wanted] of [
     [undefined, 0],
     [null, 0],

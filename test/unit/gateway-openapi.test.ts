@@ -197,6 +197,18 @@ describe("the pages", () => {
     }
   });
 
+  it("the reference has a row for each member, also of lists and of what may be null", () => {
+    const text = pages.get(DOCS_URL) ?? "";
+    for (const name of [
+      "messages[].client_reference",
+      "status_history[].occurred_at",
+      "error.code",
+    ]) {
+      expect(text).to.contain(`<code>${name}</code>`);
+    }
+    expect(text).to.contain("object or null");
+  });
+
   it("work without a network: they load nothing, from anywhere", () => {
     for (const [address, text] of pages) {
       expect(text, address).to.not.match(/<(script|img|link|iframe)\b|@import|url\(/i);

@@ -27,6 +27,7 @@ describe("the gateway's settings", () => {
     ["TRUSTED_PROXIES", "10/8"],
     ["SEND_AT_MAX_MS", "7776000001"],
     ["BODY_BYTES_MAX", "16777216"],
+    ["LIST_SPAN_MAX_MS", "86400000"],
   ] as const) {
     it(`are refused with ${name}=${value}, which could not work`, () => {
       expect(() => read({ [name]: value })).to.throw(ConfigError, name);

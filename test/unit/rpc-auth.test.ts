@@ -36,6 +36,7 @@ describe("RPC callers from settings", () => {
   const faults: Record<string, string> = {
     "not JSON": "{",
     "a list": "[]",
+    "an object without callers": "{}",
     "a caller that is no object": '{"a": 1}',
     "a caller without token or certificate": '{"a": {"methods": ["*"]}}',
     "a caller without methods": `{"a": {"token": "${LONG}"}}`,
@@ -47,7 +48,7 @@ describe("RPC callers from settings", () => {
   };
   for (const [fault, json] of Object.entries(faults)) {
     it(`${fault} is refused, naming the setting and no token`, () => {
-      const read = () => readRpcCallers(json);
+      const read = () => readRpcCallers(json, LONG);
       expect(read).to.throw(ConfigError, /^ {2}RPC_TOKENS[ .]/m);
       expect(read).not.to.throw(/short-one/);
     });

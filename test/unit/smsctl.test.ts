@@ -209,6 +209,14 @@ describe("smsctl's output", () => {
     expect(out()).to.equal("body  a\\u001b[2Jb\\u000ac\\u009b\nbody\nx\\u0009y\n");
   });
 
+  it("with --json they are what JSON says they are", () => {
+    const { output, out } = written(true);
+    const value = { body: "a\u001b[2Jb\u009b2Jc\u007f" };
+    output.result(value);
+    expect(out()).to.match(/^[\x20-\x7e]+\n$/);
+    expect(JSON.parse(out())).to.deep.equal(value);
+  });
+
   it("shows the columns that only a later row has", () => {
     const { output, out } = written(false);
     output.result([{ connector: "a" }, { connector: "b", error: "bind_refused" }]);

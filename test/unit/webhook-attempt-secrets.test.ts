@@ -2,12 +2,14 @@ import { expect } from "chai";
 import { newId } from "../../services/shared/core/ids.ts";
 import { signingKey } from "../../services/shared/core/webhook-signature.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
+import { createSecretBox } from "../../services/shared/io/secret-box.ts";
 import type { Claimed } from "../../services/webhook/domain/delivery.ts";
 import {
   createEndpoint,
   type Endpoint,
   rotateSecret,
 } from "../../services/webhook/domain/endpoint.ts";
+import { createSecrets } from "../../services/webhook/secrets.ts";
 import { type AttemptParts, makeAttempt } from "../../services/webhook/service/attempt.ts";
 
 const NOW_MS = 1_800_000_000_000;
@@ -77,5 +79,17 @@ describe("the secrets of an attempt", () => {
     const rotated = rotateSecret(rotateSecret(fresh, "old", NOW_MS - 500), "lost", NOW_MS - 400);
     const second = await attempt(rotated).catch((thrown: unknown) => thrown);
     expect(String(second)).to.contain("is not configured");
+  });
+});
+
+describe("the keeper of secrets", () => {
+  it("opens a sealed text for its own endpoint alone, also once it is known", () => {
+    const box = createSecretBox(`k1:${Buffer.alloc(32, 1).toString("base64")}`);
+    const secrets = createSecrets(box);
+    const own = { id: newId("webhookEndpoint") } as Endpoint;
+    const other = { id: newId("webhookEndpoint") } as Endpoint;
+    const sealed = secrets.seal(own.id, "whsec_of_the_owner");
+    expect(secrets.openKey(own, sealed)).to.equal(secrets.openKey(own, sealed));
+    expect(() => secrets.openKey(other, sealed)).to.throw();
   });
 });

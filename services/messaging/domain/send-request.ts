@@ -83,9 +83,9 @@ export function validationError(fields: readonly FieldError[]): AppError {
   return new AppError("validation_error", text, { fields });
 }
 
-/** Refuses more recipients than the tenant may put into one request. */
-export function checkRecipientCount(request: SendRequest, tenantMax: number): void {
-  const max = tenantMax > 0 ? tenantMax : BULK_DEFAULT;
+/** Refuses more recipients than one request may have: `bulkMax` is the tenant's own bound of bulk sends. */
+export function checkRecipientCount(request: SendRequest, bulkMax: number): void {
+  const max = request.endpoint === "bulk" && bulkMax > 0 ? bulkMax : BULK_DEFAULT;
   if (request.recipients.length <= max) return;
   const field = request.endpoint === "batch" ? "messages" : "to";
   throw validationError([{ field, code: "too_many", message: `At most ${max} recipients.` }]);

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
+import { shareAnswer } from "../core/share-answer.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** Answers a request on the ops port; `false` means "not mine". */
@@ -25,16 +26,20 @@ export async function startOpsServer(options: {
 }): Promise<OpsServer> {
   const { host, port, lifecycle, metrics, handlers } = options;
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 });
+  // Anybody in the cluster may ask, and each answer asks the databases.
+  const failing = shareAnswer(() => lifecycle.failingChecks());
+  const figures = shareAnswer(() => metrics.metrics());
   server.on("request", (request, response) => {
     const path = (request.url ?? "/").split("?", 1)[0];
     if (path === "/livez") return answer(response, 200, "ok\n");
-    if (path === "/readyz") return void answerReadiness(response, lifecycle);
-    if (path === "/metrics") return void answerMetrics(response, metrics);
+    if (path === "/readyz") return void answerReadiness(response, failing);
+    if (path === "/metrics") return void answerMetrics(response, figures, metrics.contentType);
     for (const handler of handlers) if (handler(request, response)) return;
     return answer(response, 404, "not found\n");
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    // It stays: a connection that could not be taken later is an error, too, and ends nothing.
+    server.on("error", reject);
     server.listen(port, host, resolve);
   });
   return {
@@ -48,16 +53,22 @@ export async function startOpsServer(options: {
   };
 }
 
-async function answerReadiness(response: ServerResponse, lifecycle: Lifecycle): Promise<void> {
-  const failing = await lifecycle.failingChecks();
-  if (failing.length === 0) answer(response, 200, "ready\n");
-  else answer(response, 503, `not ready: ${failing.join(", ")}\n`);
+async function answerReadiness(
+  response: ServerResponse,
+  failing: () => Promise<readonly string[]>,
+): Promise<void> {
+  const names = await failing();
+  if (names.length === 0) answer(response, 200, "ready\n");
+  else answer(response, 503, `not ready: ${names.join(", ")}\n`);
 }
 
-async function answerMetrics(response: ServerResponse, metrics: Registry): Promise<void> {
+async function answerMetrics(
+  response: ServerResponse,
+  figures: () => Promise<string>,
+  contentType: string,
+): Promise<void> {
   try {
-    const body = await metrics.metrics();
-    answer(response, 200, body, metrics.contentType);
+    answer(response, 200, await figures(), contentType);
   } catch {
     answer(response, 500, "metrics failed\n");
   }

@@ -95,8 +95,10 @@ export function readRpcCallers(tokens: string | undefined, token?: string): RpcC
     for (const [name, entry] of Object.entries(parseObject(tokens))) {
       callers.push(readCaller(name, entry));
     }
+    if (callers.length === 0) throw new ConfigError(["RPC_TOKENS must name a caller"]);
+    return callers;
   }
-  if (callers.length === 0 && token !== undefined && token !== "") {
+  if (token !== undefined && token !== "") {
     callers.push({ name: "service", tokens: [usable("RPC_TOKEN", token)], methods: ["*"] });
   }
   return callers;
