@@ -1,6 +1,6 @@
 /** The carrier's own counters against the messages (invariant 7), number by number. */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
-import type { MessageRow } from "./books.ts";
+import { errorCodeOf, type MessageRow } from "./books.ts";
 
 type Submits = { readonly total: number; readonly refused: number; readonly duplicates: number };
 /** Parts whose receipts said delivered, parts whose receipts said anything else, and those of both. */
@@ -86,8 +86,8 @@ export function judgeCarrier(
       if (wrong !== undefined) add(wrong, 5);
       continue;
     }
-    if (codeOf(message) !== "submission_unknown") {
-      if (taken > 0) add(`failed with ${codeOf(message)}, and taken`);
+    if (errorCodeOf(message) !== "submission_unknown") {
+      if (taken > 0) add(`failed with ${errorCodeOf(message) ?? "no error"}, and taken`);
     } else if (taken > 0) inDoubt.taken += 1;
     else inDoubt.notTaken += 1;
   }
@@ -101,7 +101,7 @@ export function judgeCarrier(
 function judgeReceipts(message: MessageRow, said: Reported): string | undefined {
   const { status, segments } = message;
   // A later part was refused for good: the carrier has no more to say about the whole.
-  const isRefused = status === "undelivered" && codeOf(message) === "carrier_rejected";
+  const isRefused = status === "undelivered" && errorCodeOf(message) === "carrier_rejected";
   if (segments > 1 && isRefused) return undefined;
   const wanted = endsOf(said, segments);
   if (wanted.includes(status)) return undefined;
@@ -116,8 +116,4 @@ function endsOf({ delivered, failed, late }: Reported, segments: number): readon
   if (delivered >= segments) return ["delivered"];
   if (failed > late) return ["undelivered"];
   return late > 0 ? ["undelivered", "expired"] : ["expired"];
-}
-
-function codeOf({ error }: MessageRow): string {
-  return typeof error === "string" ? error : (error?.code ?? "");
 }

@@ -11,7 +11,11 @@ import type { LoadRecord } from "./rolling-load.ts";
 export type Breaches = string[];
 
 type Messages = LoadRecord["messages"];
-type Webhook = { readonly body: string; readonly verified: boolean };
+type Webhook = {
+  readonly body: string;
+  readonly verified: boolean;
+  readonly received_at: string;
+};
 
 const SETTLE_MS = 120_000;
 const ENDED: ReadonlySet<string> = new Set([
@@ -48,14 +52,17 @@ export async function checkMessages(
 /** Collects what the receiver got: it keeps only the newest, so it must be asked now and then. */
 export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
   const byMessage = new Map<string, Set<string>>();
-  let unverified = 0;
+  /** By delivery and attempt: the receiver forgets the oldest. */
+  const unverified = new Set<string>();
   let isOver = false;
 
   async function collect(): Promise<void> {
     const list = (await (await fetch(stack.receiver.events)).json()) as Webhook[];
-    unverified = list.filter(({ verified }) => !verified).length;
-    for (const { body, verified } of list) {
-      if (!verified) continue;
+    for (const { body, verified, received_at: at } of list) {
+      if (!verified) {
+        unverified.add(`${at} ${body}`);
+        continue;
+      }
       const { object } = (JSON.parse(body) as { data: { object: Record<string, string> } }).data;
       const { id = "", status = "" } = object;
       const statuses = byMessage.get(id) ?? new Set();
@@ -93,7 +100,7 @@ export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
       const lost = missing(messages);
       const breaches = lost.slice(0, 5).map((one) => `no webhook for ${one}`);
       if (lost.length > 5) breaches.push(`and for ${lost.length - 5} more`);
-      if (unverified > 0) breaches.push(`${unverified} webhooks with a wrong signature`);
+      if (unverified.size > 0) breaches.push(`${unverified.size} webhooks with a wrong signature`);
       return breaches;
     },
   };

@@ -23,6 +23,10 @@ const REQUESTS = Number(process.env.REQUESTS ?? 20_000);
 const asked = process.env.S === undefined || process.env.S === "" ? undefined : process.env.S;
 /** The services that are restarted, and so have two replicas. */
 const ROLLED = SERVICE_PROCESSES.filter(({ name }) => asked?.split(",").includes(name) ?? true);
+const unknown = (asked?.split(",") ?? []).filter(
+  (name) => !ROLLED.some((one) => one.name === name),
+);
+if (unknown.length > 0) throw new Error(`no such service: ${unknown.join(", ")}`);
 const DRAIN_DELAY_MS = 1500;
 /** Between one restart and the next, as a rollout waits for a new pod to be steady. */
 const STEADY_MS = 2000;

@@ -13,6 +13,7 @@ import { MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { publishAll } from "../../services/shared/io/publisher.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
+import { seededRandom } from "../../services/smsc-simulator/latency.ts";
 import { freshDatabase } from "../support/fresh-names.ts";
 import { eventually } from "../support/poll.ts";
 import { startOwnServers } from "../support/servers.ts";
@@ -89,7 +90,7 @@ export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport
     Array.from({ length: options.replicas }, () => startWallet(servers, prefix)),
   );
   const client = connectWallet(...replicas.map(({ target }) => target));
-  const random = seeded(options.seed);
+  const random = seededRandom(options.seed);
   const count = { holds: 0, refused: 0, settled: 0, fundings: 0, retries: 0 };
   const told = await openWallets(client, options.wallets);
   const world: World = { harness, client, random, told, count };
@@ -324,17 +325,6 @@ async function judge({ harness, told }: World): Promise<string[]> {
     faults.push(...[...settled.keys()].map((id) => `${id}: told settled, is not`));
   }
   return [...faults, ...(await harness.breaches())];
-}
-
-/** A small seeded generator (mulberry32, by Tommy Ettinger, public domain). */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function wait(ms: number): Promise<void> {

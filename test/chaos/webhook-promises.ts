@@ -114,13 +114,19 @@ export function checkPromises(evidence: Evidence): ChaosReport {
  * told apart from a lost one: it says that the machine was too busy, not that the service forgot.
  */
 function checkArrival({ endpoints, storm, requests, deliveries }: Evidence): string[] {
-  const good = new Set(endpoints.filter(isGood).map(({ id }) => id));
+  /** From when on each endpoint takes every event. */
+  const goodFromMs = new Map(
+    endpoints
+      .filter(isGoodOrOff)
+      .map((one) => [one.id, isGood(one) ? 0 : one.enabledAtMs || Number.POSITIVE_INFINITY]),
+  );
   const seen = new Set(requests.map(([, eventId]) => eventId));
   const tried = new Set(
     deliveries.filter(({ status }) => status === "failed").map(({ event_id }) => event_id),
   );
   const missing = storm.events.filter(
-    ({ id, endpointId }) => good.has(endpointId) && !seen.has(id),
+    ({ id, endpointId, atMs }) =>
+      atMs > (goodFromMs.get(endpointId) ?? Number.POSITIVE_INFINITY) && !seen.has(id),
   );
   const lost = missing.filter(({ id }) => !tried.has(id));
   const faults: string[] = [];

@@ -7,12 +7,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { SERVERS_DIR } from "../../deploy/dev/layout.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { endProcess, type ProcessRecord } from "../../deploy/dev/processes.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 import { serverUrl, startServer } from "../../deploy/dev/servers.ts";
 import { WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
+import { seededRandom } from "../../services/smsc-simulator/latency.ts";
 import { createGuard } from "../support/guard.ts";
 import { eventually } from "../support/poll.ts";
 import {
@@ -51,8 +53,6 @@ export type ChaosReport = {
   readonly figures: Readonly<Record<string, number>>;
 };
 
-const SERVERS_DIR = join(import.meta.dirname, "../../.local/servers");
-
 /** A MongoDB or NATS of the storm's own, on a port that stays its own. */
 async function openServer(name: ServerName, port: number, folder: string) {
   const plan = {
@@ -70,17 +70,6 @@ async function openServer(name: ServerName, port: number, folder: string) {
     async start() {
       record = await startServer(plan);
     },
-  };
-}
-
-/** Numbers from a seed (mulberry32), so that a storm can be repeated. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
 
@@ -187,7 +176,7 @@ async function addEndpoints({ options, webhook, receiver }: Parts): Promise<Endp
 
 /** Publishes at a fixed rate; what the stream did not take is offered again under the same ids. */
 async function publishAll({ options, stores }: Parts, endpoints: EndpointRecord[], storm: Storm) {
-  const random = createRandom(options.seed);
+  const random = seededRandom(options.seed);
   const beganMs = performance.now();
   let sent = 0;
   while (sent < options.events) {

@@ -318,7 +318,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       await run(tenantId, settled, 6000, { ...NOTHING, reservationIds: ids });
       const chunks = [];
       for await (const chunk of store.streamSettlements(tenantId)) chunks.push(chunk);
-      expect(Math.max(...chunks.map(({ length }) => length))).to.be.at.most(1100);
+      expect(Math.max(...chunks.map(({ length }) => length))).to.be.at.most(1000);
       const messageIds = chunks.flat().map(({ messageId }) => messageId);
       expect(messageIds).to.deep.equal(settled.map(({ messageId }) => messageId).toSorted());
       const open: string[] = [];

@@ -192,7 +192,10 @@ describe("the receivers' signature check", () => {
       this.timeout(120_000);
       const [program = "", ...args] = probe;
       // A machine without the language's tools cannot judge its snippet.
-      if (spawnSync(program, args).error !== undefined) return this.skip();
+      if (spawnSync(program, args).error !== undefined) {
+        process.stderr.write(`skipped, since there is no ${program}\n`);
+        return this.skip();
+      }
       const cwd = mkdtempSync(join(tmpdir(), "sms-verify-"));
       try {
         copyFileSync(join(SNIPPETS, snippet), join(cwd, snippet));

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { layoutOf } from "../../deploy/dev/layout.ts";
+import { portOf } from "../../deploy/dev/port-layout.ts";
 import { type Forbidden, findLeaks } from "../support/log-scan.ts";
 import { eventually } from "../support/poll.ts";
 import { type Customer, openRestStack, type RestStack } from "../support/rest.ts";
@@ -47,11 +48,14 @@ describe("what is in the logs", function () {
     const { url } = rest.stack.receiver;
     const hook = await customer.call("POST", HOOKS, { body: { url } });
     const token = `token-${randomBytes(12).toString("hex")}`;
-    const deaf = `https://localhost:1/${token}`;
+    // A port that webhooks may go to, and nobody listens on.
+    const base = Number(new URL(rest.stack.gateway).port);
+    const deaf = `https://localhost:${portOf(base, "listen")}/${token}`;
     const failing = await customer.call("POST", HOOKS, { body: { url: deaf } });
+    forbidden.push({ kind: "the path of a webhook", text: token });
     const rotated = await customer.call("POST", `${HOOKS}/${hook.body.data.id}/rotate-secret`);
-    for (const { body } of [hook, failing, rotated]) {
-      if (body.data?.secret === undefined) continue;
+    for (const { body, status, text } of [hook, failing, rotated]) {
+      expect(status, text).to.be.within(200, 201);
       forbidden.push({ kind: "a webhook secret", text: body.data.secret });
     }
     const ids: string[] = [];
@@ -72,6 +76,11 @@ describe("what is in the logs", function () {
     );
     expect((await customer.call("POST", `${HOOKS}/${hook.body.data.id}/test`)).status).to.equal(
       202,
+    );
+    const deliveries = `${HOOKS}/${failing.body.data.id}/deliveries`;
+    await eventually(
+      async () => (await customer.call("GET", deliveries)).body.data[0]?.attempts[0]?.error,
+      { timeoutMs: 30_000, what: "an attempt that failed" },
     );
   });
 

@@ -46,7 +46,9 @@ describe("the worked examples", function () {
       const [tool, ...words] = language.probe;
       before(function () {
         // A language that is not installed cannot be tried; the others still are.
-        if (spawnSync(tool, words, { stdio: "ignore" }).status !== 0) this.skip();
+        if (spawnSync(tool, words, { stdio: "ignore" }).status === 0) return;
+        process.stderr.write(`skipped, since there is no ${tool}\n`);
+        this.skip();
       });
       const run = (program: string, settings: Record<string, string>) =>
         new Promise<string>((resolve, reject) => {

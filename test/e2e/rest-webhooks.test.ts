@@ -135,24 +135,31 @@ describe("REST: webhook endpoints", function () {
     expect((await call("GET", `${PATH}/${id}`)).body.data).to.not.have.property("secret");
   });
 
-  it("a test event is delivered, shown with its attempt, and can be resent and recovered", async () => {
+  it("a test event is attempted, shown with its attempt, and can be resent and recovered", async () => {
     const { id } = await create();
     const sent = await call("POST", `${PATH}/${id}/test`);
     expect(sent.status, sent.text).to.equal(202);
     expect(sent.body.data.event_type).to.equal("webhook.test");
-    const find = async () => {
-      const { body } = await call("GET", `${PATH}/${id}/deliveries?event_type=webhook.test`);
-      const [delivery] = body.data;
-      return delivery?.attempts.length > 0 && delivery.next_attempt_at !== undefined && delivery;
-    };
-    const delivery = await eventually(find, { timeoutMs: 15_000 });
-    expect(delivery.id).to.equal(sent.body.data.id);
+    // The receiver of the stack does not know this secret, and refuses.
+    const attempted = (count: number) =>
+      eventually(
+        async () => {
+          const { body } = await call("GET", `${PATH}/${id}/deliveries?event_type=webhook.test`);
+          const [delivery] = body.data;
+          return delivery?.attempts.length === count && delivery;
+        },
+        { timeoutMs: 15_000 },
+      );
+    const delivery = await attempted(1);
+    expect(delivery).to.include({ id: sent.body.data.id, status: "pending" });
+    expect(delivery.attempts[0]).to.include({ number: 1, http_status: 400 });
     const resent = await call("POST", `${PATH}/${id}/deliveries/${delivery.id}/resend`);
-    expect([202, 409], resent.text).to.include(resent.status);
+    expect(resent.status, resent.text).to.equal(202);
+    expect((await attempted(2)).attempts[1]).to.include({ number: 2, http_status: 400 });
     const since = new Date(Date.now() - 60_000).toISOString();
     const recovered = await call("POST", `${PATH}/${id}/recover`, { body: { since } });
     expect(recovered.status, recovered.text).to.equal(202);
-    expect(recovered.body.data.object).to.equal("webhook_recovery");
+    expect(recovered.body.data).to.include({ object: "webhook_recovery", recovered: 0 });
     expect((await call("POST", `${PATH}/${id}/recover`)).status, "since is required").to.equal(422);
   });
 

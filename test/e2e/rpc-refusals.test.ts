@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { MessageStatus, type OutcomeKind } from "../../proto/gen/sms/v1/messaging_pb.js";
+import { SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { EntryKind } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { DeliveryStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -203,7 +204,9 @@ describe("RPC: wrong requests", function () {
     const reviews = await Promise.all(
       Array.from({ length: 5 }, () => senderIds.reviewSenderId({ tenantId, idOrName, review: 1 })),
     );
-    expect(new Set(reviews.map(({ senderId }) => senderId?.status))).to.have.property("size", 1);
+    const seen = reviews.map(({ senderId }) => `${senderId?.status} ${senderId?.updatedAtMs}`);
+    expect(new Set(seen)).to.have.property("size", 1);
+    expect(reviews[0]?.senderId?.status).to.equal(SenderIdStatus.APPROVED);
   });
 
   it("no key has an answer under an endpoint that is not there", async () => {

@@ -16,6 +16,7 @@ import { pause } from "../../services/shared/io/backoff.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../services/shared/io/mongo.ts";
 import { openRedis, type Redis } from "../../services/shared/io/redis.ts";
+import { busiestSecond } from "../support/busiest-second.ts";
 import { freshDatabase, freshSubject } from "../support/fresh-names.ts";
 import { eventually } from "../support/poll.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
@@ -245,16 +246,6 @@ describe("carrier processes side by side", () => {
     expect(granted).to.be.within(15, 26);
   });
 });
-
-function busiestSecond(used: readonly number[]): number {
-  let most = 0;
-  let from = 0;
-  used.forEach((atMs, place) => {
-    while ((used[from] as number) <= atMs - 1000) from++;
-    most = Math.max(most, place - from + 1);
-  });
-  return most;
-}
 
 function connectorOf(version: bigint, window: number): Connector {
   return create(ConnectorSchema, {

@@ -77,12 +77,15 @@ describe("a link to an HTTP carrier", () => {
   it("lets a request that is under way end when the link closes", async () => {
     const port = await listen();
     server?.removeAllListeners("request");
-    server?.on("request", (_request, response) =>
-      setTimeout(() => response.end('{"id":"c-2"}'), 200),
-    );
+    const underWay = new Promise<void>((resolve) => {
+      server?.on("request", (_request, response) => {
+        resolve();
+        setTimeout(() => response.end('{"id":"c-2"}'), 200);
+      });
+    });
     const link = open(`http://127.0.0.1:${port}/send`);
     const outcome = link.submit(PART);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await underWay;
     await link.close(0);
     expect(await outcome).to.include({ kind: "accepted", carrierMessageId: "c-2" });
   });

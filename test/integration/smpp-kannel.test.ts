@@ -18,7 +18,10 @@ type Counters = {
 describe("Kannel's bearerbox beside our simulator", () => {
   before(function () {
     // Debian's package kannel has both programs; without it there is no peer to try.
-    if (kannelMissing() !== undefined) this.skip();
+    const missing = kannelMissing();
+    if (missing === undefined) return;
+    process.stderr.write(`skipped, since ${missing}\n`);
+    this.skip();
   });
 
   it("binds as transceiver, submits every message once and gets every receipt", async function () {

@@ -120,12 +120,16 @@ describe("our client against a server made with the npm package smpp", () => {
   const submits: OtherPdu[] = [];
   const receipts: Receipt[] = [];
   const sessions: OtherSession[] = [];
+  let signsOfLife = 0;
 
   before(async () => {
     server = smpp.createServer((session) => {
       sessions.push(session);
       session.on("bind_transceiver", (pdu) => session.send(pdu.response({ system_id: "npm" })));
-      session.on("enquire_link", (pdu) => session.send(pdu.response()));
+      session.on("enquire_link", (pdu) => {
+        signsOfLife += 1;
+        session.send(pdu.response());
+      });
       session.on("unbind", (pdu) => session.send(pdu.response()));
       session.on("submit_sm", (pdu) => {
         submits.push(pdu);
@@ -210,6 +214,9 @@ describe("our client against a server made with the npm package smpp", () => {
 
   it("keeps an idle link up by enquire_link, and comes back when the server drops it", async () => {
     const before = sessions.length;
+    signsOfLife = 0;
+    await eventually(() => signsOfLife >= 3);
+    expect([sessions.length, client.state]).to.deep.equal([before, "bound"]);
     sessions.at(-1)?.destroy();
     await eventually(() => sessions.length > before && client.state === "bound");
     const outcome = await client.submit({ sourceAddr: "A", destinationAddr: "234" });

@@ -5,7 +5,7 @@ describe("the wallet under kill -9 and a stopped database", () => {
   it("answers nothing that is not true, and keeps every invariant", async function () {
     this.timeout(120_000);
     const seed = Math.floor(Math.random() * 1_000_000);
-    const { faults, kills } = await runWalletChaos({
+    const { faults, kills, stops } = await runWalletChaos({
       seed,
       operations: 8000,
       wallets: 11,
@@ -16,5 +16,6 @@ describe("the wallet under kill -9 and a stopped database", () => {
     });
     expect(faults, `seed ${seed}`).to.deep.equal([]);
     expect(kills, `seed ${seed}`).to.be.greaterThan(0);
+    expect(stops, `seed ${seed}`).to.be.greaterThan(0);
   });
 });

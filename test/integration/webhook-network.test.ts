@@ -1,3 +1,4 @@
+import { createSocket } from "node:dgram";
 import { createServer, type Server } from "node:net";
 import { expect } from "chai";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -168,12 +169,11 @@ describe("where webhooks may go", () => {
   });
 
   it("a name server that never answers costs one attempt its time, and no other", async () => {
-    const silent = await startDnsServer(() => {
-      throw new Error("unreachable");
-    }).catch(() => undefined);
-    await silent?.close();
+    const silent = createSocket("udp4");
+    await new Promise<void>((resolve) => silent.bind(0, "127.0.0.1", resolve));
+    const server = `127.0.0.1:${silent.address().port}`;
     const guard = createHostGuard({
-      resolve: createResolver({ servers: ["127.0.0.3:9"], timeoutMs: 300 }),
+      resolve: createResolver({ servers: [server], timeoutMs: 300 }),
       allowedNetworks: [],
       cacheMs: 0,
     });
@@ -185,6 +185,7 @@ describe("where webhooks may go", () => {
     );
     const startedMs = performance.now();
     expect(new Set(await Promise.all(waits))).to.deep.equal(new Set(["failed"]));
-    expect(performance.now() - startedMs).to.be.below(3000);
+    expect(performance.now() - startedMs).to.be.within(250, 3000);
+    silent.close();
   });
 });

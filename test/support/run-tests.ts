@@ -18,6 +18,8 @@ type Outcome = {
   readonly file: string;
   readonly passed: number;
   readonly failed: number;
+  /** Tests that could not be tried here; their files print why. */
+  readonly skipped: number;
   readonly output: string;
 };
 
@@ -120,20 +122,22 @@ function runFile(file: string, servers: TestServers): Promise<Outcome> {
         Number(new RegExp(`^ +(\\d+) ${word}`, "m").exec(output)?.[1] ?? 0);
       // A file that cannot be loaded, hangs or crashes counts as one failure.
       const failed = Math.max(count("failing"), code === 0 ? 0 : 1);
-      resolve({ file, passed: count("passing"), failed, output });
+      resolve({ file, passed: count("passing"), failed, skipped: count("pending"), output });
     });
   });
 }
 
 function report(outcome: Outcome): void {
   outcomes.push(outcome);
-  const { file, passed, failed, output } = outcome;
-  process.stdout.write(`${failed === 0 ? "ok  " : "FAIL"} ${file} (${passed})\n`);
+  const { file, passed, failed, skipped, output } = outcome;
+  const counts = skipped === 0 ? `${passed}` : `${passed}, ${skipped} skipped`;
+  process.stdout.write(`${failed === 0 ? "ok  " : "FAIL"} ${file} (${counts})\n`);
   if (failed > 0) process.stdout.write(`${output.trimEnd()}\n`);
+  else for (const [why] of output.matchAll(/^.*skipped, since .*$/gm)) console.log(`     ${why}`);
 }
 
 function summarise(): void {
-  const sum = (key: "passed" | "failed") =>
+  const sum = (key: "passed" | "failed" | "skipped") =>
     outcomes.reduce((total, outcome) => total + outcome[key], 0);
   const seconds = Math.round((performance.now() - begunMs) / 1000);
   for (const { file, failed } of outcomes) {
@@ -143,7 +147,7 @@ function summarise(): void {
     passedAgain.length === 0 ? "" : `, ${passedAgain.length} passed on their second run`;
   for (const file of passedAgain) process.stdout.write(`passed on its second run: ${file}\n`);
   process.stdout.write(
-    `\n${sum("passed")} passed, ${sum("failed")} failed in ${seconds} s${again}\n`,
+    `\n${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped in ${seconds} s${again}\n`,
   );
   if (sum("failed") > 0) process.exitCode = 1;
 }

@@ -120,16 +120,20 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
       const own = byId(tables.settlements, ({ messageId }) => messageId).filter(
         (one) => tenantId === "" || one.tenantId === tenantId,
       );
-      if (own.length > 0) yield own;
+      yield* chunksOf(own);
     },
     async *streamOpenReservations(createdBeforeMs) {
       const open = byId(tables.reservations, ({ id }) => id).filter(
         ({ state, createdAtMs }) =>
           state === "open" && (createdBeforeMs === 0 || createdAtMs < createdBeforeMs),
       );
-      if (open.length > 0) yield open;
+      yield* chunksOf(open);
     },
   };
+}
+
+function* chunksOf<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += 1000) yield all.slice(at, at + 1000);
 }
 
 function viewOf(tables: Tables, wallet: Wallet, all: ReadonlyMap<string, Needs>): View {

@@ -20,6 +20,10 @@ import {
 import type { Link } from "../../services/carrier/links/link.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
+import { busiestSecond } from "../support/busiest-second.ts";
+
+/** The instants are in microseconds. */
+const SECOND_US = 1_000_000;
 
 describe("the pace of a throttled bind", () => {
   it("a throttled submit pauses the bind and halves what it may have unanswered", () => {
@@ -129,13 +133,13 @@ describe("submits within a rate", () => {
     it(`${rate}/s: no second holds more, and 97 % are used, with timers as late as a busy machine's`, () => {
       for (const lateMs of [1, 10, 30]) {
         const sent = simulate(rate, 60, lateMs);
-        expect(busiestSecond(sent)).to.be.at.most(rate);
+        expect(busiestSecond(sent, SECOND_US)).to.be.at.most(rate);
         expect(sent.length).to.be.at.least(Math.floor(rate * 60 * 0.97));
       }
     });
 
     it(`${rate}/s: no second holds more after stalls`, () => {
-      expect(busiestSecond(simulate(rate, 60, 700))).to.be.at.most(rate);
+      expect(busiestSecond(simulate(rate, 60, 700), SECOND_US)).to.be.at.most(rate);
     });
   }
 
@@ -172,16 +176,6 @@ function simulate(rate: number, seconds: number, lateMs: number): number[] {
     nowUs += Math.max(5, Math.ceil(taken.grant.waitMs)) * 1000 + ((turn * 7919) % (lateMs * 1000));
   }
   return sent;
-}
-
-function busiestSecond(sent: readonly number[]): number {
-  let most = 0;
-  let from = 0;
-  sent.forEach((at, place) => {
-    while ((sent[from] as number) <= at - 1_000_000) from++;
-    most = Math.max(most, place - from + 1);
-  });
-  return most;
 }
 
 describe("the figures of a bind", () => {

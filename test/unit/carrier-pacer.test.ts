@@ -4,6 +4,7 @@ import { EMPTY_LINE, takePlaces } from "../../services/carrier/domain/pacing.ts"
 import { createPacer } from "../../services/carrier/pacer.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import type { Redis } from "../../services/shared/io/redis.ts";
+import { busiestSecond } from "../support/busiest-second.ts";
 
 /** What happens to Redis, in milliseconds from the beginning. */
 type Fate = {
@@ -94,14 +95,4 @@ function redisOf(now: () => number, startMs: number, fate: Fate): Redis {
     },
   };
   return redis as unknown as Redis;
-}
-
-function busiestSecond(sent: readonly number[]): number {
-  let most = 0;
-  let from = 0;
-  sent.forEach((at, place) => {
-    while ((sent[from] as number) <= at - 1000) from++;
-    most = Math.max(most, place - from + 1);
-  });
-  return most;
 }

@@ -3,6 +3,8 @@ import { CARRIER_MOODS, DISKS, type FaultKind, makePlan } from "../chaos/plan.ts
 import { LINKS, PROCESSES, processTable, SERVERS } from "../chaos/topology.ts";
 
 const SEEDS = [1, 2, 7, 4_294_967_295];
+/** Enough of half an hour each for every link to be struck in every way. */
+const MANY_SEEDS = Array.from({ length: 24 }, (_, at) => at + 1);
 const SERVICES = PROCESSES.map(({ name }) => name);
 const LINK_NAMES = LINKS.map(({ name }) => name);
 
@@ -33,13 +35,13 @@ describe("the plan of a chaos run", () => {
   });
 
   for (const [kind, { targets, longestMs }] of Object.entries(KINDS)) {
-    it(`strikes every target of ${kind} in half an hour or a few, and nothing else`, () => {
-      const faults = SEEDS.flatMap((seed) => makePlan(seed, 30)).filter(
+    it(`strikes every target of ${kind} in some half hours, and nothing else`, () => {
+      const faults = MANY_SEEDS.flatMap((seed) => makePlan(seed, 30)).filter(
         (fault) => fault.kind === kind,
       );
       const struck = new Set(faults.map(({ target }) => target));
       expect([...struck].filter((target) => !targets.includes(target))).to.deep.equal([]);
-      if (targets.length <= 20) expect(struck.size).to.equal(targets.length);
+      expect(struck.size).to.equal(targets.length);
       for (const { forMs } of faults) expect(forMs).to.be.within(0, longestMs);
     });
   }

@@ -5,8 +5,18 @@ import { ID_PREFIXES, idTimeMs, isId, lowestIdAt, newId } from "../../services/s
 import { formatAmount, parseAmount } from "../../services/shared/core/money.ts";
 
 describe("identifiers", () => {
-  it("rise strictly within a process, whatever the clock does", () => {
-    const ids = Array.from({ length: 5000 }, () => newId("message"));
+  it("rise strictly within a process, also when its clock is set back", () => {
+    const realNow = Date.now;
+    let aheadMs = 0;
+    Date.now = () => realNow() + aheadMs;
+    const ids: string[] = [];
+    try {
+      for (aheadMs of [0, -3_600_000, -5000, 0]) {
+        for (let count = 0; count < 1000; count += 1) ids.push(newId("message"));
+      }
+    } finally {
+      Date.now = realNow;
+    }
     expect(ids).to.deep.equal(ids.toSorted());
     expect(new Set(ids).size).to.equal(ids.length);
   });
