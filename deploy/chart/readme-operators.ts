@@ -58,8 +58,8 @@ export const OPERATORS_PART = `## Running smsctl against a release
 ${POD}\`\`\`
 
 \`kubectl -n sms exec smsctl -- node services/smsctl/main.ts check\`, and so on. Everybody is the same user in this pod:
-with commands that have it (those that move money, and \`route import\`) give \`--actor NAME\`, so that the audit trail
-tells people apart. Files go in by standard input:
+with commands that have it (those that change wallets, \`tenant create\` and \`route import\`) give \`--actor NAME\`, so
+that the audit trail tells people apart. Files go in by standard input:
 
 \`\`\`sh
 kubectl -n sms exec -i smsctl -- node services/smsctl/main.ts route import R --csv - --actor NAME < prices.csv

@@ -158,7 +158,7 @@ function asKept(to: string): string {
   return to.toWellFormed();
 }
 
-/** The published bound is the default; what holds for a caller is the account's own setting. */
+/** The published bound is the default; what holds for a caller is looked up before (`send-checks.ts`). */
 function withoutMaxItems(schema: Schema, list: string): Schema {
   const { maxItems: _bound, ...items } = schema.properties[list] as Schema;
   return { ...schema, properties: { ...schema.properties, [list]: items } };

@@ -41,7 +41,7 @@ export type ConnectorRunner = {
   setOwned(indexes: readonly number[]): void;
   /** Whether a bind has a link that is not closed yet: nobody else may open it. */
   isLinked(index: number): boolean;
-  noteReceipt(submission: Submission): void;
+  noteReceipt(submission: Submission, cameAtMs: number): void;
   reports(): BindReport[];
   /** Stops claiming, lets answers come for at most so long, closes the binds. */
   close(drainMs: number): Promise<void>;
@@ -194,10 +194,10 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       for (const index of indexes) if (!binds.has(index) && !closing.has(index)) open(index);
     },
     isLinked: (index) => binds.has(index) || closing.has(index),
-    noteReceipt({ atMs }) {
+    noteReceipt({ atMs }, cameAtMs) {
       const [bind] = binds.values();
       // By our own clock: the date in a receipt has whole minutes, and the carrier's time of day.
-      bind?.stats.noteReceipt(atMs === 0 ? undefined : Math.max(0, clock.now() - atMs));
+      bind?.stats.noteReceipt(atMs === 0 ? undefined : Math.max(0, cameAtMs - atMs));
     },
     reports: () =>
       [...binds.values()].map((bind) => ({

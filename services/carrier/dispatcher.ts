@@ -383,9 +383,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     giveBackLate,
     expire(isClosing) {
       if (isClosing) closing.abort();
-      const over = continuing.filter(({ flight }) => isOver(flight));
+      // One look at each: the clock goes on between two, and a part must be left out or stay.
+      const { over = [], left = [] } = Object.groupBy(continuing, ({ flight }) =>
+        isOver(flight) ? "over" : "left",
+      );
       if (over.length === 0) return;
-      const left = continuing.filter(({ flight }) => !isOver(flight));
       continuing.splice(0, continuing.length, ...left);
       for (const task of over) leaveOut(task);
     },

@@ -44,7 +44,7 @@ export type ReceiptDeskOptions = {
   readonly recent: RecentSubmissions;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly onRecorded: (receipt: MatchedReceipt, submission: Submission) => void;
+  readonly onRecorded: (receipt: MatchedReceipt, submission: Submission, cameAtMs: number) => void;
   readonly onParked: (receipt: IncomingReceipt) => void;
   /** After a receipt has waited so long, its parties may identify it. */
   readonly partiesAfterMs: (connectorId: string) => number;
@@ -130,7 +130,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
    * Tells messaging. A batch that it calls wrong is told by halves, so that one receipt keeps no other
    * back; answers which it has taken, and whether it could not be asked about all of them.
    */
-  async function record(found: Found) {
+  async function record(found: Found, parkedAtMs?: ReadonlyMap<IncomingReceipt, number>) {
     const recorded = new Set<IncomingReceipt>();
     let isAway = false;
     let refusals = 0;
@@ -148,7 +148,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
       }
       for (const [receipt, { matched, submission }] of told) {
         recorded.add(receipt);
-        options.onRecorded(matched, submission);
+        options.onRecorded(matched, submission, parkedAtMs?.get(receipt) ?? clock.now());
       }
     }
 
@@ -190,7 +190,8 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
         used.set(receipt, submission);
       found.set(receipt, { matched: toMatched(receipt, submission), submission });
     }
-    const { recorded, isAway } = await record(found);
+    const cameAtMs = new Map(parked.map((one) => [one.receipt, one.parkedAtMs]));
+    const { recorded, isAway } = await record(found, cameAtMs);
     await store.removeParked(
       parked.filter(({ receipt }) => recorded.has(receipt)).map(({ id }) => id),
     );

@@ -49,10 +49,10 @@ export const start: StartService = async (context) => {
     giveUpAfterMs: config.RECEIPT_GIVE_UP_MS,
     inDoubtMaxMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
     partiesAfterMs: (connectorId) => supervisor?.patienceMs(connectorId) ?? 12_000,
-    onRecorded(receipt, submission) {
+    onRecorded(receipt, submission, cameAtMs) {
       const { connectorId } = submission;
       metrics.receipts.inc({ connector: connectorId, verdict: receipt.verdict });
-      supervisor?.find(connectorId)?.runner.noteReceipt(submission);
+      supervisor?.find(connectorId)?.runner.noteReceipt(submission, cameAtMs);
     },
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
   });

@@ -11,7 +11,7 @@ describe("the wallet under kill -9 and a stopped database", () => {
       wallets: 11,
       replicas: 2,
       killEveryMs: 1000,
-      stopDatabaseEveryMs: 2500,
+      stopDatabaseEveryMs: 1500,
       log: () => {},
     });
     expect(faults, `seed ${seed}`).to.deep.equal([]);

@@ -44,10 +44,23 @@ function manualLink(window: number, isScripted = false) {
 
 const log = createLogger("test", "silent");
 
+/** A manual clock that goes on by `ticksMs` with each look at it, as a real one does. */
+function createTickingClock(startMs: number) {
+  const inner = createManualClock(startMs);
+  return {
+    ticksMs: 0,
+    now() {
+      inner.advance(this.ticksMs);
+      return inner.now();
+    },
+    advance: inner.advance,
+  };
+}
+
 /** A dispatcher over one such link, and what it reports. */
 export function setUp(window = 10, hasSingleReceipt = false, isScripted = false) {
   const wall = createManualClock(1_000_000);
-  const steady = createManualClock(5000);
+  const steady = createTickingClock(5000);
   const clock = {
     now: wall.now,
     advance(byMs: number) {
@@ -75,7 +88,7 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
     onRoom: () => undefined,
   });
   dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
-  return { clock, wall, ...wire, settled, kept, journaled, recent, dispatcher };
+  return { clock, wall, steady, ...wire, settled, kept, journaled, recent, dispatcher };
 }
 
 /** Claimed messages, named by their places. */

@@ -84,6 +84,29 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(submits.length).to.equal(1);
   });
 
+  it("each rest that waits without a bind is given up or stays, though the clock goes on meanwhile", async () => {
+    const { clock, steady, dispatcher, submits, settled } = setUp(10);
+    for (let at = 0; at < 3; at += 1) {
+      dispatcher.add([claimed({ messageId: `msg_${at}`, segments: 2 })]);
+      clock.advance(3);
+    }
+    dispatcher.setBinds([]);
+    for (const submit of submits.splice(0)) submit.answer(accept("a"));
+    await new Promise(setImmediate);
+    // The first is too old at the first look; each look takes a millisecond, so the second would be at another.
+    clock.advance(480_000 - 9);
+    steady.ticksMs = 1;
+    dispatcher.expire(false);
+    steady.ticksMs = 0;
+    clock.advance(1000);
+    dispatcher.expire(false);
+    await eventually(() => settled.length === 3);
+    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(
+      Array.from({ length: 3 }, () => "partly_refused"),
+    );
+    expect(dispatcher.inFlight).to.equal(0);
+  });
+
   it("nor the rest of a message", async () => {
     const { clock, dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1, { segments: 2 }));

@@ -69,7 +69,8 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
     const aheadMs = request.sendAtMs - nowMs;
     const tooSoon = aheadMs < sendAtMinMs - SEND_AT_TOLERANCE_MS;
     if (tooSoon || aheadMs > SEND_AT_MAX_MS + SEND_AT_TOLERANCE_MS) {
-      add("send_at", "out_of_range", "A send can be scheduled from 1 minute to 90 days ahead.");
+      const from = `${sendAtMinMs / 1000} seconds`;
+      add("send_at", "out_of_range", `A send can be scheduled from ${from} to 90 days ahead.`);
     }
   }
   checkRecipients(request, add);

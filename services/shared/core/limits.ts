@@ -14,7 +14,7 @@ export const RECIPIENT_CHARS_MAX = 256;
 /** Segments one body may need. */
 export const SEGMENTS_MAX = 10;
 
-/** Recipients of one bulk or batch request unless the tenant's setting says otherwise. */
+/** Items of one batch request, and recipients of a bulk request unless the tenant's setting says otherwise. */
 export const BULK_DEFAULT = 1000;
 
 /** The error for one wrong field of an internal request. */

@@ -32,7 +32,7 @@ export async function startOpsServer(options: {
   server.on("request", (request, response) => {
     const path = (request.url ?? "/").split("?", 1)[0];
     if (path === "/livez") return answer(response, 200, "ok\n");
-    if (path === "/readyz") return void answerReadiness(response, failing);
+    if (path === "/readyz") return void answerReadiness(response, lifecycle, failing);
     if (path === "/metrics") return void answerMetrics(response, figures, metrics.contentType);
     for (const handler of handlers) if (handler(request, response)) return;
     return answer(response, 404, "not found\n");
@@ -55,9 +55,12 @@ export async function startOpsServer(options: {
 
 async function answerReadiness(
   response: ServerResponse,
+  lifecycle: Lifecycle,
   failing: () => Promise<readonly string[]>,
 ): Promise<void> {
-  const names = await failing();
+  const checked = await failing();
+  // The checks may have begun before the process was asked to end.
+  const names = lifecycle.state === "ready" ? checked : [lifecycle.state];
   if (names.length === 0) answer(response, 200, "ready\n");
   else answer(response, 503, `not ready: ${names.join(", ")}\n`);
 }

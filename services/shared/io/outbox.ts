@@ -39,7 +39,7 @@ const SUBJECT = /^[\w-]+(?:\.[\w-]+)*$/;
 /** A document older than this was left by a crash or an outage; its publisher has given up on it. */
 const SWEEP_AGE_MS = 3000;
 /** A document dated further ahead than clocks of replicas differ was written before a clock was set back. */
-const SWEEP_AHEAD_MS = 60_000;
+const SWEEP_AHEAD_MS = 10_000;
 
 /**
  * Events that wait here for the stream; beyond it the sweeper publishes what is stored. Through an outage

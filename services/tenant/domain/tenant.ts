@@ -10,7 +10,7 @@ export type Tenant = {
   readonly rateLimit: number;
   /** Requests the bucket holds when full. */
   readonly burst: number;
-  /** Recipients one bulk or batch request may carry. */
+  /** Recipients one bulk request may carry. */
   readonly bulkMax: number;
   /** ISO 4217 code of the wallet; never changes. */
   readonly currency: string;

@@ -62,7 +62,7 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
   burst: number;
 
   /**
-   * Recipients one bulk or batch request may carry.
+   * Recipients one bulk request may carry.
    *
    * @generated from field: int32 bulk_max = 7;
    */
