@@ -12,6 +12,7 @@ import {
   webAddress,
   whole,
 } from "../services/shared/io/config.ts";
+import { LIST_DEFAULT_MS } from "./lists/window.ts";
 
 /** The environment of the gateway. */
 export const GATEWAY_SETTINGS = {
@@ -40,7 +41,7 @@ export const GATEWAY_SETTINGS = {
   /** Messaging takes nothing that is further ahead than 90 days. */
   SEND_AT_MAX_MS: whole(0, 7_776_000_000, 7_776_000_000),
   /** Longest span one list request may cover; no less than the seven days that one without bounds covers. */
-  LIST_SPAN_MAX_MS: whole(604_800_000, 31_536_000_000, 7_948_800_000),
+  LIST_SPAN_MAX_MS: durationMs(7_948_800_000, LIST_DEFAULT_MS),
   /** How many gateways share the rate limit while Redis is away, as far as `GATEWAY_PEERS` does not tell. */
   GATEWAY_REPLICAS: whole(1, 1000, 1),
   /** A host name with one address for each gateway that is ready; empty for none. */

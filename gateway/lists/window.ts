@@ -10,7 +10,7 @@ export type WantedWindow = {
 };
 
 /** What a list covers when the caller names no start (`service.md` "Limits"). */
-const DEFAULT_MS = 7 * 86_400_000;
+export const LIST_DEFAULT_MS = 7 * 86_400_000;
 
 /** How long a client's "12 months ago", or "92 days ago until now", may be under way and still count as that. */
 const UNDER_WAY_MS = 1000;
@@ -26,7 +26,7 @@ export function resolveWindow(
   spanMaxMs: number,
 ): { readonly window: Window } | { readonly faults: readonly FieldError[] } {
   const beforeMs = createdBeforeMs ?? nowMs;
-  const afterMs = createdAfterMs ?? beforeMs - DEFAULT_MS;
+  const afterMs = createdAfterMs ?? beforeMs - LIST_DEFAULT_MS;
   const graceMs = createdBeforeMs === undefined ? UNDER_WAY_MS : 0;
   const faults: FieldError[] = [];
   if (createdAfterMs !== undefined && createdAfterMs < monthsBefore(nowMs) - UNDER_WAY_MS) {

@@ -1,3 +1,4 @@
+import { durationInWords } from "../../services/shared/core/duration-words.ts";
 import type { FieldError } from "../../services/shared/core/errors.ts";
 import { parseInstant } from "../../services/shared/core/rfc3339.ts";
 
@@ -22,19 +23,10 @@ export function readSendAt(
     );
   }
   if (atMs < nowMs + bounds.minMs - ON_ITS_WAY_MS || atMs > nowMs + bounds.maxMs) {
-    const [least, most] = [inWords(bounds.minMs), inWords(bounds.maxMs)];
+    const [least, most] = [durationInWords(bounds.minMs), durationInWords(bounds.maxMs)];
     return fault("out_of_range", `send_at lies from ${least} to ${most} ahead.`);
   }
   return { sendAtMs: atMs };
-}
-
-const UNITS = Object.entries({ day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 });
-
-/** A duration in its largest whole unit: "90 days", "1 minute". */
-function inWords(ms: number): string {
-  const [unit, size] = UNITS.find(([, one]) => ms >= one && ms % one === 0) ?? ["ms", 1];
-  const count = ms / size;
-  return `${count} ${unit}${count === 1 || unit === "ms" ? "" : "s"}`;
 }
 
 function fault(code: string, message: string): { fault: FieldError } {

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { HttpSettings } from "../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../shared/core/clock.ts";
+import { type Listening, listen } from "../shared/io/listen.ts";
 import { readPointerText } from "./domain/http-template.ts";
 import type { IncomingReceipt, ReceiptVerdict } from "./domain/message.ts";
 import { readReceiptPath } from "./domain/receipt-url.ts";
 
 /** The listener for receipts of HTTP carriers. */
-export type ReceiptListener = { readonly port: number; close(): Promise<void> };
+export type ReceiptListener = Listening;
 
 /** What the listener needs. */
 export type ReceiptListenerOptions = {
@@ -46,20 +46,7 @@ export async function startReceiptListener(
       () => reply(response, 503),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    // It stays: a connection that could not be taken later is an error, too, and ends nothing.
-    server.on("error", reject);
-    server.listen(options.port, options.host, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-        setTimeout(() => server.closeAllConnections(), 1000).unref();
-      }),
-  };
+  return listen(server, options.host, options.port);
 }
 
 async function answer(request: IncomingMessage, options: ReceiptListenerOptions): Promise<number> {

@@ -4,14 +4,21 @@ import type { ServiceContext } from "../shared/io/service-context.ts";
 import { SIMULATOR_SETTINGS } from "./config.ts";
 import { startSimulator } from "./simulator.ts";
 
+/** SMPP 3.4 sections 5.2.1 and 5.2.2, without the octet that ends each. */
+const LENGTHS_MAX = [
+  ["SMSC_SYSTEM_ID", 15],
+  ["SMSC_PASSWORD", 8],
+] as const;
+
 /** Reads the settings; throws `ConfigError` with every fault. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof SIMULATOR_SETTINGS> {
   const config = readConfig(env, SIMULATOR_SETTINGS);
   const { SMSC_TLS_CERT_FILE: certFile, SMSC_TLS_KEY_FILE: keyFile } = config;
   const faults: string[] = [];
-  for (const [name, max] of Object.entries({ SMSC_SYSTEM_ID: 15, SMSC_PASSWORD: 8 } as const)) {
-    const { length } = config[name as "SMSC_SYSTEM_ID" | "SMSC_PASSWORD"];
-    if (length > max) faults.push(`${name}: SMPP 3.4 allows at most ${max} characters`);
+  for (const [name, max] of LENGTHS_MAX) {
+    if (config[name].length > max) {
+      faults.push(`${name}: SMPP 3.4 allows at most ${max} characters`);
+    }
   }
   if ((certFile === "") !== (keyFile === "")) {
     faults.push("SMSC_TLS_CERT_FILE and SMSC_TLS_KEY_FILE: both or neither");

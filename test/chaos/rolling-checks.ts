@@ -52,7 +52,7 @@ export async function checkMessages(
 /** Collects what the receiver got: it keeps only the newest, so it must be asked now and then. */
 export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
   const byMessage = new Map<string, Set<string>>();
-  /** By delivery and attempt: the receiver forgets the oldest. */
+  /** By when each came, and its body: the receiver forgets the oldest. */
   const unverified = new Set<string>();
   let isOver = false;
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { skipSince } from "../support/skip.ts";
 import { ALL_VALUES, chartSuite, FOREIGN, render } from "./helm.ts";
 import { type KubeValidator, openKubeValidator } from "./kube-schemas.ts";
 import { label } from "./workloads.ts";
@@ -8,10 +9,7 @@ chartSuite("the Kubernetes API's own description", () => {
 
   before(function () {
     const opened = openKubeValidator();
-    if ("missing" in opened) {
-      process.stderr.write(`skipped, since ${opened.missing}\n`);
-      return this.skip();
-    }
+    if ("missing" in opened) return skipSince(this, opened.missing);
     validate = opened.validate;
   });
 

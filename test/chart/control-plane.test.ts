@@ -6,6 +6,7 @@ import { expect } from "chai";
 import { CHART } from "../../deploy/chart/layout.ts";
 import { ROOT } from "../../deploy/dev/layout.ts";
 import { eventually } from "../support/poll.ts";
+import { skipSince } from "../support/skip.ts";
 import {
   apply,
   clusterMissing,
@@ -28,10 +29,7 @@ chartSuite("the chart on a real control plane", (helm) => {
   let before_: { own: string[]; cluster: string[] };
 
   before(function () {
-    if (clusterMissing !== undefined) {
-      process.stderr.write(`skipped, since ${clusterMissing}\n`);
-      return this.skip();
-    }
+    if (clusterMissing !== undefined) skipSince(this, clusterMissing);
     this.timeout(600_000);
     folder = mkdtempSync(join(tmpdir(), "chart-"));
     apply(namespaceObjects(namespace));
@@ -58,7 +56,7 @@ chartSuite("the chart on a real control plane", (helm) => {
 
   it("the version before installs where Pod Security is restricted and a quota stands", async function () {
     const previous = previousChart(folder);
-    if (previous === undefined) return this.skip();
+    if (previous === undefined) skipSince(this, "the history has no version before");
     expectQuiet(release("install", previous, namespace));
     await expectAllReady(namespace);
   });

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/layout.ts";
+import { skipSince } from "../support/skip.ts";
 import { copyLibraries, DOCKERFILE, type Image, openImage } from "./assembled-image.ts";
 
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
@@ -38,10 +39,7 @@ describe("the recipe, built", function () {
 
   before(function () {
     const missing = missingTool();
-    if (missing !== undefined) {
-      process.stderr.write(`skipped, since ${missing}\n`);
-      return this.skip();
-    }
+    if (missing !== undefined) skipSince(this, missing);
     folder = mkdtempSync(join(tmpdir(), "image-build-"));
     buildBases(folder);
     writeFileSync(join(folder, "Dockerfile"), onLocalBases(DOCKERFILE));

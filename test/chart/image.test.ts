@@ -7,6 +7,7 @@ import { ROOT } from "../../deploy/dev/layout.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { eventually } from "../support/poll.ts";
 import { startServers } from "../support/servers.ts";
+import { skipSince } from "../support/skip.ts";
 import { repositoryFiles } from "../support/source-files.ts";
 import {
   assembleImage,
@@ -15,6 +16,8 @@ import {
   packagesThatStay,
   RUNTIME,
 } from "./assembled-image.ts";
+
+const NO_CONTAINER = "namespaces of its own need rights that are missing";
 
 describe("the image's recipe", () => {
   it("every base is pinned by digest", () => {
@@ -132,7 +135,7 @@ describe("the image's files, and nothing else, run every service", function () {
   });
 
   it("the recipe's list of what is inside names every package that stays, and none besides", function () {
-    if (spawnSync("npm", ["--version"]).error !== undefined) return this.skip();
+    if (spawnSync("npm", ["--version"]).error !== undefined) skipSince(this, "there is no npm");
     const app = join(image.path, "app");
     const manifest = readFileSync(join(app, "package.json"));
     const step =
@@ -158,7 +161,7 @@ describe("the image's files, and nothing else, run every service", function () {
   });
 
   it("as process 1, a user above 0 with no rights sees a root that cannot be written", function () {
-    if (image.as !== "container") return this.skip();
+    if (image.as !== "container") skipSince(this, NO_CONTAINER);
     const script = `
       const fs = require("fs");
       const attempt = (file) => { try { fs.writeFileSync(file, ""); return "written" } catch (e) { return e.code } };
@@ -175,7 +178,7 @@ describe("the image's files, and nothing else, run every service", function () {
   });
 
   it("migrates, gets ready with every service, and as process 1 ends in good order on SIGTERM", async function () {
-    if (image.as !== "container") return this.skip();
+    if (image.as !== "container") skipSince(this, NO_CONTAINER);
     const servers = await startServers();
     const [rest = 0, grpc = 0, ops = 0] = await freePorts(3);
     const addresses = ["TENANT", "SENDER_ID", "WALLET", "ROUTING", "MESSAGING", "WEBHOOK"];

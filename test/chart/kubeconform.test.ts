@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { skipSince } from "../support/skip.ts";
 import { ALL_VALUES, chartSuite, renderOnce } from "./helm.ts";
 import { type Definitions, strictDefinitions } from "./kube-schemas.ts";
 
@@ -15,12 +16,9 @@ chartSuite("kubeconform", () => {
 
   before(function () {
     const missing = reasonAgainst();
-    if (missing !== undefined) {
-      process.stderr.write(`skipped, since ${missing}\n`);
-      return this.skip();
-    }
+    if (missing !== undefined) skipSince(this, missing);
     const opened = strictDefinitions();
-    if ("missing" in opened) return this.skip();
+    if ("missing" in opened) return skipSince(this, opened.missing);
     folder = mkdtempSync(join(tmpdir(), "kubeconform-"));
     writeSchemas(folder, opened.definitions);
   });

@@ -6,12 +6,13 @@ import { parse } from "yaml";
 import { CHART } from "../../deploy/chart/layout.ts";
 import { callRest } from "../support/customer.ts";
 import { eventually } from "../support/poll.ts";
+import { skipSince } from "../support/skip.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import type { RuleGroup } from "./kube-types.ts";
 import { type Prometheus, prometheusMissing, startPrometheus } from "./prometheus.ts";
+import { NO_PROMTOOL, PROMTOOL } from "./promtool.ts";
 
 const NAMESPACE = "messaging";
-const PROMTOOL = process.env.PROMTOOL ?? "promtool";
 /** Ends of numbers: delivered, undelivered, refused by the carrier, receipt before the answer. */
 const NUMBERS = ["0001", "9901", "9903", "9907"];
 
@@ -22,10 +23,7 @@ describe("dashboards and alerts on a running stack", function () {
 
   before(async function () {
     const missing = prometheusMissing();
-    if (missing !== undefined) {
-      process.stderr.write(`skipped, since ${missing}\n`);
-      return this.skip();
-    }
+    if (missing !== undefined) skipSince(this, missing);
     stack = await startTestStack();
     prometheus = await startPrometheus(stack.ops, NAMESPACE);
     await eventually(
@@ -82,10 +80,7 @@ describe("dashboards and alerts on a running stack", function () {
   }
 
   it("promtool finds no fault in what any process exports", async function () {
-    if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) {
-      process.stderr.write("skipped, since promtool is neither on PATH nor named by $PROMTOOL\n");
-      return this.skip();
-    }
+    if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) skipSince(this, NO_PROMTOOL);
     for (const [name, url] of Object.entries(stack.ops)) {
       const input = await (await fetch(new URL("/metrics", url))).text();
       expect(input, name).to.contain("process_start_time_seconds");

@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
 import { ROOT } from "../../deploy/dev/layout.ts";
+import { skipSince } from "../support/skip.ts";
 import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./exported-metrics.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import type { Rule, RuleGroup } from "./kube-types.ts";
+import { NO_PROMTOOL, PROMTOOL } from "./promtool.ts";
 import { isHook, label, ofKind, selects } from "./workloads.ts";
 
-const PROMTOOL = process.env.PROMTOOL ?? "promtool";
 const PRODUCTION = "values-production.yaml";
 const CASES = join(import.meta.dirname, "alerts.promtool.yaml");
 const RUNBOOKS = join(ROOT, "deploy/runbooks");
@@ -214,10 +215,7 @@ function expressionsOfDashboards(): string[] {
 
 /** Runs with a folder of its own; skips with the reason where promtool is missing. */
 function withPromtool(test: Mocha.Context, run: (folder: string) => void | Promise<void>) {
-  if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) {
-    process.stderr.write("skipped, since promtool is neither on PATH nor named by $PROMTOOL\n");
-    return test.skip();
-  }
+  if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) skipSince(test, NO_PROMTOOL);
   const folder = mkdtempSync(join(tmpdir(), "rules-"));
   const clean = () => rmSync(folder, { recursive: true });
   const done = run(folder);

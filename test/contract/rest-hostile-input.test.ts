@@ -365,5 +365,6 @@ describe("REST: input that means harm", () => {
     expect(answer.headers.get("retry-after")).to.equal("1");
     for (const go of waiting) go();
     expect((await Promise.all(held)).map(({ status }) => status)).to.deep.equal([202, 202]);
+    await isStillServing();
   });
 });

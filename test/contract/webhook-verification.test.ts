@@ -9,6 +9,7 @@ import {
   signingKey,
   signWebhook,
 } from "../../services/shared/core/webhook-signature.ts";
+import { skipSince } from "../support/skip.ts";
 
 const SNIPPETS = join(import.meta.dirname, "../../gateway/docs/webhook-verification");
 const NOW_S = 1_776_248_430;
@@ -192,10 +193,7 @@ describe("the receivers' signature check", () => {
       this.timeout(120_000);
       const [program = "", ...args] = probe;
       // A machine without the language's tools cannot judge its snippet.
-      if (spawnSync(program, args).error !== undefined) {
-        process.stderr.write(`skipped, since there is no ${program}\n`);
-        return this.skip();
-      }
+      if (spawnSync(program, args).error !== undefined) skipSince(this, `there is no ${program}`);
       const cwd = mkdtempSync(join(tmpdir(), "sms-verify-"));
       try {
         copyFileSync(join(SNIPPETS, snippet), join(cwd, snippet));

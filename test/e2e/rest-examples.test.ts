@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../deploy/dev/layout.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../support/rest.ts";
+import { skipSince } from "../support/skip.ts";
 
 const FOLDER = join(ROOT, "gateway/docs/examples");
 
@@ -46,9 +47,8 @@ describe("the worked examples", function () {
       const [tool, ...words] = language.probe;
       before(function () {
         // A language that is not installed cannot be tried; the others still are.
-        if (spawnSync(tool, words, { stdio: "ignore" }).status === 0) return;
-        process.stderr.write(`skipped, since there is no ${tool}\n`);
-        this.skip();
+        const { status } = spawnSync(tool, words, { stdio: "ignore" });
+        if (status !== 0) skipSince(this, `there is no ${tool}`);
       });
       const run = (program: string, settings: Record<string, string>) =>
         new Promise<string>((resolve, reject) => {

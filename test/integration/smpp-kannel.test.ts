@@ -6,6 +6,7 @@ import { createLogger } from "../../services/shared/io/log.ts";
 import { startSimulator } from "../../services/smsc-simulator/simulator.ts";
 import { kannelMissing, sendSmsPath, startKannel } from "../support/kannel.ts";
 import { eventually } from "../support/poll.ts";
+import { skipSince } from "../support/skip.ts";
 
 const COUNT = 200;
 
@@ -19,9 +20,7 @@ describe("Kannel's bearerbox beside our simulator", () => {
   before(function () {
     // Debian's package kannel has both programs; without it there is no peer to try.
     const missing = kannelMissing();
-    if (missing === undefined) return;
-    process.stderr.write(`skipped, since ${missing}\n`);
-    this.skip();
+    if (missing !== undefined) skipSince(this, missing);
   });
 
   it("binds as transceiver, submits every message once and gets every receipt", async function () {

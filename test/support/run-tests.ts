@@ -133,7 +133,11 @@ function report(outcome: Outcome): void {
   const counts = skipped === 0 ? `${passed}` : `${passed}, ${skipped} skipped`;
   process.stdout.write(`${failed === 0 ? "ok  " : "FAIL"} ${file} (${counts})\n`);
   if (failed > 0) process.stdout.write(`${output.trimEnd()}\n`);
-  else for (const [why] of output.matchAll(/^.*skipped, since .*$/gm)) console.log(`     ${why}`);
+  // Behind the dots of the tests before it.
+  else
+    for (const [why] of output.matchAll(/\w[^\n]*\bskipped, since .*$|skipped, since .*$/gm)) {
+      process.stdout.write(`     ${why}\n`);
+    }
 }
 
 function summarise(): void {

@@ -1,3 +1,4 @@
+import { durationInWords } from "../../shared/core/duration-words.ts";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { BULK_DEFAULT, RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
@@ -69,8 +70,8 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
     const aheadMs = request.sendAtMs - nowMs;
     const tooSoon = aheadMs < sendAtMinMs - SEND_AT_TOLERANCE_MS;
     if (tooSoon || aheadMs > SEND_AT_MAX_MS + SEND_AT_TOLERANCE_MS) {
-      const from = `${sendAtMinMs / 1000} seconds`;
-      add("send_at", "out_of_range", `A send can be scheduled from ${from} to 90 days ahead.`);
+      const [least, most] = [durationInWords(sendAtMinMs), durationInWords(SEND_AT_MAX_MS)];
+      add("send_at", "out_of_range", `A send can be scheduled from ${least} to ${most} ahead.`);
     }
   }
   checkRecipients(request, add);

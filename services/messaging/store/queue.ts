@@ -3,7 +3,7 @@ import { idTimeMs } from "../../shared/core/ids.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { Claim, Message } from "../domain/message.ts";
-import { queueName, sendingName } from "../domain/queueing.ts";
+import { queueName, sendingName, sentBy } from "../domain/queueing.ts";
 import type { NamedLook, QueueFigures, QueueStore, Taking } from "../service/ports.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
 import type { Remembered } from "./remembered.ts";
@@ -141,8 +141,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
     findNamed,
     claim,
     async sendingNames(carrierId) {
-      const suffix = `|sending|${carrierId}`;
-      return (await queueNames()).filter((name) => name.endsWith(suffix));
+      return (await queueNames()).filter((name) => sentBy(name) === carrierId);
     },
     async findSending(names, afterId, limit) {
       const documents = await messages

@@ -165,8 +165,8 @@ export function ratio(fallback?: number): Setting<number> {
 }
 
 /** A duration in milliseconds, at most a year. */
-export function durationMs(fallback?: number): Setting<number> {
-  return whole(0, 31_536_000_000, fallback);
+export function durationMs(fallback?: number, leastMs = 0): Setting<number> {
+  return whole(leastMs, 31_536_000_000, fallback);
 }
 
 /** The longest time that a timer takes, in milliseconds (24.8 days); for a longer one it goes off at once. */

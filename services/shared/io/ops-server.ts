@@ -1,17 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import { shareAnswer } from "../core/share-answer.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { type Listening, listen } from "./listen.ts";
 
 /** Answers a request on the ops port; `false` means "not mine". */
 export type OpsHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** The HTTP/1.1 port for operators: health, metrics, and RPC in JSON for people with curl. */
-export type OpsServer = {
-  readonly port: number;
-  close(): Promise<void>;
-};
+export type OpsServer = Listening;
 
 /**
  * Serves `/livez` (the event loop turns; touches no dependency), `/readyz` (every dependency
@@ -37,20 +34,7 @@ export async function startOpsServer(options: {
     for (const handler of handlers) if (handler(request, response)) return;
     return answer(response, 404, "not found\n");
   });
-  await new Promise<void>((resolve, reject) => {
-    // It stays: a connection that could not be taken later is an error, too, and ends nothing.
-    server.on("error", reject);
-    server.listen(port, host, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-        setTimeout(() => server.closeAllConnections(), 1000).unref();
-      }),
-  };
+  return listen(server, host, port);
 }
 
 async function answerReadiness(
