@@ -20,6 +20,7 @@ import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Done } from "./storm.ts";
 import type { Tenant } from "./tenants.ts";
+import { backlogOf, outagesOf } from "./webhook-backlog.ts";
 
 /** What the run showed. */
 export type Verdict = {
@@ -63,7 +64,8 @@ export async function passVerdict(parts: Parts): Promise<Verdict> {
   const controls = [stack.file.smsc.control, stack.secondControl];
   const counters = await Promise.all(controls.map(readCounters));
   const carrier = judgeCarrier(own, addCounters(counters), books.parked);
-  const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS);
+  const backlog = backlogOf(outagesOf(parts.faults, stack.crashes));
+  const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS, backlog);
   const isOverloaded = parts.loadPerCore > LOAD_PER_CORE_MAX;
   const unreached = givenUp(books.failedDeliveries, ATTEMPTS);
   const { excused, notes } = excuse(unreached, books.deliveries, isOverloaded);
@@ -110,6 +112,7 @@ export async function passVerdict(parts: Parts): Promise<Verdict> {
       deliveries_unreached: unreached.size,
       deliveries_to_hanging_open: drained.open.hanging,
       latest_retry_ms: lateness.latestMs,
+      latest_retry_unexplained_ms: Math.round(lateness.latestUnexplainedMs),
       receipts_parked: books.parked.length,
       log_lines: logs.lines,
       drain_ms: Math.round(drained.tookMs),

@@ -7,6 +7,7 @@ import { judgeMessages } from "../chaos/judge-messages.ts";
 import { judgeMoney } from "../chaos/judge-money.ts";
 import { givenUp, judgeLateness, judgeWebhooks } from "../chaos/judge-webhooks.ts";
 import type { Endpoint, Hook } from "../chaos/receivers.ts";
+import { backlogOf } from "../chaos/webhook-backlog.ts";
 
 const TENANT = "ten_1";
 const TO = "+2348030000001";
@@ -92,10 +93,14 @@ describe("the judges of a chaos run", () => {
     expect(judgeMoney(BOOKS, PAYERS)).to.deep.equal([]);
     expect(carrier({ total: 2, refused: 1, duplicates: 0 })).to.deep.equal([]);
     expect(judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS)).to.deep.equal([]);
-    expect(judgeLateness([ENDPOINT], [HOOK, retry(1200)], [1000])).to.deep.equal({
+    expect(judgeLateness([ENDPOINT], [HOOK, retry(1200)], [1000], backlogOf([]))).to.deep.equal({
       breaches: [],
       latestMs: 200,
+      latestUnexplainedMs: 200,
     });
+    const away = [{ fromMs: HOOK.atMs, toMs: HOOK.atMs + 40_000 }];
+    const late = [HOOK, retry(1000 + 65_000)];
+    expect(judgeLateness([ENDPOINT], late, [1000], backlogOf(away)).breaches).to.deep.equal([]);
     expect(open({ hanging: 8 })).to.deep.equal([]);
     const unreached = givenUp([UNREACHED, failed("delivered", "timeout", "tls")], 2);
     expect(judgeWebhooks([MESSAGE], [ENDPOINT], [], unreached)).to.deep.equal([]);
@@ -242,8 +247,8 @@ describe("the judges of a chaos run", () => {
     ],
     [
       "a retry that comes late",
-      () => judgeLateness([ENDPOINT], [HOOK, retry(1000 + 65_000)], [1000]).breaches,
-      "65 s late",
+      () => judgeLateness([ENDPOINT], [HOOK, retry(1000 + 35_000)], [1000], backlogOf([])).breaches,
+      "35 s later than outages explain",
     ],
     ["deliveries that do not end", () => open({ deliveries: 1 }), "not over"],
     ["an event that nobody handles", () => open({ events: 1 }), "not over"],
