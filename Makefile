@@ -46,6 +46,7 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@$(BIN)/tsc -p .
 	@cd proto && ../$(BIN)/buf lint
 	@cd proto && ../$(BIN)/buf breaking --against "../.git#ref=HEAD,subdir=proto"
+	@cd proto && ../$(BIN)/buf breaking --against published.binpb
 	@sh deploy/dev/check-generated.sh
 	@$(BIN)/mocha --reporter dot test/tidy.test.ts
 

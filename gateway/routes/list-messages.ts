@@ -58,8 +58,8 @@ export function listMessagesEndpoint(ports: ListPorts): Endpoint {
         "Newest first; filters combine. Without a time bound the last 7 days are listed, with " +
         "only `created_before` the 7 days before it; one request covers 92 days at most, by default. To " +
         "page without gaps or repeats while new messages arrive, send both `created_after` and " +
-        "`created_before`. A `created_before` in the future counts as the moment of the request " +
-        "(up to 250 ms ahead, the answer waits for it).",
+        "`created_before`. With a `created_before` in the future, which counts as written, the list " +
+        "ends at the moment of the request (up to 250 ms ahead, the answer waits for it).",
       query: MESSAGE_LIST,
       answer: {
         status: 200,

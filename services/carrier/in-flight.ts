@@ -1,5 +1,5 @@
 import type { ClaimedMessage, Outcome, PartOutcome } from "./domain/message.ts";
-import { giveUpParts, judgeParts } from "./domain/outcome.ts";
+import { giveUpParts, isWithout, judgeParts } from "./domain/outcome.ts";
 import { comparableParty } from "./domain/receipt.ts";
 import { placeOfPart, type Submission, type UnknownSubmission } from "./domain/submission.ts";
 import type { Link, Part } from "./links/link.ts";
@@ -79,6 +79,12 @@ export function unknownsOf(
     const unknown = place(flight, index, hasSingleReceipt, nowMs);
     return [isUnnamed ? { ...unknown, isTaken: true } : unknown];
   });
+}
+
+/** The outcome of a message in doubt says whether parts of it are missing at the carrier for certain. */
+export function withMissing(outcome: Outcome, { outcomes }: InFlight): Outcome {
+  const isIncomplete = outcome.kind === "unknown" && outcomes.some(isWithout);
+  return isIncomplete ? { ...outcome, isIncomplete } : outcome;
 }
 
 /**

@@ -151,6 +151,7 @@ export function createMessagingPort(
           carrierCode: outcome.carrierCode,
           errorCode: outcome.errorCode,
           retryAtMs: BigInt(Math.round(outcome.retryAtMs)),
+          isIncomplete: outcome.isIncomplete === true,
           occurredAtMs: BigInt(Math.round(outcome.occurredAtMs)),
         })),
       });

@@ -94,7 +94,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptDesk {
 
   async function park(receipts: readonly IncomingReceipt[]): Promise<void> {
     if (receipts.length === 0) return;
-    await store.park(receipts, clock.now());
+    await store.park(receipts, clock.now(), options.partiesAfterMs);
     for (const receipt of receipts) {
       for (const name of namesOf(receipt)) parkedNames.add(name);
       options.onParked(receipt);

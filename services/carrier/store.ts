@@ -44,6 +44,8 @@ type ParkedDocument = {
   receipt: IncomingReceipt;
   at: Date;
   next_at: Date;
+  /** From when on its parties may tell whose it is; an earlier version did not say. */
+  parties_at?: Date;
   /** Who looked at it last. */
   taken_by?: ObjectId;
 };
@@ -178,8 +180,15 @@ export function createCarrierStore(db: Db) {
       await guardMongo(unknowns.deleteMany({ _id: { $in: ids } }));
     },
 
-    /** Parks receipts; they may be acknowledged to the carrier when this has answered. */
-    async park(receipts: readonly IncomingReceipt[], nowMs: number): Promise<void> {
+    /**
+     * Parks receipts; they may be acknowledged to the carrier when this has answered. One is looked at as soon
+     * as its parties may tell whose it is: `partiesAfterMs` after it came.
+     */
+    async park(
+      receipts: readonly IncomingReceipt[],
+      nowMs: number,
+      partiesAfterMs: (connectorId: string) => number,
+    ): Promise<void> {
       if (receipts.length === 0) return;
       const at = new Date(nowMs);
       const documents = receipts.map((receipt) => ({
@@ -188,6 +197,7 @@ export function createCarrierStore(db: Db) {
         receipt,
         at,
         next_at: at,
+        parties_at: new Date(nowMs + partiesAfterMs(receipt.connectorId)),
       }));
       await guardMongo(parked.insertMany(documents as never));
     },
@@ -206,8 +216,9 @@ export function createCarrierStore(db: Db) {
 
     /**
      * Takes parked receipts that are due for another look, and puts their next look off: by half
-     * their age, from one second to two minutes. Each is taken by one process: two that looked at a
-     * receipt without an id together would take it for two parts of its message.
+     * their age, from one second to two minutes, but not past the moment when their parties may tell. Each is
+     * taken by one process: two that looked at a receipt without an id together would take it for two parts of
+     * its message.
      */
     async takeDueParked(nowMs: number, max: number): Promise<ParkedReceipt[]> {
       const due = { next_at: { $lte: new Date(nowMs) } };
@@ -220,7 +231,10 @@ export function createCarrierStore(db: Db) {
       const halfAge = { $divide: [{ $subtract: [now, "$at"] }, 2] };
       const wait = { $max: [1000, { $min: [120_000, halfAge] }] };
       const taken_by = new ObjectId();
-      const next = [{ $set: { next_at: { $add: [now, wait] }, taken_by } }];
+      const later = { $add: [now, wait] };
+      const first = { $min: [later, "$parties_at"] };
+      const next_at = { $cond: [{ $gt: ["$parties_at", now] }, first, later] };
+      const next = [{ $set: { next_at, taken_by } }];
       const { modifiedCount } = await guardMongo(
         parked.updateMany({ _id: { $in: ids }, ...due }, next),
       );

@@ -225,6 +225,7 @@ export function readOutcome(wire: WireOutcome, at: number): About<Outcome> {
     retryAtMs: Number(wire.retryAtMs),
     occurredAtMs: Number(wire.occurredAtMs),
     errorCode: wire.errorCode,
+    isIncomplete: wire.isIncomplete,
   };
 }
 

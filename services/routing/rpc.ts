@@ -102,6 +102,13 @@ export function createRoutingRpc(parts: {
   };
 }
 
+const NAME_MAX = 64;
+
+function tooLong(field: string): AppError {
+  const fault = { field, code: "too_long", message: `must have at most ${NAME_MAX} characters` };
+  return new AppError("validation_error", "Some fields are not right.", { fields: [fault] });
+}
+
 async function explain(
   request: ExplainRequest,
   { table, health }: { table: TableReader; health: HealthService },
@@ -111,6 +118,10 @@ async function explain(
     throw new AppError("validation_error", "Some fields are not right.", {
       fields: [{ field: "to", code: recipient.code, message: "is not a mobile number" }],
     });
+  }
+  for (const name of ["from", "plan", "tenantId"] as const) {
+    // The answer repeats them for each route.
+    if (request[name].length > NAME_MAX) throw tooLong(name === "tenantId" ? "tenant_id" : name);
   }
   const { e164: to, country } = recipient;
   // Messages of test mode have no routes: the built-in connector carries them at price zero.

@@ -6,7 +6,7 @@ import type {
   WalletService,
 } from "../../proto/gen/sms/v1/wallet_pb.js";
 import type { Clock } from "../shared/core/clock.ts";
-import { asAppError, type FieldError } from "../shared/core/errors.ts";
+import { AppError, asAppError, type FieldError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
 import { checkItems } from "../shared/core/limits.ts";
 import { parseAmount } from "../shared/core/money.ts";
@@ -16,7 +16,7 @@ import type { HoldCommand } from "./domain/command.ts";
 import type { CheckWallets } from "./service/check.ts";
 import type { WalletStore } from "./service/ports.ts";
 import { check, checkInstant, text, when } from "./service/request-faults.ts";
-import type { SettleMessages, SettleRequest } from "./service/settle-messages.ts";
+import type { SettleMessages, SettleRequest, SettleResult } from "./service/settle-messages.ts";
 import type { Wallets } from "./service/wallets.ts";
 import {
   actorOf,
@@ -64,8 +64,9 @@ function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
       checkItems("settlements", settlements.length, 1, ITEMS_MAX);
       check(settlements.flatMap(settlementFaults));
       const results = await settleMessages(settlements.map(toSettle));
+      const impossible = impossibleOf(results);
+      if (impossible !== undefined) throw impossible;
       for (const result of results) {
-        if (result.kind === "impossible") throw result.error;
         if (result.kind === "unavailable") throw asAppError(result.error);
       }
       const settled = results.filter(({ kind }) => kind === "settled").length;
@@ -202,6 +203,18 @@ function settlementFaults(settlement: Settlement, at: number): FieldError[] {
     ...when(heldAmount < 0n, field("held_amount"), "must not be negative"),
     ...when(isBeyondHold, field("captured_amount"), "must be from 0 to the held amount"),
   ];
+}
+
+/** The error of a call some of whose settlements are impossible: it names each; all others stand. */
+function impossibleOf(results: readonly SettleResult[]): AppError | undefined {
+  const [first] = results.flatMap((one) => (one.kind === "impossible" ? [one.error] : []));
+  if (first === undefined) return undefined;
+  const fields = results.flatMap((one, at): FieldError[] => {
+    if (one.kind !== "impossible") return [];
+    const { code, message } = one.error;
+    return [{ field: `settlements[${at}]`, code, message }];
+  });
+  return new AppError(first.code, first.message, { fields, cause: first });
 }
 
 function toSettle(settlement: Settlement): SettleRequest {

@@ -16,6 +16,8 @@ import { startServers, type TestServers } from "../support/servers.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
+const partiesAfterMs = () => 3000;
+
 describe("the receipt desk", () => {
   const log = createLogger("test", "silent");
   const clock = createManualClock(START);
@@ -60,7 +62,7 @@ describe("the receipt desk", () => {
       log,
       onRecorded: () => undefined,
       onParked: () => undefined,
-      partiesAfterMs: () => 3000,
+      partiesAfterMs,
       giveUpAfterMs: 60_000,
       inDoubtMaxMs: 600_000,
     });
@@ -156,7 +158,7 @@ describe("the receipt desk", () => {
   });
 
   it("one parked by another process is found by the sweep", async () => {
-    await store.park([receipt()], clock.now());
+    await store.park([receipt()], clock.now(), partiesAfterMs);
     await store.saveSubmissions([submission()]);
     await desk.sweep();
     expect(recorded).to.have.length(1);
@@ -203,10 +205,20 @@ describe("the receipt desk", () => {
   it("without ids, receipts of two parts that are looked at together are one for each", async () => {
     const { key: _, ...unknown } = submission();
     await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
-    await store.park([receipt({ keys: [] }), receipt({ keys: [] })], clock.now());
+    await store.park([receipt({ keys: [] }), receipt({ keys: [] })], clock.now(), partiesAfterMs);
     clock.advance(5000);
     await desk.sweep();
     expect(recorded.map(({ segment }) => segment).toSorted()).to.deep.equal([1, 2]);
+  });
+
+  it("one that its parties tell of is looked at as soon as they may", async () => {
+    await store.park([receipt({ keys: [] })], clock.now(), () => 11_500);
+    const looks: number[] = [];
+    for (const beganMs = clock.now(); clock.now() - beganMs < 30_000; clock.advance(500)) {
+      const due = await store.takeDueParked(clock.now(), 10);
+      if (due.length > 0) looks.push(clock.now() - beganMs);
+    }
+    expect(looks).to.include(11_500);
   });
 
   it("an id that a carrier uses again stands for the newer message", async () => {
@@ -273,7 +285,7 @@ describe("the receipt desk", () => {
     const { key: _, ...unknown } = submission();
     await store.saveUnknowns([1, 2, 3].map((segment) => ({ ...unknown, segment })));
     const others = ["k1", "k2", "k3", "k1", "k2"].map((key) => receipt({ keys: [key] }));
-    await store.park([...others, receipt()], clock.now());
+    await store.park([...others, receipt()], clock.now(), partiesAfterMs);
     clock.advance(5000);
     await Promise.all([desk.sweep(), desk.sweep()]);
     const places = new Set(recorded.map(({ partKey, segment }) => `${partKey} ${segment}`));

@@ -107,7 +107,11 @@ describe("RPC in JSON on the ops port", () => {
 
   it("asks for the same tokens as gRPC", async () => {
     expect((await post(GET_WALLET, {}, "")).status).to.equal(401);
-    expect((await post("sms.v1.WalletService/FundWallet", {})).status).to.equal(403);
+    const refused = await post("sms.v1.WalletService/FundWallet", {});
+    expect(refused.status).to.equal(403);
+    const [info] = refused.body.details as { readonly type: string; readonly value: string }[];
+    expect(info?.type).to.equal("google.rpc.ErrorInfo");
+    expect(Buffer.from(info?.value ?? "", "base64").toString()).to.include("service_not_permitted");
   });
 
   it("refuses bodies above the limit", async () => {

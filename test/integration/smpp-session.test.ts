@@ -176,17 +176,22 @@ describe("SMPP session over TCP", () => {
     const outcomes = [submit(session), submit(session)];
     const first = await peer.got("submit_sm", 1);
     const second = await peer.got("submit_sm", 2);
-    for (const [sequence, status] of [
-      [first.sequence, 0x58],
-      [second.sequence, 0],
+    for (const [id, sequence, status] of [
+      // Of a vendor's command, and of another one: they only have the number of a submit.
+      [0x80000112, first.sequence, 0x58],
+      [0x80000103, second.sequence, 0],
+      [0x80000004, first.sequence, 0x58],
+      [0x80000004, second.sequence, 0],
     ] as const) {
       const octets = Buffer.from("000000138000000400000000000000006d6964", "hex");
+      octets.writeUInt32BE(id, 4);
       octets.writeUInt32BE(status, 8);
       octets.writeUInt32BE(sequence, 12);
       peer.socket.write(octets);
     }
     expect(await outcomes[0]).to.have.nested.property("response.status", 0x58);
     expect(await outcomes[1]).to.deep.equal({ kind: "unknown", reason: "bad_answer" });
+    expect(session.counts).to.include({ badPdus: 4 });
   });
 
   const LENGTHS: [string, number][] = [
@@ -225,6 +230,24 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["enquire_link_timeout"]);
   });
 
+  it("keeps a link that carries, though its sign of life is missing or cannot be read", async () => {
+    const { session, peer, closed } = await bound({
+      enquireLinkIntervalMs: 30,
+      enquireLinkTimeoutMs: 100,
+    });
+    await peer.got("enquire_link", 1);
+    const taken = submit(session);
+    const { sequence } = await peer.got("submit_sm");
+    peer.send({ command: "submit_sm_resp", sequence, body: { messageId: "m1" } });
+    expect((await taken).kind).to.equal("answered");
+    const second = await peer.got("enquire_link", 2);
+    const unreadable = Buffer.from("0000001480000015000000000000000001020304", "hex");
+    unreadable.writeUInt32BE(second.sequence, 12);
+    peer.socket.write(unreadable);
+    await peer.got("enquire_link", 3);
+    expect(closed).to.deep.equal([]);
+  });
+
   it("unbinds: tells the peer, waits for its answer, then closes", async () => {
     const { session, peer, closed } = await bound({ unbindTimeoutMs: 5000 });
     const ending = session.unbind();
@@ -244,13 +267,14 @@ describe("SMPP session over TCP", () => {
   });
 
   it("answers the peer's unbind, takes answers still under way, and lets the peer close first", async () => {
-    const { session, peer, closed } = await bound({ windowMax: 1, unbindTimeoutMs: 3000 });
+    const { session, peer, closed } = await bound({ windowMax: 1, unbindTimeoutMs: 40 });
     const flying = submit(session);
     const queued = submit(session);
     const { sequence } = await peer.got("submit_sm");
     peer.send({ command: "unbind", sequence: 77 });
     await peer.got("unbind_resp");
     expect(await queued).to.deep.equal({ kind: "not_sent", reason: "closed" });
+    await new Promise((resolve) => setTimeout(resolve, 200));
     peer.send({ command: "submit_sm_resp", sequence, body: { messageId: "m1" } });
     expect((await flying).kind).to.equal("answered");
     expect(closed).to.deep.equal([]);

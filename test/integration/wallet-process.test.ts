@@ -111,6 +111,13 @@ describe("the wallet process over gRPC", () => {
       (error: unknown) => toAppError(error).fields.map(({ field }) => field),
     );
     expect(refused).to.deep.equal(["settlements[1].message_id", "settlements[1].held_amount"]);
+    const none = { ...settlement, messageId: "msg_none", reservationId: "rsv_none" };
+    const impossible = await client.settleMessages({ settlements: [settlement, none] }).then(
+      () => undefined,
+      (error: unknown) => toAppError(error),
+    );
+    expect(impossible).to.include({ code: "not_found" });
+    expect(impossible?.fields.map(({ field }) => field)).to.deep.equal(["settlements[1]"]);
     const { reservationId } = second;
     expect(await client.releaseReservation({ tenantId, reservationId })).to.include({
       releasedAmount: 20n,

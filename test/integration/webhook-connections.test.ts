@@ -125,6 +125,14 @@ describe("connections to webhook receivers", () => {
     expect([receiver.requests.length, receiver.sockets.length]).to.deep.equal([4, 3]);
   });
 
+  it("nothing is repeated that the receiver has had for a while", async () => {
+    const sender = openSender();
+    await sender.to(receiver.port);
+    receiver.behave(({ socket }) => void setTimeout(() => socket.destroy(), 700));
+    expect(await sender.to(receiver.port)).to.include({ error: "connection", httpStatus: 0 });
+    expect(receiver.requests.length).to.equal(2);
+  });
+
   it("nothing is repeated once an octet of an answer came", async () => {
     const sender = openSender();
     await sender.to(receiver.port);

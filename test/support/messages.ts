@@ -8,6 +8,7 @@ import {
   moveTo,
 } from "../../services/messaging/domain/message.ts";
 import { toSent, toUnknown, type Waits } from "../../services/messaging/domain/queueing.ts";
+import type { Receipt } from "../../services/messaging/domain/receipt.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
 
@@ -150,6 +151,21 @@ function fresh(overrides: Partial<Message>): Message {
     redact: false,
     trace: undefined,
     revision: 1,
+    ...overrides,
+  };
+}
+
+/** When a carrier says what became of a message. */
+export const RECEIPT_MS = START_MS + 5000;
+
+/** A receipt of a message's first segment. */
+export function receipt(state: Receipt["state"], overrides: Partial<Receipt> = {}): Receipt {
+  return {
+    segment: 1,
+    state,
+    errorCode: state === "undelivered" ? "absent_subscriber" : "",
+    carrierCode: "",
+    occurredAtMs: RECEIPT_MS,
     ...overrides,
   };
 }

@@ -119,13 +119,28 @@ describe("the dispatcher of a connector", () => {
   it("a first part taken late ends the message as taken in part: the others were never submitted", async () => {
     const { dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
-    submits[0]?.answer({ kind: "unknown", code: "timeout" });
+    submits[0]?.answer({ kind: "unknown", code: "closed" });
     await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome).to.include({ kind: "unknown", isIncomplete: true });
     dispatcher.lateAnswer("msg_0", 0, accept("late"));
     expect(settled[1]?.outcome.kind).to.equal("partly_refused");
     expect(settled[1]?.submissions.map(({ key }) => key)).to.deep.equal(["late"]);
     expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([1]);
     expect(submits.length).to.equal(1);
+  });
+
+  it("a first part without an answer on a link that stands keeps the others from nothing", async () => {
+    const { dispatcher, submits, settled } = setUp(4, false, true);
+    dispatcher.add(many(1, { segments: 3 }));
+    submits[0]?.answer({ kind: "unknown", code: "timeout" });
+    await eventually(() => submits.length === 3);
+    submits[1]?.answer(accept("b"));
+    submits[2]?.answer({ kind: "unknown", code: "timeout" });
+    await eventually(() => settled.length === 1);
+    expect(settled[0]?.outcome)
+      .to.include({ kind: "unknown" })
+      .and.not.to.have.property("isIncomplete");
+    expect(settled[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([1, 3]);
   });
 
   it("a late answer to one part counts while another one is still out", async () => {

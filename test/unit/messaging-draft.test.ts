@@ -201,6 +201,7 @@ describe("checking a request", () => {
     ],
     ["a campaign without its id", { source: "campaign" }, ["campaign_id required"]],
     ["no recipient", { endpoint: "bulk", recipients: [] }, ["to too_few"]],
+    ["an endless tenant", { tenantId: "t".repeat(65) }, ["tenant_id too_long"]],
     ["an endless recipient", { recipients: to("1".repeat(257)) }, ["to too_long"]],
   ];
   it("counts a recipient's characters, not their halves", () => {

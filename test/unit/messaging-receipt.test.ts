@@ -8,47 +8,21 @@ import type { MessageStatus } from "../../services/shared/core/message-status.ts
 import {
   ALL_WELL,
   messageIn,
+  RECEIPT_MS,
+  receipt,
   START_MS,
   STATE_NAMES,
   type StateName,
   WAITS,
 } from "../support/messages.ts";
 
-const NOW_MS = START_MS + 5000;
-
-function receipt(state: Receipt["state"], overrides: Partial<Receipt> = {}): Receipt {
-  return {
-    segment: 1,
-    state,
-    errorCode: state === "undelivered" ? "absent_subscriber" : "",
-    carrierCode: "",
-    occurredAtMs: NOW_MS,
-    ...overrides,
-  };
-}
+const NOW_MS = RECEIPT_MS;
 
 const apply = (message: Message, said: Receipt) => applyReceipt(message, said, NOW_MS, WAITS);
 
 function applyAll(message: Message, receipts: readonly Receipt[]): Message {
   return receipts.reduce((current, said) => apply(current, said).message, message);
 }
-
-describe("a receipt of a connector that the message has left", () => {
-  for (const name of ["waiting", "sent"] as const) {
-    it(`changes nothing of one that is ${name} elsewhere, unless the handset has it`, () => {
-      const message = messageIn(name);
-      const own = message.routes[message.routeAt]?.connectorId ?? "";
-      const told = (state: Receipt["state"], connectorId: string) =>
-        apply(message, receipt(state, { segment: 0, connectorId })).message;
-      for (const state of ["undelivered", "acknowledged"] as const) {
-        expect(told(state, "another")).to.equal(message);
-      }
-      expect(told("delivered", "another").status).to.equal("delivered");
-      expect(told("undelivered", own).status).to.equal("undelivered");
-      expect(told("undelivered", "").status).to.equal("undelivered");
-    });
-  }
-});
 
 const STATES = ["delivered", "undelivered", "acknowledged"] as const;
 type Path = readonly MessageStatus[];

@@ -29,9 +29,9 @@ function storesOf(late: ReadonlySet<string>) {
     },
   } as unknown as SendStore;
   const store = {
-    findRange: async (_: string, first: string) =>
+    findReserved: async (_: string, reservationId: string, { firstId }: { firstId: string }) =>
       [...committed]
-        .filter((id) => first === `first of ${id}`)
+        .filter((id) => id === reservationId && firstId === `first of ${id}`)
         .map((id) => messageIn("waiting", { reservationId: id })),
   } as unknown as MessageStore;
   return { sends, store, atOnceMax: () => atOnceMax };

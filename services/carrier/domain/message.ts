@@ -52,6 +52,8 @@ export type Outcome = {
   readonly errorCode: string;
   /** For `not_sent`: not to be claimed again before. */
   readonly retryAtMs: number;
+  /** For `unknown`: some parts were not submitted and will not be. */
+  readonly isIncomplete?: boolean;
   readonly occurredAtMs: number;
 };
 

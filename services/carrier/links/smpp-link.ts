@@ -218,7 +218,10 @@ function keysOf({ messageId, textId }: Receipt, forms: IdForms): string[] {
   return [...new Set([...common, ...ofParameter, ...ofText])];
 }
 
-/** Ties the segments of one message together; messages to one number within minutes must differ. */
+/**
+ * Ties the segments of one message together: a hash, so that a message which is submitted again, over a
+ * route that recognises repeats, fits what arrived of it before. Of 8 bits two messages share one in 256.
+ */
 function referenceOf(messageId: string): number {
   let hash = 0;
   for (let at = 0; at < messageId.length; at++) {

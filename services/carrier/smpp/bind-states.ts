@@ -69,11 +69,12 @@ export function judgeRequest(
 }
 
 /**
- * The status for a request that came in the wrong state. What an SMSC delivers while the link is being left
- * was sent before it knew: a temporary error has it delivered again over the next link, where "invalid
- * bind status" makes some SMSCs drop it.
+ * The status for a request that came in the wrong state; a second bind has one of its own (SMPP 3.4 section
+ * 5.1.3). What an SMSC delivers while the link is being left was sent before it knew: a temporary error has
+ * it delivered again over the next link, where "invalid bind status" makes some SMSCs drop it.
  */
 export function wrongStateStatus(state: BindState, command: CommandName): number {
+  if (isBound(state) && command.startsWith("bind_")) return STATUS.ESME_RALYBND;
   const isDelivery = command === "deliver_sm" || command === "data_sm";
   return state === "unbinding" && isDelivery ? STATUS.ESME_RX_T_APPN : STATUS.ESME_RINVBNDSTS;
 }

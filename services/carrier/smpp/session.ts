@@ -8,7 +8,13 @@ import {
   wrongStateStatus,
 } from "./bind-states.ts";
 import { decodePdu } from "./codec.ts";
-import { isAnswerable, isResponseId, RESPONSE_OF, type RequestName } from "./commands.ts";
+import {
+  isAnswerable,
+  isResponseId,
+  isResponseTo,
+  RESPONSE_OF,
+  type RequestName,
+} from "./commands.ts";
 import { FrameError, PduError } from "./errors.ts";
 import { FrameReader } from "./frame-reader.ts";
 import type { OutgoingPdu, Pdu, PduBody } from "./pdu.ts";
@@ -259,13 +265,16 @@ export class Session {
   }
 
   #onBadAnswer(error: PduError): void {
-    const { sequence, commandStatus: status } = error;
-    const waiting = this.window.answered(sequence);
+    const { sequence, commandId, commandStatus: status } = error;
+    const waiting = this.window.peek(sequence);
+    // What only has the number of a request says nothing about it.
+    if (waiting === undefined || !isResponseTo(waiting.command, commandId)) return;
+    this.window.answered(sequence);
     // A refusal is certain whatever its body; an acceptance whose message id is unreadable is not.
     if (status !== 0) {
       const response: Pdu = { command: "generic_nack", status, sequence, body: {}, tlvs: NO_TLVS };
-      waiting?.settle({ kind: "answered", response });
-    } else waiting?.settle({ kind: "unknown", reason: "bad_answer" });
+      waiting.settle({ kind: "answered", response });
+    } else waiting.settle({ kind: "unknown", reason: "bad_answer" });
     if (this.window.queued > 0) this.#sender.scheduleTurn();
   }
 
@@ -323,7 +332,9 @@ export class Session {
   /** Returns why the link must end now, if it must. */
   #overdue(nowMs: number): CloseReason | undefined {
     const { bindTimeoutMs, frameTimeoutMs } = this.#options;
-    if (this.#closeAtMs > 0 && nowMs >= this.#closeAtMs) return "peer_unbound";
+    // A peer that unbinds may still answer what it has; each of these has a deadline of its own.
+    const isLeft = this.#closeAtMs > 0 && this.window.inFlight === 0;
+    if (isLeft && nowMs >= this.#closeAtMs) return "peer_unbound";
     if (this.#state === "open" && nowMs - this.#startedAtMs > bindTimeoutMs) return "bind_timeout";
     // What is queued would wait for ever: it has not left, and has no time of its own to end.
     if (this.#sender.isBlockedFor(this.#options.responseTimeoutMs, nowMs))
@@ -334,9 +345,12 @@ export class Session {
 
   async #checkLink(): Promise<void> {
     this.#isEnquiring = true;
+    const askedAtMs = performance.now();
     const outcome = await this.enquireLink();
     this.#isEnquiring = false;
-    if (outcome.kind === "unknown") this.#end("enquire_link_timeout");
+    // Anything that came meanwhile is a sign of life: a link that carries is not cut for this answer.
+    const isSilent = outcome.kind === "unknown" && this.#lastReadAtMs < askedAtMs;
+    if (isSilent) this.#end("enquire_link_timeout");
   }
 
   #setState(state: BindState): void {

@@ -54,6 +54,8 @@ export type SegmentReceipts = {
   readonly failed: number;
   /** The carrier has shown to have a part, while others were still being submitted. */
   readonly isTaken?: true;
+  /** A part was refused, or will not be submitted: without a receipt of that very part it does not arrive whole. */
+  readonly isIncomplete?: true;
   /** The submits that have been heard of, while there are several. */
   readonly parts?: readonly HeardPart[];
 };

@@ -10,6 +10,7 @@
  * | unknown          | in doubt: never sent again, waits for proof (see `due.ts` for the end) |
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
  *
+ * In doubt, with parts that were not submitted, it goes the way of `partly_refused` when a receipt proves the others.
  * A receipt may have made the message `sent` before its other parts were refused. It then goes the
  * rest of that way: `undelivered`, and charged no second time. A message of which the carrier
  * has shown to have a part is `sent` by every other outcome.
@@ -43,6 +44,8 @@ export type Outcome = {
    * `carrier_unavailable` when the carrier's system failed.
    */
   readonly errorCode: string;
+  /** For unknown: some parts were not submitted and will not be. */
+  readonly isIncomplete?: boolean;
 };
 
 /** The decision, and whether the outcome came too late to mean anything. */
@@ -57,7 +60,7 @@ export function applyOutcome(
   standingOf: StandingOf,
 ): OutcomeDecision {
   if (message.claim?.id !== outcome.claimId) return { ...unchanged(message), isStale: true };
-  if (message.status === "sent" && outcome.kind === "partly_refused") {
+  if (message.status === "sent" && cannotBeWhole(outcome)) {
     return { ...toPartlyRefused(unchanged(message), outcome, nowMs), isStale: false };
   }
   // Resolved under this very claim, by this outcome's first copy or by a receipt.
@@ -75,8 +78,9 @@ function decide(
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = factsOf(outcome);
   // What the carrier has shown to have, it cannot have refused, nor left in doubt; nobody else may send it.
-  if (isPartTaken(message) && outcome.kind !== "partly_refused") {
-    return toSent(message, occurredMs, waits, facts);
+  if (isPartTaken(message)) {
+    const sent = toSent(message, occurredMs, waits, facts);
+    return cannotBeWhole(outcome) ? toPartlyRefused(sent, outcome, nowMs) : sent;
   }
   switch (outcome.kind) {
     case "accepted":
@@ -92,7 +96,7 @@ function decide(
     case "unknown":
       // A repeat must not postpone the end of the wait.
       if (message.phase === "unknown") return unchanged(message);
-      return toUnknown(message, nowMs, waits);
+      return toUnknown(message, nowMs, waits, outcome.isIncomplete ? incomplete(message) : {});
     case "partly_refused":
       return toPartlyRefused(toSent(message, occurredMs, waits, facts), outcome, nowMs);
   }
@@ -100,7 +104,18 @@ function decide(
 
 function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
-  return moveTo(sent, "undelivered", occurredMs, "carrier_rejected", factsOf(outcome));
+  const facts = { ...factsOf(outcome), ...incomplete(sent.message) };
+  return moveTo(sent, "undelivered", occurredMs, "carrier_rejected", facts);
+}
+
+/** No receipt of the parts that were taken makes it delivered. */
+function incomplete({ receipts }: Message): Partial<Message> {
+  return { receipts: { ...receipts, isIncomplete: true } };
+}
+
+/** Whether parts were refused or not submitted, and others taken, as far as it is known that they were. */
+function cannotBeWhole({ kind, isIncomplete = false }: Outcome): boolean {
+  return kind === "partly_refused" || isIncomplete;
 }
 
 /** Both instants are of the carrier process's clock, so what lies between them is the wait it asks for. */

@@ -102,8 +102,13 @@ export function divert(message: Message, standingOf: StandingOf): Decision {
 }
 
 /** Marks a message whose submit may have reached a carrier that never answered. */
-export function toUnknown(message: Message, nowMs: number, waits: Waits): Decision {
-  return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs });
+export function toUnknown(
+  message: Message,
+  nowMs: number,
+  waits: Waits,
+  facts: Partial<Message> = {},
+): Decision {
+  return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs, ...facts });
 }
 
 /** Whether a receipt has proved that the carrier has a part, while others were still being submitted. */

@@ -14,6 +14,7 @@
 import {
   currentRoute,
   type Decision,
+  type FrozenRoute,
   type HeardPart,
   type Message,
   moveTo,
@@ -69,8 +70,11 @@ export function applyReceipt(
     const isKnown = isTaken && receipts.delivered === delivered;
     return unchanged(isKnown ? message : { ...message, receipts: { ...receipts, isTaken: true } });
   }
-  const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
-  if (receipt.state === "acknowledged") return sent;
+  const sent =
+    status === "queued"
+      ? toSent(asCarriedBy(message, receipt), occurredMs, waits)
+      : unchanged(message);
+  if (receipt.state === "acknowledged" && !receipts.isIncomplete) return sent;
   return settle(sent, receipt, receipts, occurredMs);
 }
 
@@ -81,6 +85,19 @@ export function applyReceipt(
 function isAnothers(message: Message, { connectorId = "", state }: Receipt): boolean {
   if (connectorId === "" || state === "delivered") return false;
   return currentRoute(message)?.connectorId !== connectorId;
+}
+
+/**
+ * The message as the carrier had it whose word this is, at that one's frozen route and price: it may
+ * have moved on since, and the route that carried it is the one that is charged.
+ */
+function asCarriedBy(message: Message, { connectorId = "" }: Receipt): Message {
+  if (connectorId === "" || currentRoute(message)?.connectorId === connectorId) return message;
+  const isIts = (route: FrozenRoute) => route.connectorId === connectorId;
+  const left = message.routes.slice(0, message.routeAt).findLastIndex(isIts);
+  // One that was overtaken stands behind the present one.
+  const routeAt = left >= 0 ? left : message.routes.findIndex(isIts);
+  return routeAt < 0 ? message : { ...message, routeAt };
 }
 
 /** Whether other parts may still have to be submitted, of which a receipt of this one says nothing. */
@@ -111,6 +128,9 @@ function settle(
   if ((receipts.delivered & all) === all) {
     return moveTo(decision, "delivered", occurredMs, undefined, facts);
   }
+  if (receipts.isIncomplete && before.status === "sent") {
+    return moveTo(decision, "undelivered", occurredMs, "carrier_rejected", facts);
+  }
   if (receipts.failed !== 0 && before.status !== "undelivered") {
     const code = undeliveredCode(receipt.errorCode);
     return moveTo(decision, "undelivered", occurredMs, code, facts);
@@ -124,7 +144,8 @@ function settle(
 const PARTS_MAX = 32;
 
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
-  if (receipt.segment === 0) return count(known, receipt.state, all);
+  // What is said of the whole is said of the parts that the carrier has.
+  if (receipt.segment === 0) return known.isIncomplete ? known : count(known, receipt.state, all);
   const part = partOf(known, receipt, all);
   const counted = count(known, receipt.state, bitOf(part.segment, all));
   const { parts = [] } = known;

@@ -38,6 +38,7 @@ const SEND_AT_MAX_MS = 90 * 86_400_000;
 /** The edge judged the same instant a moment ago; its verdict must not flip on the way. */
 const SEND_AT_TOLERANCE_MS = 5000;
 
+const TENANT_ID_MAX = 64;
 const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
 const REFERENCE = /^[\x20-\x7e]{1,64}$/;
 
@@ -49,6 +50,10 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
   const errors: FieldError[] = [];
   const add = (field: string, code: string, message: string) =>
     void errors.push({ field, code, message });
+  // Who asks in this process for a tenant is remembered for a while, found or not.
+  if (request.tenantId.length > TENANT_ID_MAX) {
+    add("tenant_id", "too_long", `A tenant's id has at most ${TENANT_ID_MAX} characters.`);
+  }
   if (!SENDER.test(request.from)) {
     add(
       "from",

@@ -156,8 +156,13 @@ export type DueMessage = Pick<Message, "id" | "tenantId" | "from" | "status">;
 /** The store of messages, beside the queue (`queue.ts`) and the list (`lists.ts`). */
 export type MessageStore = {
   find(id: string): Promise<Message | undefined>;
-  /** The messages of a tenant with ids in a closed range; at most `limit`. */
-  findRange(tenantId: string, firstId: string, lastId: string, limit: number): Promise<Message[]>;
+  /** The messages of a tenant that share a hold, whose ids lie in a closed range; at most `limit`. */
+  findReserved(
+    tenantId: string,
+    reservationId: string,
+    range: { readonly firstId: string; readonly lastId: string },
+    limit: number,
+  ): Promise<Message[]>;
   /**
    * Reads messages, lets `decide` say what becomes of them, and writes that with its events, all
    * in one transaction. Meets another hand's change by starting again, so `decide` may be called

@@ -39,8 +39,8 @@ export function createResolver(options: {
 
   async function messagesOf(question: ReservationQuestion): Promise<Message[]> {
     const { tenantId, reservationId, firstMessageId, lastMessageId } = question;
-    const found = await store.findRange(tenantId, firstMessageId, lastMessageId, MESSAGES_MAX);
-    return found.filter((message) => message.reservationId === reservationId);
+    const range = { firstId: firstMessageId, lastId: lastMessageId };
+    return store.findReserved(tenantId, reservationId, range, MESSAGES_MAX);
   }
 
   async function resolve(

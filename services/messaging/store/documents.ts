@@ -151,10 +151,10 @@ const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) =>
   ["due_at", (message) => toDate(message.dueAtMs)],
   [
     "receipts",
-    ({ receipts }) =>
-      receipts.delivered === 0 && receipts.failed === 0 && receipts.isTaken === undefined
-        ? undefined
-        : receipts,
+    ({ receipts }) => {
+      const { delivered, failed, isTaken = false, isIncomplete = false } = receipts;
+      return delivered === 0 && failed === 0 && !isTaken && !isIncomplete ? undefined : receipts;
+    },
   ],
 ];
 

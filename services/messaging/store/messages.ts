@@ -123,8 +123,10 @@ export function createMessageStore(
       const document = await guardMongo(messages.findOne({ _id: id }));
       return document === null ? undefined : fromDocument(document);
     },
-    findRange: (tenantId, firstId, lastId, limit) =>
-      many({ _id: { $gte: firstId, $lte: lastId }, tenant_id: tenantId }, limit),
+    findReserved(tenantId, reservationId, { firstId, lastId }, limit) {
+      const range = { _id: { $gte: firstId, $lte: lastId } };
+      return many({ ...range, tenant_id: tenantId, reservation_id: reservationId }, limit);
+    },
     async change(ids, decide, nowMs) {
       const believed = remembered.take(ids);
       try {

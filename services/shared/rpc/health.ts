@@ -50,7 +50,8 @@ export function createHealth(services: readonly string[]): HealthControl {
 
     async *watch({ service }, { signal }) {
       if (watchers.size >= WATCHERS_MAX) {
-        throw new ConnectError("too many watches", Code.ResourceExhausted);
+        // To a client that watches, any other error says that this healthy server is not (gRFC A17).
+        throw new ConnectError("too many watches: use Check", Code.Unimplemented);
       }
       let wake = (): void => {};
       const onChange = (): void => wake();

@@ -3,6 +3,7 @@
  * `curl -H 'content-type: application/json' -d '{"tenantId": "…"}' …/sms.v1.WalletService/GetWallet`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { statusName } from "./call-report.ts";
 import { createServerInterceptor, type ServerInterceptorOptions } from "./interceptors.ts";
@@ -77,7 +78,7 @@ function refusalOf(
 /** Answers as Connect does (its protocol, "Error Codes"), and takes nothing more from the caller. */
 export function refuse(
   response: ServerResponse,
-  { code, rawMessage: message }: ConnectError,
+  { code, rawMessage: message, details }: ConnectError,
 ): void {
   const [status, name] =
     code === Code.Unauthenticated ? [401, "unauthenticated"] : [403, "permission_denied"];
@@ -86,5 +87,13 @@ export function refuse(
     "cache-control": "no-store",
     connection: "close",
   });
-  response.end(JSON.stringify({ code: name, message }));
+  response.end(JSON.stringify({ code: name, message, details: details.flatMap(toJson) }));
+}
+
+/** A detail as Connect writes it (its protocol, "Error End-Stream"): the message's type, and its octets in base64. */
+function toJson(detail: ConnectError["details"][number]) {
+  if (!("desc" in detail)) return [];
+  const octets = toBinary(detail.desc, create(detail.desc, detail.value));
+  const value = Buffer.from(octets).toString("base64").replace(/=+$/, "");
+  return [{ type: detail.desc.typeName, value }];
 }

@@ -1213,6 +1213,13 @@ export declare type Outcome = Message$1<"sms.v1.Outcome"> & {
    * @generated from field: string error_code = 7;
    */
   errorCode: string;
+
+  /**
+   * For UNKNOWN: some segments were not submitted and will not be, so that the message cannot arrive whole.
+   *
+   * @generated from field: bool is_incomplete = 8;
+   */
+  isIncomplete: boolean;
 };
 
 /**

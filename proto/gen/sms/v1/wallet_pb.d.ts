@@ -1154,9 +1154,9 @@ export declare const WalletService: GenService<{
     output: typeof WalletResponseSchema;
   },
   /**
-   * Holds funds for one send, all or nothing. Repeating a hold that stands answers it again, with the
-   * present `available`; one that was refused is decided anew. FAILED_PRECONDITION idempotency_key_reused where the
-   * reservation id has another amount or number of messages.
+   * Holds funds for one send, all or nothing. Repeating a hold that was placed answers it again, with the
+   * present `available`, also after its release (GetReservation tells); one that was refused is decided anew.
+   * FAILED_PRECONDITION idempotency_key_reused where the reservation id has another amount or number of messages.
    * FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHold
@@ -1177,7 +1177,8 @@ export declare const WalletService: GenService<{
     output: typeof PlaceHoldsResponseSchema;
   },
   /**
-   * Captures and releases, keyed by message id: at most one settlement per message, ever.
+   * Captures and releases, keyed by message id: at most one settlement per message, ever. Where some are impossible
+   * the call fails, and its field violations name them (`settlements[3]`); all others stand.
    *
    * @generated from rpc sms.v1.WalletService.SettleMessages
    */
