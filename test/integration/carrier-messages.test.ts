@@ -86,6 +86,21 @@ describe("messages over a carrier", () => {
     expect(submits[to.slice(1)]?.total).to.equal(3);
   });
 
+  for (const mode of [Mode.LIVE, Mode.TEST]) {
+    it(`${Mode[mode]}: one whose submits have no answer, too`, async function () {
+      this.timeout(40_000);
+      const to = numberTo("9908");
+      const id = await carrier.send(to, { body: "€".repeat(200), mode });
+      await eventually(async () => (await carrier.path(id)) === "queued sent delivered", {
+        timeoutMs: 30_000,
+        what: "its end",
+      });
+      if (mode === Mode.TEST) return;
+      const { submits } = await carrier.counts();
+      expect(submits[to.slice(1)]?.total).to.equal(3);
+    });
+  }
+
   const faults: readonly [string, object][] = [
     ["no answer", { no_answer: { limit: 5 } }],
     ["late answers", { late_answer: { delay_ms: 2500, limit: 5 } }],

@@ -74,6 +74,8 @@ describe("the wallet process over gRPC", () => {
       available_amount: "0.0040",
       currency: "NGN",
     });
+    const beyond = await errorOf(client.placeHold(holdOf(tenantId, 2n ** 63n - 1n)));
+    expect(beyond.code, "more than any balance can be").to.equal("insufficient_balance");
   });
 
   it("gives each hold of a batch its own outcome, in the order of the request", async () => {

@@ -9,7 +9,7 @@ import {
 import { comparePrices, parsePriceList } from "../../services/routing/domain/price-list.ts";
 import { changeRoute, createRoute, type RouteInput } from "../../services/routing/domain/route.ts";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { PRICE_MAX } from "../../services/shared/core/money.ts";
+import { AMOUNT_MAX } from "../../services/shared/core/money.ts";
 
 const NOTHING: ConnectorInput = {
   id: "",
@@ -239,12 +239,12 @@ describe("a route", () => {
     ]);
   });
 
-  for (const price of [-1n, PRICE_MAX + 1n]) {
+  for (const price of [-1n, AMOUNT_MAX + 1n]) {
     it(`a price of ${price} is refused with both bounds`, () => {
       const prices = [{ prefix: "234", price }];
       expect(() => createRoute("rte_1", { ...input, prices }, 0))
         .to.throw(AppError)
-        .with.nested.property("fields[0].message", "must be from 0.0000 to 10000000.0000");
+        .with.nested.property("fields[0].message", "must be from 0.0000 to 1000000000000.0000");
     });
   }
 });

@@ -1,4 +1,4 @@
-import { formatAmount, PRICE_MAX } from "../../shared/core/money.ts";
+import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
 import type { PriceRule, RouteRule } from "../../shared/core/route-table.ts";
 import { checkLength, checkWhole, createFaults, type Faults } from "./faults.ts";
 
@@ -16,7 +16,7 @@ export type RouteInput = Omit<RouteRule, "id">;
 /** Most prices of one route; a world-wide price list has some thousands. */
 export const PRICES_MAX = 20_000;
 
-const PRICE_RULE = `must be from ${formatAmount(0n)} to ${formatAmount(PRICE_MAX)}`;
+const PRICE_RULE = `must be from ${formatAmount(0n)} to ${formatAmount(AMOUNT_MAX)}`;
 const PREFIX = /^[1-9]\d{0,14}$/;
 
 /** Makes a route. A weight of 0 means 1. Throws `validation_error`. */
@@ -132,7 +132,7 @@ function checkPrices(faults: Faults, prices: readonly PriceRule[]): void {
     if (wrong !== undefined) faults.add(`${field}.prefix`, "invalid_format", wrong);
     if (seen.has(prefix)) faults.add(`${field}.prefix`, "invalid_value", "is there twice");
     seen.add(prefix);
-    if (price < 0n || price > PRICE_MAX) {
+    if (price < 0n || price > AMOUNT_MAX) {
       faults.add(`${field}.price`, "out_of_range", PRICE_RULE);
     }
   });

@@ -8,12 +8,6 @@ export const MONEY_SCALE = 10_000n;
 /** The largest amount accepted anywhere: far beyond any wallet, far inside an int64. */
 export const AMOUNT_MAX = 1_000_000_000_000n * MONEY_SCALE;
 
-/**
- * The highest price of one segment: ten segments to each of 10,000 recipients, the most that one request
- * can send, stay an amount.
- */
-export const PRICE_MAX = AMOUNT_MAX / 100_000n;
-
 /** Writes an amount with four decimals, as the REST contract shows it: `12345n` → `"1.2345"`. */
 export function formatAmount(amount: bigint): string {
   const sign = amount < 0n ? "-" : "";

@@ -27,8 +27,8 @@ export function atMost(field: string, value: string, max: number): FieldError[] 
 }
 
 /** What is wrong with an amount that must move something. */
-export function positive(field: string, amount: bigint): FieldError[] {
-  if (amount > 0n && amount <= AMOUNT_MAX) return [];
+export function positive(field: string, amount: bigint, max = AMOUNT_MAX): FieldError[] {
+  if (amount > 0n && amount <= max) return [];
   return [{ field, code: "out_of_range", message: "must be more than zero and not too large" }];
 }
 

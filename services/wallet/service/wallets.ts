@@ -32,6 +32,9 @@ import {
   when,
 } from "./request-faults.ts";
 
+/** The largest amount that the protocol carries. */
+const INT64_MAX = 2n ** 63n - 1n;
+
 /** A page and the cursor of the next one; empty on the last. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string };
 
@@ -94,7 +97,8 @@ export function createWallets(parts: {
       check([
         ...text("tenant_id", tenantId, 64),
         ...text("reservation_id", command.reservationId, 64),
-        ...positive("amount", command.amount),
+        // One that no balance can cover is refused for that (`decideHold`).
+        ...positive("amount", command.amount, INT64_MAX),
         ...when(command.messageCount < 1, "message_count", "must be at least 1"),
         ...atMost("first_message_id", command.firstMessageId, 64),
         ...atMost("last_message_id", command.lastMessageId, 64),
