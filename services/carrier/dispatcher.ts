@@ -2,7 +2,7 @@
  * Sends the claimed messages of one connector over its binds.
  *
  * Messages wait in `waiting` (claimed, nothing of them written) until a bind has room and the rate
- * has a place; then their first part goes out, and when the carrier has not refused it, the others. Parts
+ * has a place; then their first part goes out, and when the carrier has taken it, the others. Parts
  * of begun messages go before new messages. Every message given to `add` ends in exactly one
  * settlement, at the latest when the dispatcher closes.
  */
@@ -18,7 +18,7 @@ import {
   type Outcome,
   type PartOutcome,
 } from "./domain/message.ts";
-import { giveBack, giveUpParts, isBegun, judgeParts, retryDelayMs } from "./domain/outcome.ts";
+import { giveBack, giveUpParts, judgeParts, retryDelayMs } from "./domain/outcome.ts";
 import {
   type InFlight,
   judgeLate,
@@ -207,10 +207,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (submission !== undefined) options.recent.add(submission, flight.reported);
   }
 
-  /** After the first part: the others when it was taken, or may have been, else the end. */
+  /** After the first part: the others when it was taken, else the end. */
   async function goOn(flight: InFlight): Promise<void> {
     const rest = flight.parts.slice(1);
-    if (rest.length > 0 && isBegun(flight.outcomes[0])) await submitAll(flight, rest);
+    if (rest.length > 0 && flight.outcomes[0]?.kind === "accepted") await submitAll(flight, rest);
     let kept = 0;
     for (let round = 0; ; round += 1) {
       const parts = pickRest(flight);
@@ -226,7 +226,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function pickRest(flight: InFlight): Part[] | undefined {
     const { message, outcomes } = flight;
     const nowMs = clock.now();
-    const known = isBegun(outcomes[0]) ? outcomes : outcomes.slice(0, 1);
+    const known = outcomes[0]?.kind === "accepted" ? outcomes : outcomes.slice(0, 1);
     const verdict = judgeParts(message, known, nowMs, putOffs.get(message.messageId));
     if (verdict.kind === "done") {
       finish(flight, verdict.outcome);

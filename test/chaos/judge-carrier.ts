@@ -100,9 +100,9 @@ export function judgeCarrier(
  */
 function judgeReceipts(message: MessageRow, said: Reported): string | undefined {
   const { status, segments } = message;
-  // A later part was refused for good: the carrier has no more to say about the whole.
+  // A later part was refused for good, or never submitted: the carrier has no more to say about the whole.
   const isRefused = status === "undelivered" && errorCodeOf(message) === "carrier_rejected";
-  if (segments > 1 && isRefused) return undefined;
+  if (isRefused && said.delivered < segments && segments > 1) return undefined;
   const wanted = endsOf(said, segments);
   if (wanted.includes(status)) return undefined;
   return `ended ${status} where the carrier said ${wanted.join(" or ")}`;

@@ -119,7 +119,7 @@ describe("the dispatcher of a connector", () => {
   it("a first part taken late ends the message as taken in part: the others were never submitted", async () => {
     const { dispatcher, submits, settled } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
-    submits[0]?.answer({ kind: "unknown", code: "closed" });
+    submits[0]?.answer({ kind: "unknown", code: "timeout" });
     await eventually(() => settled.length === 1);
     expect(settled[0]?.outcome).to.include({ kind: "unknown", isIncomplete: true });
     dispatcher.lateAnswer("msg_0", 0, accept("late"));
@@ -129,19 +129,22 @@ describe("the dispatcher of a connector", () => {
     expect(submits.length).to.equal(1);
   });
 
-  it("a first part without an answer on a link that stands keeps the others from nothing", async () => {
-    const { dispatcher, submits, settled } = setUp(4, false, true);
-    dispatcher.add(many(1, { segments: 3 }));
-    submits[0]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => submits.length === 3);
-    submits[1]?.answer(accept("b"));
-    submits[2]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome)
-      .to.include({ kind: "unknown" })
-      .and.not.to.have.property("isIncomplete");
-    expect(settled[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([1, 3]);
-  });
+  for (const [what, third, isIncomplete] of [
+    ["that was not sent", { kind: "not_sent", code: "closed" }, true],
+    ["in doubt as well", { kind: "unknown", code: "closed" }, undefined],
+  ] as const) {
+    it(`one in doubt beside a part ${what} says whether parts are missing`, async () => {
+      const { dispatcher, submits, settled } = setUp();
+      dispatcher.add(many(1, { segments: 3 }));
+      submits[0]?.answer(accept("a"));
+      await eventually(() => submits.length === 3);
+      submits[1]?.answer({ kind: "unknown", code: "closed" });
+      submits[2]?.answer(third);
+      await eventually(() => settled.length === 1);
+      expect(settled[0]?.outcome.kind).to.equal("unknown");
+      expect(settled[0]?.outcome.isIncomplete).to.equal(isIncomplete);
+    });
+  }
 
   it("a late answer to one part counts while another one is still out", async () => {
     const { dispatcher, submits, settled } = setUp();

@@ -63,6 +63,24 @@ describe("a message of which a part was refused or never submitted", () => {
     expect(message.error?.code).to.equal("carrier_rejected");
   });
 
+  it("is whole again when all of it is submitted once more", () => {
+    const put = { claimId: "claim-1", carrierCode: "", errorCode: "", retryAtMs: 0 };
+    for (const kind of ["not_sent", "refused"] as const) {
+      const said = { ...put, kind, occurredAtMs: RECEIPT_MS };
+      const again = applyOutcome(reported("unknown", true), said, RECEIPT_MS, WAITS, ALL_WELL);
+      expect(again.message).to.include({ status: "queued", phase: "waiting" });
+      const { message } = apply(again.message, receipt("delivered", { segment: 0 }));
+      expect(message.status).to.equal("delivered");
+    }
+  });
+
+  for (const kind of ["unknown", "partly_refused"] as const) {
+    it(`(${kind}) is delivered when a carrier that it had left says so`, () => {
+      const said = receipt("delivered", { segment: 0, connectorId: "beta" });
+      expect(apply(reported(kind, true), said).message.status).to.equal("delivered");
+    });
+  }
+
   it("differs from one whose parts are all in doubt, which only waits for them", () => {
     const all = [1, 2, 3].map((segment) =>
       receipt("delivered", { segment, partKey: `${segment}` }),

@@ -1,18 +1,16 @@
 /**
  * From what the carrier said to each part of a message to what became of the message.
  *
- * A message is accepted when every part is. With one part in doubt it is in doubt, unless one part was
- * taken and another is refused for good: whatever became of the rest, that message is sent and cannot arrive
- * whole. Parts that were put off (throttled, not sent) leave the whole message free to wait again
- * only while no part has been accepted; after that the carrier finishes the rest by itself, also beside
- * one in doubt: taken or not, it is of no use without them.
+ * A doubt dominates: a message with one part in doubt is in doubt, unless one part was taken and another
+ * is refused for good: whatever became of the rest, that message is sent and cannot arrive whole. A
+ * message is accepted when every part is. Parts that were put off (throttled, not sent) leave the whole
+ * message free to wait again only while no part has been accepted; after that the carrier finishes the
+ * rest by itself.
  */
 import type { ClaimedMessage, Outcome, OutcomeKind, PartOutcome } from "./message.ts";
 
 /** System errors before the carrier's system counts as unable to take the message. */
 export const TEMPORARY_MAX = 8;
-/** The code of a submit that was not answered in its time. */
-export const NO_ANSWER = "timeout";
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 5000;
 
@@ -33,10 +31,13 @@ export function judgeParts(
   nowMs: number,
   putOffs = 0,
 ): Verdict {
-  const accepted = parts.filter(isAccepted).length;
-  if (accepted === parts.length) return done(message, "accepted", "", nowMs);
   const doubt = parts.find((part) => part?.kind === "unknown");
-  if (doubt !== undefined && accepted === 0) return done(message, "unknown", doubt.code, nowMs);
+  const accepted = parts.filter(isAccepted).length;
+  const isCertainlyPartial = accepted > 0 && parts.some(isPermanentRefusal);
+  if (doubt !== undefined && !isCertainlyPartial) {
+    return done(message, "unknown", doubt.code, nowMs);
+  }
+  if (accepted === parts.length) return done(message, "accepted", "", nowMs);
   const refusal = parts.find((part) => isFinalRefusal(message, part));
   if (refusal !== undefined && refusal.kind === "refused") {
     return done(message, accepted > 0 ? "partly_refused" : "refused", refusal.code, nowMs, {
@@ -44,10 +45,8 @@ export function judgeParts(
     });
   }
   if (accepted > 0) {
-    const left = parts.flatMap((part, at) => (isWithout(part) ? [at] : []));
-    if (left.length > 0) return { kind: "again", parts: left };
+    return { kind: "again", parts: parts.flatMap((part, at) => (isAccepted(part) ? [] : [at])) };
   }
-  if (doubt !== undefined) return done(message, "unknown", doubt.code, nowMs);
   const putOff = parts.find((part) => part !== undefined && part.kind !== "accepted");
   if (putOff?.kind !== "refused") {
     return done(message, "not_sent", putOff?.code ?? "", nowMs, { retryAtMs: nowMs });
@@ -56,15 +55,6 @@ export function judgeParts(
     retryAtMs: nowMs + retryDelayMs(Math.max(message.attempt, putOffs)),
     errorCode: putOff.disposition === "temporary" ? "carrier_unavailable" : "",
   });
-}
-
-/**
- * Whether the parts behind a first one of this outcome are submitted: it was taken, or it has no answer on a link
- * that stands, where it probably was, and is of no use without them. A link that it may have broken is
- * not broken once more for each part.
- */
-export function isBegun(first: PartOutcome | undefined): boolean {
-  return first?.kind === "accepted" || (first?.kind === "unknown" && first.code === NO_ANSWER);
 }
 
 /** Whether the carrier certainly does not have a part: it was not submitted, or not taken. */

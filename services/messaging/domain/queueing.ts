@@ -5,6 +5,7 @@ import {
   type Lane,
   type Message,
   moveTo,
+  type SegmentReceipts,
   unchanged,
 } from "./message.ts";
 import type { ReasonCode } from "./reasons.ts";
@@ -55,6 +56,11 @@ export function queueOf(message: Message): string | undefined {
   return undefined;
 }
 
+/** What has been heard, without what was said of parts that are missing at a carrier. */
+export function withoutMissing({ isIncomplete: _, ...receipts }: SegmentReceipts): SegmentReceipts {
+  return receipts;
+}
+
 /** Puts a queued message back in its queue, under the same end of its queue time. */
 export function backToWaiting(message: Message, facts: Partial<Message> = {}): Decision {
   return unchanged({
@@ -62,6 +68,8 @@ export function backToWaiting(message: Message, facts: Partial<Message> = {}): D
     phase: "waiting",
     claim: undefined,
     dueAtMs: message.queueUntilMs,
+    // The next submit is one of the whole.
+    receipts: withoutMissing(message.receipts),
     ...facts,
   });
 }

@@ -21,7 +21,7 @@ import {
   type SegmentReceipts,
   unchanged,
 } from "./message.ts";
-import { toSent, type Waits } from "./queueing.ts";
+import { toSent, type Waits, withoutMissing } from "./queueing.ts";
 import { undeliveredCode } from "./reasons.ts";
 
 /** What a carrier says about a message or one of its segments. */
@@ -45,21 +45,22 @@ export type Receipt = {
 
 /** Applies one receipt. */
 export function applyReceipt(
-  message: Message,
+  known: Message,
   receipt: Receipt,
   nowMs: number,
   waits: Waits,
 ): Decision {
-  const { status } = message;
+  const { status } = known;
   if (
     status !== "queued" &&
     status !== "sent" &&
     status !== "undelivered" &&
     status !== "expired"
   ) {
-    return unchanged(message);
+    return unchanged(known);
   }
-  if (isAnothers(message, receipt)) return unchanged(message);
+  if (isAnothers(known, receipt)) return unchanged(known);
+  const message = asCarriedBy(known, receipt);
   // A carrier's clock is its own: an instant outside the message's life is not believed.
   const sinceMs = message.history.at(-1)?.atMs ?? nowMs;
   const claimedMs = receipt.occurredAtMs;
@@ -70,10 +71,7 @@ export function applyReceipt(
     const isKnown = isTaken && receipts.delivered === delivered;
     return unchanged(isKnown ? message : { ...message, receipts: { ...receipts, isTaken: true } });
   }
-  const sent =
-    status === "queued"
-      ? toSent(asCarriedBy(message, receipt), occurredMs, waits)
-      : unchanged(message);
+  const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
   if (receipt.state === "acknowledged" && !receipts.isIncomplete) return sent;
   return settle(sent, receipt, receipts, occurredMs);
 }
@@ -88,8 +86,8 @@ function isAnothers(message: Message, { connectorId = "", state }: Receipt): boo
 }
 
 /**
- * The message as the carrier had it whose word this is, at that one's frozen route and price: it may
- * have moved on since, and the route that carried it is the one that is charged.
+ * The message as the carrier had it whose word this is, whole and at that one's frozen route and price: it
+ * may have moved on since, and the route that carried it is the one that is charged.
  */
 function asCarriedBy(message: Message, { connectorId = "" }: Receipt): Message {
   if (connectorId === "" || currentRoute(message)?.connectorId === connectorId) return message;
@@ -97,7 +95,8 @@ function asCarriedBy(message: Message, { connectorId = "" }: Receipt): Message {
   const left = message.routes.slice(0, message.routeAt).findLastIndex(isIts);
   // One that was overtaken stands behind the present one.
   const routeAt = left >= 0 ? left : message.routes.findIndex(isIts);
-  return routeAt < 0 ? message : { ...message, routeAt };
+  const receipts = withoutMissing(message.receipts);
+  return { ...message, receipts, routeAt: routeAt < 0 ? message.routeAt : routeAt };
 }
 
 /** Whether other parts may still have to be submitted, of which a receipt of this one says nothing. */
