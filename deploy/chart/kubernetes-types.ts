@@ -6,6 +6,8 @@
 type Shape = Readonly<Record<string, unknown>>;
 
 const text = { type: "string" };
+/** A network in CIDR notation. */
+const network = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]+$" };
 const flag = { type: "boolean" };
 const id = { type: "integer", minimum: 0 };
 const texts = { type: "array", items: text };
@@ -68,7 +70,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     searches: texts,
   }),
   NetworkPolicyPeers: listOf({
-    ipBlock: closed({ cidr: text, except: texts }),
+    ipBlock: closed({ cidr: network, except: { type: "array", items: network } }),
     namespaceSelector: { type: "object" },
     podSelector: { type: "object" },
   }),

@@ -8,7 +8,8 @@ const HEAD = `# The sms chart
 Installs the SMS messaging service: eight services, a migration before each version, and what
 operators need around them. MongoDB (a replica set), NATS with JetStream, and Redis are external.
 Kubernetes 1.29 or newer, Helm 3 or 4. Each release needs a NATS account, or server, of its own: the names of
-the stream and its consumers are fixed, so two releases on one account take each other's events.
+the stream and its consumers are fixed, so two releases on one account take each other's events. Alerts, and the
+question that KEDA asks, go by the namespace: give each release its own.
 
 \`\`\`sh
 kubectl create namespace sms

@@ -64,11 +64,12 @@ function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
       checkItems("settlements", settlements.length, 1, ITEMS_MAX);
       check(settlements.flatMap(settlementFaults));
       const results = await settleMessages(settlements.map(toSettle));
-      const impossible = impossibleOf(results);
-      if (impossible !== undefined) throw impossible;
+      // What may go better is told first: the call made again moves nothing twice, and names the impossible ones.
       for (const result of results) {
         if (result.kind === "unavailable") throw asAppError(result.error);
       }
+      const impossible = impossibleOf(results);
+      if (impossible !== undefined) throw impossible;
       const settled = results.filter(({ kind }) => kind === "settled").length;
       return { settled, alreadySettled: results.length - settled };
     },
@@ -205,7 +206,7 @@ function settlementFaults(settlement: Settlement, at: number): FieldError[] {
   ];
 }
 
-/** The error of a call some of whose settlements are impossible: it names each; all others stand. */
+/** The error of a call some of whose settlements are impossible: it names them; all others stand. */
 function impossibleOf(results: readonly SettleResult[]): AppError | undefined {
   const [first] = results.flatMap((one) => (one.kind === "impossible" ? [one.error] : []));
   if (first === undefined) return undefined;

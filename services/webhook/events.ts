@@ -4,7 +4,7 @@ import type { NatsConnection } from "nats";
 import { EventSchema } from "../../proto/gen/sms/v1/events_pb.js";
 import { isId } from "../shared/core/ids.ts";
 import { ACK, type Delivered, type Verdict } from "../shared/io/consumer.ts";
-import { hearHints } from "../shared/io/hints.ts";
+import { hearHints, openHints } from "../shared/io/hints.ts";
 import { recordedTrace } from "../shared/io/tracing.ts";
 import { type Notice, noticesOf } from "./domain/notices.ts";
 import { NewerEventError, readChange } from "./events-mapping.ts";
@@ -40,9 +40,10 @@ export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Ver
 /** An endpoint of this id was turned off or deleted; the truth is in the database. */
 const STOPPED = "invalidate.webhook_endpoint";
 
-/** Tells every replica at once that an endpoint is off; a lost word costs what is being connected. */
-export function announceStop(connection: NatsConnection, endpointId: string): void {
-  if (!connection.isClosed()) connection.publish(`${STOPPED}.${endpointId}`);
+/** Opens the way to tell every replica at once that an endpoint is off; a lost word costs what is being connected. */
+export function openStopNotes(connection: NatsConnection): (endpointId: string) => void {
+  const tell = openHints(connection);
+  return (endpointId) => tell(`${STOPPED}.${endpointId}`, "");
 }
 
 /** Hears of stops at other replicas. */

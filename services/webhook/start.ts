@@ -11,11 +11,11 @@ import type { ServiceContext, StartService } from "../shared/io/service-context.
 import { readWebhookConfig, type WebhookConfig } from "./config.ts";
 import { attemptsOf } from "./domain/delivery.ts";
 import {
-  announceStop,
   createEventHandler,
   DURABLE,
   type EventHandler,
   hearStops,
+  openStopNotes,
   SUBJECTS,
 } from "./events.ts";
 import { instanceName } from "./instance.ts";
@@ -67,9 +67,10 @@ export const start: StartService = async (context) => {
   const { sender, guard } = openSender(config, events);
   lifecycle.onClose("webhook sender", () => sender.close());
 
+  const tellOthers = openStopNotes(nats.connection);
   const onStopped = (endpointId: string) => {
     engine.stop(endpointId);
-    announceStop(nats.connection, endpointId);
+    tellOthers(endpointId);
   };
   const engine = await openEngine({
     clock,

@@ -4,16 +4,23 @@
  * works through what waits beside what falls due; how fast, it must show.
  */
 import type { Crash } from "./chaos-stack.ts";
+import type { FaultKind } from "./plan.ts";
 import type { Done } from "./storm.ts";
 import type { Outage } from "./webhook-promises.ts";
 
+const WEBHOOK = "webhook";
+
 /** What retries need, as faults name it. */
 const NEEDED: ReadonlySet<string> = new Set([
-  "webhook",
+  WEBHOOK,
   "mongod",
   "webhook>mongod",
   "webhook>receivers",
 ]);
+
+/** What a webhook process needs besides to start, and the faults that make it start. */
+const FOR_START: ReadonlySet<string> = new Set(["nats-server", "webhook>nats-server"]);
+const STARTS: ReadonlySet<FaultKind> = new Set(["kill", "restart"]);
 
 /** Until what is mended works again: processes start, the database elects itself, drivers connect. */
 const RECOVERY_MS = 5000;
@@ -23,12 +30,33 @@ const CATCH_UP = 0.5;
 
 /** The times in which retries could not be made, of a storm's faults and of what ended by itself. */
 export function outagesOf(faults: readonly Done[], crashes: readonly Crash[]): Outage[] {
-  const struck = faults.filter(({ fault, struck }) => struck && NEEDED.has(fault.target));
-  const ended = crashes.filter(({ name }) => NEEDED.has(name));
-  return [
-    ...struck.map(awayDuring),
-    ...ended.map(({ atMs }) => ({ fromMs: atMs, toMs: atMs + RECOVERY_MS })),
+  const struck = faults.filter((done) => done.struck);
+  const all = [
+    ...struck.map((done) => {
+      const { target, kind } = done.fault;
+      return { name: target, isStart: STARTS.has(kind), ...awayDuring(done) };
+    }),
+    ...crashes.map(({ name, atMs }) => {
+      return { name, isStart: true, fromMs: atMs, toMs: atMs + RECOVERY_MS };
+    }),
   ].sort((a, b) => a.fromMs - b.fromMs);
+  const streamAway = all.filter(({ name }) => FOR_START.has(name));
+  return all
+    .filter(({ name }) => NEEDED.has(name))
+    .map(({ name, isStart, fromMs, toMs }) =>
+      name === WEBHOOK && isStart
+        ? { fromMs, toMs: untilStream(toMs, streamAway) }
+        : { fromMs, toMs },
+    );
+}
+
+/** A process that starts waits for the stream, should that be away; one that runs retries without it. */
+function untilStream(startedMs: number, streamAway: readonly Outage[]): number {
+  let untilMs = startedMs;
+  for (const { fromMs, toMs } of streamAway) {
+    if (fromMs <= untilMs && toMs > untilMs) untilMs = toMs;
+  }
+  return untilMs;
 }
 
 /**

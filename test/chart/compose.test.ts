@@ -36,6 +36,7 @@ describe("compose.yaml", () => {
     for (const [name, { healthcheck, depends_on }] of Object.entries(services)) {
       if (name === "migrate" || name === "smsctl") continue;
       expect(healthcheck?.test, name).to.be.an("array");
+      for (const part of healthcheck?.test ?? []) expect(part, name).to.be.a("string");
       if (!names.includes(name) || name === "smsc-simulator") continue;
       const conditions = Object.values(depends_on ?? {}).map(({ condition }) => condition);
       expect(conditions, name).to.not.be.empty;

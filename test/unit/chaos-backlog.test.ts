@@ -38,6 +38,21 @@ describe("what keeps retries of webhooks from being made", () => {
   });
 });
 
+describe("a webhook process that starts while the stream is away", () => {
+  const stream = done("pause", "nats-server", { fromMs: 2000, toMs: 20_000 });
+  const link = done("black_hole", "webhook>nats-server", { fromMs: 22_000, toMs: 30_000 });
+
+  it("makes no retries until that is back", () => {
+    const untils = outagesOf([done("kill", "webhook"), link, stream], []).map(({ toMs }) => toMs);
+    expect(Math.max(...untils)).to.equal(35_000);
+  });
+
+  it("is told apart from one that only stands still", () => {
+    const untils = outagesOf([done("pause", "webhook"), stream], []).map(({ toMs }) => toMs);
+    expect(untils).to.deep.equal([8000]);
+  });
+});
+
 describe("the backlog of outages", () => {
   const outages = [
     { fromMs: 10_000, toMs: 20_000 },

@@ -4,6 +4,11 @@ carrier: { SUBMISSION_UNKNOWN_WAIT_MS: 600000 }
 webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- end -}}
 
+{{/* Where pods listen; values kept from a version before this key have none. */}}
+{{- define "sms.listenHost" -}}
+{{ .Values.listenHost | default "0.0.0.0" }}
+{{- end -}}
+
 {{/* Settings of a component that are no secret: the data of its ConfigMap. (list root component) */}}
 {{- define "sms.config" -}}
 {{- $root := index . 0 -}}
@@ -19,7 +24,8 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- $_ := set $data "MONGODB_PREFIX" $values.mongodb.databasePrefix -}}
 {{- $_ := set $data "MONGODB_POOL_MAX" (include "sms.text" $values.mongodb.poolMax) -}}
 {{- end -}}
-{{- if has "nats" $c.needs -}}
+{{- /* The stream is made and changed by the migration alone. */ -}}
+{{- if eq $c.name "migration" -}}
 {{- $_ := set $data "EVENT_STREAM_REPLICAS" (include "sms.text" $values.nats.stream.replicas) -}}
 {{- $_ := set $data "EVENT_STREAM_MAX_BYTES" (include "sms.text" $values.nats.stream.maxBytes) -}}
 {{- $_ := set $data "EVENT_STREAM_MAX_AGE_MS" (include "sms.text" $values.nats.stream.maxAgeMs) -}}
@@ -39,13 +45,13 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- if eq $c.name "carrier" -}}
 {{- $_ := set $data "CARRIER_JOURNAL_DIR" "/var/lib/sms/journal" -}}
 {{- if $c.values.receipts.enabled -}}
-{{- $_ := set $data "CARRIER_RECEIPT_HOST" $values.listenHost -}}
+{{- $_ := set $data "CARRIER_RECEIPT_HOST" (include "sms.listenHost" $root) -}}
 {{- $_ := set $data "CARRIER_RECEIPT_PORT" (include "sms.text" $c.values.receipts.port) -}}
 {{- $_ := set $data "CARRIER_RECEIPT_URL" $c.values.receipts.url -}}
 {{- end -}}
 {{- end -}}
 {{- if eq $c.name "smsc-simulator" -}}
-{{- $_ := set $data "SMSC_HOST" $values.listenHost -}}
+{{- $_ := set $data "SMSC_HOST" (include "sms.listenHost" $root) -}}
 {{- $_ := set $data "SMSC_PORT" (include "sms.text" $c.values.port) -}}
 {{- $_ := set $data "SMSC_CONTROL_PORT" (include "sms.text" $c.values.controlPort) -}}
 {{- $_ := set $data "SMSC_SYSTEM_ID" $c.values.systemId -}}
@@ -110,11 +116,11 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- $v := $c.values -}}
 {{- if ne $c.name "migration" }}
 - name: OPS_HOST
-  value: {{ $root.Values.listenHost | quote }}
+  value: {{ include "sms.listenHost" $root | quote }}
 - name: OPS_PORT
   value: {{ include "sms.text" $v.ports.ops | quote }}
 - name: GRPC_HOST
-  value: {{ $root.Values.listenHost | quote }}
+  value: {{ include "sms.listenHost" $root | quote }}
 - name: GRPC_PORT
   value: {{ include "sms.text" $v.ports.grpc | quote }}
 - name: DRAIN_DELAY_MS
@@ -126,7 +132,7 @@ webhook: { IDEMPOTENCY_TTL_MS: 86400000 }
 {{- end }}
 {{- if eq $c.name "gateway" }}
 - name: HOST
-  value: {{ $root.Values.listenHost | quote }}
+  value: {{ include "sms.listenHost" $root | quote }}
 - name: PORT
   value: {{ include "sms.text" $v.port | quote }}
 {{- end }}

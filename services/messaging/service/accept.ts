@@ -3,6 +3,7 @@
  * everything the send is (`commit-sends.ts`), then the doorbell.
  */
 import { AppError } from "../../shared/core/errors.ts";
+import { INT64_MAX } from "../../shared/core/money.ts";
 import { recordedTrace } from "../../shared/io/tracing.ts";
 import { activeCall } from "../../shared/rpc/call-context.ts";
 import { type Draft, draftSend } from "../domain/draft.ts";
@@ -91,10 +92,13 @@ export function createAccepter(parts: AcceptParts): Accepter {
     isGivenUp: () => boolean,
   ): Promise<void> {
     checkRoom(parts.limits, draft);
+    const hold = toHold(request, draft);
+    // Always refused, and no answer could be written for it: the wallet says what there is.
+    if (hold !== undefined && hold.amount > INT64_MAX) await parts.neighbours.placeHold(hold);
     await committer.commit({
       record: toRecord(request, draft, replaces, parts),
       messages: draft.messages,
-      hold: toHold(request, draft),
+      hold,
       isGivenUp,
     });
     parts.doorbells.ring(draft.messages);

@@ -8,6 +8,9 @@ export const MONEY_SCALE = 10_000n;
 /** The largest amount accepted anywhere: far beyond any wallet, far inside an int64. */
 export const AMOUNT_MAX = 1_000_000_000_000n * MONEY_SCALE;
 
+/** The largest amount that the protocol carries; no balance covers it. */
+export const INT64_MAX = 2n ** 63n - 1n;
+
 /** Writes an amount with four decimals, as the REST contract shows it: `12345n` → `"1.2345"`. */
 export function formatAmount(amount: bigint): string {
   const sign = amount < 0n ? "-" : "";
@@ -25,6 +28,11 @@ export function parseAmount(text: string): bigint | undefined {
   const amount = BigInt(units) * MONEY_SCALE + BigInt(decimals.padEnd(4, "0"));
   if (amount > AMOUNT_MAX) return undefined;
   return sign === "-" ? -amount : amount;
+}
+
+/** The smaller of two amounts. */
+export function minAmount(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }
 
 /** The larger of two amounts. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { isId, newId } from "../../shared/core/ids.ts";
 import { checkCursor, pageLimit } from "../../shared/core/limits.ts";
-import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
+import { AMOUNT_MAX, formatAmount, INT64_MAX } from "../../shared/core/money.ts";
 import type { AuditRecord } from "../domain/book.ts";
 import type {
   Actor,
@@ -31,9 +31,6 @@ import {
   text,
   when,
 } from "./request-faults.ts";
-
-/** The largest amount that the protocol carries. */
-const INT64_MAX = 2n ** 63n - 1n;
 
 /** A page and the cursor of the next one; empty on the last. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string };

@@ -69,15 +69,15 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
   endAttemptSpan(span, result);
   const atMs = clock.now();
   if (endpoint === undefined || result === undefined) {
-    events.onFinal("dropped");
-    const settled = settle({ claimed, attempt: undefined, outcome: DROPPED, atMs });
-    return { answerMs: 0, settled };
+    const isOff = endpoint === undefined || !(await isStillWanted(parts, claimed));
+    if (isOff) events.onFinal("dropped");
+    const outcome = isOff ? DROPPED : notBegun(claimed, atMs);
+    return { answerMs: 0, settled: settle({ claimed, attempt: undefined, outcome, atMs }) };
   }
   let outcome = decideOutcome(claimed, result, atMs, parts.retryDelaysMs, parts.random());
   if (outcome.status === "pending" && parts.stopOf(claimed.endpointId) !== stop) {
     // Turned off while its answer was awaited: the retry is dropped now, and not when it is due.
-    const latest = await parts.readEndpoint(claimed.endpointId);
-    if (!isWanted(latest, claimed)) outcome = DROPPED;
+    if (!(await isStillWanted(parts, claimed))) outcome = DROPPED;
   }
   events.onAttempt(outcomeClass(result), result.durationMs);
   if (outcome.status !== "pending") events.onFinal(outcome.status);
@@ -101,6 +101,18 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
 }
 
 const DROPPED: Outcome = { status: "dropped" };
+
+/** The word that stopped it was late: the endpoint is on again, and the attempt is made anew. */
+function notBegun({ attemptsLeft }: Claimed, nowMs: number): Outcome {
+  return { status: "pending", attemptsLeft, nextAttemptAtMs: nowMs };
+}
+
+async function isStillWanted(
+  { readEndpoint }: Pick<AttemptParts, "readEndpoint">,
+  claimed: Claimed,
+): Promise<boolean> {
+  return isWanted(await readEndpoint(claimed.endpointId), claimed);
+}
 
 /**
  * Reads the endpoint while holding the delivery for as long as an attempt may take. Either may be

@@ -1178,7 +1178,7 @@ export declare const WalletService: GenService<{
   },
   /**
    * Captures and releases, keyed by message id: at most one settlement per message, ever. Where some are impossible
-   * the call fails, and its field violations name them (`settlements[3]`); all others stand.
+   * the call fails, and its field violations name the first ones (`settlements[3]`); all that are possible stand.
    *
    * @generated from rpc sms.v1.WalletService.SettleMessages
    */

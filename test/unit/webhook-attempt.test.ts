@@ -11,10 +11,11 @@ import {
 } from "../../services/webhook/domain/endpoint.ts";
 import { createSecrets } from "../../services/webhook/secrets.ts";
 import { type AttemptParts, makeAttempt } from "../../services/webhook/service/attempt.ts";
+import type { Settlement } from "../../services/webhook/service/ports.ts";
 
 const NOW_MS = 1_800_000_000_000;
 
-describe("the secrets of an attempt", () => {
+describe("an attempt", () => {
   const tenantId = newId("tenant");
   const fresh = createEndpoint(
     {
@@ -31,7 +32,7 @@ describe("the secrets of an attempt", () => {
   };
 
   /** Attempts once; answers the signature, one part for each key. Whatever is sealed as "lost" does not open. */
-  async function attempt(endpoint: Endpoint): Promise<string[]> {
+  async function attempt(endpoint: Endpoint, over: Partial<AttemptParts> = {}): Promise<string[]> {
     let signature = "";
     const parts: AttemptParts = {
       clock: { now: () => NOW_MS },
@@ -62,18 +63,46 @@ describe("the secrets of an attempt", () => {
       timeoutMs: 10_000,
       readTarget: () => ({ host: "example.com", port: 443, path: "/" }),
       random: () => 0,
+      ...over,
     };
     await makeAttempt(parts, claimed);
     return signature.split(",");
   }
 
-  it("an older one that does not open keeps the one that replaced it from nothing", async () => {
+  for (const [what, latest, outcome] of [
+    [
+      "on again by then: it is made anew, and not counted",
+      fresh,
+      { status: "pending", attemptsLeft: 5, nextAttemptAtMs: NOW_MS },
+    ],
+    ["off: it is dropped", { ...fresh, status: "disabled" as const }, { status: "dropped" }],
+    ["gone: it is dropped", undefined, { status: "dropped" }],
+  ] as const) {
+    it(`that a stop ended before it was sent finds its endpoint ${what}`, async () => {
+      const reads = [rotateSecret(fresh, "new", NOW_MS - 500), latest];
+      const settled: Settlement[] = [];
+      await attempt(fresh, {
+        readEndpoint: async () => reads.shift(),
+        sender: {
+          send: async () => undefined,
+          stop: () => undefined,
+          close: async () => undefined,
+        },
+        settle: async (settlement) => void settled.push(settlement),
+      });
+      expect(settled.map((one) => [one.outcome, one.attempt])).to.deep.equal([
+        [outcome, undefined],
+      ]);
+    });
+  }
+
+  it("an older secret that does not open keeps the one that replaced it from nothing", async () => {
     expect(await attempt(rotateSecret(fresh, "new", NOW_MS - 500))).to.have.length(2);
     const both = rotateSecret(rotateSecret(fresh, "new", NOW_MS - 500), "newer", NOW_MS - 400);
     expect(await attempt(both)).to.have.length(3);
   });
 
-  it("without the present one nothing is sent: the delivery waits for its key", async () => {
+  it("without the present secret nothing is sent: the delivery waits for its key", async () => {
     const error = await attempt(fresh).catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain("is not configured");
     const rotated = rotateSecret(rotateSecret(fresh, "old", NOW_MS - 500), "lost", NOW_MS - 400);
