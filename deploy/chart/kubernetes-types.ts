@@ -11,6 +11,7 @@ const network = { type: "string", pattern: "^[0-9A-Fa-f.:]+/[0-9]+$" };
 const flag = { type: "boolean" };
 const id = { type: "integer", minimum: 0 };
 const texts = { type: "array", items: text };
+const networks = { type: "array", items: network };
 /** What a quantity may look like, as `--set` and YAML give it. */
 const quantity = {
   type: ["string", "number"],
@@ -69,8 +70,9 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     options: { type: "array", items: closed({ name: text, value: text }) },
     searches: texts,
   }),
+  Networks: networks,
   NetworkPolicyPeers: listOf({
-    ipBlock: closed({ cidr: network, except: { type: "array", items: network } }),
+    ipBlock: closed({ cidr: network, except: networks }),
     namespaceSelector: { type: "object" },
     podSelector: { type: "object" },
   }),

@@ -12,7 +12,7 @@ import type { HoldOutcome, WalletService } from "../../proto/gen/sms/v1/wallet_p
 import { createBatcher } from "../shared/core/batcher.ts";
 import type { Clock } from "../shared/core/clock.ts";
 import { AppError, isErrorCode } from "../shared/core/errors.ts";
-import { formatAmount, INT64_MAX, minAmount } from "../shared/core/money.ts";
+import { formatAmount, INT64_MAX } from "../shared/core/money.ts";
 import { compileRouteTable, type RouteTable } from "../shared/core/route-table.ts";
 import { answerWithin } from "../shared/io/backoff.ts";
 import { hearHints } from "../shared/io/hints.ts";
@@ -151,7 +151,9 @@ async function placeHolds(
   currencyOf: CurrencyOf,
 ): Promise<(undefined | Error)[]> {
   try {
-    const asked = holds.map((hold) => ({ ...hold, amount: minAmount(hold.amount, INT64_MAX) }));
+    const asked = holds.map((hold) =>
+      hold.amount > INT64_MAX ? { ...hold, amount: INT64_MAX } : hold,
+    );
     const { outcomes } = await client.placeHolds({ holds: asked }, CALL);
     const refusals = holds.map((hold, at) =>
       outcomes[at]?.errorCode === "" ? undefined : toRefusal(hold, outcomes[at], currencyOf),

@@ -7,6 +7,7 @@ import { parseRecipient } from "../shared/core/phone.ts";
 import { explainRoutes } from "../shared/core/select-routes.ts";
 import { currentCall } from "../shared/rpc/call-context.ts";
 import { hideSecrets } from "./domain/connector.ts";
+import { checkLength, createFaults } from "./domain/faults.ts";
 import type { HealthService } from "./health-service.ts";
 import {
   readConnector,
@@ -102,12 +103,8 @@ export function createRoutingRpc(parts: {
   };
 }
 
+/** Longest name that an explanation is about, in characters: the answer repeats some for each route. */
 const NAME_MAX = 64;
-
-function tooLong(field: string): AppError {
-  const fault = { field, code: "too_long", message: `must have at most ${NAME_MAX} characters` };
-  return new AppError("validation_error", "Some fields are not right.", { fields: [fault] });
-}
 
 async function explain(
   request: ExplainRequest,
@@ -119,10 +116,11 @@ async function explain(
       fields: [{ field: "to", code: recipient.code, message: "is not a mobile number" }],
     });
   }
-  for (const name of ["from", "plan", "tenantId"] as const) {
-    // The answer repeats them for each route.
-    if (request[name].length > NAME_MAX) throw tooLong(name === "tenantId" ? "tenant_id" : name);
-  }
+  const faults = createFaults();
+  checkLength(faults, "from", request.from, 0, NAME_MAX);
+  checkLength(faults, "plan", request.plan, 0, NAME_MAX);
+  checkLength(faults, "tenant_id", request.tenantId, 0, NAME_MAX);
+  faults.throwIfAny();
   const { e164: to, country } = recipient;
   // Messages of test mode have no routes: the built-in connector carries them at price zero.
   if (request.mode === Mode.TEST) return { to, country, routes: [] };

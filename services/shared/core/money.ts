@@ -30,11 +30,6 @@ export function parseAmount(text: string): bigint | undefined {
   return sign === "-" ? -amount : amount;
 }
 
-/** The smaller of two amounts. */
-export function minAmount(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
 /** The larger of two amounts. */
 export function maxAmount(a: bigint, b: bigint): bigint {
   return a > b ? a : b;

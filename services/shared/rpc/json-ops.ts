@@ -90,7 +90,7 @@ export function refuse(
   response.end(JSON.stringify({ code: name, message, details: details.flatMap(toJson) }));
 }
 
-/** A detail as Connect writes it (its protocol, "Error End-Stream"): the message's type, and its octets in base64. */
+/** A detail as Connect's errors in JSON have it: the message's type, and its octets in base64. */
 function toJson(detail: ConnectError["details"][number]) {
   if (!("desc" in detail)) return [];
   const octets = toBinary(detail.desc, create(detail.desc, detail.value));
