@@ -100,6 +100,18 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
     ({ routing }) => routing.explain({ to: "+2348031234567", mode: 9 as Mode }),
     "mode",
   ],
+  "the route of a sender whose name is too long": [
+    ({ routing }) => routing.explain({ to: "+2348031234567", from: "a".repeat(65) }),
+    "from",
+  ],
+  "the route of a plan whose name is too long": [
+    ({ routing }) => routing.explain({ to: "+2348031234567", plan: "a".repeat(65) }),
+    "plan",
+  ],
+  "the route of a tenant whose id is too long": [
+    ({ routing }) => routing.explain({ to: "+2348031234567", tenantId: "a".repeat(65) }),
+    "tenant_id",
+  ],
   "the health of too many binds": [
     ({ routing }) => routing.reportConnectorHealth({ health: TIMES(10_001) }),
     "health",

@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { DeliveryStatus, WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
+import { openStopNotes } from "../../services/webhook/events.ts";
 import { eventually } from "../support/poll.ts";
 import { startServers, type TestServers } from "../support/servers.ts";
 import {
@@ -123,8 +124,11 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     });
   }
 
-  it("a failure that comes after its endpoint was disabled leaves no retry", async () => {
-    const path = "/answered-late";
+  /** A delivery whose endpoint has its request and answers 500 after what is done meanwhile. */
+  async function answeredLate(
+    path: string,
+    meanwhile: (key: { tenantId: string; endpointId: string }) => Promise<unknown>,
+  ) {
     const tenantId = newId("tenant");
     const { endpoint } = await webhooks.client.createEndpoint({
       tenantId,
@@ -135,13 +139,58 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     receiver.behave((response) => void waiting.push(response));
     await webhooks.publish([messageEvent(tenantId)]);
     await eventually(() => waiting.length === 1);
-    await webhooks.client.updateEndpoint({ ...key, status: DISABLED });
+    await meanwhile(key);
     for (const response of waiting) response.writeHead(500).end();
-    const delivery = await eventually(async () => {
+    return eventually(async () => {
       const { deliveries } = await webhooks.client.listDeliveries(key);
       return deliveries.find(({ attempts }) => attempts.length === 1);
     });
+  }
+
+  it("a failure that comes after its endpoint was disabled leaves no retry", async () => {
+    const delivery = await answeredLate("/answered-late", (key) =>
+      webhooks.client.updateEndpoint({ ...key, status: DISABLED }),
+    );
     expect(delivery.status).to.equal(DeliveryStatus.DROPPED);
     expect(delivery.nextAttemptAtMs).to.equal(0n);
+  });
+
+  describe("when the word of an earlier stop comes late, the endpoint being on", () => {
+    /** Says what a replica says as it turns an endpoint off, and sees that it was heard. */
+    async function sayStopped(endpointId: string): Promise<void> {
+      const { connection } = webhooks.nats;
+      openStopNotes(connection)(endpointId);
+      await connection.flush();
+    }
+
+    it("what is still connecting is sent all the same, once, as its first attempt", async () => {
+      const path = "/late-word";
+      const { endpointId } = await connecting(path);
+      const [stopped] = gate.held;
+      await sayStopped(endpointId);
+      // The connection that stood still is given up, and a new one made for the same attempt.
+      await eventually(() => stopped?.destroyed === true || gate.held.length > 1);
+      await openTheGate();
+      await eventually(() => {
+        gate.letThrough();
+        return receiver.at(path).length > 0;
+      });
+      const deliveries = webhooks.mongo.db.collection("deliveries");
+      const delivery = await eventually(async () => {
+        const found = await deliveries.findOne({ endpoint_id: endpointId, status: "succeeded" });
+        return found ?? false;
+      });
+      expect(delivery.attempts).to.have.length(1);
+      expect(receiver.at(path)).to.have.length(1);
+      expect(receiver.at(path)[0]?.headers["x-service-delivery-attempt"]).to.equal("1");
+    });
+
+    it("a failure leaves its retry", async () => {
+      const delivery = await answeredLate("/late-word-failure", ({ endpointId }) =>
+        sayStopped(endpointId),
+      );
+      expect(delivery.status).to.equal(DeliveryStatus.PENDING);
+      expect(delivery.nextAttemptAtMs > 0n).to.equal(true);
+    });
   });
 });
