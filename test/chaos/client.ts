@@ -22,13 +22,18 @@ export type Ask = {
 /** How often each answer was heard: a status with its code, or what became of the connection. */
 export type Tally = Map<string, number>;
 
+/** What was noticed in an answer, with its request's id. */
+type Noted = { readonly what: string; readonly ids: readonly string[] };
+
 /** The client of all customers. */
 export type Client = {
   /** The final answer; undefined when none had come at the end of all patience. */
   ask(ask: Ask): Promise<RestAnswer | undefined>;
   readonly tally: Tally;
-  /** Answers that say what they must not, and server faults that nobody had planned for. */
-  readonly leaks: { readonly what: string; readonly ids: readonly string[] }[];
+  /** Answers that say what they must not. */
+  readonly leaks: readonly Noted[];
+  /** Answers of 500: no fault of the storm is one that the service had not planned for. */
+  readonly faults: readonly Noted[];
   /** From now on nobody waits any longer. */
   giveUp(): void;
   close(): Promise<void>;
@@ -41,7 +46,8 @@ const BACKOFF_MS_MAX = 8000;
 export function createClient(gateway: string, file: string): Client {
   const records = createWriteStream(file);
   const tally: Tally = new Map();
-  const leaks: { what: string; ids: string[] }[] = [];
+  const leaks: Noted[] = [];
+  const faults: Noted[] = [];
   const patience = new AbortController();
 
   function note(ask: Ask, path: string, attempt: number, atMs: number, heard: RestAnswer | Error) {
@@ -57,6 +63,7 @@ export function createClient(gateway: string, file: string): Client {
     if (!isAnswer || status < 400) return;
     const text = JSON.stringify(heard.body);
     const id = String(heard.body.request_id);
+    if (status === 500) faults.push({ what: `${method} ${path} was answered ${what}`, ids: [id] });
     if (text.includes(MARKER) || text.includes(ask.apiKey)) {
       leaks.push({ what: `an error answer repeats the body or the key (${what})`, ids: [id] });
     }
@@ -65,6 +72,7 @@ export function createClient(gateway: string, file: string): Client {
   return {
     tally,
     leaks,
+    faults,
     async ask(ask) {
       for (let attempt = 0; ; attempt += 1) {
         const path = ask.paths[attempt % ask.paths.length] ?? "";

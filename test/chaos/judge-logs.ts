@@ -14,14 +14,22 @@ const NAMED_MAX = 20;
 export type LogScan = { readonly lines: number; readonly breaches: readonly FoundBreach[] };
 
 /**
- * Scans a folder of logs; `recipients` are numbers as `+234…`. Logs without a line are a breach: then
- * nothing was looked at.
+ * Scans a folder of logs; `recipients` are numbers as `+234…`, `writers` the processes that have each written
+ * `<name>.log`. One of theirs without a line is a breach: then nothing of it was looked at.
  */
 export async function judgeLogs(
   dir: string,
-  forbidden: readonly Forbidden[],
-  recipients: readonly string[] = [],
+  {
+    forbidden,
+    recipients,
+    writers,
+  }: {
+    readonly forbidden: readonly Forbidden[];
+    readonly recipients: readonly string[];
+    readonly writers: readonly string[];
+  },
 ): Promise<LogScan> {
+  const silent = new Set(writers.map((name) => `${name}.log`));
   let lines = 0;
   const breaches: FoundBreach[] = [];
   const runs = new Set(recipients.flatMap((to) => [to.slice(1), to.replace("+234", "0")]));
@@ -38,12 +46,13 @@ export async function judgeLogs(
       piece = "";
     };
     for await (const line of createInterface({ input: createReadStream(file, "utf8") })) {
+      silent.delete(name);
       lines += 1;
       piece += `${line}\n`;
       if (piece.length > PIECE_LENGTH) judge();
     }
     judge();
   }
-  if (lines === 0) breaches.push({ invariant: 10, what: "no log has a line", ids: [] });
+  for (const name of silent) breaches.push({ invariant: 10, what: `no line in ${name}`, ids: [] });
   return { lines, breaches };
 }

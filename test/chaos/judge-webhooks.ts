@@ -20,15 +20,21 @@ const UNREACHED = new Set(["timeout", "connection", "tls"]);
 /**
  * Deliveries to healthy endpoints whose whole schedule went by without reaching them, as `<message>
  * <status> <endpoint>`: the machine was too busy for their server to answer. The service did its part.
+ * An endpoint that refuses each delivery once may have done so.
  */
 export function givenUp(
   failed: readonly FailedDelivery[],
+  endpoints: readonly Endpoint[],
   attemptsMax: number,
 ): ReadonlySet<string> {
+  const flaky = new Set(endpoints.filter(({ kind }) => kind === "flaky").map(({ id }) => id));
   return new Set(
     failed
       .filter(({ attempts }) => attempts.length >= attemptsMax)
-      .filter(({ attempts }) => attempts.every(({ error }) => UNREACHED.has(error)))
+      .filter(({ attempts, endpoint_id }) => {
+        const reached = attempts.filter(({ error }) => !UNREACHED.has(error)).length;
+        return reached <= (flaky.has(endpoint_id) ? 1 : 0);
+      })
       .map(({ body, endpoint_id }) => {
         const { messageId, status } = readEvent(body);
         return `${messageId} ${status} ${endpoint_id}`;
@@ -55,7 +61,10 @@ export function excuse(
   return { excused: unreached, notes: [{ invariant: 6, what, ids: [...unreached].slice(0, 20) }] };
 }
 
-/** Each change reached each healthy endpoint of its tenant, under one event id, signed; no other did. */
+/**
+ * Each change was taken by each healthy endpoint of its tenant, under one event id, signed; no other had it.
+ * A request that an endpoint refused is none that it took.
+ */
 export function judgeWebhooks(
   messages: readonly MessageRow[],
   endpoints: readonly Endpoint[],
@@ -64,7 +73,7 @@ export function judgeWebhooks(
 ): FoundBreach[] {
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]));
   const byMessage = new Map(messages.map((message) => [message._id, message]));
-  const seen = new Map<string, string>();
+  const taken = new Set<string>();
   const events = new Map<string, string>();
   const deliveries = new Map<string, string>();
   const found: FoundBreach[] = [];
@@ -93,7 +102,7 @@ export function judgeWebhooks(
       add(6, "two delivery ids for one event and endpoint", eventId, deliveryId);
     }
     deliveries.set(delivery, deliveryId);
-    seen.set(`${change} ${id}`, eventId);
+    if (hook.answer >= 200 && hook.answer < 300) taken.add(`${change} ${id}`);
   }
   const healthy = Map.groupBy(healthyOf(endpoints), ({ tenantId }) => tenantId);
   for (const { _id, tenant_id, history } of messages) {
@@ -101,8 +110,8 @@ export function judgeWebhooks(
       if (!ANNOUNCED.has(status)) continue;
       for (const { id, kind } of healthy.get(tenant_id) ?? []) {
         const delivery = `${_id} ${status} ${id}`;
-        if (!seen.has(delivery) && !excused.has(delivery)) {
-          add(6, `${status} never reached a healthy endpoint (${kind})`, _id, id);
+        if (!taken.has(delivery) && !excused.has(delivery)) {
+          add(6, `${status} was never taken by a healthy endpoint (${kind})`, _id, id);
         }
       }
     }
@@ -119,13 +128,16 @@ const LATE_MS_MAX = 30_000;
 /** How late retries came at the most: by the clock, and less what outages explain. */
 type Lateness = {
   readonly breaches: FoundBreach[];
+  /** How many retries were looked at. */
+  readonly retries: number;
   readonly latestMs: number;
   readonly latestUnexplainedMs: number;
 };
 
 /**
  * How late retries came, by the receivers' own clock, where the attempt before is known too. Those to
- * endpoints that hang wait for each other's slots and are not counted.
+ * endpoints that hang wait for each other's slots and are not counted. An endpoint that refuses each
+ * delivery once is one that has retries: without any, nothing was looked at.
  */
 export function judgeLateness(
   endpoints: readonly Endpoint[],
@@ -137,6 +149,7 @@ export function judgeLateness(
   const left = new Set(hanging.map(({ path }) => path));
   const before = new Map<string, Hook>();
   const late = new Map<string, { latestMs: number; count: number; deliveryId: string }>();
+  let retries = 0;
   let latestMs = 0;
   let latestUnexplainedMs = 0;
   for (const hook of hooks) {
@@ -144,6 +157,7 @@ export function judgeLateness(
     const last = before.get(deliveryId);
     before.set(deliveryId, hook);
     if (last === undefined || last.attempt !== attempt - 1 || left.has(path)) continue;
+    retries += 1;
     const dueMs = last.atMs + (retryDelaysMs[last.attempt - 1] ?? 0);
     const lateMs = atMs - dueMs;
     latestMs = Math.max(latestMs, lateMs);
@@ -160,7 +174,10 @@ export function judgeLateness(
     const what = `${count} retries to ${path} came up to ${most} later than outages explain`;
     return { invariant: 6, what, ids: [deliveryId] };
   });
-  return { breaches, latestMs, latestUnexplainedMs };
+  if (retries === 0 && endpoints.some(({ kind }) => kind === "flaky")) {
+    breaches.push({ invariant: 6, what: "no retry came anywhere", ids: [] });
+  }
+  return { breaches, retries, latestMs, latestUnexplainedMs };
 }
 
 /** Those that take every event in the end. */

@@ -51,6 +51,8 @@ export type Hook = {
   readonly messageId: string;
   readonly status: string;
   readonly previous: string;
+  /** The status that it was answered with; 0 when it had no answer. */
+  readonly answer: number;
 };
 
 /** The running servers. */
@@ -64,6 +66,24 @@ export type Receivers = {
 const SLOW_MS = 400;
 const DRIP_MS = 200;
 
+/** What an endpoint answers to a delivery, the first time or after it refused it. */
+function answerOf(kind: EndpointKind, wasRefused: boolean): number {
+  switch (kind) {
+    case "hang":
+    case "reset":
+      return 0;
+    case "fail":
+      return 500;
+    case "flaky":
+      return wasRefused ? 204 : 503;
+    case "slow":
+    case "drip":
+      return 200;
+    default:
+      return 204;
+  }
+}
+
 /** Starts them; every request is also written to `file`, one JSON object a line. */
 export async function startReceivers(
   tls: { readonly certFile: string; readonly keyFile: string },
@@ -73,35 +93,16 @@ export async function startReceivers(
   const hooks: Hook[] = [];
   const refused = new Set<string>();
 
-  function behave(endpoint: Endpoint | undefined, hook: Hook, response: ServerResponse): void {
-    function end(status: number): void {
-      response.writeHead(status).end();
-    }
-    switch (endpoint?.kind) {
-      case "slow":
-        setTimeout(() => end(200), SLOW_MS);
-        return;
-      case "flaky":
-        end(refused.has(hook.deliveryId) ? 204 : 503);
-        refused.add(hook.deliveryId);
-        return;
-      case "hang":
-        return;
-      case "fail":
-        end(500);
-        return;
-      case "reset":
-        response.socket?.destroy();
-        return;
-      case "drip": {
-        response.writeHead(200);
-        const timer = setInterval(() => response.write("."), DRIP_MS);
-        response.once("close", () => clearInterval(timer));
-        return;
-      }
-      default:
-        end(204);
-        return;
+  function behave(kind: EndpointKind, status: number, response: ServerResponse): void {
+    if (kind === "hang") return;
+    if (kind === "reset") {
+      response.socket?.destroy();
+    } else if (kind === "drip") {
+      response.writeHead(status);
+      const timer = setInterval(() => response.write("."), DRIP_MS);
+      response.once("close", () => clearInterval(timer));
+    } else {
+      setTimeout(() => response.writeHead(status).end(), kind === "slow" ? SLOW_MS : 0);
     }
   }
 
@@ -113,10 +114,13 @@ export async function startReceivers(
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const endpoint = endpoints.get(request.url ?? "");
-      const hook = readHook(request, Buffer.concat(chunks), endpoint);
+      const seen = readHook(request, Buffer.concat(chunks), endpoint);
+      const kind = endpoint?.kind ?? "ok";
+      const hook = { ...seen, answer: answerOf(kind, refused.has(seen.deliveryId)) };
+      if (kind === "flaky") refused.add(hook.deliveryId);
       hooks.push(hook);
       appendFileSync(file, `${JSON.stringify(hook)}\n`);
-      behave(endpoint, hook, response);
+      behave(kind, hook.answer, response);
     });
   });
   server.on("tlsClientError", () => undefined);
@@ -165,7 +169,7 @@ function readHook(
   { headers, url = "" }: IncomingMessage,
   body: Buffer,
   endpoint: Endpoint | undefined,
-): Hook {
+): Omit<Hook, "answer"> {
   const signature = headers["x-service-signature"];
   const nowMs = Date.now();
   return {

@@ -20,6 +20,8 @@ import type { LoadRecord } from "./rolling-load.ts";
 
 const DELIVERED: ReadonlySet<string> = new Set(["delivered"]);
 const WAIT_MS = 60_000;
+/** Sends that flow during the backup: so many that it begins and ends among them. */
+const FLOWING = 2000;
 /** How a message that flowed during the backup may end. */
 const FLOWED = /^(absent|delivered|sent|cancelled cancelled|failed submission_unknown)$/;
 
@@ -59,12 +61,20 @@ async function loseAndRestore(stack: TestStack, mongo: MongoBackup): Promise<Bre
   const pending = await sendAndWait(stack, "pending", 1000, 40);
   await end(stack, "webhook");
   const streamed = await sendAndWait(stack, "streamed", 2000, 60);
+  const begun = Promise.withResolvers<void>();
+  let accepted = 0;
   const flowing = sendMany(stack, {
-    ...{ count: 300, inFlight: 8, firstRecipient: 3000, keyPrefix: "flowing" },
+    ...{ count: FLOWING, inFlight: 8, firstRecipient: 3000, keyPrefix: "flowing" },
+    onAccepted(count) {
+      accepted = count;
+      begun.resolve();
+    },
   });
+  await begun.promise;
   await takeBackup(stack, mongo, folder);
+  const after = FLOWING - accepted;
   const flowed = await flowing;
-  const late = await sendAndWait(stack, "late", 4000, 20);
+  const late = await sendAndWait(stack, "late", 6000, 20);
 
   await disaster(stack, ["webhook"]);
   await stack.restart("receiver");
@@ -76,12 +86,13 @@ async function loseAndRestore(stack: TestStack, mongo: MongoBackup): Promise<Bre
   const absent = [...kept.keys()].filter((id) => found.get(id)?.status !== "delivered");
   const breaches = absent.map((id) => `${id}: ${found.get(id)?.status ?? "lost"}`);
   const ends = await endsOf(stack, flowed);
+  if (after === 0) breaches.push("the backup was over when nothing flowed any more");
   for (const end of ends.keys()) if (!FLOWED.test(end)) breaches.push(`flowing: ${end}`);
   const ghosts = await endsOf(stack, late);
   if (ghosts.get("absent") !== late.size) breaches.push(`after the backup: ${text(ghosts)}`);
   breaches.push(...(await webhooks.check(asMessages(new Map([...pending, ...streamed])))));
-  breaches.push(...(await submitsOf(stack, new Map([...kept, ...flowed, ...late]))));
-  breaches.push(...(await checkBooks(stack)));
+  breaches.push(...(await checkSubmits(stack, kept, new Map([...flowed, ...late]))));
+  breaches.push(...(await checkBooks(stack, kept.size)));
   process.stdout.write(
     `${kept.size} messages from before the backup, ${pending.size + streamed.size} of them with ` +
       `webhooks to come; during it: ${text(ends)}; ${cancelled} cancelled; ${late.size} after it\n`,
@@ -121,17 +132,19 @@ async function endsOf(
   }
 }
 
-/** No handset gets a message twice, whatever was lost and brought back. */
-async function submitsOf(
+/** What was delivered was submitted once; no handset gets a message twice, whatever was lost and brought back. */
+async function checkSubmits(
   stack: TestStack,
-  messages: ReadonlyMap<string, string>,
+  delivered: ReadonlyMap<string, string>,
+  others: ReadonlyMap<string, string>,
 ): Promise<Breaches> {
   const { submits } = (await (await fetch(`${stack.smsc.control}/counters`)).json()) as {
     submits: Record<string, { total: number }>;
   };
-  return [...messages].flatMap(([id, to]) => {
+  return [...delivered, ...others].flatMap(([id, to]) => {
     const total = submits[to.slice(1)]?.total ?? 0;
-    return total > 1 ? [`${id}: submitted ${total} times`] : [];
+    const isWrong = total > 1 || (total === 0 && delivered.has(id));
+    return isWrong ? [`${id}: submitted ${total} times`] : [];
   });
 }
 

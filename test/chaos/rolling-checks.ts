@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { layoutOf } from "../../deploy/dev/layout.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { waitForStatuses } from "../support/customer.ts";
-import { smsctl } from "../support/smsctl.ts";
+import { overlooked, smsctl } from "../support/smsctl.ts";
 import type { LoadRecord } from "./rolling-load.ts";
 
 /** What was found wrong, as lines for people; nothing is good. */
@@ -106,26 +106,38 @@ export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
   };
 }
 
-/** `smsctl check` is clean, once settlement has had a moment. */
-export async function checkBooks(stack: Pick<StackFile, "grpc" | "grpc_token">): Promise<Breaches> {
+/** `smsctl check` is clean, once settlement has had a moment, and has looked at so many messages at the least. */
+export async function checkBooks(
+  stack: Pick<StackFile, "grpc" | "grpc_token">,
+  messages: number,
+): Promise<Breaches> {
   for (let attempt = 1; ; attempt += 1) {
     const { code, value } = await smsctl(stack, "check");
-    if (code === 0) return [];
+    const least = { messages, settlements: messages, wallets: 1 };
+    if (code === 0) return overlooked(value, least).map((what) => `smsctl check ${what}`);
     if (attempt === 15) return [`smsctl check: ${JSON.stringify(value)}`];
     await pause(2000);
   }
 }
 
-/** No process logged an error, and each that closed did so with nothing left behind. */
-export function checkLogs(dir: string): Breaches {
+/** No process logged an error, and each that was restarted says that it closed with nothing left behind. */
+export function checkLogs(dir: string, restarted: readonly string[]): Breaches {
   const { logDir } = layoutOf(dir);
+  const silent = restarted.filter(
+    (name) => !readFileSync(join(logDir, `${name}.log`), "utf8").includes('"clean":true'),
+  );
   const lines = readdirSync(logDir).flatMap((file) =>
     readFileSync(join(logDir, file), "utf8")
       .split("\n")
       .filter((line) => /"level":"(error|fatal)"|"clean":false/.test(line))
       .map((line) => `${file}: ${line.slice(0, 600)}`),
   );
-  return lines.length > 10 ? [...lines.slice(0, 10), `and ${lines.length - 10} more`] : lines;
+  const more = lines.length > 10 ? [`and ${lines.length - 10} more`] : [];
+  return [
+    ...silent.map((name) => `${name} never said that it closed`),
+    ...lines.slice(0, 10),
+    ...more,
+  ];
 }
 
 function pause(ms: number): Promise<void> {

@@ -82,7 +82,8 @@ async function rollAll(stack: TestStack): Promise<string[]> {
   for (const [what, count] of record.failures) breaches.push(`${count} requests: ${what}`);
   breaches.push(...(await checkMessages(stack, record.messages)));
   breaches.push(...(await webhooks.check(record.messages)));
-  breaches.push(...(await checkBooks(stack)), ...checkLogs(stack.dir));
+  breaches.push(...(await checkBooks(stack, record.messages.size)));
+  breaches.push(...checkLogs(stack.dir, namesToRestart()));
   await entry.close();
   process.stdout.write(
     `${record.requests} requests (${[...entry.answered.values()].join(" + ")} answered), ` +

@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import { layoutOf } from "../../deploy/dev/layout.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
-import { smsctl } from "../support/smsctl.ts";
-import { asText, type BookReader, errorCodeOf, type MessageRow } from "./books.ts";
+import { overlooked, smsctl } from "../support/smsctl.ts";
+import { asText, type BookReader, type Books, errorCodeOf, type MessageRow } from "./books.ts";
 import { ATTEMPTS, type ChaosStack, RETRY_DELAYS_MS } from "./chaos-stack.ts";
 import type { Client } from "./client.ts";
 import type { Customers } from "./customers.ts";
 import type { Drained } from "./drain.ts";
 import { addCounters, type CarrierCounters, judgeCarrier } from "./judge-carrier.ts";
-import { judgeLogs } from "./judge-logs.ts";
+import { judgeLogs, type LogScan } from "./judge-logs.ts";
 import { judgeMessages } from "./judge-messages.ts";
 import { judgeMoney } from "./judge-money.ts";
 import { judgeEnds, judgeStrikes } from "./judge-storm.ts";
@@ -20,6 +20,7 @@ import { MARKER } from "./orders.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Done } from "./storm.ts";
 import type { Tenant } from "./tenants.ts";
+import { PROCESSES } from "./topology.ts";
 import { backlogOf, outagesOf } from "./webhook-backlog.ts";
 
 /** What the run showed. */
@@ -67,18 +68,17 @@ export async function passVerdict(parts: Parts): Promise<Verdict> {
   const backlog = backlogOf(outagesOf(parts.faults, stack.crashes));
   const lateness = judgeLateness(endpoints, receivers.hooks, RETRY_DELAYS_MS, backlog);
   const isOverloaded = parts.loadPerCore > LOAD_PER_CORE_MAX;
-  const unreached = givenUp(books.failedDeliveries, ATTEMPTS);
+  const unreached = givenUp(books.failedDeliveries, endpoints, ATTEMPTS);
   const { excused, notes } = excuse(unreached, books.deliveries, isOverloaded);
   const count = (name: "total" | "refused" | "duplicates") =>
     counters.reduce((sum, one) => sum + one[name], 0);
-  const { logDir } = layoutOf(stack.dir);
-  const logs = await judgeLogs(logDir, forbiddenIn(stack, tenants), recipientsOf(customers));
+  const logs = await scanLogs(parts);
   const accepted = customers.sent.filter(({ answer }) => answer?.status === 202).length;
   const left = Object.entries(books.left).filter(([, count]) => count > 0);
   const breaches = [
     ...drained.breaches,
     ...customers.breaches,
-    ...client.leaks.map(({ what, ids }) => ({ invariant: 10, what, ids })),
+    ...judgeAnswers(client),
     ...judgeMessages(customers.sent, customers.cancels, tenantIds, books),
     ...judgeMoney(books, tenants),
     ...carrier.breaches,
@@ -88,7 +88,7 @@ export async function passVerdict(parts: Parts): Promise<Verdict> {
     ...left.map(([name, count]) => ({ invariant: 6, what: `${count} left in ${name}`, ids: [] })),
     ...logs.breaches,
     ...judgeStorm(parts),
-    ...(await ownCheck(stack)),
+    ...(await ownCheck(stack, books)),
   ];
   const suspects = new Set(breaches.flatMap(({ ids }) => ids));
   return {
@@ -111,6 +111,7 @@ export async function passVerdict(parts: Parts): Promise<Verdict> {
       deliveries: books.deliveries,
       deliveries_unreached: unreached.size,
       deliveries_to_hanging_open: drained.open.hanging,
+      retries: lateness.retries,
       latest_retry_ms: lateness.latestMs,
       latest_retry_unexplained_ms: Math.round(lateness.latestUnexplainedMs),
       receipts_parked: books.parked.length,
@@ -141,6 +142,21 @@ function judgeStorm({ stack, faults, minutes }: Parts): FoundBreach[] {
   return [...judgeStrikes(faults, minutes, missing), ...judgeEnds(stack.crashes, faults)];
 }
 
+function judgeAnswers({ leaks, faults }: Client): FoundBreach[] {
+  return [
+    ...leaks.map((noted) => ({ invariant: 10, ...noted })),
+    ...faults.map((noted) => ({ invariant: 0, ...noted })),
+  ];
+}
+
+function scanLogs({ stack, tenants, customers }: Parts): Promise<LogScan> {
+  return judgeLogs(layoutOf(stack.dir).logDir, {
+    forbidden: forbiddenIn(stack, tenants),
+    recipients: recipientsOf(customers),
+    writers: PROCESSES.map(({ name }) => name),
+  });
+}
+
 /** The numbers that the service may write to, each of which no log may name. */
 function recipientsOf({ sent }: Customers): string[] {
   const all = sent.flatMap(({ order }) => order.recipients);
@@ -163,10 +179,20 @@ function forbiddenIn(stack: ChaosStack, tenants: readonly Tenant[]): Forbidden[]
   ];
 }
 
-/** `smsctl check` must be clean; it looks again for a while, because settling may take a moment. */
-async function ownCheck({ file }: ChaosStack): Promise<FoundBreach[]> {
+/**
+ * `smsctl check` must be clean, and have looked at everything; it looks again for a while, because settling may
+ * take a moment.
+ */
+async function ownCheck({ file }: ChaosStack, books: Books): Promise<FoundBreach[]> {
   const check = await smsctl(file, "check");
-  if (check.code === 0) return [];
+  if (check.code === 0) {
+    const { messages, settlements, wallets } = books;
+    const least = { messages, settlements, wallets };
+    const counts = Object.entries(least).map(([what, rows]) => [what, rows.length] as const);
+    return overlooked(check.value, Object.fromEntries(counts)).map((what) => {
+      return { invariant: 0, what: `smsctl check ${what}`, ids: [] };
+    });
+  }
   const { breaches = [] } = (check.value ?? {}) as { breaches?: readonly FoundBreach[] };
   if (breaches.length === 0) {
     return [{ invariant: 0, what: `smsctl check: ${check.error.trim()}`, ids: [] }];

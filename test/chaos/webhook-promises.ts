@@ -94,6 +94,9 @@ export function checkPromises(evidence: Evidence): ChaosReport {
     ...checkSuccesses(evidence),
     ...schedule.faults,
   ];
+  if (schedule.figures.retries + schedule.figures.retries_in_outages === 0) {
+    faults.push("no retry came anywhere: no schedule was looked at");
+  }
   if (evidence.overlaps > 0) {
     faults.push(`${evidence.overlaps} deliveries were attempted twice at once`);
   }
@@ -192,16 +195,27 @@ function checkDisabled({ endpoints, storm, requests }: Evidence): string[] {
   return faults;
 }
 
-/** Every delivery to a bad endpoint used its whole schedule, no less and no more. */
-function checkEnds({ endpoints, deliveries, retryDelaysMs }: Evidence): string[] {
+/** Every event of a bad endpoint has a delivery, and each of those used its whole schedule, no less and no more. */
+function checkEnds({ endpoints, storm, deliveries, retryDelaysMs }: Evidence): string[] {
   const bad = new Set(endpoints.filter((each) => !isGoodOrOff(each)).map(({ id }) => id));
   const wrong = deliveries.filter(
     ({ endpoint_id, status, attempts }) =>
       bad.has(endpoint_id) && (status !== "failed" || attempts.length !== retryDelaysMs.length + 1),
   );
-  return wrong.length === 0
-    ? []
-    : [`${wrong.length} deliveries to bad endpoints ended wrongly, ${wrong[0]?._id} first`];
+  const delivered = new Set(deliveries.map(({ event_id }) => event_id));
+  const lost = storm.events.filter(
+    ({ id, endpointId }) => bad.has(endpointId) && !delivered.has(id),
+  );
+  const faults: string[] = [];
+  if (wrong.length > 0) {
+    faults.push(
+      `${wrong.length} deliveries to bad endpoints ended wrongly, ${wrong[0]?._id} first`,
+    );
+  }
+  if (lost.length > 0) {
+    faults.push(`${lost.length} events of bad endpoints have no delivery, ${lost[0]?.id} first`);
+  }
+  return faults;
 }
 
 /** Any 2xx in time is success, whatever becomes of its body. */

@@ -46,14 +46,16 @@ describe("connectors at run time", () => {
     return health.find(({ connectorId }) => connectorId === id)?.link;
   }
 
+  async function oneWaits(): Promise<boolean> {
+    const { queues } = await carrier.messaging.getQueueStats({});
+    return queues.some(({ connectorId, waiting }) => connectorId === "smsc" && waiting === 1n);
+  }
+
   it("a paused connector keeps its messages and its link; resumed, it sends them", async () => {
     await setState("smsc", ConnectorState.PAUSED);
     await eventually(async () => (await linkOf("smsc")) === "paused");
     const id = await carrier.send(numberIn("+234803200"));
-    await eventually(async () => {
-      const { queues } = await carrier.messaging.getQueueStats({});
-      return queues.some(({ connectorId, waiting }) => connectorId === "smsc" && waiting === 1n);
-    });
+    await eventually(oneWaits);
     expect(await carrier.path(id)).to.equal("queued");
     await setState("smsc", ConnectorState.ACTIVE);
     await until(id, DELIVERED);
@@ -66,6 +68,8 @@ describe("connectors at run time", () => {
     await eventually(async () => (await linkOf("smsc")) === "paused");
     await until(sent, DELIVERED);
     const later = await carrier.send(numberIn("+234803200"));
+    await eventually(oneWaits);
+    expect(await carrier.path(later)).to.equal("queued");
     await setState("smsc", ConnectorState.ACTIVE);
     await until(later, DELIVERED);
   });

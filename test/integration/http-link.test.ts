@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { expect } from "chai";
+import { freePorts } from "../../deploy/dev/ports.ts";
 import { createHttpLink } from "../../services/carrier/links/http-link.ts";
 import type { Link } from "../../services/carrier/links/link.ts";
 import { HTTP_DEFAULTS } from "../../services/routing/domain/http-settings.ts";
@@ -120,8 +121,7 @@ describe("a link to an HTTP carrier", () => {
   });
 
   it("is down for a while when the carrier cannot be reached, and up again when it can", async () => {
-    const port = await listen();
-    server?.close();
+    const [port = 0] = await freePorts(1);
     const changes: string[] = [];
     const link = open(`http://127.0.0.1:${port}/send`, (status) => void changes.push(status));
     expect(link.status).to.equal("bound");

@@ -135,13 +135,18 @@ describe("what time does to messages", () => {
   });
 
   it("a message that waits longer than the queue time fails with queue_expired, once", async () => {
-    const { message } = await harness.messaging.sendMessages(singleSend(tenant));
-    harness.clock.advance(4 * HOUR_MS + 1);
-    const id = message?.id ?? "";
-    const failed = await reaches(id, MessageStatus.FAILED);
-    expect(failed.error?.code).to.equal("queue_expired");
-    await eventually(() => eventsOf(id).length > 0);
-    expect(eventsOf(id)).to.deep.equal(["failed"]);
+    const ids: string[] = [];
+    // The look that finds the second has looked at the first once more.
+    for (let round = 0; round < 2; round += 1) {
+      const { message } = await harness.messaging.sendMessages(singleSend(tenant));
+      const id = message?.id ?? "";
+      ids.push(id);
+      harness.clock.advance(4 * HOUR_MS + 1);
+      const failed = await reaches(id, MessageStatus.FAILED);
+      expect(failed.error?.code).to.equal("queue_expired");
+      await eventually(() => eventsOf(id).length > 0);
+    }
+    for (const id of ids) expect(eventsOf(id)).to.deep.equal(["failed"]);
     expect(await claim(harness, "alpha")).to.deep.equal([]);
   });
 

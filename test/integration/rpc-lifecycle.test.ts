@@ -13,6 +13,7 @@ import type { Routes } from "../../services/shared/rpc/routes.ts";
 import { createRpcServer } from "../../services/shared/rpc/server.ts";
 import { EchoService } from "../support/rpc-echo.ts";
 import { createRpcLinks } from "../support/rpc-links.ts";
+import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 type Echo = Partial<ServiceImpl<typeof EchoService>>;
 const echo =
@@ -187,17 +188,22 @@ describe("RPC server lifecycle", () => {
   });
 
   it("connections past their age are replaced without losing a call", async () => {
-    const { target } = await links.serve({
+    const { port } = await links.serve({
       routes: echo({ say: (request) => request }),
       maxConnectionAgeMs: 60,
       maxConnectionAgeGraceMs: 1000,
     });
+    const proxy = await openTcpProxy();
+    proxy.aimAt(port);
+    const target = `127.0.0.1:${proxy.port}`;
     const client = createClient(EchoService, links.connect({ target }));
     const endMs = performance.now() + 600;
     const caller = async (): Promise<void> => {
       while (performance.now() < endMs) await client.say({});
     };
     await Promise.all(Array.from({ length: 16 }, caller));
+    expect(proxy.connections, "one after the other").to.be.at.least(3);
+    await proxy.close();
   });
 
   it("thousands of cancelled calls do not cost the others on the connection theirs", async () => {

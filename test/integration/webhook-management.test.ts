@@ -211,7 +211,7 @@ describe("managing webhook endpoints", () => {
   it("a test event goes to its endpoint, subscribed to it or not, and to no other", async () => {
     const tenantId = newId("tenant");
     const { id: endpointId } = await addEndpoint(tenantId, "/tested");
-    await addEndpoint(tenantId, "/not-tested");
+    const { id: otherId } = await addEndpoint(tenantId, "/not-tested");
     const { delivery } = await webhooks.client.sendTestEvent({ tenantId, endpointId });
     await eventually(() => receiver.at("/tested").length > 0);
     const [request] = receiver.at("/tested");
@@ -222,6 +222,9 @@ describe("managing webhook endpoints", () => {
     const body = JSON.parse(request?.body.toString() ?? "");
     expect(body).to.include({ type: "webhook.test", tenant_id: tenantId });
     expect(body.data.object.message).to.be.a("string");
+    // What is written for an event is written at once for all of its endpoints.
+    const others = await webhooks.client.listDeliveries({ tenantId, endpointId: otherId });
+    expect(others.deliveries).to.deep.equal([]);
     expect(receiver.at("/not-tested")).to.deep.equal([]);
   });
 

@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { createServer, type Server } from "node:net";
 import { expect } from "chai";
+import { freePorts } from "../../deploy/dev/ports.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
 import { parseNetwork } from "../../services/webhook/domain/address-rules.ts";
@@ -44,7 +45,8 @@ describe("where webhooks may go", () => {
 
   before(async () => {
     servers = await startServers();
-    receiver = await startReceiver(certificates);
+    // A port that no client is given: the traps take the same number on another address.
+    receiver = await startReceiver(certificates, (await freePorts(1))[0]);
     dns = await startDnsServer((name) => HOSTILE_NAMES[name] ?? []);
     webhooks = await openWebhooks(servers, {
       ports: [receiver.port],

@@ -54,7 +54,7 @@ describe("webhook replicas", () => {
   it("share the work, and each event reaches its endpoint exactly once", async () => {
     const settings = { WEBHOOK_EVENT_BATCH_MAX: "20", WEBHOOK_POLL_INTERVAL_MS: "20" };
     const first = await openReplica(settings);
-    await openReplica(settings, first.prefix);
+    const second = await openReplica(settings, first.prefix);
     const key = await addEndpoint(first, "/shared");
     const events = Array.from({ length: 400 }, () => messageEvent(key.tenantId));
     for (let at = 0; at < events.length; at += 40) await first.publish(events.slice(at, at + 40));
@@ -62,7 +62,17 @@ describe("webhook replicas", () => {
     const ids = receiver.at("/shared").map(({ headers }) => headers["x-service-event-id"]);
     expect(new Set(ids).size).to.equal(events.length);
     expect(ids.length).to.equal(events.length);
+    const ended = await Promise.all([first, second].map(countEnded));
+    expect(ended.reduce((sum, count) => sum + count)).to.equal(events.length);
+    expect(Math.min(...ended), `${ended}`).to.be.at.least(1);
   });
+
+  /** How many deliveries a replica has brought to their end. */
+  async function countEnded({ metrics }: WebhookHarness): Promise<number> {
+    const text = await metrics.metrics();
+    const found = /^webhook_deliveries_final_total\{status="succeeded"\} (\d+)$/m.exec(text);
+    return Number(found?.[1] ?? 0);
+  }
 
   it("one that stops gives back what it had not begun, and another goes on at once", async () => {
     const settings = { WEBHOOK_ENDPOINT_CONCURRENCY: "1" };

@@ -23,7 +23,7 @@ const { stack, stop } = await loadStack();
 try {
   const count = await withMessages();
   const rows: Row[] = [];
-  for (const [name, query] of filters()) rows.push(await measure(name, query, count));
+  for (const filter of filters()) rows.push(await measure(...filter, count));
   report("bench-list", rows);
 } finally {
   await stop();
@@ -52,8 +52,14 @@ async function fill(client: MongoClient): Promise<void> {
   process.stdout.write(`${COUNT} messages seeded in ${seconds} s\n`);
 }
 
-/** Each filter, asked for a window that differs from call to call. */
-function filters(): [string, () => URLSearchParams][] {
+/** A page's length. */
+const PAGE = 50;
+
+/**
+ * Each filter, asked for a window that differs from call to call; the last word says whether the history
+ * fills its pages. One recipient has a few messages in a window, one reference hardly any.
+ */
+function filters(): [string, () => URLSearchParams, "full" | "few" | "none"][] {
   const window = () => {
     const beforeMs = Date.now() - Math.random() * (HISTORY_DAYS - 10) * DAY_MS;
     return {
@@ -65,39 +71,54 @@ function filters(): [string, () => URLSearchParams][] {
   const ask = (more: () => Record<string, string>) => () =>
     new URLSearchParams({ ...window(), ...more() });
   return [
-    ["no filter", ask(() => ({}))],
-    ["status=failed", ask(() => ({ status: "failed" }))],
-    ["from", ask(() => ({ from: "history" }))],
-    ["to", ask(() => ({ to: pastRecipient(any()) }))],
-    ["client_reference", ask(() => ({ client_reference: `past-${any()}` }))],
-    ["source=quick_send", ask(() => ({ source: "quick_send" }))],
-    ["status and from", ask(() => ({ status: "expired", from: "history" }))],
-    ["campaign_id", ask(() => ({ campaign_id: "cmp_01ARZ3NDEKTSV4RRFFQ69G5FAV" }))],
+    ["no filter", ask(() => ({})), "full"],
+    ["status=failed", ask(() => ({ status: "failed" })), "full"],
+    ["from", ask(() => ({ from: "history" })), "full"],
+    ["to", ask(() => ({ to: pastRecipient(any()) })), "few"],
+    ["client_reference", ask(() => ({ client_reference: `past-${any()}` })), "few"],
+    ["source=quick_send", ask(() => ({ source: "quick_send" })), "full"],
+    // The only status beside `delivered` that the history has from this sender.
+    ["status and from", ask(() => ({ status: "undelivered", from: "history" })), "full"],
+    ["campaign_id", ask(() => ({ campaign_id: "cmp_01ARZ3NDEKTSV4RRFFQ69G5FAV" })), "none"],
   ];
 }
 
-async function measure(name: string, query: () => URLSearchParams, count: number): Promise<Row> {
+async function measure(
+  name: string,
+  query: () => URLSearchParams,
+  pages: "full" | "few" | "none",
+  count: number,
+): Promise<Row> {
   const among = count.toLocaleString("en");
   const connections = await openConnections(stack, CALLERS);
   const url = new URL(stack.gateway);
   const headers = { Authorization: `Bearer ${stack.api_key}` };
+  const found = { pages: 0, messages: 0 };
   const { p50Ms, p99Ms, failed, perSecond } = await driveClosed({
     callers: connections.length,
     warmupMs: 1000,
     measureMs: SECONDS * 1000,
     work: async (caller) => {
       const request = getRequest(url, `/v1/messages?${query()}`, headers);
-      return (await connections[caller]?.send(request))?.status === 200;
+      const answer = await connections[caller]?.send(request);
+      if (answer?.status !== 200) return false;
+      found.pages += 1;
+      found.messages += answer.body.split('"id":"msg_').length - 1;
+      return true;
     },
   });
   for (const connection of connections) connection.close();
+  const each = found.messages / found.pages;
+  const isAsMeant = pages === "full" ? each === PAGE : pages === "few" ? each > 0 : each === 0;
   return {
-    path: `list page of 50 of ${among}, ${name}`,
+    path: `list page of ${PAGE} of ${among}, ${name}${pages === "none" ? " (of none)" : ""}`,
     budget: "p99 50 ms",
     aim: "p99 15 ms",
-    measured: `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms (${Math.round(perSecond)}/s, ${failed} failed)`,
-    met: p99Ms <= 50 && failed === 0,
+    measured:
+      `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms ` +
+      `(${Math.round(perSecond)}/s, ${each.toFixed(1)} a page, ${failed} failed)`,
+    met: p99Ms <= 50 && failed === 0 && isAsMeant,
     ...(count >= COUNT_OF_BUDGET ? {} : { notJudged: `not judged at ${among}` }),
-    figures: { p50Ms, p99Ms, perSecond, failed },
+    figures: { p50Ms, p99Ms, perSecond, failed, each },
   };
 }

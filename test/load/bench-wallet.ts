@@ -138,6 +138,7 @@ async function measure(
   const naiveOne = await rateOf(1, 1, placeNaively(harness, await newTenant(one)));
   const naiveMany = await rateOf(64, 1, placeNaively(harness, await newTenant(one)));
   const naive = naiveOne.perSecond > naiveMany.perSecond ? naiveOne : naiveMany;
+  if (naive.perSecond === 0) throw new Error("the naive way placed no hold: it is no measure");
   const replicated = await measureReplicas(one, all, hot);
   const fairness = await measureFairness(one, first.target, hot);
   const many = await Promise.all(Array.from({ length: 100 }, () => newTenant(one)));

@@ -6,10 +6,10 @@
  */
 import { build, type Histogram } from "hdr-histogram-js";
 
-/** One unit of work by one of the callers; answers whether it counts as a success. */
-export type Work = (caller: number) => Promise<boolean>;
+/** One unit of work by one of the callers, meant to begin at `dueMs`; answers whether it counts as a success. */
+export type Work = (caller: number, dueMs: number) => Promise<boolean>;
 
-/** What a run measured; latencies in milliseconds. */
+/** What a run measured; latencies in milliseconds. A run in which nothing succeeded has none that mean anything. */
 export type Measured = {
   readonly succeeded: number;
   readonly failed: number;
@@ -35,9 +35,10 @@ export async function driveClosed(options: {
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       for (let startMs = performance.now(); startMs < untilMs; startMs = performance.now()) {
-        const isGood = await work(caller).catch(() => false);
+        const isGood = await work(caller, startMs).catch(() => false);
         const endMs = performance.now();
-        if (endMs >= fromMs && endMs < untilMs) tally.add(isGood, endMs - startMs);
+        // One that is answered after the end adds nothing to the rate; that it failed, or how late it was, counts.
+        if (endMs >= fromMs) tally.add(isGood, endMs - startMs, endMs < untilMs);
       }
     }),
   );
@@ -64,7 +65,7 @@ export async function driveOpen(options: {
         next += 1;
         const earlyMs = intendedMs - performance.now();
         if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
-        const isGood = await work(caller).catch(() => false);
+        const isGood = await work(caller, intendedMs).catch(() => false);
         if (intendedMs >= beganMs + warmupMs) tally.add(isGood, performance.now() - intendedMs);
       }
     }),
@@ -76,6 +77,7 @@ export async function driveOpen(options: {
 export function latenciesOf() {
   const latencies: Histogram = build({ highestTrackableValue: 120_000_000 });
   return {
+    count: () => latencies.totalCount,
     add: (latencyMs: number) => latencies.recordValue(Math.max(1, Math.round(latencyMs * 1000))),
     at: (percentile: number) =>
       (percentile >= 100 ? latencies.maxValue : latencies.getValueAtPercentile(percentile)) / 1000,
@@ -87,9 +89,9 @@ function createTally() {
   let succeeded = 0;
   let failed = 0;
   return {
-    add(isGood: boolean, latencyMs: number) {
-      if (isGood) succeeded += 1;
-      else failed += 1;
+    add(isGood: boolean, latencyMs: number, isInTime = true) {
+      if (!isGood) failed += 1;
+      else if (isInTime) succeeded += 1;
       latencies.add(latencyMs);
     },
     result: (seconds: number): Measured => ({

@@ -29,8 +29,9 @@ export async function kannelAcceptPeer(
   return toPeer(ours, (await measureKannelAccept(shape)).perSecond);
 }
 
-/** A figure of Kannel beside ours. */
+/** A figure of Kannel beside ours. A Kannel that carried nothing is set up wrongly, and no measure of anything. */
 export function toPeer(ours: number, theirs: number): KannelPeer {
+  if (!(theirs > 0)) throw new Error("Kannel carried nothing, so there is nothing to compare with");
   return {
     name: `Kannel ${kannelVersion()}`,
     text: `${Math.round(theirs)}/s`,

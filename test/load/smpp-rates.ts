@@ -13,7 +13,7 @@ type OtherSession = {
   on(event: string, listener: (pdu: { response(options?: object): object }) => void): void;
   send(pdu: object): void;
   bind_transceiver(options: object, answered: () => void): void;
-  submit_sm(options: object, answered: () => void): void;
+  submit_sm(options: object, answered: (pdu: { readonly command_status: number }) => void): void;
   destroy(): void;
 };
 const smpp = createRequire(import.meta.url)("smpp") as {
@@ -71,7 +71,7 @@ export async function withServer<T>(
   }
 }
 
-/** Keeps `window` calls under way for `forMs` and returns how many ended per second. */
+/** Keeps `window` calls under way for `forMs` and returns how many ended per second; one that fails ends it all. */
 async function ratePerSecond(
   window: number,
   forMs: number,
@@ -109,14 +109,14 @@ export async function ourSubmits(port: number, window: number, forMs: number): P
   client.start();
   await isBound;
   const shortMessage = Buffer.from(SMPP_TEXT);
-  const rate = await ratePerSecond(window, forMs, () =>
-    client.submit({
-      sourceAddrTon: 5,
-      sourceAddr: "ACME",
-      destinationAddr: SMPP_RECIPIENT,
-      shortMessage,
-    }),
-  );
+  const submit = {
+    ...{ sourceAddrTon: 5, sourceAddr: "ACME" },
+    ...{ destinationAddr: SMPP_RECIPIENT, shortMessage },
+  };
+  const rate = await ratePerSecond(window, forMs, async () => {
+    const { kind } = await client.submit(submit);
+    if (kind !== "accepted") throw new Error(`a submit was not accepted: ${kind}`);
+  });
   await client.close();
   return rate;
 }
@@ -135,11 +135,14 @@ export async function npmSubmits(port: number, window: number, forMs: number): P
     destination_addr: SMPP_RECIPIENT,
     short_message: SMPP_TEXT,
   };
-  const rate = await ratePerSecond(
-    window,
-    forMs,
-    () => new Promise<void>((resolve) => session.submit_sm(fields, resolve)),
-  );
+  const submit = () =>
+    new Promise<{ readonly command_status: number }>((resolve) =>
+      session.submit_sm(fields, resolve),
+    );
+  const rate = await ratePerSecond(window, forMs, async () => {
+    const { command_status: status } = await submit();
+    if (status !== 0) throw new Error(`a submit was not accepted: ${status}`);
+  });
   session.destroy();
   return rate;
 }

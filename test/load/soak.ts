@@ -2,14 +2,17 @@
  * `make soak [MINUTES=60] [RATE=…]`: single sends end to end at half of what the stack can do, for an
  * hour. Memory, open files and sockets of every process, and the latency, are drawn as an SVG graph.
  * Memory and latency must stay flat after a warm-up of a quarter of the time. Files and sockets
- * follow the load, because pools do; what is open at rest must be as much after it as before. Else
- * it exits with 1.
+ * follow the load, because pools do; what is open at rest must be as much after it as before. At the end
+ * every message must be final, settled and announced. Else it exits with 1.
  */
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
+import { MongoClient } from "mongodb";
+import { newId } from "../../services/shared/core/ids.ts";
 import { openFiles, processesIn, residentMb } from "./cpu.ts";
 import { driveOpen, latenciesOf } from "./drive.ts";
 import { judge, type Sample, type Tolerance } from "./flatness.ts";
+import { settled } from "./message-cost.ts";
 import { measureOurEndToEnd } from "./our-end-to-end.ts";
 import { keepResult, printTable } from "./report.ts";
 import { openConnections, singleSend } from "./sends.ts";
@@ -91,16 +94,18 @@ async function soak(perSecond: number, forMs: number): Promise<void> {
       note("files", name, [atS, files]);
       note("sockets", name, [atS, sockets]);
     }
+    // Nothing was answered: a moment without a latency, and not one of none.
+    if (latencies.count() === 0) return;
     note("p50 of accepts", "gateway", [atS, latencies.at(50)]);
     note("p99 of accepts", "gateway", [atS, latencies.at(99)]);
     latencies = latenciesOf();
   };
   const timer = setInterval(sample, Math.max(SAMPLE_MIN_MS, forMs / SAMPLES));
-  const work = async (caller: number) => {
+  const firstId = newId("message");
+  const work = async (caller: number, dueMs: number) => {
     count += 1;
-    const sentMs = performance.now();
     const answer = await connections[caller]?.send(singleSend(stack, count));
-    latencies.add(performance.now() - sentMs);
+    latencies.add(performance.now() - dueMs);
     return answer?.status === 202;
   };
   const pace = { callers: CONNECTIONS, perSecond, warmupMs: 0, measureMs: forMs };
@@ -108,6 +113,19 @@ async function soak(perSecond: number, forMs: number): Promise<void> {
   clearInterval(timer);
   for (const connection of connections) connection.close();
   if (failed > 0) failures.push(`${failed} of ${succeeded + failed} sends were refused`);
+  await allEnded(firstId, succeeded);
+}
+
+/** What was accepted has come to its end: flat accepts alone say nothing of what is behind them. */
+async function allEnded(firstId: string, count: number): Promise<void> {
+  const client = await new MongoClient(stack.mongodb_uri).connect();
+  try {
+    await settled(client, firstId, count);
+  } catch (error) {
+    failures.push(`of ${count} messages: ${error instanceof Error ? error.message : error}`);
+  } finally {
+    await client.close();
+  }
 }
 
 type AtRest = Awaited<ReturnType<typeof openAtRest>>;

@@ -120,9 +120,11 @@ function runFile(file: string, servers: TestServers): Promise<Outcome> {
       children.delete(child);
       const count = (word: string) =>
         Number(new RegExp(`^ +(\\d+) ${word}`, "m").exec(output)?.[1] ?? 0);
-      // A file that cannot be loaded, hangs or crashes counts as one failure.
-      const failed = Math.max(count("failing"), code === 0 ? 0 : 1);
-      resolve({ file, passed: count("passing"), failed, skipped: count("pending"), output });
+      const [passed, skipped] = [count("passing"), count("pending")];
+      // A file that cannot be loaded, hangs, crashes or has no test at all counts as one failure.
+      const isGood = code === 0 && passed + skipped > 0;
+      const failed = Math.max(count("failing"), isGood ? 0 : 1);
+      resolve({ file, passed, failed, skipped, output });
     });
   });
 }

@@ -13,6 +13,17 @@ export function settingsOf(stack: Pick<StackFile, "grpc" | "grpc_token">): NodeJ
   return { ...Object.fromEntries(addresses), RPC_TOKEN: stack.grpc_token };
 }
 
+/**
+ * What a clean `smsctl check` did not look at, of what there is at the least (`messages`, `settlements`,
+ * `wallets` and the like): such a check proves nothing.
+ */
+export function overlooked(value: unknown, least: Readonly<Record<string, number>>): string[] {
+  const looked = (value ?? {}) as Readonly<Record<string, number | undefined>>;
+  return Object.entries(least)
+    .filter(([what, count]) => !((looked[what] ?? 0) >= count))
+    .map(([what, count]) => `looked at ${looked[what] ?? 0} of ${count} ${what}`);
+}
+
 /** Runs `smsctl --json …` against a stack; answers its exit code and the JSON it printed. */
 export function smsctl(
   stack: Pick<StackFile, "grpc" | "grpc_token">,

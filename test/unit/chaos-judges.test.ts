@@ -95,6 +95,7 @@ describe("the judges of a chaos run", () => {
     expect(judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS)).to.deep.equal([]);
     expect(judgeLateness([ENDPOINT], [HOOK, retry(1200)], [1000], backlogOf([]))).to.deep.equal({
       breaches: [],
+      retries: 1,
       latestMs: 200,
       latestUnexplainedMs: 200,
     });
@@ -102,8 +103,10 @@ describe("the judges of a chaos run", () => {
     const late = [HOOK, retry(1000 + 65_000)];
     expect(judgeLateness([ENDPOINT], late, [1000], backlogOf(away)).breaches).to.deep.equal([]);
     expect(open({ hanging: 8 })).to.deep.equal([]);
-    const unreached = givenUp([UNREACHED, failed("delivered", "timeout", "tls")], 2);
+    const unreached = givenUp([UNREACHED, failed("delivered", "timeout", "tls")], [ENDPOINT], 2);
     expect(judgeWebhooks([MESSAGE], [ENDPOINT], [], unreached)).to.deep.equal([]);
+    const refusedOnce = givenUp([UNREACHED, REFUSED], [FLAKY], 2);
+    expect(judgeWebhooks([MESSAGE], [FLAKY], [], refusedOnce)).to.deep.equal([]);
   });
 
   for (const [what, status, taken, said] of [
@@ -228,7 +231,17 @@ describe("the judges of a chaos run", () => {
     [
       "a change that was not announced",
       () => judgeWebhooks([MESSAGE], [ENDPOINT], HOOKS.slice(1)),
-      "never reached",
+      "never taken",
+    ],
+    [
+      "a change that was refused and never came again",
+      () => judgeWebhooks([MESSAGE], [FLAKY], [...HOOKS.slice(1), { ...HOOK, answer: 503 }]),
+      "sent was never taken",
+    ],
+    [
+      "a change that was given up after one refusal",
+      () => judgeWebhooks([MESSAGE], [FLAKY], [], givenUp([failed("sent", "status")], [FLAKY], 2)),
+      "sent was never taken",
     ],
     [
       "two ids for one change",
@@ -250,17 +263,22 @@ describe("the judges of a chaos run", () => {
       () => judgeLateness([ENDPOINT], [HOOK, retry(1000 + 35_000)], [1000], backlogOf([])).breaches,
       "35 s later than outages explain",
     ],
+    [
+      "retries that nobody made",
+      () => judgeLateness([FLAKY], HOOKS, [1000], backlogOf([])).breaches,
+      "no retry came",
+    ],
     ["deliveries that do not end", () => open({ deliveries: 1 }), "not over"],
     ["an event that nobody handles", () => open({ events: 1 }), "not over"],
     [
       "a change that reached nobody while its endpoint answered",
-      () => judgeWebhooks([MESSAGE], [ENDPOINT], [], givenUp([UNREACHED, REFUSED], 2)),
-      "delivered never reached",
+      () => judgeWebhooks([MESSAGE], [ENDPOINT], [], givenUp([UNREACHED, REFUSED], [ENDPOINT], 2)),
+      "delivered was never taken",
     ],
     [
       "a change that never reached an endpoint whose 200 has no end",
       () => judgeWebhooks([MESSAGE], [{ ...ENDPOINT, kind: "drip" }], []),
-      "delivered never reached",
+      "delivered was never taken",
     ],
     [
       "deliveries to a hanging endpoint that do not get fewer",
@@ -325,6 +343,8 @@ const ENDPOINT: Endpoint = {
   secret: "whsec_1",
 };
 
+const FLAKY: Endpoint = { ...ENDPOINT, kind: "flaky" };
+
 const HOOK: Hook = {
   path: "/ok",
   atMs: 0,
@@ -336,6 +356,7 @@ const HOOK: Hook = {
   messageId: "msg_1",
   status: "sent",
   previous: "queued",
+  answer: 204,
 };
 
 const HOOKS: readonly Hook[] = [

@@ -186,15 +186,17 @@ describe("deliveries that were given up", () => {
 
 describe("the logs of a chaos run", () => {
   const dir = mkdtempSync(join(tmpdir(), "chaos-logs-"));
+  before(() => writeFileSync(join(dir, "gateway.log"), "begun\n"));
   after(() => rmSync(dir, { recursive: true }));
 
   async function judge(text: string): Promise<string> {
     writeFileSync(join(dir, "wallet.log"), text);
-    return whats((await judgeLogs(dir, [], [PLAIN])).breaches);
+    const wanted = { forbidden: [], recipients: [PLAIN], writers: ["wallet", "gateway"] };
+    return whats((await judgeLogs(dir, wanted)).breaches);
   }
 
   it("must have lines", async () => {
-    expect(await judge("")).to.equal("no log has a line");
+    expect(await judge("")).to.equal("no line in wallet.log");
     expect(await judge("begun\n")).to.equal("");
   });
 
