@@ -118,15 +118,22 @@ describe("connectors at run time", () => {
     });
     // A message that goes out after the change shows that the carrier knows it.
     await until(await carrier.send(numberIn("+234803200")), DELIVERED);
+    // All of them wait before the first may go: how fast they are accepted is no part of it.
+    await setState("smsc", ConnectorState.PAUSED);
+    await eventually(async () => (await linkOf("smsc")) === "paused");
     await fetch(new URL("/reset", carrier.stack.smsc.control), { method: "POST" });
-    const fromMs = performance.now();
     const ids = await Promise.all(
       Array.from({ length: 250 }, () => carrier.send(numberIn("+234803201"))),
     );
+    await setState("smsc", ConnectorState.ACTIVE);
+    const first = await eventually(async () => {
+      const { total } = await carrier.counts();
+      return total > 0 && { total, atMs: performance.now() };
+    });
     await eventually(async () => (await carrier.counts()).total === 250, { timeoutMs: 20_000 });
-    const tookS = (performance.now() - fromMs) / 1000;
+    const tookS = (performance.now() - first.atMs) / 1000;
     expect((await carrier.counts()).peak_per_second).to.be.at.most(50);
-    expect(250 / tookS).to.be.at.least(40);
+    expect((250 - first.total) / tookS).to.be.at.least(40);
     expect(await carrier.settled(ids)).to.deep.equal({ delivered: 250 });
     await carrier.routing.updateConnector({
       id: "smsc",
