@@ -11,7 +11,7 @@ while :; do
     --data-urlencode "created_after=$CREATED_AFTER" \
     --data-urlencode "created_before=$CREATED_BEFORE" \
     --data-urlencode "limit=${LIMIT:-100}" \
-    ${cursor:+--data-urlencode "cursor=$cursor"})
+    ${cursor:+--data-urlencode "cursor=$cursor"}) || { printf '%s\n' "$page" >&2; exit 1; }
   printf '%s\n' "$page" | grep -o '"id":"msg_[^"]*"' | cut -d'"' -f4 || true
   cursor=$(printf '%s\n' "$page" | sed -n 's/.*"next_cursor":"\([^"]*\)".*/\1/p')
   [ -n "$cursor" ] || break

@@ -1,5 +1,7 @@
 // Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
-// Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+// Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
+// message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+// in the environment.
 package main
 
 import (
@@ -69,7 +71,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for backOff := time.Second; ; backOff = min(time.Minute, 2*backOff) {
+	if os.Getenv("IDEMPOTENCY_KEY") == "" {
+		log.Fatal("IDEMPOTENCY_KEY is not set")
+	}
+	giveUpAt := time.Now().Add(time.Hour)
+	for backOff := time.Second; time.Now().Before(giveUpAt); backOff = min(time.Minute, 2*backOff) {
 		accepted, wait := attempt(body)
 		if accepted != nil {
 			fmt.Println(accepted.ID, accepted.Status)
@@ -80,4 +86,5 @@ func main() {
 		}
 		time.Sleep(wait)
 	}
+	log.Fatal("no answer within an hour: look for the message before sending it anew")
 }

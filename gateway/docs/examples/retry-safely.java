@@ -8,10 +8,14 @@ import java.util.regex.Pattern;
 
 /**
  * Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
- * Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+ * Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
+ * message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+ * in the environment.
  */
 class RetrySafely {
     public static void main(String[] args) throws Exception {
+        var key = System.getenv("IDEMPOTENCY_KEY");
+        if (key == null || key.isEmpty()) throw new IllegalStateException("IDEMPOTENCY_KEY is not set");
         // Values that come from elsewhere belong through a JSON library, which the JDK lacks.
         var body = """
             {"to": "%s", "from": "%s", "body": "Your code is 123456"}
@@ -20,12 +24,13 @@ class RetrySafely {
             .timeout(Duration.ofSeconds(30))
             .header("Authorization", "Bearer " + System.getenv("API_KEY"))
             .header("Content-Type", "application/json")
-            .header("Idempotency-Key", System.getenv("IDEMPOTENCY_KEY"))
+            .header("Idempotency-Key", key)
             .POST(HttpRequest.BodyPublishers.ofString(body))
             .build();
         var client = HttpClient.newHttpClient();
+        var giveUpAt = System.nanoTime() + Duration.ofHours(1).toNanos();
 
-        for (long backOff = 1; ; backOff = Math.min(60, backOff * 2)) {
+        for (long backOff = 1; System.nanoTime() < giveUpAt; backOff = Math.min(60, backOff * 2)) {
             long wait = backOff;
             try {
                 var response = client.send(request, BodyHandlers.ofString());
@@ -46,6 +51,8 @@ class RetrySafely {
             }
             Thread.sleep(wait * 1000);
         }
+        System.err.println("no answer within an hour: look for the message before sending it anew");
+        System.exit(1);
     }
 
     /** A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict passes by itself. */

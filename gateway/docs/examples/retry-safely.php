@@ -1,19 +1,21 @@
 <?php
 // Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
-// Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+// Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
+// message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+// in the environment.
 declare(strict_types=1);
 
 /** A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict passes by itself. */
 function isWorthAnother(int $status, string $text): bool
 {
     if ($status === 409) {
-        return json_decode($text, true, flags: JSON_THROW_ON_ERROR)['code'] === 'conflict';
+        return (json_decode($text, true)['code'] ?? '') === 'conflict';
     }
     return $status === 408 || $status === 429 || $status >= 500;
 }
 
 /** One attempt: the accepted message, or how many seconds to wait (0: as the back-off says). */
-function attempt(): array|int
+function attempt(string $key): array|int
 {
     $retryAfter = 0;
     $request = curl_init(getenv('BASE_URL') . '/v1/sms/messages');
@@ -23,7 +25,7 @@ function attempt(): array|int
         CURLOPT_HTTPHEADER => [
             'Authorization: Bearer ' . getenv('API_KEY'),
             'Content-Type: application/json',
-            'Idempotency-Key: ' . getenv('IDEMPOTENCY_KEY'),
+            'Idempotency-Key: ' . $key,
         ],
         CURLOPT_HEADERFUNCTION => function ($request, string $line) use (&$retryAfter): int {
             if (preg_match('/^retry-after:\s*(\d+)/i', $line, $match) === 1) {
@@ -47,17 +49,26 @@ function attempt(): array|int
         return json_decode($text, true, flags: JSON_THROW_ON_ERROR)['data'];
     }
     if (!isWorthAnother($status, $text)) {
-        fwrite(STDERR, "$text\n");
-        exit(1);
+        giveUp($text);
     }
     return $retryAfter;
 }
 
-for ($backOff = 1; ; $backOff = min(60, $backOff * 2)) {
-    $outcome = attempt();
+function giveUp(string $why): never
+{
+    fwrite(STDERR, "$why\n");
+    exit(1);
+}
+
+// curl leaves out a header without a value, and a repeat without the key would be a second message.
+$key = getenv('IDEMPOTENCY_KEY') ?: giveUp('IDEMPOTENCY_KEY is not set');
+$giveUpAt = time() + 3600;
+for ($backOff = 1; time() < $giveUpAt; $backOff = min(60, $backOff * 2)) {
+    $outcome = attempt($key);
     if (is_array($outcome)) {
         echo $outcome['id'], ' ', $outcome['status'], "\n";
-        break;
+        exit(0);
     }
     sleep($outcome > 0 ? $outcome : $backOff);
 }
+giveUp('no answer within an hour: look for the message before sending it anew');

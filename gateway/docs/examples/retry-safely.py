@@ -1,7 +1,8 @@
 """Sends one message exactly once, whatever goes wrong on the way.
 
-Every attempt carries the same Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and
-IDEMPOTENCY_KEY in the environment.
+Every attempt carries the same Idempotency-Key. Gives up after an hour, long before the key is
+forgotten (24 hours): look for the message then, before it is sent anew. Needs BASE_URL, API_KEY,
+SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
 """
 
 import http.client
@@ -16,7 +17,10 @@ import urllib.request
 def is_worth_another(status, text):
     """A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only conflict passes by itself."""
     if status == 409:
-        return json.loads(text)["code"] == "conflict"
+        try:
+            return json.loads(text)["code"] == "conflict"
+        except ValueError:
+            return False
     return status in (408, 429) or status >= 500
 
 
@@ -38,10 +42,12 @@ def attempt():
         with urllib.request.urlopen(request, timeout=30) as response:
             return json.load(response)["data"]
     except urllib.error.HTTPError as error:
-        text = error.read()
+        try:
+            text = error.read().decode()
+        except (OSError, http.client.HTTPException):
+            return 0
         if not is_worth_another(error.code, text):
-            problem = json.loads(text)
-            sys.exit(f"{problem['code']}: {problem['detail']}")
+            sys.exit(text)
         # A proxy may name a date, which is not worth reading.
         seconds = error.headers.get("Retry-After", "")
         return int(seconds) if seconds.isdecimal() else 0
@@ -51,10 +57,12 @@ def attempt():
 
 
 back_off = 1
-while True:
+give_up_at = time.monotonic() + 3600
+while time.monotonic() < give_up_at:
     outcome = attempt()
     if isinstance(outcome, dict):
         print(outcome["id"], outcome["status"])
-        break
+        sys.exit()
     time.sleep(outcome or back_off)
     back_off = min(60, back_off * 2)
+sys.exit("no answer within an hour: look for the message before sending it anew")

@@ -1,13 +1,18 @@
 #!/bin/sh
 # Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
-# Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+# Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
+# message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+# in the environment.
 set -eu
+# curl leaves out a header without a value, and a repeat without the key would be a second message.
+: "${IDEMPOTENCY_KEY:?is not set}"
 
 answer=$(mktemp)
 trap 'rm -f "$answer" "$answer.head"' EXIT
 wait=1
+give_up_at=$(($(date +%s) + 3600))
 
-while :; do
+while [ "$(date +%s)" -lt "$give_up_at" ]; do
   status=$(curl --silent --max-time 30 \
     --output "$answer" --dump-header "$answer.head" --write-out '%{http_code}' \
     --request POST "$BASE_URL/v1/sms/messages" \
@@ -28,3 +33,5 @@ while :; do
   sleep "${pause:-$wait}"
   wait=$((wait * 2 < 60 ? wait * 2 : 60))
 done
+echo "no answer within an hour: look for the message before sending it anew" >&2
+exit 1

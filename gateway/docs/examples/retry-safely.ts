@@ -1,14 +1,15 @@
 /**
  * Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
- * Idempotency-Key. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
+ * Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
+ * message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+ * in the environment.
  */
 const { BASE_URL, API_KEY, SENDER_ID, TO, IDEMPOTENCY_KEY = "" } = process.env;
-
-type Problem = { code: string; detail: string };
+if (IDEMPOTENCY_KEY === "") throw new Error("IDEMPOTENCY_KEY is not set");
 
 /** A proxy on the way may answer 502, 503 or 504, and not in JSON. Of 409 only `conflict` passes by itself. */
 function isWorthAnother(status: number, text: string): boolean {
-  if (status === 409) return (JSON.parse(text) as Problem).code === "conflict";
+  if (status === 409) return text.includes('"code":"conflict"');
   return status === 408 || status === 429 || status >= 500;
 }
 
@@ -33,18 +34,19 @@ async function attempt(): Promise<{ id: string; status: string } | number> {
     return 0;
   }
   if (response.status === 202) return JSON.parse(text).data;
-  if (!isWorthAnother(response.status, text)) {
-    const { code, detail } = JSON.parse(text) as Problem;
-    throw new Error(`${code}: ${detail}`);
-  }
+  if (!isWorthAnother(response.status, text)) throw new Error(text);
   return Number(response.headers.get("retry-after") ?? 0);
 }
 
-for (let backOffS = 1; ; backOffS = Math.min(60, backOffS * 2)) {
-  const outcome = await attempt();
-  if (typeof outcome === "object") {
-    process.stdout.write(`${outcome.id} ${outcome.status}\n`);
-    break;
+async function sendOnce(): Promise<{ id: string; status: string }> {
+  const giveUpAtMs = performance.now() + 3_600_000;
+  for (let backOffS = 1; performance.now() < giveUpAtMs; backOffS = Math.min(60, backOffS * 2)) {
+    const outcome = await attempt();
+    if (typeof outcome === "object") return outcome;
+    await new Promise((resolve) => setTimeout(resolve, (outcome || backOffS) * 1000));
   }
-  await new Promise((resolve) => setTimeout(resolve, (outcome || backOffS) * 1000));
+  throw new Error("no answer within an hour: look for the message before sending it anew");
 }
+
+const { id, status } = await sendOnce();
+process.stdout.write(`${id} ${status}\n`);

@@ -13,12 +13,12 @@ public final class WebhookVerifier {
 
   private WebhookVerifier() {}
 
-  /** True when the header signs these raw bytes with the secret, now. Read the body before parsing it. */
+  /** True when there is a header that signs these raw bytes with the secret, now. Read the body before parsing it. */
   public static boolean isGenuine(String header, byte[] rawBody, String secret, double nowS)
       throws GeneralSecurityException {
     String t = null;
     List<String> given = new ArrayList<>();
-    for (String part : header.split(",")) {
+    for (String part : (header == null ? "" : header).split(",")) {
       String[] pair = part.split("=", 2);
       if (pair.length != 2) continue;
       if (pair[0].equals("t") && t == null) t = pair[1];

@@ -5,11 +5,11 @@ declare(strict_types=1);
 const TOLERANCE_S = 300;
 
 /** True when the header signs these raw bytes with the secret, now. Read php://input before parsing it. */
-function is_genuine(string $header, string $rawBody, string $secret, ?float $nowS = null): bool
+function is_genuine(?string $header, string $rawBody, string $secret, ?float $nowS = null): bool
 {
     $t = null;
     $given = [];
-    foreach (explode(',', $header) as $part) {
+    foreach (explode(',', $header ?? '') as $part) {
         [$key, $value] = explode('=', $part, 2) + [1 => ''];
         if ($key === 't' && $t === null) {
             $t = $value;
