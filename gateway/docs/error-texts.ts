@@ -32,7 +32,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   insufficient_balance: {
-    detail: "The available balance does not cover this send.",
+    detail: "The available balance does not cover this.",
     happened:
       "A send is all or nothing: the available balance does not cover every recipient that " +
       "passed the checks, so nothing was accepted and nothing is charged. The problem names " +
@@ -99,7 +99,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
       "delivery is being attempted at this moment.",
     fix: "Wait for the first request's answer, or for the end of the attempt.",
     retry:
-      "Yes, after about a second, with the same key and body: you get the first request's answer.",
+      "Yes, after about a second, with the same key and body: you get the first request's answer if it " +
+      "succeeded, or else this one is carried out. A change of an endpoint is simply repeated.",
   },
   already_exists: {
     detail: "There is one of that name already.",
@@ -110,16 +111,17 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   idempotency_key_reused: {
-    detail: "This Idempotency-Key was used with a different body.",
+    detail: "This key was used with a different request.",
     happened:
-      "In the last 24 hours this Idempotency-Key was used on this endpoint with another body.",
+      "In the last 24 hours this Idempotency-Key was used on this endpoint with another body, or with an " +
+      "API key of the other mode (live or test).",
     fix:
       "Make a new key for each new request, and use a key again only for a retry of the " +
       "very same one.",
     retry: NO_RETRY,
   },
   invalid_state_transition: {
-    detail: "The message is being sent, was sent, or is in a final status.",
+    detail: "The message is sent and can no longer be cancelled.",
     happened:
       "The message can no longer be cancelled: it is being sent, was sent, or has come to " +
       "its end. Messages of a campaign are cancelled with their campaign. Or a delivery was to be " +
@@ -154,7 +156,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     retry: NO_RETRY,
   },
   sender_id_not_approved: {
-    detail: "The sender ID cannot be used.",
+    detail: "This sender ID cannot be used now.",
     happened: "`from` is not one of your sender IDs that can be used now.",
     fix: "List your sender IDs with GET /v1/sender-ids and use one whose `usable` is true.",
     retry: NO_RETRY,

@@ -15,8 +15,8 @@ function event(type: EventType, createdAt: string, data: Data): unknown {
     api_version: "v1",
     created_at: createdAt,
     data,
-    id: "evt_01KB1Z6QZ5T9W4M2N8R7C3D6EK",
-    tenant_id: "ten_01KB1Z6QZ5T9W4M2N8R7C3D6EM",
+    id: "evt_01M6DSG7HXT9W4M2N8R7C3D6EK",
+    tenant_id: "ten_01M6DSG7HXT9W4M2N8R7C3D6EM",
     type,
   });
   return JSON.parse(sorted);
@@ -58,7 +58,7 @@ export const STATUS_CHANGED_EXAMPLE = event("message.status_changed", ENDED_AT, 
     created_at: ACCEPTED_AT,
     error_code: null,
     from: "Acme",
-    id: "msg_01KB1Z6QZ5T9W4M2N8R7C3D6EF",
+    id: "msg_01M6DSG7HXT9W4M2N8R7C3D6EF",
     object: "message",
     sent_at: SENT_AT,
     status: "delivered",
@@ -86,15 +86,6 @@ export const MESSAGE_EVENT_EXAMPLES = {
     at: "2026-11-05T09:30:00.310Z",
     sentAt: SENT_AT,
     error: { code: "no_receipt", message: "No delivery receipt arrived within the time allowed." },
-  }),
-  rejected: messageEvent({
-    status: "rejected",
-    previous: "queued",
-    at: ENDED_AT,
-    error: {
-      code: "destination_not_supported",
-      message: "Messages to this destination are not enabled.",
-    },
   }),
   failed: messageEvent({
     status: "failed",

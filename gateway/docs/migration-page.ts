@@ -21,8 +21,9 @@ then answers 404 <a href="${docsUrl}/errors/not_found"><code>not_found</code></a
 </ul>
 <h2>How to find calls that must move</h2>
 <p>Every response of the old path, errors included, carries <code>Deprecation: true</code>,
-<code>Sunset: Thu, 15 Apr 2027 23:59:59 GMT</code> and a <code>Link</code> to this page. (Answers 413
-and 415 do not: such a request is refused before it reaches the path.) Log calls whose answer has
-<code>Deprecation</code>, change their path, and you are done when the log stays empty.</p>`,
+<code>Sunset: Thu, 15 Apr 2027 23:59:59 GMT</code> and a <code>Link</code> to this page. (Answers 413,
+415 and 431, and those to what cannot be read as a request, do not: they come before the path is
+reached.) Log calls whose answer has <code>Deprecation</code>, change their path, and you are done when
+the log stays empty.</p>`,
   );
 }

@@ -37,13 +37,16 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Refusals that come before the caller is known, so before any bucket is asked. */
-const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431, 500, 503]);
+const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431]);
 
-/** Of these some come before any bucket is asked, ip_not_allowed, and others after. */
-const AT_TIMES_LIMITED = 403;
+/** Of these some come before any bucket is asked (ip_not_allowed, a gateway that is full), and others after. */
+const AT_TIMES_LIMITED: ReadonlySet<number> = new Set([403, 500, 503]);
 
 /** Refusals that never reach an endpoint, and so carry none of its own headers. */
-const UNREACHED: ReadonlySet<number> = new Set([400, 413, 415, 431]);
+const UNREACHED: ReadonlySet<number> = new Set([413, 415, 431]);
+
+/** Of these some are about what could not be read as a request to any endpoint, and others not. */
+const AT_TIMES_REACHED: ReadonlySet<number> = new Set([400, 408]);
 
 const DESCRIPTION = `Send SMS to one or many recipients, follow each message to its delivery, \
 cancel what has not been sent, and read the wallet's balance.
@@ -80,7 +83,8 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
         apiKey: {
           type: "http",
           scheme: "bearer",
-          description: "An API key: sk_live_… or sk_test_…",
+          description:
+            "An API key: sk_live_…, or sk_test_… for test mode, in which messages reach no phone and cost nothing.",
         },
       },
       headers: HEADERS,
@@ -156,8 +160,11 @@ const IDEMPOTENCY_KEY = {
   in: "header",
   required: false,
   description:
-    "Makes a retry safe: for 24 hours the same key with the same body answers the stored first " +
-    "response. A key belongs to one endpoint.",
+    "Makes a retry safe; recommended on every send. For 24 hours after the first request that succeeded the " +
+    "same key with the same body answers its stored response, with `Idempotent-Replayed: true`. A request " +
+    "that failed leaves its key free. Another body under a used key is 409 `idempotency_key_reused`; while " +
+    "the first request runs, its repeat is 409 `conflict`. A key belongs to one endpoint, and a cancel's to " +
+    "its message.",
   schema: { type: "string", pattern: KEY_FORM.source },
   example: "order-1001-attempt",
 } as const;
@@ -183,11 +190,15 @@ function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
   const codes = [...new Set([...COMMON_ERRORS, ...errors])];
   for (const [status, group] of groupByStatus(codes)) {
     const extra: HeaderName[] = [];
-    if (!UNLIMITED.has(status) && status !== AT_TIMES_LIMITED) extra.push(...RATE_LIMIT);
+    const atTimes: HeaderName[] = [];
+    if (!UNLIMITED.has(status)) {
+      (AT_TIMES_LIMITED.has(status) ? atTimes : extra).push(...RATE_LIMIT);
+    }
     if (status === 401) extra.push("WWW-Authenticate");
     if (status === 429 || status === 503) extra.push("Retry-After");
-    if (!UNREACHED.has(status)) extra.push(...deprecation);
-    const atTimes = status === AT_TIMES_LIMITED ? RATE_LIMIT : [];
+    if (!UNREACHED.has(status)) {
+      (AT_TIMES_REACHED.has(status) ? atTimes : extra).push(...deprecation);
+    }
     responses[status] = {
       description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
       headers: headersOf(extra, atTimes),

@@ -2,12 +2,16 @@ import { AppError, type ErrorCode, type FieldError } from "../../services/shared
 import { type Problem, toProblem } from "../problem.ts";
 import { ERROR_PAGES } from "./error-texts.ts";
 
-const REQUEST_ID = "req_01KB1Z6QZ5T9W4M2N8R7C3D6EJ";
+const REQUEST_ID = "req_01M6DSG7HXT9W4M2N8R7C3D6EJ";
 
 const FIELDS: Partial<Record<ErrorCode, readonly FieldError[]>> = {
   validation_error: [
-    { field: "to", code: "invalid_recipient", message: "This is not a valid mobile number." },
-    { field: "client_reference", code: "too_long", message: "The value is too long." },
+    { field: "to", code: "required", message: "This field is required." },
+    {
+      field: "client_reference",
+      code: "too_long",
+      message: "The value must NOT have more than 64 characters.",
+    },
   ],
   sender_id_not_approved: [
     { field: "from", code: "invalid_value", message: "This sender ID cannot be used now." },

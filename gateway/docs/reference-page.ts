@@ -1,4 +1,5 @@
 /** The reference as one page that works without a network: made from the OpenAPI document. */
+import { conceptSections } from "./concepts.ts";
 import { errorTable, fieldTable, messageCodeTable } from "./error-pages.ts";
 import { exampleList } from "./example-pages.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
@@ -26,7 +27,11 @@ type OperationObject = {
   readonly responses: Readonly<
     Record<
       string,
-      { description: string; content?: Record<string, { schema: Schema; example?: unknown }> }
+      {
+        description: string;
+        headers: Readonly<Record<string, unknown>>;
+        content?: Record<string, { schema: Schema; example?: unknown }>;
+      }
     >
   >;
 };
@@ -56,13 +61,19 @@ ${mine.map(({ method, path, operation }) => operationSection(method, path, opera
 ${document.info.description.split("\n\n").map((text) => html`<p>${prose(text)}</p>`)}
 <p><a href="${docsUrl}/openapi.json">OpenAPI 3.1 document</a> ·
 <a href="${docsUrl}/api/migrations/send-endpoint">Migration from POST /v1/messages</a> ·
+<a href="#statuses">Statuses</a> · <a href="#money">Money</a> · <a href="#segments">Segments</a> ·
+<a href="#test-mode">Test mode</a> · <a href="#headers">Headers</a> ·
 <a href="#errors">Errors</a> · <a href="#webhooks">Webhooks</a> · <a href="#schemas">Schemas</a></p>
 <nav><ul>
 ${links}
 </ul></nav>
+${baseAddress(document.servers[0].url)}
 <h2>Worked examples</h2>
 ${exampleList(docsUrl)}
+${conceptSections()}
 ${sections}
+<h2 id="headers">Headers of answers</h2>
+${headerTable(document.components.headers)}
 <h2 id="errors">Errors</h2>
 ${errorTable(docsUrl)}
 <h3>Codes of fields</h3>
@@ -99,7 +110,7 @@ const WEBHOOKS_NOTE =
 
 /** One type of event; the headers, which all types share, stand with the first. */
 function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolean): Html {
-  const { schema, example } = webhook.requestBody.content["application/json"];
+  const { schema, ...shown } = webhook.requestBody.content["application/json"];
   return html`<section id="event-${name}">
 <h3>${name}</h3>
 <p><strong>${webhook.summary}.</strong></p>
@@ -107,7 +118,7 @@ function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolea
 ${isFirst ? parameterTable(webhook.parameters) : html``}
 <h4>Body</h4>
 <p>${typeOf(schema)}</p>
-${json(example)}
+${"example" in shown ? json(shown.example) : html``}
 </section>`;
 }
 
@@ -128,15 +139,34 @@ ${rows}
 }
 
 function responseTable(responses: OperationObject["responses"]): Html {
-  const rows = Object.entries(responses).map(([status, { description }]) =>
-    row(status, prose(description)),
-  );
+  const rows = Object.entries(responses).map(([status, { description, headers }]) => {
+    const own = Object.keys(headers).filter((name) => !ON_EVERY_ANSWER.has(name));
+    return row(status, prose(description), prose(own.map((name) => `\`${name}\``).join(", ")));
+  });
   const success = Object.values(responses).find(({ content }) => content?.["application/json"]);
   const answer = success?.content?.["application/json"];
-  return html`<table>
+  return html`<table><tr><th>Status</th><th></th><th>Headers</th></tr>
 ${rows}
 </table>
 ${answer === undefined ? html`` : html`<p>${typeOf(answer.schema)}</p>${json(answer.example)}`}`;
+}
+
+/** Where the document is, its own host answers. */
+function baseAddress(url: string): Html {
+  return url === "/" ? html`` : html`<p>Every path is under <code>${url}</code>.</p>`;
+}
+
+/** Those that need no mention at each answer. */
+const ON_EVERY_ANSWER: ReadonlySet<string> = new Set(["X-Request-Id", "Cache-Control"]);
+
+function headerTable(headers: Document["components"]["headers"]): Html {
+  const rows = Object.entries(headers).map(([name, { description }]) => {
+    const where = ON_EVERY_ANSWER.has(name) ? "on every answer" : "where an answer names it";
+    return row(html`<code>${name}</code>`, prose(description), where);
+  });
+  return html`<table>
+${rows}
+</table>`;
 }
 
 function schemaSection(name: string, schema: Schema): Html {
@@ -171,8 +201,14 @@ function typeOf(schema: Schema): Html {
     const name = reference.slice(reference.lastIndexOf("/") + 1);
     return html`<a href="#schema-${name}">${name}</a>`;
   }
-  const data = (schema.properties as Record<string, Schema> | undefined)?.data;
-  if (data !== undefined) return html`<code>{data}</code>: ${typeOf(data)}`;
+  const { data, next_cursor: next } = (schema.properties ?? {}) as Record<string, Schema>;
+  if (data !== undefined) {
+    const more =
+      next === undefined
+        ? html``
+        : html`; <code>next_cursor</code>: ${typeOf(next)}. ${noteOf(next)}`;
+    return html`<code>{data}</code>: ${typeOf(data)}${more}`;
+  }
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
   const items = schema.items as Schema | undefined;
   if (items !== undefined) return html`list of ${typeOf(items)}${bounds(schema)}`;
@@ -183,14 +219,19 @@ function typeOf(schema: Schema): Html {
   return html`${nameOf(schema.type ?? "any")}${format}${bounds(schema)}`;
 }
 
+function noteOf({ description }: Schema): Html {
+  return prose(String(description ?? ""));
+}
+
 function nameOf(type: unknown): string {
   return Array.isArray(type) ? type.join(" or ") : String(type);
 }
 
 function bounds(schema: Schema): Html {
   const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema;
+  const usual = schema.default === undefined ? "" : `, ${schema.default} when absent`;
   const low = minLength ?? minimum ?? minItems;
   const high = maxLength ?? maximum ?? maxItems;
   const range = low === undefined && high === undefined ? "" : `, ${low ?? 0} to ${high ?? "any"}`;
-  return html`${range}${pattern === undefined ? "" : html`, <code>${String(pattern)}</code>`}`;
+  return html`${range}${usual}${pattern === undefined ? "" : html`, <code>${String(pattern)}</code>`}`;
 }

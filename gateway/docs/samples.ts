@@ -2,7 +2,7 @@
 
 /** An accepted message. */
 export const MESSAGE_EXAMPLE = {
-  id: "msg_01KB1Z6QZ5T9W4M2N8R7C3D6EF",
+  id: "msg_01M6DSG7HXT9W4M2N8R7C3D6EF",
   object: "message",
   mode: "live",
   channel: "sms",
@@ -60,6 +60,30 @@ export const BATCH_EXAMPLE = {
   ],
 } as const;
 
+/** The answer of a batch whose items all pass. */
+export const BATCH_RESULT_EXAMPLE = {
+  object: "send_result",
+  requested: 2,
+  accepted: 2,
+  rejected: 0,
+  segments: 2,
+  held_amount: "8.0000",
+  currency: "NGN",
+  mode: "live",
+  reservation_id: "rsv_01M6DSG7HXT9W4M2N8R7C3D6EA",
+  messages: BATCH_EXAMPLE.messages.map(({ to, client_reference }, index) => ({
+    id: `msg_01M6DSG7HXT9W4M2N8R7C3D6E${"BC"[index]}`,
+    index,
+    input: to,
+    to,
+    status: "queued",
+    segments: 1,
+    held_amount: "4.0000",
+    client_reference,
+    error: null,
+  })),
+} as const;
+
 /** The answer of a bulk send of which one recipient was rejected. */
 export const SEND_RESULT_EXAMPLE = {
   object: "send_result",
@@ -70,10 +94,10 @@ export const SEND_RESULT_EXAMPLE = {
   held_amount: "4.0000",
   currency: "NGN",
   mode: "live",
-  reservation_id: "rsv_01KB1Z6QZ5T9W4M2N8R7C3D6EA",
+  reservation_id: "rsv_01M6DSG7HXT9W4M2N8R7C3D6EA",
   messages: [
     {
-      id: "msg_01KB1Z6QZ5T9W4M2N8R7C3D6EB",
+      id: "msg_01M6DSG7HXT9W4M2N8R7C3D6EB",
       index: 0,
       input: "+2348031234567",
       to: "+2348031234567",
@@ -84,7 +108,7 @@ export const SEND_RESULT_EXAMPLE = {
       error: null,
     },
     {
-      id: "msg_01KB1Z6QZ5T9W4M2N8R7C3D6EC",
+      id: "msg_01M6DSG7HXT9W4M2N8R7C3D6EC",
       index: 1,
       input: "not a number",
       to: "not a number",
@@ -110,7 +134,7 @@ export const BALANCE_EXAMPLE = {
 
 /** A sender ID. */
 export const SENDER_ID_EXAMPLE = {
-  id: "sid_01KB1Z6QZ5T9W4M2N8R7C3D6ED",
+  id: "sid_01M3V7ME00T9W4M2N8R7C3D6ED",
   object: "sender_id",
   name: "Acme",
   status: "approved",
@@ -122,7 +146,7 @@ export const SENDER_ID_EXAMPLE = {
 
 /** A webhook endpoint. */
 export const WEBHOOK_ENDPOINT_EXAMPLE = {
-  id: "whe_01KB1Z6QZ5T9W4M2N8R7C3D6EF",
+  id: "whe_01M3V7ME00T9W4M2N8R7C3D6EF",
   object: "webhook_endpoint",
   url: "https://example.com/sms-events",
   status: "enabled",
@@ -136,10 +160,10 @@ export const WEBHOOK_ENDPOINT_EXAMPLE = {
 
 /** A delivery that the first attempt failed and the second made. */
 export const DELIVERY_EXAMPLE = {
-  id: "whd_01KB1Z6QZ5T9W4M2N8R7C3D6EG",
+  id: "whd_01M6DSG7HXT9W4M2N8R7C3D6EG",
   object: "webhook_delivery",
-  endpoint_id: "whe_01KB1Z6QZ5T9W4M2N8R7C3D6EF",
-  event_id: "evt_01KB1Z6QZ5T9W4M2N8R7C3D6EH",
+  endpoint_id: "whe_01M3V7ME00T9W4M2N8R7C3D6EF",
+  event_id: "evt_01M6DSG7HXT9W4M2N8R7C3D6EH",
   event_type: "message.status_changed",
   status: "succeeded",
   next_attempt_at: null,

@@ -54,7 +54,9 @@ const CHANGED_MESSAGE = object({
   charge_state: {
     type: "string",
     enum: ["held", "captured", "released", "none"],
-    description: "Held while funds are held, captured once charged, released once let go.",
+    description:
+      "Held while funds are held, captured once charged, released once let go; none for a message that never had " +
+      "a hold, as in test mode or at a price of zero.",
   },
   created_at: INSTANT,
   error_code: { type: ["string", "null"] },
@@ -105,7 +107,8 @@ type Described = {
   readonly summary: string;
   readonly description: string;
   readonly schema: keyof typeof EVENT_SCHEMAS;
-  readonly example: unknown;
+  /** Absent for a type that is announced and not sent. */
+  readonly example?: unknown;
 };
 
 const TWICE_AND_ANY_ORDER =
@@ -116,17 +119,22 @@ const TWICE_AND_ANY_ORDER =
 /** When a delivery is tried again (`service.md` "Webhooks"). */
 export const ATTEMPTS_NOTE =
   "There are up to 5 attempts: the first at once, then 1 minute, 5 minutes, 15 minutes and 1 hour " +
-  "after the failure before.";
+  "after the failure before. After the fifth failure the delivery has failed; it can be resent or recovered " +
+  "for 30 days. An endpoint that has only failed for 3 days is disabled, and says so in `disabled_reason`. " +
+  "Events of a time in which it was disabled are never sent.";
 
 function messageEvent(
-  status: keyof typeof MESSAGE_EVENT_EXAMPLES,
+  status: keyof typeof MESSAGE_EVENT_EXAMPLES | "rejected",
   summary: string,
   sentWhen: string,
 ): Described {
   const description =
     `${sentWhen} Carries the full Message object. The same change is a \`message.status_changed\` ` +
     `event with an id of its own. ${TWICE_AND_ANY_ORDER}`;
-  return { summary, description, schema: "MessageEvent", example: MESSAGE_EVENT_EXAMPLES[status] };
+  const described = { summary, description, schema: "MessageEvent" } as const;
+  return status === "rejected"
+    ? described
+    : { ...described, example: MESSAGE_EVENT_EXAMPLES[status] };
 }
 
 function senderIdEvent(
@@ -160,7 +168,8 @@ const EVENTS: Readonly<Record<SentEventType, Described>> = {
   "message.undelivered": messageEvent(
     "undelivered",
     "A message could not be delivered",
-    "Sent when a receipt says that the network gave up; a later one may still say delivered.",
+    "Sent when a receipt says that the network gave up, or when the carrier refuses a later part of a message " +
+      "whose first it took; a later receipt may still say delivered.",
   ),
   "message.expired": messageEvent(
     "expired",
@@ -170,8 +179,8 @@ const EVENTS: Readonly<Record<SentEventType, Described>> = {
   "message.rejected": messageEvent(
     "rejected",
     "A message was rejected",
-    "For a message that is refused after its acceptance. A recipient that the answer to a send " +
-      "rejects makes no event, and today nothing else is rejected.",
+    "Announced, for a message that is refused after its acceptance. A recipient that the answer to a send " +
+      "rejects makes no event, and today nothing else is rejected: this type is not sent.",
   ),
   "message.failed": messageEvent(
     "failed",
@@ -250,8 +259,10 @@ function headersOf(type: SentEventType) {
     }),
     header(
       "X-Service-Signature",
-      "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 with the whole signing secret over t, a dot " +
-        "and the raw body. Refuse when t is more than 300 seconds away.",
+      "`t=<unix seconds>`, then a `v1=<hex>` for each active secret, newest first; ignore other keys. Each is " +
+        "HMAC-SHA256, in lowercase hex, with the whole secret (`whsec_` included) over t, a dot and the raw body, " +
+        "as it came and before it is parsed. Compare in constant time with every v1; any match is enough. Answer " +
+        "400 when none matches, or when t is more than 300 seconds away.",
       { pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
     ),
   ];
@@ -270,7 +281,12 @@ function describeWebhook(
     parameters: headersOf(type),
     requestBody: {
       required: true,
-      content: { "application/json": { schema: componentRef(schema), example } },
+      content: {
+        "application/json": {
+          schema: componentRef(schema),
+          ...(example === undefined ? {} : { example }),
+        },
+      },
     },
     responses: {
       "2XX": { description: "Received, within 10 seconds; the body is ignored." },

@@ -55,7 +55,7 @@ export function listMessagesEndpoint(ports: ListPorts): Endpoint {
       tag: "Messages",
       summary: "List messages",
       description:
-        "Newest first; filters combine. Without a time bound the last 7 days are listed, with " +
+        "Newest first, of the key's own mode; filters combine. Without a time bound the last 7 days are listed, with " +
         "only `created_before` the 7 days before it; one request covers 92 days at most, by default. To " +
         "page without gaps or repeats while new messages arrive, send both `created_after` and " +
         "`created_before`. With a `created_before` in the future, which counts as written, the list " +

@@ -20,7 +20,8 @@ export function messageEndpoint(messaging: Client<typeof MessagingService>): End
       id: "getMessage",
       tag: "Messages",
       summary: "Read one message",
-      description: "Unknown and malformed ids and other accounts' messages all answer 404.",
+      description:
+        "Unknown and malformed ids, other accounts' messages and those of the other mode all answer 404.",
       params: { message_id: MESSAGE_ID },
       answer: {
         status: 200,

@@ -8,6 +8,7 @@ import { AppError } from "../../services/shared/core/errors.ts";
 import { componentRef, dataOf, type Operation, type Schema } from "../docs/operation.ts";
 import {
   BATCH_EXAMPLE,
+  BATCH_RESULT_EXAMPLE,
   BULK_EXAMPLE,
   MESSAGE_EXAMPLE,
   SEND_RESULT_EXAMPLE,
@@ -44,13 +45,14 @@ const ERRORS = [
   "sender_id_not_approved",
 ] as const;
 
-const RESULT = {
-  status: 202,
-  description: "Accepted; one entry per recipient, in submitted order.",
-  schema: dataOf(componentRef("SendResult")),
-  example: { data: SEND_RESULT_EXAMPLE },
-  headers: ["Idempotent-Replayed"],
-} as const;
+const resultLike = (example: unknown) =>
+  ({
+    status: 202,
+    description: "Accepted; one entry per recipient, in submitted order.",
+    schema: dataOf(componentRef("SendResult")),
+    example: { data: example },
+    headers: ["Idempotent-Replayed"],
+  }) as const;
 
 /** One message to one recipient. */
 export const SINGLE: SendKind = {
@@ -106,7 +108,7 @@ export const BULK: SendKind = {
       "error and is not charged. When none passes, nothing is accepted.",
     body: { schema: componentRef("BulkSend"), isRequired: true, example: BULK_EXAMPLE },
     takesIdempotencyKey: true,
-    answer: RESULT,
+    answer: resultLike(SEND_RESULT_EXAMPLE),
     errors: ERRORS,
   },
   validate: compileSchema(withoutMaxItems(BULK_SEND, "to")),
@@ -131,7 +133,7 @@ export const BATCH: SendKind = {
       "the rest go ahead. Bodies are sent exactly as given; no placeholders are filled in.",
     body: { schema: componentRef("BatchSend"), isRequired: true, example: BATCH_EXAMPLE },
     takesIdempotencyKey: true,
-    answer: RESULT,
+    answer: resultLike(BATCH_RESULT_EXAMPLE),
     errors: ERRORS,
   },
   validate: compileSchema(withoutMaxItems(BATCH_SEND, "messages")),

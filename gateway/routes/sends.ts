@@ -56,7 +56,9 @@ export function sendEndpoints(ports: SendPorts, keepsDeprecatedPath: boolean): E
             ...SINGLE.operation,
             id: "sendMessageDeprecated",
             summary: "Send one message (deprecated path)",
-            description: "The same as POST /v1/sms/messages, whose idempotency keys it shares.",
+            description:
+              "The same as POST /v1/sms/messages, whose idempotency keys it shares. Use that path instead: " +
+              "only the path changes. After 15 April 2027 this one may be removed; it then answers 404.",
           },
         }
       : { ...deprecated, isRemoved: true, handle: removed },

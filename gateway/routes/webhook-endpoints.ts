@@ -65,7 +65,15 @@ export function webhookEndpoints(webhooks: Webhooks): Endpoint[] {
 
 const SHOWN = dataOf(componentRef("WebhookEndpoint"));
 const WITH_SECRET = dataOf(componentRef("WebhookEndpointWithSecret"));
-const SECRET_EXAMPLE = { data: { ...WEBHOOK_ENDPOINT_EXAMPLE, secret: "whsec_9f2c…" } };
+const { created_at, updated_at, ...DESCRIBED } = WEBHOOK_ENDPOINT_EXAMPLE;
+const SECRET_EXAMPLE = {
+  data: {
+    ...DESCRIBED,
+    secret: `whsec_${"Zm9vYmFyYmF6cXV4Y29ycmVjdGhvcnNlYmF0dGVyeQ0"}`,
+    created_at,
+    updated_at,
+  },
+};
 
 const LIST: Omit<Operation, "tag"> = {
   id: "listWebhookEndpoints",

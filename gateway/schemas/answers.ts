@@ -15,7 +15,12 @@ const INSTANT = {
   pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$",
 } as const;
 const CURRENCY = { type: "string", pattern: "^[A-Z]{3}$", examples: ["NGN"] } as const;
-const MODE = { type: "string", enum: ["live", "test"] } as const;
+const MODE = {
+  type: "string",
+  enum: ["live", "test"],
+  description:
+    "That of the API key it was sent with: messages of test mode reach no phone and cost nothing.",
+} as const;
 const COUNT = { type: "integer", minimum: 0 } as const;
 
 function orNull(schema: { readonly type: string; readonly [keyword: string]: unknown }): Schema {
@@ -47,7 +52,11 @@ const MESSAGE_PROPERTIES = {
   mode: MODE,
   channel: { const: "sms" },
   direction: { const: "outbound" },
-  status: { type: "string", enum: MESSAGE_STATUSES },
+  status: {
+    type: "string",
+    enum: MESSAGE_STATUSES,
+    description: "Scheduled, queued and sent will change; undelivered and expired still may.",
+  },
   to: {
     type: "string",
     description: "E.164; a recipient that could not be parsed is kept as given.",
@@ -60,13 +69,21 @@ const MESSAGE_PROPERTIES = {
       "had its texts redacted when it was accepted.",
   },
   encoding: { type: "string", enum: ["gsm7", "ucs2"] },
-  segments: COUNT,
+  segments: {
+    ...COUNT,
+    description:
+      "How many the text needs: of GSM 7-bit characters 160 fit into one and 153 into each of several, else 70 and 67.",
+  },
   held_amount: { ...AMOUNT, description: "The most that the message can cost." },
   unit_price: {
     ...orNull(AMOUNT),
     description: "Price per segment of the carrying route; null until sent.",
   },
-  amount: { ...orNull(AMOUNT), description: "What was charged; null until charged." },
+  amount: {
+    ...orNull(AMOUNT),
+    description:
+      "What was charged; null until charged. Of a message that was never sent it stays null, and is 0.0000 in events.",
+  },
   currency: CURRENCY,
   client_reference: { type: ["string", "null"] },
   campaign_id: { type: ["string", "null"], pattern: "^cmp_[0-9A-HJKMNP-TV-Z]{26}$" },
@@ -151,14 +168,18 @@ const WEBHOOK_PROPERTIES = {
   event_types: { type: "array", items: { type: "string" } },
   sources: { type: "array", items: { type: "string", enum: MESSAGE_SOURCES } },
   description: { type: ["string", "null"] },
-  disabled_reason: { type: ["string", "null"] },
-  created_at: INSTANT,
-  updated_at: INSTANT,
+  disabled_reason: {
+    type: ["string", "null"],
+    description:
+      "Why the service disabled it: after 3 days of failures without a success, for example.",
+  },
 } as const;
+
+const MADE_AND_CHANGED = { created_at: INSTANT, updated_at: INSTANT } as const;
 
 const SECRET = {
   type: "string",
-  pattern: "^whsec_",
+  pattern: "^whsec_[A-Za-z0-9_-]{43}$",
   description: "The signing secret; shown this once.",
 } as const;
 
@@ -168,7 +189,12 @@ const DELIVERY = object({
   endpoint_id: idOf("whe"),
   event_id: { type: "string", pattern: "^evt_" },
   event_type: { type: "string" },
-  status: { type: "string", enum: ["pending", "succeeded", "failed", "dropped"] },
+  status: {
+    type: "string",
+    enum: ["pending", "succeeded", "failed", "dropped"],
+    description:
+      "Failed after its fifth failure; dropped when its endpoint was disabled or deleted first.",
+  },
   next_attempt_at: orNull(INSTANT),
   created_at: INSTANT,
   completed_at: orNull(INSTANT),
@@ -180,8 +206,16 @@ const DELIVERY = object({
       started_at: INSTANT,
       duration_ms: COUNT,
       http_status: { type: ["integer", "null"], description: "Null when no answer came." },
-      error: { type: ["string", "null"] },
-      answer: { type: "string", description: "The first bytes of the answer, as text." },
+      error: {
+        type: ["string", "null"],
+        description:
+          "Null when it succeeded. `status` and `redirect` are answers; `timeout`, `connection` and `tls` mean " +
+          "that none came, `address_not_allowed` that the address may not be asked.",
+      },
+      answer: {
+        type: "string",
+        description: "The first 1,024 bytes of the answer at most, as text.",
+      },
     }),
   },
 });
@@ -219,8 +253,12 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Schema>> = {
   SendResult: SEND_RESULT,
   Balance: BALANCE,
   SenderId: SENDER_ID,
-  WebhookEndpoint: object(WEBHOOK_PROPERTIES),
-  WebhookEndpointWithSecret: object({ ...WEBHOOK_PROPERTIES, secret: SECRET }),
+  WebhookEndpoint: object({ ...WEBHOOK_PROPERTIES, ...MADE_AND_CHANGED }),
+  WebhookEndpointWithSecret: object({
+    ...WEBHOOK_PROPERTIES,
+    secret: SECRET,
+    ...MADE_AND_CHANGED,
+  }),
   WebhookDelivery: DELIVERY,
   WebhookRecovery: object({ object: { const: "webhook_recovery" }, recovered: COUNT }),
   Problem: PROBLEM,

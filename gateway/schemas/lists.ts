@@ -5,7 +5,8 @@ import type { QuerySchema } from "./query.ts";
 
 const LIMIT = {
   type: "integer",
-  description: "Entries per page.",
+  description:
+    "The most entries of a page. A page may have fewer: only a null `next_cursor` means the end.",
   minimum: 1,
   maximum: PAGE_MAX,
   default: PAGE_DEFAULT,

@@ -74,7 +74,8 @@ export const BULK_SEND = {
   properties: {
     to: {
       type: "array",
-      description: "1 to 1,000 recipients; the account's limit may differ.",
+      description:
+        "1 to 1,000 recipients by default; an account's own limit may be lower or higher.",
       minItems: 1,
       maxItems: BULK_DEFAULT,
       items: TO_ITEM,

@@ -19,11 +19,12 @@ const URL_FIELD = {
   examples: ["https://example.com/sms-events"],
 } as const;
 
+const ANNOUNCED =
+  "The types `campaign.*` are announced: they may be named, and nothing is sent for them yet.";
+
 const WANTED_TYPES = {
   type: "array",
-  description:
-    "Event types that are wanted. The types `campaign.*` are announced: they may be named, and " +
-    "nothing is sent for them yet.",
+  description: `Event types that are wanted. ${ANNOUNCED}`,
   minItems: 1,
   maxItems: 64,
   items: { type: "string", enum: EVENT_TYPES },
@@ -51,7 +52,10 @@ export const NEW_ENDPOINT = {
   required: ["url"],
   properties: {
     url: URL_FIELD,
-    event_types: WANTED_TYPES,
+    event_types: {
+      ...WANTED_TYPES,
+      description: `Event types that are wanted; \`message.status_changed\` alone when absent. ${ANNOUNCED}`,
+    },
     sources: SOURCES,
     description: DESCRIPTION,
   },

@@ -7,6 +7,7 @@ import { buildOpenApi } from "../../gateway/docs/openapi.ts";
 import { referencePage } from "../../gateway/docs/reference-page.ts";
 import { createEndpoints } from "../../gateway/endpoints.ts";
 import { ERRORS } from "../../services/shared/core/errors.ts";
+import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import { DOCS_URL, memoryPorts } from "../support/rest-app.ts";
 
 type Json = Record<string, unknown>;
@@ -26,7 +27,8 @@ type OperationObject = {
 };
 
 const endpoints = createEndpoints(memoryPorts(), true);
-const document = buildOpenApi(endpoints, { baseUrl: "/", docsUrl: DOCS_URL });
+const BASE_URL = "https://api.example.test";
+const document = buildOpenApi(endpoints, { baseUrl: BASE_URL, docsUrl: DOCS_URL });
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     name: `${method.toUpperCase()} ${path}`,
@@ -125,28 +127,34 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(operation.responses)).to.include("409");
   });
 
-  it("promises RateLimit headers after the limiter, and on 403 only at times", () => {
+  it("promises RateLimit headers after the limiter, and on 403, 500 and 503 only at times", () => {
     for (const { name, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
-        const isBefore = ["400", "401", "408", "413", "415", "431", "500", "503"].includes(status);
+        const isBefore = ["400", "401", "408", "413", "415", "431"].includes(status);
         for (const header of ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]) {
           const said = headers[header];
           const what = `${name} ${status} ${header}`;
           if (isBefore) expect(said, what).to.equal(undefined);
-          else if (status === "403") expect(said?.required, what).to.equal(false);
+          else if (["403", "500", "503"].includes(status))
+            expect(said?.required, what).to.equal(false);
           else expect(said?.$ref, what).to.equal(`#/components/headers/${header}`);
         }
       }
     }
   });
 
-  it("shows deprecation on the old send path only, and not on 413 and 415", () => {
+  it("shows deprecation on the old send path only, not on 413, 415 and 431, at times on 400 and 408", () => {
     for (const { name, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
-        const isShown = ["Deprecation", "Sunset", "Link"].every((header) => header in headers);
-        const wanted =
-          name === "POST /v1/messages" && !["400", "413", "415", "431"].includes(status);
-        expect(isShown, `${name} ${status}`).to.equal(wanted);
+        const isDeprecated = name === "POST /v1/messages";
+        for (const header of ["Deprecation", "Sunset", "Link"]) {
+          const said = headers[header];
+          const what = `${name} ${status} ${header}`;
+          if (!isDeprecated || ["413", "415", "431"].includes(status)) {
+            expect(said, what).to.equal(undefined);
+          } else if (["400", "408"].includes(status)) expect(said?.required, what).to.equal(false);
+          else expect(said?.$ref, what).to.equal(`#/components/headers/${header}`);
+        }
       }
     }
   });
@@ -207,6 +215,20 @@ describe("the pages", () => {
       expect(text).to.contain(`<code>${name}</code>`);
     }
     expect(text).to.contain("object or null");
+  });
+
+  it("the reference explains statuses, money, segments, test mode and headers, and defaults and cursors", () => {
+    const text = pages.get(DOCS_URL) ?? "";
+    for (const status of MESSAGE_STATUSES) expect(text).to.contain(`<code>${status}</code>`);
+    for (let digits = 9901; digits <= 9915; digits += 1) {
+      expect(text).to.contain(`<code>${digits}</code>`);
+    }
+    for (const name of Object.keys(document.components.headers)) {
+      expect(text).to.contain(`<code>${name}</code>`);
+    }
+    for (const part of ["50 when absent", "null on the last", "<td>160</td>", BASE_URL]) {
+      expect(text).to.contain(part);
+    }
   });
 
   it("work without a network: they load nothing, from anywhere", () => {
