@@ -310,13 +310,15 @@ export async function show(harness: MessagingHarness, tenant: TestTenant, messag
   return message;
 }
 
-/** Every breach that the check finds, as text. */
+/** Every breach that the check finds, as text; that it looked at nothing is one. */
 export async function breachesOf(harness: MessagingHarness): Promise<string[]> {
   const found: string[] = [];
+  let messages = 0n;
   for await (const part of harness.messaging.checkMessages({})) {
     found.push(...part.breaches.map(({ invariant, what, ids }) => `${invariant} ${what} ${ids}`));
+    messages = part.messages;
   }
-  return found;
+  return messages > 0n ? found : [...found, "no message was looked at"];
 }
 
 /** The error code that a call fails with. */

@@ -185,14 +185,17 @@ async function compare(model: LedgerModel, real: RealWallet): Promise<void> {
   if (real.checkEach) await checkBooks(real);
 }
 
-/** Throws when the books do not balance. */
+/** Throws when the books do not balance, or were not looked at. */
 export async function checkBooks(
   real: Pick<RealWallet, "checkWallets" | "tenantId">,
 ): Promise<void> {
-  for await (const { breaches } of real.checkWallets(real.tenantId)) {
+  let wallets = 0;
+  for await (const { breaches, wallets: looked } of real.checkWallets(real.tenantId)) {
     const [first] = breaches;
     if (first !== undefined) throw new Error(`${first.what} (${first.ids.join(", ")})`);
+    wallets = looked;
   }
+  if (wallets !== 1) throw new Error(`the check looked at ${wallets} wallets`);
 }
 
 function describe(draft: Draft): string {

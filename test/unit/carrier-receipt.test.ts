@@ -18,10 +18,32 @@ describe("what a receipt means", () => {
     ["enroute", undefined, {}, "acknowledged", ""],
     ["accepted", undefined, {}, "acknowledged", ""],
     ["unknown", "027", {}, "acknowledged", ""],
+    ["deleted", undefined, {}, "undelivered", "unknown"],
+    ["deleted", "006", {}, "undelivered", "absent_subscriber"],
+    ["undeliverable", "constructor", {}, "undelivered", "unknown"],
+    ["undeliverable", "toString", { 1: "network_error" }, "undelivered", "unknown"],
   ] as const;
   for (const [state, code, own, verdict, errorCode] of table) {
     it(`${state} with ${code ?? "no code"} is ${verdict} ${errorCode}`, () => {
       expect(readReceipt(state, code, own)).to.deep.equal({ verdict, errorCode });
+    });
+  }
+
+  // 3GPP TS 29.002 section 17.6.6, in decimal.
+  const MAP_ERRORS = {
+    unknown_subscriber: [1, 5],
+    absent_subscriber: [6, 27],
+    network_error: [8, 11, 21, 34, 36],
+    subscriber_barred: [9, 10, 13],
+    handset_error: [31, 32],
+  };
+  for (const [errorCode, numbers] of Object.entries(MAP_ERRORS)) {
+    it(`the MAP errors ${numbers.join(", ")} are ${errorCode}`, () => {
+      for (const number of numbers) {
+        const code = String(number).padStart(3, "0");
+        const found = readReceipt("undeliverable", code, {});
+        expect(found, code).to.deep.equal({ verdict: "undelivered", errorCode });
+      }
     });
   }
 

@@ -153,6 +153,51 @@ describe("drafting a send", () => {
     expect(messages.map(({ clientReference }) => clientReference)).to.deep.equal(["a", undefined]);
   });
 
+  it("a route counts by the time of sending, and not by the time of acceptance", () => {
+    const day = new Date(START_MS);
+    const minute = day.getUTCHours() * 60 + day.getUTCMinutes();
+    // Open from two hours from now on, for an hour.
+    const hours = { enabledFromMinute: minute + 120, enabledUntilMinute: minute + 180 };
+    const wrapped = Object.fromEntries(
+      Object.entries(hours).map(([name, at]) => [name, at % (24 * 60)]),
+    );
+    const table = compileRouteTable({
+      version: 1n,
+      routes: [{ ...route("evening", "234", 1n), ...wrapped }],
+      connectors: [{ id: "evening", isActive: true, isTest: false }],
+      unhealthyConnectorIds: [],
+    });
+    const draftAt = (sendAtMs: number | undefined) =>
+      fieldsOf(() => draftSend(request({ sendAtMs }), { ...FACTS, table }));
+    expect(draftAt(undefined)).to.deep.equal(["to destination_not_supported"]);
+    expect(draftAt(START_MS + 150 * 60_000)).to.deep.equal([]);
+    expect(draftAt(START_MS + 200 * 60_000)).to.deep.equal(["to destination_not_supported"]);
+  });
+
+  it("the text of a rejected recipient is not kept where texts are redacted", () => {
+    const bulk = request({ endpoint: "bulk", recipients: to("08031234567", "nonsense") });
+    const bodiesOf = (redact: boolean) =>
+      draftSend(bulk, { ...FACTS, redact }).messages.map(({ body }) => body);
+    expect(bodiesOf(true)).to.deep.equal(["Hello", ""]);
+    expect(bodiesOf(false)).to.deep.equal(["Hello", "Hello"]);
+  });
+
+  it("test mode supports no more destinations than live mode", () => {
+    const abroad = request({ mode: "test", recipients: to("+447400123456") });
+    expect(fieldsOf(() => draftSend(abroad, FACTS))).to.deep.equal([
+      "to destination_not_supported",
+    ]);
+  });
+
+  it("an item that is wrong in two ways is told the first", () => {
+    const recipients = [
+      { to: "+447400123456", body: LONG_BODY, clientReference: undefined },
+      { to: "08037654321", body: "short", clientReference: undefined },
+    ];
+    const { messages } = draftSend(request({ endpoint: "batch", body: "", recipients }), FACTS);
+    expect(messages[0]?.error?.code).to.equal("destination_not_supported");
+  });
+
   it("names every recipient when none passes", () => {
     const bulk = request({ endpoint: "bulk", recipients: to("x", "+447400123456") });
     expect(fieldsOf(() => draftSend(bulk, FACTS))).to.deep.equal([
@@ -201,6 +246,7 @@ describe("checking a request", () => {
     ],
     ["a campaign without its id", { source: "campaign" }, ["campaign_id required"]],
     ["no recipient", { endpoint: "bulk", recipients: [] }, ["to too_few"]],
+    ["two of a single send", { recipients: to("08031234567", "08037654321") }, ["to too_many"]],
     ["an endless tenant", { tenantId: "t".repeat(65) }, ["tenant_id too_long"]],
     ["an endless recipient", { recipients: to("1".repeat(257)) }, ["to too_long"]],
   ];
@@ -230,6 +276,8 @@ describe("checking a request", () => {
 
   it("refuses more recipients than the tenant may name, 1,000 when it has no setting", () => {
     const many = request({ endpoint: "bulk", recipients: to(...Array(1001).fill("1")) });
+    const thousand = request({ endpoint: "bulk", recipients: to(...Array(1000).fill("1")) });
+    expect(fieldsOf(() => checkRecipientCount(thousand, 0))).to.deep.equal([]);
     expect(fieldsOf(() => checkRecipientCount(many, 0))).to.deep.equal(["to too_many"]);
     expect(fieldsOf(() => checkRecipientCount(many, 2000))).to.deep.equal([]);
   });

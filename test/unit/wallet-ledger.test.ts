@@ -98,35 +98,70 @@ describe("the check of a ledger", () => {
     expect(check(batches, wallet)).to.deep.equal([]);
   });
 
-  const TAMPERINGS: Record<string, (batches: EntryBatch[]) => EntryBatch[]> = {
-    "a removed batch": ([first, , third]) => [first, third] as EntryBatch[],
-    "a removed last batch": (batches) => batches.slice(0, -1),
-    "a changed reason": ([first, ...rest]) => [
-      {
-        ...(first as EntryBatch),
-        movements: (first as EntryBatch).movements.map((one) => ({ ...one, reason: "gift" })),
-      },
-      ...rest,
+  type Tamper = (batches: EntryBatch[]) => EntryBatch[];
+  const inFirst =
+    (change: (first: EntryBatch) => Partial<EntryBatch>): Tamper =>
+    ([first, ...rest]) => [{ ...(first as EntryBatch), ...change(first as EntryBatch) }, ...rest];
+  const ofMovements = (change: Partial<Movement>) =>
+    inFirst(({ movements }) => ({ movements: movements.map((one) => ({ ...one, ...change })) }));
+  const TAMPERINGS: readonly (readonly [string, Tamper, string])[] = [
+    [
+      "a removed batch",
+      ([first, , third]) => [first, third] as EntryBatch[],
+      "batch 3: follows 1: batches are missing",
     ],
-    "a changed amount": ([first, ...rest]) => [
-      {
-        ...(first as EntryBatch),
-        movements: (first as EntryBatch).movements.map((one) => ({ ...one, amount: 101n })),
-      },
-      ...rest,
+    ["a removed last batch", (batches) => batches.slice(0, -1), "the wallet's sequence is 3"],
+    ["a changed reason", ofMovements({ reason: "gift" }), "batch 1: its hash is wrong"],
+    ["a changed amount", ofMovements({ amount: 101n }), "batch 1: its totals are not those"],
+    ["a changed date", inFirst(() => ({ createdAtMs: 999 })), "batch 1: its hash is wrong"],
+    [
+      "totals of another batch",
+      ([first, second, third]) =>
+        [{ ...first, totals: second?.totals }, second, third] as EntryBatch[],
+      "batch 1: its totals are not those",
     ],
-    "a changed date": ([first, ...rest]) => [
-      { ...(first as EntryBatch), createdAtMs: 999 },
-      ...rest,
+    [
+      "totals that do not balance",
+      inFirst(({ totals }) => ({ totals: { ...totals, funding: totals.funding + 1n } })),
+      "batch 1: its accounts do not sum to zero",
     ],
-    "totals of another batch": ([first, second, third]) =>
-      [{ ...first, totals: second?.totals }, second, third] as EntryBatch[],
-    "two batches swapped": ([first, second, third]) => [first, third, second] as EntryBatch[],
-  };
-  for (const [name, tamper] of Object.entries(TAMPERINGS)) {
+    [
+      "two batches swapped",
+      ([first, second, third]) => [first, third, second] as EntryBatch[],
+      "batch 3: follows 1: batches are missing",
+    ],
+  ];
+  for (const [name, tamper, words] of TAMPERINGS) {
     it(`notices ${name}`, () => {
       const { batches, wallet } = ledger();
-      expect(check(tamper(batches), wallet)).to.not.deep.equal([]);
+      expect(check(tamper(batches), wallet).join("; ")).to.include(words);
+    });
+  }
+
+  // Sealed by whoever made them, so that nothing but the figures is wrong.
+  const start = newWallet("ten_a", "NGN", 0n, 0);
+  const sealed = (movements: readonly Movement[], balance: bigint, held: bigint) =>
+    addBatch(emptyLedger("ten_a"), nextBatch(start, { balance, held }, movements, 1000));
+  for (const [name, found, words] of [
+    [
+      "a hold of more than there is",
+      sealed([movement("fund", 100n), movement("hold", 150n)], 100n, 150n),
+      "available is negative after",
+    ],
+    [
+      "a release of more than is held",
+      sealed([movement("fund", 100n), movement("hold", 50n), movement("release", 60n)], 100n, -10n),
+      "held is negative after",
+    ],
+    [
+      "figures that are not what the movements lead to",
+      sealed([movement("fund", 100n)], 101n, 0n),
+      "its figures are not what its movements lead to",
+    ],
+  ] as const) {
+    it(`notices ${name}`, () => {
+      expect(found).to.have.length(1);
+      expect(found[0]?.what).to.include(words);
     });
   }
 

@@ -57,10 +57,15 @@ export function readReceipt(
   // SMPP's UNKNOWN says that the SMSC does not know; that is no proof that delivery failed.
   if (own === undefined) return { verdict: "acknowledged", errorCode: "" };
   const bare = errorCode?.replace(/^0+(?=.)/, "") ?? "";
-  const tabled = table[errorCode ?? ""] ?? table[bare];
+  const tabled = codeIn(table, errorCode ?? "") ?? codeIn(table, bare);
   if (tabled !== undefined) return { verdict: "undelivered", errorCode: tabled };
   if (own !== "unknown") return { verdict: "undelivered", errorCode: own };
-  return { verdict: "undelivered", errorCode: ERROR_CODES[bare] ?? "unknown" };
+  return { verdict: "undelivered", errorCode: codeIn(ERROR_CODES, bare) ?? "unknown" };
+}
+
+/** Carriers write what they like: a code such as `constructor` is none that every object has. */
+function codeIn(table: Readonly<Record<string, string>>, code: string): string | undefined {
+  return Object.hasOwn(table, code) ? table[code] : undefined;
 }
 
 /** A party of a message as receipts and submits are compared: digits without plus, or lower case. */
