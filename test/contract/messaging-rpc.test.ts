@@ -146,5 +146,24 @@ for (const transport of ["in memory", "over gRPC"] as const) {
       expect(last?.done).to.equal(true);
       expect(last?.breaches).to.deep.equal([]);
     });
+
+    it("names what was changed behind its back, for all and for its tenant", async () => {
+      const { message } = await messaging.sendMessages(singleSend(tenant));
+      const id = message?.id ?? "";
+      const documents = harness.db.collection<{ _id: string }>("messages");
+      await documents.updateOne({ _id: id }, { $set: { status: "delivered" } });
+      for (const [tenantId, wanted] of [
+        ["", [id]],
+        [tenant.id, [id]],
+        [newId("tenant"), []],
+      ] as const) {
+        const named = new Set<string>();
+        for await (const { breaches } of messaging.checkMessages({ tenantId })) {
+          for (const { ids } of breaches) for (const each of ids) named.add(each);
+        }
+        expect([...named], tenantId).to.deep.equal(wanted);
+      }
+      await documents.updateOne({ _id: id }, { $set: { status: "queued" } });
+    });
   });
 }

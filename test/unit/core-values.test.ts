@@ -22,9 +22,16 @@ describe("identifiers", () => {
   });
 
   it("have the form that the contract fixes", () => {
-    for (const [kind, prefix] of Object.entries(ID_PREFIXES)) {
+    // `decisions.md` "Identifiers", and the audit's own.
+    const PREFIXES = {
+      ...{ tenant: "ten", apiKey: "key", message: "msg", send: "snd", reservation: "rsv" },
+      ...{ senderId: "sid", campaign: "cmp", event: "evt", webhookEndpoint: "whe" },
+      ...{ webhookDelivery: "whd", entry: "led", route: "rte", request: "req", audit: "aud" },
+    };
+    expect(Object.keys(ID_PREFIXES).sort()).to.deep.equal(Object.keys(PREFIXES).sort());
+    for (const [kind, prefix] of Object.entries(PREFIXES)) {
       const id = newId(kind as keyof typeof ID_PREFIXES);
-      expect(id).to.match(new RegExp(`^${prefix}[0-9A-HJKMNP-TV-Z]{26}$`));
+      expect(id).to.match(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`));
       expect(isId(kind as keyof typeof ID_PREFIXES, id)).to.equal(true);
     }
   });

@@ -10,10 +10,10 @@ import { messageIn, START_MS, standing } from "../support/messages.ts";
 function makeWorld() {
   let waiting: Message[] = [];
   const atBeta: Record<Lane, number> = { single: 0, bulk: 0 };
-  const retained: string[][] = [];
+  const retained: Record<Lane, string[][]> = { single: [], bulk: [] };
   const moved: Message[] = [];
   const clock = createManualClock(START_MS);
-  const carrying = new Set(["beta"]);
+  let carrying: ReadonlySet<string> = new Set(["beta"]);
   const diverter = createDiverter({
     queue: {
       waitingTenants: async (_connectorId: string, lane: Lane) => [
@@ -30,7 +30,7 @@ function makeWorld() {
     tenants: {
       connectors: async () => ["alpha", "beta"],
       mark: () => 0,
-      retain: (_connectorId, _lane, tenantIds) => void retained.push([...tenantIds]),
+      retain: (_connectorId, lane, tenantIds) => void retained[lane].push([...tenantIds]),
     },
     changes: {
       change: async (id: string) => {
@@ -55,6 +55,14 @@ function makeWorld() {
     moved,
     retained,
     left: () => waiting.length,
+    /** The oldest get the route over beta that they lacked. */
+    openSecondRoutes(count = waiting.length) {
+      const { routes } = messageIn("waiting");
+      waiting = waiting.map((message, at) => (at < count ? { ...message, routes } : message));
+    },
+    carry(...connectorIds: readonly string[]) {
+      carrying = new Set(connectorIds);
+    },
     add(tenantId: string, count: number, overrides: Partial<Message> = {}) {
       const added = Array.from({ length: count }, () => messageIn("waiting", overrides));
       waiting = [...waiting, ...added.map((message) => ({ ...message, tenantId }))];
@@ -107,6 +115,21 @@ describe("the diverter", () => {
     world.add("ten_a", 5);
     for (let run = 0; run < 3; run += 1) await world.diverter.run();
     expect([world.moved.length, world.left()]).to.deep.equal([5, stuck.length]);
+    // A place may be passed over until the end of the queue is reached, and the look begins anew there.
+    world.openSecondRoutes();
+    for (let run = 0; run < 6; run += 1) await world.diverter.run();
+    expect(world.left()).to.equal(0);
+  });
+
+  it("looks at once at all that it passed over when other connectors carry", async () => {
+    const world = makeWorld();
+    world.add("ten_a", 1000, ALONE);
+    await world.diverter.run();
+    await world.diverter.run();
+    world.openSecondRoutes(500);
+    world.carry("beta", "gamma");
+    await world.diverter.run();
+    expect(world.moved.length).to.equal(500);
   });
 
   it("goes on at once only while it moves much, and forgets tenants that have nothing there", async () => {
@@ -116,6 +139,7 @@ describe("the diverter", () => {
     expect(await world.diverter.run()).to.equal(false);
     expect(world.left()).to.equal(0);
     await world.diverter.run();
-    expect(world.retained.at(-1)).to.deep.equal([]);
+    expect(world.retained.single[0]).to.deep.equal(["ten_a"]);
+    expect(world.retained.single.at(-1)).to.deep.equal([]);
   });
 });

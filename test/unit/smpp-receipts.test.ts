@@ -258,9 +258,13 @@ describe("parseReceipt", () => {
 
   it("reads long hostile texts in time that grows no faster than they do", () => {
     const payload = Buffer.from(`id${" ".repeat(60_000)}stat`.padEnd(65_000, "submit "));
-    const startedAtMs = performance.now();
-    parseReceipt(deliver({}, { messagePayload: payload }));
-    expect(performance.now() - startedAtMs).to.be.below(200);
+    // The least of three: the machine may have had something else to do.
+    const times = Array.from({ length: 3 }, () => {
+      const startedAtMs = performance.now();
+      parseReceipt(deliver({}, { messagePayload: payload }));
+      return performance.now() - startedAtMs;
+    });
+    expect(Math.min(...times)).to.be.below(200);
   });
 });
 

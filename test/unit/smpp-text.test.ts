@@ -25,6 +25,23 @@ describe("SMPP character sets", () => {
     }
   });
 
+  it("gives back every octet of the sets of one octet a character", () => {
+    for (const [charset, highest] of [
+      ["latin1", 0xff],
+      ["ascii", 0x7f],
+    ] as const) {
+      const text = Array.from({ length: highest + 1 }, (_, code) => String.fromCharCode(code)).join(
+        "",
+      );
+      const octets = encodeText(text, charset);
+      expect(octets && [...octets], charset).to.deep.equal(
+        [...text].map((one) => one.charCodeAt(0)),
+      );
+      expect(octets && decodeText(octets, charset), charset).to.equal(text);
+      expect(encodeText(String.fromCharCode(highest + 1), charset), charset).to.equal(undefined);
+    }
+  });
+
   it("writes extension characters as an escape and a septet", () => {
     expect(encodeText("€[x]", "gsm7")?.toString("hex")).to.equal("1b651b3c781b3e");
   });

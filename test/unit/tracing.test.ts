@@ -9,6 +9,7 @@ import {
   useTracer,
 } from "../../services/shared/io/tracing.ts";
 import { readTracingConfig } from "../../services/shared/io/tracing-settings.ts";
+import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { importsOf, repositoryFiles, type SourceFile } from "../support/source-files.ts";
 
 const ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -29,8 +30,9 @@ describe("traces", () => {
   });
 
   function open(settings: Record<string, string> = {}): Tracer {
-    process.env[ENDPOINT] = NOBODY;
-    const config = readTracingConfig({ [ENDPOINT]: NOBODY, ...settings });
+    const all = { [ENDPOINT]: NOBODY, ...settings };
+    process.env[ENDPOINT] = all[ENDPOINT];
+    const config = readTracingConfig(all);
     if (config === undefined) throw new Error("traces are off");
     const log = createLogger("test", "silent");
     opened = openTracer({ service: "test", config, log });
@@ -112,7 +114,19 @@ describe("traces", () => {
     expect(following(parent, 600_001)).to.deep.equal({ links: [parent] });
   });
 
-  it("an endpoint that is away costs a bounded queue, and a few seconds at the end", async function () {
+  it("more than the queue has room for is dropped", async function () {
+    this.timeout(10_000);
+    const receiver = await startOtlpReceiver();
+    const queue = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" };
+    const tracer = open({ [ENDPOINT]: receiver.url, ...queue });
+    for (let at = 0; at < 20_000; at += 1) tracer.start("one", { kind: "internal" }).end();
+    await tracer.close();
+    await receiver.close();
+    // A batch may have left it before the others came.
+    expect(receiver.spans.length).to.be.within(50, 150);
+  });
+
+  it("an endpoint that is away costs a few seconds at the end", async function () {
     this.timeout(10_000);
     const tracer = open({ OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_SCHEDULE_DELAY: "1" });
     for (let at = 0; at < 20_000; at += 1) tracer.start("one", { kind: "internal" }).end();

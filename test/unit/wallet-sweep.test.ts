@@ -217,12 +217,15 @@ describe("the sweeper", () => {
   });
 
   it("ignores an answer about a reservation it did not ask for", async () => {
-    const { clock, sweep, figures } = await openSweep(async () => [
-      { reservationId: "rsv_other", fenced: true, settlements: [] },
+    // One that exists, and is too young to be asked about.
+    const young = newId("reservation");
+    const { clock, sweep, hold, figures } = await openSweep(async () => [
+      { reservationId: young, fenced: true, settlements: [] },
     ]);
     clock.advance(GRACE_MS);
-    expect(await sweep()).to.include({ released: 0 });
-    expect(await figures()).to.equal("100/30");
+    await hold(young, 2);
+    expect(await sweep()).to.deep.equal({ checked: 1, released: 0, settled: 0 });
+    expect(await figures()).to.equal("100/60");
   });
 
   it("asks about a hold that stays open ever more rarely, hourly in the end", async () => {
