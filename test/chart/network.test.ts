@@ -77,6 +77,7 @@ chartSuite("network policies", () => {
     const blocks = (webhook?.spec?.egress ?? []).flatMap(({ to = [], ports }) =>
       to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [{ ...ipBlock, ports }])),
     );
+    expect(blocks.map(({ cidr }) => cidr)).to.have.members(["0.0.0.0/0", "::/0"]);
     const [v4, v6] = ["0.0.0.0/0", "::/0"].map((cidr) => blocks.find((one) => one.cidr === cidr));
     expect(v4?.except).to.include.members([
       ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8"],
@@ -89,22 +90,35 @@ chartSuite("network policies", () => {
       "ff00::/8",
       "64:ff9b::/96",
     ]);
-    expect(v4?.ports?.map(({ port }) => port)).to.deep.equal([443, 8443]);
+    for (const { ports = [] } of blocks) {
+      expect(ports.map(({ port }) => port)).to.deep.equal([443, 8443]);
+    }
     const config = ofKind(render(MINIMAL), "ConfigMap").find(
       ({ metadata }) => metadata.name === "sms-webhook",
     );
     expect(config?.data).to.include({ WEBHOOK_ALLOWED_PORTS: "443,8443" });
   });
 
-  it("no other pod may leave to any address, but to databases and carriers on their ports", () => {
+  it("no pod may leave to any address, but to servers, carriers and webhooks on their ports", () => {
     const open = ofKind(render(MINIMAL), "NetworkPolicy").flatMap(({ metadata, spec }) =>
       (spec?.egress ?? [])
-        .filter(({ to }) => to === undefined)
-        .flatMap(({ ports = [] }) => ports.map(({ port }) => `${metadata.name} ${port}`)),
+        .filter(({ to }) => isAnyone(to))
+        .flatMap(({ ports = [{ port: "any" }] }) =>
+          ports.map(({ port }) => `${metadata.name} ${port}`),
+        ),
     );
-    for (const edge of open) {
-      expect(edge).to.match(/ (53|27017|4222|6379)$|^sms-carrier (2775|3550|443)$/);
-    }
+    const [mongodb, nats, redis, dns] = [27017, 4222, 6379, 53];
+    const services = Object.fromEntries(GRPC.map((name) => [name, [mongodb, nats]]));
+    const allowed: Record<string, number[]> = {
+      ...{ ...services, dns: [dns], migration: [mongodb, nats, dns], gateway: [nats, redis] },
+      // SMPP, SMPP over TLS and HTTPS.
+      carrier: [mongodb, nats, redis, 2775, 3550, 443],
+      webhook: [mongodb, nats, 443, 8443],
+    };
+    const wanted = Object.entries(allowed).flatMap(([name, ports]) =>
+      ports.map((port) => `sms-${name} ${port}`),
+    );
+    expect([...new Set(open)].sort()).to.deep.equal(wanted.sort());
   });
 
   it("receipts come from those who are named, an ingress controller above all, or from anywhere", () => {
@@ -284,6 +298,21 @@ function policyOf(objects: readonly KubeObject[], name: string): KubeObject | un
   return ofKind(objects, "NetworkPolicy").find(({ metadata }) => metadata.name === name);
 }
 
+/** Peers that are nobody in particular: none named, addresses, or every namespace there is. */
+function isAnyone(peers: PolicyRule["to"]): boolean {
+  if (peers === undefined || peers.length === 0) return true;
+  return peers.some(
+    ({ ipBlock, podSelector, namespaceSelector }) =>
+      ipBlock !== undefined ||
+      (podSelector === undefined && Object.keys(namespaceSelector ?? {}).length === 0),
+  );
+}
+
+/** The peers; nobody named is one that no component is. */
+function peersOf(peers: PolicyRule["to"]): NonNullable<PolicyRule["to"]> {
+  return peers === undefined || peers.length === 0 ? [{}] : peers;
+}
+
 /** Edges between components on the gRPC port, as one side's policies state them. */
 function arrowsOf(
   objects: readonly KubeObject[],
@@ -296,7 +325,7 @@ function arrowsOf(
     const self = spec?.podSelector?.matchLabels[COMPONENT] ?? "";
     const rules: readonly PolicyRule[] = spec?.[direction] ?? [];
     return rules.filter(isGrpc).flatMap((rule) =>
-      (rule[side] ?? []).map(({ podSelector }) => {
+      peersOf(rule[side]).map(({ podSelector }) => {
         const other = podSelector?.matchLabels[COMPONENT] ?? "";
         return side === "to" ? `${self} → ${other}` : `${other} → ${self}`;
       }),
