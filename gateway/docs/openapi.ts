@@ -202,13 +202,18 @@ function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
     responses[status] = {
       description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
       headers: headersOf(extra, atTimes),
-      content: { "application/problem+json": describeProblem(status, group, options.docsUrl) },
+      content: { "application/problem+json": describeProblem(status, group, endpoint, options) },
     };
   }
   return responses;
 }
 
-function describeProblem(status: number, codes: readonly ErrorCode[], docsUrl: string) {
+function describeProblem(
+  status: number,
+  codes: readonly ErrorCode[],
+  endpoint: Endpoint,
+  { docsUrl }: DocumentOptions,
+) {
   const schema: Schema = {
     allOf: [
       { $ref: "#/components/schemas/Problem" },
@@ -219,7 +224,7 @@ function describeProblem(status: number, codes: readonly ErrorCode[], docsUrl: s
     ],
   };
   const examples = Object.fromEntries(
-    codes.map((code) => [code, { value: problemExample(code, docsUrl) }]),
+    codes.map((code) => [code, { value: problemExample(code, docsUrl, endpoint) }]),
   );
   return { schema, examples };
 }

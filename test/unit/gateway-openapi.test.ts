@@ -107,6 +107,31 @@ describe("the OpenAPI document", () => {
     });
   }
 
+  it("shows each operation problems of its own", () => {
+    const example = (path: string, method: string, status: string, code: string) => {
+      const operation = (document.paths[path] as Record<string, OperationObject>)[method];
+      const problem = operation?.responses[status]?.content?.["application/problem+json"];
+      return problem?.examples?.[code]?.value as { detail: string; errors: { field: string }[] };
+    };
+    const hooks = "/v1/webhook-endpoints";
+    expect(example("/v1/balance", "get", "403", "insufficient_scope").detail).to.equal(
+      "The API key lacks the scope balance:read.",
+    );
+    expect(example(`${hooks}/{endpoint_id}`, "get", "404", "not_found").detail).to.equal(
+      "There is no such webhook endpoint.",
+    );
+    for (const [path, method, field] of [
+      ["/v1/sms/messages", "post", "to"],
+      [hooks, "post", "url"],
+      [`${hooks}/{endpoint_id}/recover`, "post", "since"],
+      ["/v1/messages", "get", "limit"],
+      ["/v1/balance", "get", "verbose"],
+    ] as const) {
+      const { errors } = example(path, method, "422", "validation_error");
+      expect(errors[0]?.field, path).to.equal(field);
+    }
+  });
+
   it("names every header of a webhook that is the service's own", () => {
     const { parameters } = document.webhooks["message.status_changed"].post;
     const names = parameters.map(({ name }: { name: string }) => name);
