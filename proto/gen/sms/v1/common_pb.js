@@ -2,9 +2,17 @@
 //
 // Conventions of the whole package:
 // - Amounts are int64 counts of 1/10,000 of the wallet's currency unit.
-// - Instants are int64 milliseconds since the Unix epoch, UTC; 0 means "not set".
+// - Fields in _at_ms, and those that bound a time, are instants: int64 milliseconds since the Unix epoch, UTC; 0 means
+//   "not set". Other fields in _ms are durations.
 // - Errors are gRPC statuses carrying google.rpc.ErrorInfo (domain "sms", reason = our code, one of those in
-//   services/shared/core/errors.ts), google.rpc.BadRequest for fields, google.rpc.RetryInfo where a retry makes sense.
+//   services/shared/core/errors.ts), google.rpc.BadRequest for fields (the first of them, up to 4 KiB), and
+//   google.rpc.RetryInfo where a retry makes sense. Branch on the reason: one status stands for several. A status
+//   that a client makes itself, or that comes at the deadline, may carry no details. Amounts in ErrorInfo.metadata are
+//   decimal texts with four places.
+// - ABORTED (conflict), UNAVAILABLE, INTERNAL and DEADLINE_EXCEEDED may be retried, no other status unchanged. After
+//   the last three and CANCELLED a change may or may not have been made: repeat under the same key, reference or id.
+//   RESOURCE_EXHAUSTED is an answer above 16 MiB: ask for less; what was to be changed may have been.
+// - Enumerations left unspecified mean what their fields say; where they say nothing, INVALID_ARGUMENT.
 // - Refusals of the calling service itself carry the reasons "service_unauthenticated" and "service_not_permitted",
 //   which are none of our codes, so that a gateway never shows them as the customer's 401.
 
@@ -41,7 +49,8 @@ export const ModeSchema = /*@__PURE__*/
   enumDesc(file_sms_v1_common, 0);
 
 /**
- * Whether a message is real or carried by the built-in simulator at price zero.
+ * Whether a message is real or carried by the built-in simulator at price zero. Unspecified is both modes where
+ * messages are read, listed or cancelled, LIVE for a new API key and in Explain, and INVALID_ARGUMENT for a send.
  *
  * @generated from enum sms.v1.Mode
  */

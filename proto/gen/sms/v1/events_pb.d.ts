@@ -146,6 +146,8 @@ export declare type WalletChanged = Message<"sms.v1.WalletChanged"> & {
 export declare const WalletChangedSchema: GenMessage<WalletChanged>;
 
 /**
+ * A sender ID was reviewed. There is none of a name that was approved at its creation.
+ *
  * @generated from message sms.v1.SenderIdChanged
  */
 export declare type SenderIdChanged = Message<"sms.v1.SenderIdChanged"> & {

@@ -44,7 +44,7 @@ export declare const StatusChangeSchema: GenMessage<StatusChange>;
  */
 export declare type Message = Message$1<"sms.v1.Message"> & {
   /**
-   * msg_ + ULID; created_at is the id's time.
+   * msg_ + ULID; created_at is the id's time. Kept for 12 months.
    *
    * @generated from field: string id = 1;
    */
@@ -86,6 +86,8 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   from: string;
 
   /**
+   * Empty once the message is final, where the tenant had its texts redacted when it was accepted.
+   *
    * @generated from field: string body = 9;
    */
   body: string;
@@ -101,6 +103,8 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   segments: number;
 
   /**
+   * What was held at acceptance; it does not change later.
+   *
    * @generated from field: int64 held_amount = 12;
    */
   heldAmount: bigint;
@@ -130,11 +134,15 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   clientReference: string;
 
   /**
+   * Set when rejected, failed, cancelled, undelivered or expired.
+   *
    * @generated from field: sms.v1.Reason error = 17;
    */
   error?: Reason | undefined;
 
   /**
+   * Stays when the message is sent.
+   *
    * @generated from field: int64 scheduled_at_ms = 18;
    */
   scheduledAtMs: bigint;
@@ -150,6 +158,8 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   sentAtMs: bigint;
 
   /**
+   * When it came to its end; moves with a late receipt.
+   *
    * @generated from field: int64 completed_at_ms = 21;
    */
   completedAtMs: bigint;
@@ -174,7 +184,7 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   history: StatusChange[];
 
   /**
-   * For operators: the carrying route and connector, and the carrier's raw code.
+   * For operators: the carrying route and connector, from sent on, and the carrier's raw code, maybe before.
    *
    * @generated from field: string route_id = 25;
    */
@@ -249,6 +259,8 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   source: MessageSource;
 
   /**
+   * cmp_ + ULID; required with source CAMPAIGN, allowed with others.
+   *
    * @generated from field: string campaign_id = 4;
    */
   campaignId: string;
@@ -259,47 +271,61 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   endpoint: SendEndpoint;
 
   /**
-   * Empty when the caller gave none.
+   * Empty when the caller gave none, else 1 to 64 of A-Z, a-z, 0-9, _ and -. A key belongs to the tenant and the
+   * endpoint, across modes and sources: the customer's own REST requests share it, so use keys that no customer
+   * would. Kept for 24 hours from the first success, after which it sends anew; refused requests keep nothing.
    *
    * @generated from field: string idempotency_key = 6;
    */
   idempotencyKey: string;
 
   /**
-   * SHA-256 of the canonical request, 32 bytes; required with a key.
+   * SHA-256 of the canonical request, 32 bytes; required with a key. It is compared and not verified: let it cover
+   * mode, source, campaign and all content.
    *
    * @generated from field: bytes fingerprint = 7;
    */
   fingerprint: Uint8Array;
 
   /**
-   * False when the caller could not fence the key in Redis; messaging then fences it itself.
+   * False when the caller could not fence the key in Redis; messaging then fences it itself. Leave it false without
+   * a fence of your own.
    *
    * @generated from field: bool fenced = 8;
    */
   fenced: boolean;
 
   /**
+   * 3 to 11 characters of A-Z, a-z, 0-9, space, dot and hyphen, without regard to case.
+   *
    * @generated from field: string from = 9;
    */
   from: string;
 
   /**
+   * 1 character to 10 segments. Not read in BATCH, where each recipient has its own.
+   *
    * @generated from field: string body = 10;
    */
   body: string;
 
   /**
+   * At most 64 printable ASCII characters. In BATCH the recipients have their own.
+   *
    * @generated from field: string client_reference = 11;
    */
   clientReference: string;
 
   /**
+   * 0 means now; else 1 minute to 90 days ahead, or INVALID_ARGUMENT.
+   *
    * @generated from field: int64 send_at_ms = 12;
    */
   sendAtMs: bigint;
 
   /**
+   * Exactly one in SINGLE, 1 to the tenant's bulk_max in BULK, 1 to 1,000 in BATCH.
+   *
    * @generated from field: repeated sms.v1.Recipient recipients = 13;
    */
   recipients: Recipient[];
@@ -379,6 +405,8 @@ export declare type SendMessagesResponse = Message$1<"sms.v1.SendMessagesRespons
   sendId: string;
 
   /**
+   * Always set. For a send at amount zero the wallet has no such reservation, and the messages' own is empty.
+   *
    * @generated from field: string reservation_id = 2;
    */
   reservationId: string;
@@ -399,6 +427,8 @@ export declare type SendMessagesResponse = Message$1<"sms.v1.SendMessagesRespons
   rejected: number;
 
   /**
+   * Of accepted recipients only; so is held_amount.
+   *
    * @generated from field: int32 segments = 6;
    */
   segments: number;
@@ -533,7 +563,7 @@ export declare type SendFailure = Message$1<"sms.v1.SendFailure"> & {
   extra: { [key: string]: string };
 
   /**
-   * Suggested wait before a retry; 0 means none.
+   * Suggested wait before a retry; 0 means that it is not to be repeated unchanged.
    *
    * @generated from field: int64 retry_after_ms = 5;
    */
@@ -664,7 +694,9 @@ export declare const LookupSendRequestSchema: GenMessage<LookupSendRequest>;
  */
 export declare type LookupSendResponse = Message$1<"sms.v1.LookupSendResponse"> & {
   /**
-   * Absent when the key is free. Of a cancel only message is set.
+   * Absent when nothing is stored: the key is free, or its first request is still running. With before_refusal one
+   * that runs in the same process is ABORTED conflict. An empty key has no response. Of a cancel only message and
+   * replayed are set.
    *
    * @generated from field: sms.v1.SendMessagesResponse response = 1;
    */
@@ -731,6 +763,8 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   tenantId: string;
 
   /**
+   * Unspecified lists both modes.
+   *
    * @generated from field: sms.v1.Mode mode = 2;
    */
   mode: Mode;
@@ -741,6 +775,8 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   statuses: MessageStatus[];
 
   /**
+   * Without regard to case.
+   *
    * @generated from field: string from = 4;
    */
   from: string;
@@ -768,22 +804,28 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   sources: MessageSource[];
 
   /**
+   * At or after; 0 means no bound: there is no window of its own here.
+   *
    * @generated from field: int64 created_after_ms = 9;
    */
   createdAfterMs: bigint;
 
   /**
+   * Before; 0 means no bound.
+   *
    * @generated from field: int64 created_before_ms = 10;
    */
   createdBeforeMs: bigint;
 
   /**
+   * 0 means 50, more than 100 means 100; INVALID_ARGUMENT when negative.
+   *
    * @generated from field: int32 limit = 11;
    */
   limit: number;
 
   /**
-   * Only messages with an id below this one; empty for the first page.
+   * Only messages with an id below this one, the last of the page before; empty for the first page.
    *
    * @generated from field: string before_id = 12;
    */
@@ -843,11 +885,15 @@ export declare type CancelMessageRequest = Message$1<"sms.v1.CancelMessageReques
   messageId: string;
 
   /**
+   * Unspecified cancels in both modes.
+   *
    * @generated from field: sms.v1.Mode mode = 3;
    */
   mode: Mode;
 
   /**
+   * As in SendMessagesRequest, but of this message.
+   *
    * @generated from field: string idempotency_key = 4;
    */
   idempotencyKey: string;
@@ -921,7 +967,7 @@ export declare type CancelCampaignResponse = Message$1<"sms.v1.CancelCampaignRes
   cancelled: bigint;
 
   /**
-   * Already being sent, sent or final.
+   * Already being sent, sent or final; those cancelled before are among them.
    *
    * @generated from field: int64 unchanged = 2;
    */
@@ -1628,6 +1674,8 @@ export declare const ResolveReservationsResponseSchema: GenMessage<ResolveReserv
  */
 export declare type StreamChargesRequest = Message$1<"sms.v1.StreamChargesRequest"> & {
   /**
+   * Empty means all tenants.
+   *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
@@ -1667,6 +1715,8 @@ export declare const StreamChargesResponseSchema: GenMessage<StreamChargesRespon
  */
 export declare type CheckMessagesRequest = Message$1<"sms.v1.CheckMessagesRequest"> & {
   /**
+   * Empty means all tenants.
+   *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
@@ -1719,6 +1769,8 @@ export declare type CheckMessagesResponse = Message$1<"sms.v1.CheckMessagesRespo
   messages: bigint;
 
   /**
+   * In the last item, of all tenants: how many sends are stored, about, and how many batches of events wait.
+   *
    * @generated from field: int64 sends = 3;
    */
   sends: bigint;
@@ -1764,18 +1816,22 @@ export declare type QueueStats = Message$1<"sms.v1.QueueStats"> & {
   connectorId: string;
 
   /**
+   * Those put off for a while included; counted up to 100,000 in each lane.
+   *
    * @generated from field: int64 waiting = 2;
    */
   waiting: bigint;
 
   /**
-   * Among the first 200 tenants that wait there.
+   * How long it has waited; 0 when none does. Among the first 200 tenants that wait there.
    *
    * @generated from field: int64 oldest_waiting_ms = 3;
    */
   oldestWaitingMs: bigint;
 
   /**
+   * Claimed, without those in doubt.
+   *
    * @generated from field: int64 sending = 4;
    */
   sending: bigint;
@@ -2046,7 +2102,14 @@ export declare const ReceiptStateSchema: GenEnum<ReceiptState>;
  */
 export declare const MessagingService: GenService<{
   /**
-   * Accepts one request for one to many recipients: checks, prices, holds and stores it, all or nothing.
+   * Accepts one request for one to many recipients: checks, prices, holds and stores it, all or nothing. In BULK
+   * and BATCH a recipient that fails its own checks is stored as REJECTED, costs nothing and hinders nobody; where
+   * none passes, INVALID_ARGUMENT and nothing is stored. Field violations name fields as the REST API does
+   * ("to[3]", "messages[3].body").
+   * NOT_FOUND: no such tenant. PERMISSION_DENIED: email_not_verified, or tenant_suspended (also for a frozen
+   * wallet). FAILED_PRECONDITION: sender_id_not_approved, insufficient_balance (also without a wallet),
+   * idempotency_key_reused. ABORTED conflict: a request under the same key is running. UNAVAILABLE: a full queue,
+   * or an outage. Without a key a repeat after a lost answer sends again.
    *
    * @generated from rpc sms.v1.MessagingService.SendMessages
    */
@@ -2056,8 +2119,9 @@ export declare const MessagingService: GenService<{
     output: typeof SendMessagesResponseSchema;
   },
   /**
-   * Several sends in one call, each judged as if it had come alone: for gateways under load, where
-   * a call costs more than what it carries. One result per request, in order.
+   * Several sends in one call, each judged as if it had come alone: for gateways under load, where a call costs
+   * more than what it carries. One result per request, in order. At most 256, together of 40,000 recipients whose
+   * numbers have 4 MiB, or the whole call is INVALID_ARGUMENT.
    *
    * @generated from rpc sms.v1.MessagingService.SendMany
    */
@@ -2067,8 +2131,9 @@ export declare const MessagingService: GenService<{
     output: typeof SendManyResponseSchema;
   },
   /**
-   * The same as a stream: results come as sends end, those that end together in one item. Sends of
-   * many accounts share a call, and a slow one delays nobody else.
+   * The same as a stream: results come as sends end, those that end together in one item. Sends of many accounts
+   * share a call, and a slow one delays nobody else. It is over when every position was told; after an error or a
+   * deadline those that were not told may or may not have been sent: repeat them with their keys.
    *
    * @generated from rpc sms.v1.MessagingService.SendEach
    */
@@ -2078,8 +2143,8 @@ export declare const MessagingService: GenService<{
     output: typeof SendEachResponseSchema;
   },
   /**
-   * What an idempotency key stands for, without sending anything: the stored first response, or
-   * nothing. FAILED_PRECONDITION idempotency_key_reused when it belongs to another body.
+   * What an idempotency key stands for, without sending anything: the stored first response, or nothing.
+   * FAILED_PRECONDITION idempotency_key_reused when it belongs to another body.
    *
    * @generated from rpc sms.v1.MessagingService.LookupSend
    */
@@ -2089,6 +2154,8 @@ export declare const MessagingService: GenService<{
     output: typeof LookupSendResponseSchema;
   },
   /**
+   * NOT_FOUND: unknown, or another tenant's or mode's.
+   *
    * @generated from rpc sms.v1.MessagingService.GetMessage
    */
   getMessage: {
@@ -2097,6 +2164,9 @@ export declare const MessagingService: GenService<{
     output: typeof GetMessageResponseSchema;
   },
   /**
+   * Newest first; filters combine, and empty ones mean any. A page may be shorter than its limit: only has_more
+   * tells of the end. UNAVAILABLE when a page takes longer than 5 s.
+   *
    * @generated from rpc sms.v1.MessagingService.ListMessages
    */
   listMessages: {
@@ -2105,8 +2175,9 @@ export declare const MessagingService: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * Cancels a scheduled or waiting message that is not a campaign's; one already cancelled is answered as it is.
-   * FAILED_PRECONDITION invalid_state_transition otherwise.
+   * Cancels a scheduled or waiting message whose source is not CAMPAIGN; one already cancelled is answered as it
+   * is, with a key or without. NOT_FOUND: unknown, or another tenant's or mode's. FAILED_PRECONDITION
+   * invalid_state_transition otherwise. What it held is free within about a minute.
    *
    * @generated from rpc sms.v1.MessagingService.CancelMessage
    */
@@ -2116,7 +2187,10 @@ export declare const MessagingService: GenService<{
     output: typeof CancelMessageResponseSchema;
   },
   /**
-   * Cancels every message of a campaign that still can be.
+   * Cancels every message that names a campaign and still can be cancelled, of every source and both modes. Not
+   * atomic: after an error or a deadline a part is cancelled, and the work may go on unheard. Repeating is
+   * harmless: stop sending, then repeat until none is cancelled, since sends under way may be missed. A campaign of
+   * no message answers zeros.
    *
    * @generated from rpc sms.v1.MessagingService.CancelCampaign
    */
@@ -2207,7 +2281,9 @@ export declare const MessagingService: GenService<{
     output: typeof ResolveReservationsResponseSchema;
   },
   /**
-   * For reconciliation: every message's charge, ordered by id.
+   * For reconciliation: every message's charge, rejected ones included, ordered by id, as of the moment of the
+   * first read. The end with OK is the whole. DEADLINE_EXCEEDED request_timeout: it took longer than MongoDB keeps
+   * a moment (300 s); ask for one tenant.
    *
    * @generated from rpc sms.v1.MessagingService.StreamCharges
    */
@@ -2217,7 +2293,8 @@ export declare const MessagingService: GenService<{
     output: typeof StreamChargesResponseSchema;
   },
   /**
-   * For reconciliation: walks messages and their histories, streams breaches.
+   * For reconciliation: walks messages and their histories as of one moment, streams breaches. The end with OK,
+   * after the item with `done`, is the whole; as StreamCharges otherwise.
    *
    * @generated from rpc sms.v1.MessagingService.CheckMessages
    */

@@ -23,6 +23,9 @@ export declare type SmppSettings = Message<"sms.v1.SmppSettings"> & {
   host: string;
 
   /**
+   * Zeros and empty texts of a new connector mean the default: port 2775, 1 bind, window 10, enquire_link every 30
+   * s, answers within 10 s.
+   *
    * @generated from field: int32 port = 2;
    */
   port: number;
@@ -169,6 +172,8 @@ export declare type HttpSettings = Message<"sms.v1.HttpSettings"> & {
   method: string;
 
   /**
+   * Values are read back as "(hidden)", which in an update keeps the value that is there. Never create with it.
+   *
    * @generated from field: map<string, string> headers = 3;
    */
   headers: { [key: string]: string };
@@ -241,18 +246,23 @@ export declare const HttpSettingsSchema: GenMessage<HttpSettings>;
  */
 export declare type Connector = Message<"sms.v1.Connector"> & {
   /**
-   * A short name of [a-z0-9-], for example "smsc"; part of subjects and metrics.
+   * A short name of [a-z0-9-], 1 to 32 characters, no hyphen first or last, for example "smsc"; part of subjects
+   * and metrics.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * TEST is there from the start and cannot be created.
+   *
    * @generated from field: sms.v1.ConnectorType type = 2;
    */
   type: ConnectorType;
 
   /**
+   * Unspecified is ACTIVE at creation.
+   *
    * @generated from field: sms.v1.ConnectorState state = 3;
    */
   state: ConnectorState;
@@ -344,36 +354,42 @@ export declare type Route = Message<"sms.v1.Route"> & {
   id: string;
 
   /**
+   * 1 to 64 characters, unique (ALREADY_EXISTS), not beginning with rte_.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * An unknown one is INVALID_ARGUMENT.
+   *
    * @generated from field: string connector_id = 3;
    */
   connectorId: string;
 
   /**
+   * A new route that does not say so is disabled.
+   *
    * @generated from field: bool enabled = 4;
    */
   enabled: boolean;
 
   /**
-   * Lower goes first.
+   * Lower goes first; 0 first of all.
    *
    * @generated from field: int32 priority = 5;
    */
   priority: number;
 
   /**
-   * Share among routes of the same priority.
+   * Share among routes of the same priority. 0 means 1 at creation; in an update it stays 0 and goes last.
    *
    * @generated from field: int32 weight = 6;
    */
   weight: number;
 
   /**
-   * Empty means any.
+   * Empty means any, in each of the three lists, which have 1,000 entries at most.
    *
    * @generated from field: repeated string sender_ids = 7;
    */
@@ -390,6 +406,8 @@ export declare type Route = Message<"sms.v1.Route"> & {
   tenantIds: string[];
 
   /**
+   * 20,000 at most; 500,000 in all routes.
+   *
    * @generated from field: repeated sms.v1.Price prices = 10;
    */
   prices: Price[];
@@ -451,7 +469,7 @@ export declare type UpdateConnectorRequest = Message<"sms.v1.UpdateConnectorRequ
   id: string;
 
   /**
-   * Fields that are set replace; secrets left empty stay.
+   * Only what `fields` names is read of it; secrets left empty stay.
    *
    * @generated from field: sms.v1.Connector connector = 2;
    */
@@ -898,6 +916,8 @@ export declare type ImportPricesResponse = Message<"sms.v1.ImportPricesResponse"
   changes: PriceChange[];
 
   /**
+   * Of this route's prices, not of the table; in a dry run the present one.
+   *
    * @generated from field: int64 version = 2;
    */
   version: bigint;
@@ -919,7 +939,7 @@ export declare const ImportPricesResponseSchema: GenMessage<ImportPricesResponse
  */
 export declare type GetRouteTableRequest = Message<"sms.v1.GetRouteTableRequest"> & {
   /**
-   * Answer empty with the same version when nothing changed.
+   * When nothing has changed since it, routes and connectors are left out; health is always told.
    *
    * @generated from field: int64 known_version = 1;
    */
@@ -975,11 +995,15 @@ export declare const GetRouteTableResponseSchema: GenMessage<GetRouteTableRespon
  */
 export declare type ExplainRequest = Message<"sms.v1.ExplainRequest"> & {
   /**
+   * Not looked up; nor is from.
+   *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
+   * Give the tenant's; empty means "default".
+   *
    * @generated from field: string plan = 2;
    */
   plan: string;
@@ -1000,6 +1024,8 @@ export declare type ExplainRequest = Message<"sms.v1.ExplainRequest"> & {
   segments: number;
 
   /**
+   * Unspecified is LIVE. TEST has no routes.
+   *
    * @generated from field: sms.v1.Mode mode = 6;
    */
   mode: Mode;
@@ -1016,6 +1042,8 @@ export declare const ExplainRequestSchema: GenMessage<ExplainRequest>;
  */
 export declare type ExplainedRoute = Message<"sms.v1.ExplainedRoute"> & {
   /**
+   * Without its prices.
+   *
    * @generated from field: sms.v1.Route route = 1;
    */
   route?: Route | undefined;
@@ -1038,6 +1066,8 @@ export declare type ExplainedRoute = Message<"sms.v1.ExplainedRoute"> & {
   matchedPrefix: string;
 
   /**
+   * For all segments, one at least.
+   *
    * @generated from field: int64 price = 5;
    */
   price: bigint;
@@ -1253,7 +1283,8 @@ export declare const RoutingService: GenService<{
     output: typeof ListRoutesResponseSchema;
   },
   /**
-   * Replaces prices from CSV, checked whole before anything changes.
+   * Replaces a route's prices from CSV, checked whole before anything changes: 1 to 20,000 lines; prefixes that are
+   * not among them are removed.
    *
    * @generated from rpc sms.v1.RoutingService.ImportPrices
    */
@@ -1273,7 +1304,8 @@ export declare const RoutingService: GenService<{
     output: typeof GetRouteTableResponseSchema;
   },
   /**
-   * Why a message to this number would go where.
+   * Why a message to this number would go where, as things are now. Routes of equal priority are drawn by weight,
+   * so which is chosen may differ from call to call.
    *
    * @generated from rpc sms.v1.RoutingService.Explain
    */

@@ -115,6 +115,8 @@ export declare type ListSenderIdsRequest = Message<"sms.v1.ListSenderIdsRequest"
   tenantId: string;
 
   /**
+   * Empty means any; so does an empty name.
+   *
    * @generated from field: repeated sms.v1.SenderIdStatus statuses = 2;
    */
   statuses: SenderIdStatus[];
@@ -134,6 +136,8 @@ export declare type ListSenderIdsRequest = Message<"sms.v1.ListSenderIdsRequest"
   name: string;
 
   /**
+   * 0 means 50, more than 1,000 means 1,000; INVALID_ARGUMENT when negative.
+   *
    * @generated from field: int32 limit = 5;
    */
   limit: number;
@@ -160,6 +164,8 @@ export declare type ListSenderIdsResponse = Message<"sms.v1.ListSenderIdsRespons
   senderIds: SenderId[];
 
   /**
+   * Empty on the last page.
+   *
    * @generated from field: string next_cursor = 2;
    */
   nextCursor: string;
@@ -231,7 +237,7 @@ export declare const ResolveSenderIdsResponseSchema: GenMessage<ResolveSenderIds
  */
 export declare type ReviewSenderIdRequest = Message<"sms.v1.ReviewSenderIdRequest"> & {
   /**
-   * A sender ID's id, or with tenant_id its name.
+   * A sender ID's id, which tenant_id must match where that is given, or with tenant_id its name.
    *
    * @generated from field: string id_or_name = 1;
    */
@@ -248,7 +254,7 @@ export declare type ReviewSenderIdRequest = Message<"sms.v1.ReviewSenderIdReques
   review: SenderIdReview;
 
   /**
-   * Required for a rejection.
+   * 1 to 500 characters; required for a rejection, and read for nothing else.
    *
    * @generated from field: string reason = 4;
    */
@@ -336,7 +342,8 @@ export declare const SenderIdReviewSchema: GenEnum<SenderIdReview>;
  */
 export declare const SenderIdService: GenService<{
   /**
-   * Registers a name as pending (or approved, when an operator says so). ALREADY_EXISTS when taken.
+   * Registers a name as pending, or approved when an operator says so, of which no event tells. NOT_FOUND without
+   * the tenant; ALREADY_EXISTS when taken, by one that was rejected, too, and for a repeat.
    *
    * @generated from rpc sms.v1.SenderIdService.CreateSenderId
    */
@@ -346,7 +353,7 @@ export declare const SenderIdService: GenService<{
     output: typeof SenderIdResponseSchema;
   },
   /**
-   * One tenant's sender IDs, ordered by name.
+   * One tenant's sender IDs, ordered by name. With `usable` an unknown tenant is NOT_FOUND; else its list is empty.
    *
    * @generated from rpc sms.v1.SenderIdService.ListSenderIds
    */
@@ -356,7 +363,7 @@ export declare const SenderIdService: GenService<{
     output: typeof ListSenderIdsResponseSchema;
   },
   /**
-   * Finds the tenant's sender ID of that name, without regard to case. NOT_FOUND when there is none.
+   * Finds the tenant's sender ID of that name, of any status, without regard to case. NOT_FOUND when there is none.
    *
    * @generated from rpc sms.v1.SenderIdService.ResolveSenderId
    */
@@ -376,7 +383,9 @@ export declare const SenderIdService: GenService<{
     output: typeof ResolveSenderIdsResponseSchema;
   },
   /**
-   * Moves a sender ID along its state table. FAILED_PRECONDITION when the table has no such move.
+   * Moves a sender ID along its state table. One that is in the wanted status already is answered unchanged,
+   * whichever review led there; a second rejection's reason is not kept. FAILED_PRECONDITION when the table has no
+   * such move. ABORTED conflict: somebody else has reviewed it; look again.
    *
    * @generated from rpc sms.v1.SenderIdService.ReviewSenderId
    */

@@ -34,7 +34,8 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
   name: string;
 
   /**
-   * Suspended tenants may read but not send.
+   * Suspended tenants may read and cancel but not send: new sends are refused within 5 s, scheduled ones fail when
+   * they are due; queued ones are still sent.
    *
    * @generated from field: bool suspended = 3;
    */
@@ -48,7 +49,7 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
   emailVerified: boolean;
 
   /**
-   * Requests per second the account may sustain.
+   * Requests per second the account may sustain over REST; calls of this protocol are not counted.
    *
    * @generated from field: int32 rate_limit = 5;
    */
@@ -62,7 +63,7 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
   burst: number;
 
   /**
-   * Recipients one bulk request may carry.
+   * Recipients one bulk request may carry; batches have 1,000.
    *
    * @generated from field: int32 bulk_max = 7;
    */
@@ -83,7 +84,7 @@ export declare type Tenant = Message<"sms.v1.Tenant"> & {
   plan: string;
 
   /**
-   * Replace bodies by an empty text after the final status.
+   * Replace bodies by an empty text after the final status, of messages accepted from then on.
    *
    * @generated from field: bool redact_bodies = 10;
    */
@@ -165,31 +166,43 @@ export declare const ApiKeySchema: GenMessage<ApiKey>;
  */
 export declare type CreateTenantRequest = Message<"sms.v1.CreateTenantRequest"> & {
   /**
+   * 1 to 100 characters, not beginning with ten_.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * 1 to 100,000; 0 means 50.
+   *
    * @generated from field: int32 rate_limit = 2;
    */
   rateLimit: number;
 
   /**
+   * 1 to 1,000,000; 0 means 100, or rate_limit where that is more.
+   *
    * @generated from field: int32 burst = 3;
    */
   burst: number;
 
   /**
+   * Empty means NGN.
+   *
    * @generated from field: string currency = 4;
    */
   currency: string;
 
   /**
+   * 1 to 10,000; 0 means 1,000.
+   *
    * @generated from field: int32 bulk_max = 5;
    */
   bulkMax: number;
 
   /**
+   * Empty means "default".
+   *
    * @generated from field: string plan = 6;
    */
   plan: string;
@@ -295,6 +308,8 @@ export declare const GetTenantsResponseSchema: GenMessage<GetTenantsResponse>;
  */
 export declare type ListTenantsRequest = Message<"sms.v1.ListTenantsRequest"> & {
   /**
+   * 0 means 50, more than 1,000 means 1,000; INVALID_ARGUMENT when negative.
+   *
    * @generated from field: int32 limit = 1;
    */
   limit: number;
@@ -321,6 +336,8 @@ export declare type ListTenantsResponse = Message<"sms.v1.ListTenantsResponse"> 
   tenants: Tenant[];
 
   /**
+   * Empty on the last page.
+   *
    * @generated from field: string next_cursor = 2;
    */
   nextCursor: string;
@@ -423,6 +440,8 @@ export declare type CreateApiKeyRequest = Message<"sms.v1.CreateApiKeyRequest"> 
   scopes: string[];
 
   /**
+   * 100 at most.
+   *
    * @generated from field: repeated string allowed_networks = 4;
    */
   allowedNetworks: string[];
@@ -601,7 +620,8 @@ export declare const AuthenticateManyResponseSchema: GenMessage<AuthenticateMany
  */
 export declare const TenantService: GenService<{
   /**
-   * Creates a tenant. ALREADY_EXISTS when the name is taken.
+   * Creates a tenant, and no wallet: CreateWallet comes next, with this tenant's id and currency. ALREADY_EXISTS
+   * when the name is taken, also by a repeat after a lost answer: read it by its name.
    *
    * @generated from rpc sms.v1.TenantService.CreateTenant
    */
@@ -621,7 +641,7 @@ export declare const TenantService: GenService<{
     output: typeof GetTenantResponseSchema;
   },
   /**
-   * Reads many tenants by id, 1 to 256 at once; those that do not exist are left out.
+   * Reads many tenants by id, 1 to 256 at once; those that do not exist are left out. In no order, each once.
    *
    * @generated from rpc sms.v1.TenantService.GetTenants
    */
@@ -631,6 +651,8 @@ export declare const TenantService: GenService<{
     output: typeof GetTenantsResponseSchema;
   },
   /**
+   * Ordered by id.
+   *
    * @generated from rpc sms.v1.TenantService.ListTenants
    */
   listTenants: {
@@ -639,7 +661,8 @@ export declare const TenantService: GenService<{
     output: typeof ListTenantsResponseSchema;
   },
   /**
-   * Changes the fields that are present.
+   * Changes the fields that are present, all or none. A present 0 is INVALID_ARGUMENT and not the default. ABORTED
+   * conflict when somebody else changes it: repeat.
    *
    * @generated from rpc sms.v1.TenantService.UpdateTenant
    */
@@ -649,7 +672,8 @@ export declare const TenantService: GenService<{
     output: typeof UpdateTenantResponseSchema;
   },
   /**
-   * Makes a key and answers its secret, once.
+   * Makes a key and answers its secret, once. A repeat makes another key: revoke the one whose secret was lost.
+   * INVALID_ARGUMENT too_many beyond 1,000 good keys.
    *
    * @generated from rpc sms.v1.TenantService.CreateApiKey
    */
@@ -667,7 +691,7 @@ export declare const TenantService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Revokes a key for ever. Revoking twice is harmless.
+   * Revokes a key for ever, within 5 s. Revoking twice is harmless and answers the first revoked_at_ms.
    *
    * @generated from rpc sms.v1.TenantService.RevokeApiKey
    */
@@ -677,7 +701,8 @@ export declare const TenantService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Finds the key and tenant behind a secret's hash. UNAUTHENTICATED when unknown or revoked.
+   * Finds the key and tenant behind a secret's hash, suspended tenants included. UNAUTHENTICATED when unknown or
+   * revoked.
    *
    * @generated from rpc sms.v1.TenantService.Authenticate
    */

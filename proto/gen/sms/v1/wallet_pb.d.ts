@@ -53,7 +53,8 @@ export declare type Wallet = Message<"sms.v1.Wallet"> & {
   lowBalanceThreshold: bigint;
 
   /**
-   * A frozen wallet refuses new holds; settlement goes on.
+   * A frozen wallet refuses new holds with PERMISSION_DENIED tenant_suspended, and so do live sends that cost
+   * something. Settlement, funding and adjusting go on.
    *
    * @generated from field: bool frozen = 7;
    */
@@ -180,7 +181,8 @@ export declare type Entry = Message<"sms.v1.Entry"> & {
   postings: Posting[];
 
   /**
-   * The idempotency reference of a funding or an adjustment; empty otherwise.
+   * The idempotency reference of a funding or an adjustment; empty otherwise. An adjustment without one has an id
+   * made for it.
    *
    * @generated from field: string reference = 6;
    */
@@ -315,7 +317,7 @@ export declare type PlaceHoldRequest = Message<"sms.v1.PlaceHoldRequest"> & {
   amount: bigint;
 
   /**
-   * How many messages the hold covers.
+   * How many messages the hold covers; 1 at least.
    *
    * @generated from field: int32 message_count = 4;
    */
@@ -387,7 +389,8 @@ export declare type HoldOutcome = Message<"sms.v1.HoldOutcome"> & {
   reservationId: string;
 
   /**
-   * Empty when held; else our error code, for example "insufficient_balance".
+   * Empty when held; else our error code, for example "insufficient_balance". After service_unavailable or
+   * internal_error it may stand: repeat it under the same id.
    *
    * @generated from field: string error_code = 2;
    */
@@ -399,6 +402,8 @@ export declare type HoldOutcome = Message<"sms.v1.HoldOutcome"> & {
   currency: string;
 
   /**
+   * After the hold; for insufficient_balance what there was; else 0.
+   *
    * @generated from field: int64 available = 4;
    */
   available: bigint;
@@ -462,6 +467,8 @@ export declare type Settlement = Message<"sms.v1.Settlement"> & {
   capturedAmount: bigint;
 
   /**
+   * Told; not read in a request.
+   *
    * @generated from field: int64 settled_at_ms = 6;
    */
   settledAtMs: bigint;
@@ -501,6 +508,8 @@ export declare type SettleMessagesResponse = Message<"sms.v1.SettleMessagesRespo
   settled: number;
 
   /**
+   * Those settled earlier with other amounts, too: the first settlement stands, and the difference is not told.
+   *
    * @generated from field: int32 already_settled = 2;
    */
   alreadySettled: number;
@@ -596,12 +605,14 @@ export declare type FundWalletRequest = Message<"sms.v1.FundWalletRequest"> & {
   tenantId: string;
 
   /**
+   * Above zero; 10^16 at most.
+   *
    * @generated from field: int64 amount = 2;
    */
   amount: bigint;
 
   /**
-   * Idempotency reference, unique per wallet, 1 to 128 characters.
+   * Idempotency reference, 1 to 128 characters, unique per wallet and for ever; adjustments share it.
    *
    * @generated from field: string reference = 3;
    */
@@ -634,7 +645,7 @@ export declare type FundWalletResponse = Message<"sms.v1.FundWalletResponse"> & 
   entry?: Entry | undefined;
 
   /**
-   * True when the reference had been used before with the same amount.
+   * True when the reference had been used before, for a funding of the same amount.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -657,11 +668,15 @@ export declare type AdjustWalletRequest = Message<"sms.v1.AdjustWalletRequest"> 
   tenantId: string;
 
   /**
+   * Not zero; negative takes. 10^16 at most either way.
+   *
    * @generated from field: int64 amount = 2;
    */
   amount: bigint;
 
   /**
+   * 1 to 512 characters; not compared in a repeat.
+   *
    * @generated from field: string reason = 3;
    */
   reason: string;
@@ -773,6 +788,8 @@ export declare type ListEntriesRequest = Message<"sms.v1.ListEntriesRequest"> & 
   kinds: EntryKind[];
 
   /**
+   * 0 means 50, more than 1,000 means 1,000; INVALID_ARGUMENT when negative.
+   *
    * @generated from field: int32 limit = 5;
    */
   limit: number;
@@ -799,6 +816,8 @@ export declare type ListEntriesResponse = Message<"sms.v1.ListEntriesResponse"> 
   entries: Entry[];
 
   /**
+   * Empty on the last page. A cursor of another list is INVALID_ARGUMENT.
+   *
    * @generated from field: string next_cursor = 2;
    */
   nextCursor: string;
@@ -987,12 +1006,14 @@ export declare const CheckWalletsResponseSchema: GenMessage<CheckWalletsResponse
  */
 export declare type StreamSettlementsRequest = Message<"sms.v1.StreamSettlementsRequest"> & {
   /**
+   * Empty means all tenants.
+   *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * Only those of these messages, as they are now, at most 1,000; empty means all.
+   * Only those of these messages, as they are now, at most 1,000 (INVALID_ARGUMENT above); empty means all.
    *
    * @generated from field: repeated string message_ids = 2;
    */
@@ -1136,7 +1157,9 @@ export declare const EntryKindSchema: GenEnum<EntryKind>;
  */
 export declare const WalletService: GenService<{
   /**
-   * Creates a tenant's wallet. Repeating it with the same currency is harmless; another currency is FAILED_PRECONDITION.
+   * Creates a tenant's wallet. The tenant is not looked up: give its currency. Repeating it with the same currency
+   * is harmless and leaves the wallet as it is, whatever threshold it names; another currency is
+   * FAILED_PRECONDITION.
    *
    * @generated from rpc sms.v1.WalletService.CreateWallet
    */
@@ -1154,10 +1177,11 @@ export declare const WalletService: GenService<{
     output: typeof WalletResponseSchema;
   },
   /**
-   * Holds funds for one send, all or nothing. Repeating a hold that was placed answers it again, with the
-   * present `available`, also after its release (GetReservation tells); one that was refused is decided anew.
-   * FAILED_PRECONDITION idempotency_key_reused where the reservation id has another amount or number of messages.
-   * FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
+   * Holds funds for one send, all or nothing. For messaging: a hold that messaging knows no send of is released
+   * after the grace time (SETTLEMENT_GRACE_MS, five minutes). Repeating a hold that was placed answers it again,
+   * with the present `available`, also after its release (GetReservation tells); one that was refused is decided
+   * anew. FAILED_PRECONDITION idempotency_key_reused where the reservation id has another amount or number of
+   * messages. FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHold
    */
@@ -1167,7 +1191,7 @@ export declare const WalletService: GenService<{
     output: typeof PlaceHoldResponseSchema;
   },
   /**
-   * Many holds in one call; each has its own outcome.
+   * 1 to 1,000 holds in one call; each has its own outcome.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHolds
    */
@@ -1177,8 +1201,10 @@ export declare const WalletService: GenService<{
     output: typeof PlaceHoldsResponseSchema;
   },
   /**
-   * Captures and releases, keyed by message id: at most one settlement per message, ever. Where some are impossible
-   * the call fails, and its field violations name the first ones (`settlements[3]`); all that are possible stand.
+   * Captures and releases, keyed by message id: at most one settlement per message, ever; 1 to 1,000 in one call. A
+   * wrong field is INVALID_ARGUMENT, and nothing is done. UNAVAILABLE: a part may stand; repeat all. Where some are
+   * impossible the call fails with the first one's status, and its field violations name the first ones
+   * (`settlements[3]`); all that are possible stand.
    *
    * @generated from rpc sms.v1.WalletService.SettleMessages
    */
@@ -1188,7 +1214,8 @@ export declare const WalletService: GenService<{
     output: typeof SettleMessagesResponseSchema;
   },
   /**
-   * Releases what is open of a reservation whose send messaging has fenced off (never committed).
+   * Releases what is open of a reservation whose send messaging has fenced off (never committed). Fence first: it
+   * is not checked. A repeat releases nothing.
    *
    * @generated from rpc sms.v1.WalletService.ReleaseReservation
    */
@@ -1206,7 +1233,8 @@ export declare const WalletService: GenService<{
     output: typeof GetReservationResponseSchema;
   },
   /**
-   * Adds money. The reference makes a repeat harmless.
+   * Adds money. The reference makes a repeat harmless: of the same kind and amount it is answered with its first
+   * entry and the present wallet, else FAILED_PRECONDITION idempotency_key_reused. NOT_FOUND without a wallet.
    *
    * @generated from rpc sms.v1.WalletService.FundWallet
    */
@@ -1216,7 +1244,8 @@ export declare const WalletService: GenService<{
     output: typeof FundWalletResponseSchema;
   },
   /**
-   * Corrects a balance, up or down, with a reason and an actor.
+   * Corrects a balance, up or down, with a reason and an actor. It takes no more than is available:
+   * FAILED_PRECONDITION insufficient_balance.
    *
    * @generated from rpc sms.v1.WalletService.AdjustWallet
    */
@@ -1246,6 +1275,8 @@ export declare const WalletService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
+   * Newest first. Pages as in ListEntries.
+   *
    * @generated from rpc sms.v1.WalletService.ListAuditEntries
    */
   listAuditEntries: {
@@ -1255,6 +1286,7 @@ export declare const WalletService: GenService<{
   },
   /**
    * Recomputes wallets from their entries in one snapshot and streams each breach; the last item has the totals.
+   * The end with OK is the whole.
    *
    * @generated from rpc sms.v1.WalletService.CheckWallets
    */
@@ -1264,7 +1296,8 @@ export declare const WalletService: GenService<{
     output: typeof CheckWalletsResponseSchema;
   },
   /**
-   * Streams settlements ordered by message id, for reconciliation against messages.
+   * Streams settlements ordered by message id, as of one moment, for reconciliation against messages. Unknown
+   * message ids are left out; nothing at all is sent where there is none.
    *
    * @generated from rpc sms.v1.WalletService.StreamSettlements
    */
@@ -1284,7 +1317,8 @@ export declare const WalletService: GenService<{
     output: typeof StreamReservationsResponseSchema;
   },
   /**
-   * Message events that contradict the books and were put aside, oldest first.
+   * Message events that were put aside, oldest first: they contradict the books, cannot be read, or the database
+   * went on refusing them. limit: 0 means 50, more than 1,000 means 1,000.
    *
    * @generated from rpc sms.v1.WalletService.ListDeadLetters
    */

@@ -176,6 +176,9 @@ export declare type Delivery = Message<"sms.v1.Delivery"> & {
   nextAttemptAtMs: bigint;
 
   /**
+   * The last 50, oldest first. The last may have failed although the delivery has succeeded: a resend that failed
+   * takes no success away.
+   *
    * @generated from field: repeated sms.v1.DeliveryAttempt attempts = 8;
    */
   attempts: DeliveryAttempt[];
@@ -212,6 +215,8 @@ export declare type CreateEndpointRequest = Message<"sms.v1.CreateEndpointReques
   url: string;
 
   /**
+   * Empty means message.status_changed alone.
+   *
    * @generated from field: repeated string event_types = 3;
    */
   eventTypes: string[];
@@ -222,6 +227,8 @@ export declare type CreateEndpointRequest = Message<"sms.v1.CreateEndpointReques
   sources: MessageSource[];
 
   /**
+   * At most 256 characters.
+   *
    * @generated from field: string description = 5;
    */
   description: string;
@@ -523,16 +530,22 @@ export declare type ListDeliveriesRequest = Message<"sms.v1.ListDeliveriesReques
   endpointId: string;
 
   /**
+   * Empty means any; so does an empty event_type.
+   *
    * @generated from field: repeated sms.v1.DeliveryStatus statuses = 3;
    */
   statuses: DeliveryStatus[];
 
   /**
+   * At or after; 0 means no bound.
+   *
    * @generated from field: int64 created_after_ms = 4;
    */
   createdAfterMs: bigint;
 
   /**
+   * Before; 0 means no bound.
+   *
    * @generated from field: int64 created_before_ms = 5;
    */
   createdBeforeMs: bigint;
@@ -543,11 +556,15 @@ export declare type ListDeliveriesRequest = Message<"sms.v1.ListDeliveriesReques
   eventType: string;
 
   /**
+   * 1 to 100, or 0 for 50; else INVALID_ARGUMENT.
+   *
    * @generated from field: int32 limit = 7;
    */
   limit: number;
 
   /**
+   * The last id of the page before; empty for the first page.
+   *
    * @generated from field: string before_id = 8;
    */
   beforeId: string;
@@ -694,6 +711,8 @@ export declare type RecoverDeliveriesRequest = Message<"sms.v1.RecoverDeliveries
   endpointId: string;
 
   /**
+   * Those given up at or after this instant, whenever they were created; 0 means all.
+   *
    * @generated from field: int64 since_ms = 3;
    */
   sinceMs: bigint;
@@ -1003,7 +1022,7 @@ export enum DeliveryStatus {
   SUCCEEDED = 2,
 
   /**
-   * The fifth attempt failed.
+   * The last attempt of its schedule failed: the fifth, or that of a resend.
    *
    * @generated from enum value: DELIVERY_STATUS_FAILED = 3;
    */
@@ -1069,7 +1088,9 @@ export declare const KeyedOperationSchema: GenEnum<KeyedOperation>;
  */
 export declare const WebhookService: GenService<{
   /**
-   * Creates an endpoint; its secret is in the answer, once. INVALID_ARGUMENT too_many for a sixth.
+   * Creates an endpoint; its secret is in the answer, once, and for 24 hours in that of a repeat under the same
+   * key. Without a key a repeat makes another endpoint. The tenant is not looked up. INVALID_ARGUMENT too_many for
+   * a sixth.
    *
    * @generated from rpc sms.v1.WebhookService.CreateEndpoint
    */
@@ -1095,6 +1116,10 @@ export declare const WebhookService: GenService<{
     output: typeof ListEndpointsResponseSchema;
   },
   /**
+   * Absent fields and an unspecified status stay; no event types are INVALID_ARGUMENT, no sources mean all.
+   * Disabling drops what is pending, and enabling brings nothing back. ABORTED conflict when somebody else changes
+   * it: repeat.
+   *
    * @generated from rpc sms.v1.WebhookService.UpdateEndpoint
    */
   updateEndpoint: {
@@ -1103,6 +1128,8 @@ export declare const WebhookService: GenService<{
     output: typeof EndpointResponseSchema;
   },
   /**
+   * Drops what is pending; its deliveries can be read no more. A repeat is NOT_FOUND.
+   *
    * @generated from rpc sms.v1.WebhookService.DeleteEndpoint
    */
   deleteEndpoint: {
@@ -1111,7 +1138,8 @@ export declare const WebhookService: GenService<{
     output: typeof DeleteEndpointResponseSchema;
   },
   /**
-   * A new secret. Each that was replaced in the last 24 hours signs too: one `v1` for each, ten in all at most.
+   * A new secret, shown as at creation. Each that was replaced in the last 24 hours signs too: one `v1` for each,
+   * ten in all at most. ABORTED conflict when the endpoint is being changed.
    *
    * @generated from rpc sms.v1.WebhookService.RotateSecret
    */
@@ -1121,7 +1149,7 @@ export declare const WebhookService: GenService<{
     output: typeof RotateSecretResponseSchema;
   },
   /**
-   * Newest first.
+   * Newest first, of the last 30 days. NOT_FOUND for an endpoint that was deleted.
    *
    * @generated from rpc sms.v1.WebhookService.ListDeliveries
    */
@@ -1139,7 +1167,10 @@ export declare const WebhookService: GenService<{
     output: typeof GetDeliveryResponseSchema;
   },
   /**
-   * One more attempt of one delivery, now. ABORTED conflict while one is being made.
+   * One more attempt of one delivery, now; it is PENDING in the answer. A pending one keeps the rest of its
+   * schedule. One that had ended gets this attempt alone: should it fail, a SUCCEEDED one is that again, and others
+   * are FAILED. Without a key each repeat is one more. ABORTED conflict while one is being made.
+   * FAILED_PRECONDITION: the endpoint is disabled, or the body is no longer kept.
    *
    * @generated from rpc sms.v1.WebhookService.ResendDelivery
    */
@@ -1149,7 +1180,9 @@ export declare const WebhookService: GenService<{
     output: typeof ResendDeliveryResponseSchema;
   },
   /**
-   * Makes every failed delivery since an instant due again.
+   * Makes every failed delivery since an instant due again, each with a whole new schedule; dropped ones stay
+   * dropped. Not atomic: after a timeout a part is recovered, and a repeat counts the rest. FAILED_PRECONDITION:
+   * the endpoint is disabled.
    *
    * @generated from rpc sms.v1.WebhookService.RecoverDeliveries
    */
@@ -1159,7 +1192,8 @@ export declare const WebhookService: GenService<{
     output: typeof RecoverDeliveriesResponseSchema;
   },
   /**
-   * Sends a webhook.test event to this endpoint.
+   * Sends a webhook.test event to this endpoint, subscribed to it or not, with the whole schedule.
+   * FAILED_PRECONDITION: the endpoint is disabled.
    *
    * @generated from rpc sms.v1.WebhookService.SendTestEvent
    */
@@ -1180,7 +1214,7 @@ export declare const WebhookService: GenService<{
     output: typeof CheckKeyResponseSchema;
   },
   /**
-   * Events that could not be handled.
+   * Events that could not be handled, oldest first. limit: 1 to 1,000, or 0 for 50; else INVALID_ARGUMENT.
    *
    * @generated from rpc sms.v1.WebhookService.ListDeadLetters
    */
