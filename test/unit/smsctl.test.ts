@@ -276,7 +276,16 @@ describe("what a message's status asks of the ledger", () => {
       amount: 80n,
       updatedAtMs,
     });
-  const settled = (capturedAmount: bigint) => create(SettlementSchema, { capturedAmount });
+  const settled = (
+    capturedAmount: bigint,
+    change: { reservationId?: string; heldAmount?: bigint } = {},
+  ) =>
+    create(SettlementSchema, {
+      reservationId: "rsv_1",
+      heldAmount: 100n,
+      capturedAmount,
+      ...change,
+    });
 
   for (const status of charged) {
     it(`${MessageStatus[status]}: captured at the carrying price, within a minute`, () => {
@@ -284,6 +293,10 @@ describe("what a message's status asks of the ledger", () => {
       expect(judge(charge(status, late), settled(79n), nowMs).kind).to.equal("breach");
       expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
       expect(judge(charge(status, late), settled(101n), nowMs).kind).to.equal("breach");
+      const other = settled(80n, { reservationId: "rsv_2" });
+      expect(judge(charge(status, late), other, nowMs).kind).to.equal("breach");
+      const less = settled(80n, { heldAmount: 90n });
+      expect(judge(charge(status, late), less, nowMs).kind).to.equal("breach");
       expect(judge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
       expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
     });

@@ -84,7 +84,7 @@ export async function checkCharges(
   if (isWhole) {
     const { open, unseen } = await checkOpenHolds(run, explained, atMs, found);
     looked.open_reservations = open;
-    const what = `the holds of ${unseen} more open messages are missing and were not looked for`;
+    const what = `${unseen} more holds are missing or too small and were not looked at`;
     if (unseen > 0) unfinished.push(what);
   } else {
     // Holds of messages that were not reached would look like holds that nothing explains.
@@ -92,7 +92,7 @@ export async function checkCharges(
     const why = `more than ${BREACHES_MAX} look wrong; open holds were not compared`;
     unfinished.push(`${ended}, of which ${why}`);
   }
-  found.add(...(await lookForMessages(run, orphans.young)));
+  found.add(...(await lookForMessages(run, orphans.missing)));
   if (orphans.unseen > 0) {
     const what = "more settlements of late are missing and were not looked for";
     unfinished.push(`the messages of ${orphans.unseen} ${what}`);
@@ -113,9 +113,9 @@ function explain(
   explained.set(reservationId, { amount: before + heldAmount, tenantId, messageId });
 }
 
-/** Collects settlements whose messages were not met, and tells at once of those that are certain. */
+/** Collects settlements whose messages were not met; of very many, tells at once of those that are certain. */
 function createOrphans(atMs: number, found: BreachList) {
-  const young: Settlement[] = [];
+  const missing: Settlement[] = [];
   let unseen = 0;
   let keptMs = KEPT_MAX_MS;
   return {
@@ -129,12 +129,12 @@ function createOrphans(atMs: number, found: BreachList) {
       const settledMs = Number(settlement.settledAtMs);
       const madeMs = isId("message", messageId) ? idTimeMs(messageId) : settledMs;
       if (atMs - madeMs > keptMs - Math.min(KEPT_SLACK_MS, keptMs / 2)) return;
-      // Its message may have been accepted after the charges' snapshot.
-      if (atMs - settledMs > CERTAIN_AGE_MS) found.add(orphanBreach(messageId));
-      else if (young.length < MISSING_MAX) young.push(settlement);
+      // Its message may have been accepted after the charges' snapshot: it is looked for, whatever this clock says.
+      if (missing.length < MISSING_MAX) missing.push(settlement);
+      else if (atMs - settledMs > CERTAIN_AGE_MS) found.add(orphanBreach(settlement));
       else unseen += 1;
     },
-    young,
+    missing,
     get unseen() {
       return unseen;
     },

@@ -39,6 +39,13 @@ export function judge(charge: Charge, settlement: Settlement | undefined, nowMs:
     const isLate = nowMs - Number(charge.updatedAtMs) > SETTLEMENT_PROMISE_MS;
     return isLate ? breach(2, "not settled a minute after its change") : { kind: "pending" };
   }
+  if (settlement.reservationId !== charge.reservationId) {
+    return breach(2, "settled out of another reservation");
+  }
+  if (settlement.heldAmount !== charge.heldAmount) {
+    const settled = formatAmount(settlement.heldAmount);
+    return breach(2, `settled ${settled} where ${formatAmount(charge.heldAmount)} was held`);
+  }
   if (settlement.capturedAmount > charge.heldAmount)
     return breach(2, "captured more than was held");
   const wanted = isCharged ? (charge.amount ?? 0n) : 0n;

@@ -48,10 +48,12 @@ export async function lookAgain(
   const call = (charge: Charge, settlement: Settlement | undefined) => {
     const verdict = judge(charge, settlement, atMs);
     if (verdict.kind !== "breach") return;
-    found.push({ invariant: verdict.invariant, what: verdict.what, ids: [charge.messageId] });
+    const { invariant, what } = verdict;
+    found.push({ invariant, what, ids: [charge.messageId, charge.tenantId] });
   };
   for (const { charge, settlement } of suspects) {
     const now = await insist(() => readCharge(run, charge), run.signal);
+    if (now === undefined) continue;
     if (settlement !== undefined) call(now, settlement);
     else if (judge(now, undefined, atMs).kind === "breach") unsettled.push(now);
   }
@@ -60,10 +62,17 @@ export async function lookAgain(
   return found;
 }
 
-/** A message's charge as it is now. */
-async function readCharge({ clients, signal }: CheckRun, charge: Charge): Promise<Charge> {
+/** A message's charge as it is now; undefined when it was deleted meanwhile, its time being over. */
+async function readCharge(
+  { clients, signal }: CheckRun,
+  charge: Charge,
+): Promise<Charge | undefined> {
   const { tenantId, messageId } = charge;
-  const { message } = await clients.messaging.getMessage({ tenantId, messageId }, { signal });
+  const found = await clients.messaging
+    .getMessage({ tenantId, messageId }, { signal })
+    .catch(orNothing);
+  if (found === undefined) return undefined;
+  const { message } = found;
   return create(ChargeSchema, {
     ...charge,
     status: message?.status ?? MessageStatus.UNSPECIFIED,
@@ -116,20 +125,25 @@ export async function lookForMessages(
   { clients, signal }: CheckRun,
   orphans: readonly Settlement[],
 ): Promise<FoundBreach[]> {
-  return sideBySide(orphans, signal, async ({ tenantId, messageId }) => {
-    try {
-      await clients.messaging.getMessage({ tenantId, messageId }, { signal });
-      return [];
-    } catch (error) {
-      if (toAppError(error).code === "not_found") return [orphanBreach(messageId)];
-      throw error;
-    }
+  return sideBySide(orphans, signal, async (settlement) => {
+    const { tenantId, messageId } = settlement;
+    const found = await clients.messaging
+      .getMessage({ tenantId, messageId }, { signal })
+      .catch(orNothing);
+    return found === undefined ? [orphanBreach(settlement)] : [];
   });
 }
 
 /** A settlement of a message that does not exist. */
-export function orphanBreach(messageId: string): FoundBreach {
-  return { invariant: 2, what: "a settlement whose message does not exist", ids: [messageId] };
+export function orphanBreach({ messageId, tenantId }: Settlement): FoundBreach {
+  const what = "a settlement whose message does not exist";
+  return { invariant: 2, what, ids: [messageId, tenantId] };
+}
+
+/** What is not there is an answer; any other failure is thrown. */
+export function orNothing(thrown: unknown): undefined {
+  if (toAppError(thrown).code === "not_found") return undefined;
+  throw thrown;
 }
 
 /** One of very many looks: a service that is exchanged meanwhile, or has no room, is asked again. */

@@ -1,9 +1,18 @@
+import { toAppError } from "../../shared/rpc/error-status.ts";
 import { checkCharges } from "../check/charges.ts";
 import { checkMessages } from "../check/messages.ts";
 import { type CheckReport, type CheckRun, untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { Command } from "../command.ts";
+import type { Output } from "../output.ts";
 import { resolveTenant } from "../tenants.ts";
+
+/** The parts, in their order: settlements are read after messages, so what is settled has long been decided. */
+const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>])[] = [
+  ["messages", checkMessages],
+  ["charges", checkCharges],
+  ["wallets", checkWallets],
+];
 
 /** `smsctl check`: proves the invariants of the design on the live data. */
 export const CHECK_COMMAND: Command = {
@@ -13,7 +22,7 @@ export const CHECK_COMMAND: Command = {
     const named = options.optional("tenant");
     const tenantId = named === undefined ? "" : await resolveTenant(clients, named);
     const reports = await untilChecked(signal, (ended) =>
-      checkAll({ clients, tenantId, note: output.note, signal: ended }),
+      checkAll({ clients, tenantId, note: output.note, signal: ended }, output),
     );
     const breaches = reports.flatMap((report) => report.breaches);
     const unlisted = reports.reduce((sum, report) => sum + report.unlisted, 0);
@@ -21,12 +30,7 @@ export const CHECK_COMMAND: Command = {
       string,
       number
     >;
-    for (const { invariant, what, ids } of breaches) {
-      output.note(`invariant ${invariant}: ${what}: ${ids.join(", ")}`);
-    }
-    if (unlisted > 0) output.note(`AND ${unlisted} MORE BREACHES`);
     const unfinished = reports.flatMap((report) => report.unfinished ?? []);
-    for (const what of unfinished) output.note(`NOT EVERYTHING WAS COMPARED: ${what}`);
     const isOk = breaches.length === 0 && unfinished.length === 0;
     output.result({
       ok: isOk,
@@ -39,11 +43,30 @@ export const CHECK_COMMAND: Command = {
   },
 };
 
-async function checkAll(run: CheckRun): Promise<CheckReport[]> {
-  return [
-    await checkMessages(run),
-    // Settlements are read after messages, so what is settled has long been decided.
-    await checkCharges(run),
-    await checkWallets(run),
-  ];
+/** All parts, whatever becomes of each; throws only where none came to its end. */
+async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
+  const reports: CheckReport[] = [];
+  const failures: unknown[] = [];
+  for (const [name, check] of PARTS) {
+    const report = await check(run).catch((thrown: unknown) => {
+      run.signal.throwIfAborted();
+      failures.push(thrown);
+      const { code, message } = toAppError(thrown);
+      const unfinished = `${name} were not checked to their end: ${message} (${code})`;
+      return { breaches: [], unlisted: 0, looked: {}, unfinished };
+    });
+    tell(report, output);
+    reports.push(report);
+  }
+  if (failures.length === PARTS.length) throw failures[0];
+  return reports;
+}
+
+/** What was found is told at once: later parts may take long, or fail. */
+function tell({ breaches, unlisted, unfinished }: CheckReport, output: Output): void {
+  for (const { invariant, what, ids } of breaches) {
+    output.note(`invariant ${invariant}: ${what}: ${ids.join(", ")}`);
+  }
+  if (unlisted > 0) output.note(`AND ${unlisted} MORE BREACHES`);
+  if (unfinished !== undefined) output.note(`NOT EVERYTHING WAS COMPARED: ${unfinished}`);
 }
