@@ -10,8 +10,8 @@ export const SMPP_OPTIONS = [
   "--charset gsm7|latin1|ascii|ucs2 --long-message udh8|udh16|sar|payload",
   "--receipt-id as_is|hex_to_decimal|decimal_to_hex --single-receipt true|false",
   "--enquire-link-ms N --response-timeout-ms N --system-type T",
-  "--source-ton N --source-npi N --destination-ton N --destination-npi N",
-  "--error-codes THEIRS=OURS,…]",
+  "--source-ton N|default --source-npi N|default --destination-ton N|default --destination-npi N|default",
+  "--error-codes THEIRS=OURS,…|none]",
 ].join(" ");
 
 /** The options of HTTP settings, as the usage line shows them. */
@@ -36,16 +36,16 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
     tlsCa: options.file("tls-ca"),
     tlsServerName: options.optional("tls-server-name"),
     defaultCharset: options.named("charset"),
-    sourceTon: options.whole("source-ton"),
-    sourceNpi: options.whole("source-npi"),
-    destinationTon: options.whole("destination-ton"),
-    destinationNpi: options.whole("destination-npi"),
+    sourceTon: options.wholeOr("source-ton", "default"),
+    sourceNpi: options.wholeOr("source-npi", "default"),
+    destinationTon: options.wholeOr("destination-ton", "default"),
+    destinationNpi: options.wholeOr("destination-npi", "default"),
     longMessage: options.named("long-message"),
     receiptIdForm: options.named("receipt-id"),
     singleReceipt: options.boolean("single-receipt"),
     enquireLinkIntervalMs: options.count("enquire-link-ms"),
     responseTimeoutMs: options.count("response-timeout-ms"),
-    errorCodes: options.map("error-codes"),
+    errorCodes: options.mapOrNone("error-codes"),
   });
 }
 

@@ -12,6 +12,7 @@ import { findSignatureFault } from "../shared/core/webhook-signature.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
 import { stackFolder } from "./clients.ts";
 import type { CommandContext } from "./command.ts";
+import { perhapsMade } from "./perhaps-made.ts";
 import { tenantId } from "./tenants.ts";
 
 /** Bodies beyond this are refused: a webhook is a few kilobytes. */
@@ -40,12 +41,10 @@ export async function listen(context: CommandContext): Promise<number> {
   const url = options.optional("url") ?? `https://localhost:${port}/`;
   let endpointId = "";
   try {
-    const made = await clients.webhooks.createEndpoint({
-      tenantId: tenant,
-      url,
-      eventTypes: options.list("events"),
-      description: "smsctl webhook listen",
-    });
+    const wanted = { tenantId: tenant, url, eventTypes: options.list("events") };
+    const made = await clients.webhooks
+      .createEndpoint({ ...wanted, description: "smsctl webhook listen" })
+      .catch(perhapsMade);
     secret = made.secret;
     endpointId = made.endpoint?.id ?? "";
     output.note(`listening at ${url} as ${endpointId}; Ctrl-C ends it and deletes the endpoint`);

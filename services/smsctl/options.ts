@@ -36,11 +36,15 @@ export function createOptions({ options, words }: Arguments) {
   function file(name: string): string | undefined {
     const path = optional(name);
     if (path === undefined) return undefined;
+    let text: string;
     try {
-      return readFileSync(path === "-" ? 0 : path, "utf8");
+      text = readFileSync(path === "-" ? 0 : path, "utf8");
     } catch (error) {
       throw wrong(`--${name} ${path} cannot be read: ${(error as Error).message}`);
     }
+    // Where the terminal's input was not handed on it looks the same, and would take away what is there.
+    if (path === "-" && text.trim() === "") throw wrong(`--${name} has no input.`);
+    return text;
   }
 
   /**
@@ -88,7 +92,13 @@ export function createOptions({ options, words }: Arguments) {
       if (words[2] !== undefined) throw wrong(`${what} is given twice: --${name}, ${words[2]}.`);
       return required(name);
     },
-    optionalWord: (at: number) => words[at],
+    /** The words from a place on, one at least. */
+    words(at: number, what: string): string[] {
+      word(at, what);
+      return words.slice(at);
+    },
+    /** The words from a place on, if there are any. */
+    rest: (at: number) => words.slice(at),
     file,
     /**
      * A secret, from `--name`, or from the file that `--name-file` names: arguments can be read in the list of
@@ -111,23 +121,36 @@ export function createOptions({ options, words }: Arguments) {
         (text) => (/^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined),
         "a whole number of at least 1",
       ),
+    /** A whole number, or the word that leaves it to the service's own rule: the field is then named, and empty. */
+    wholeOr: (name: string, word: string) =>
+      read(
+        name,
+        (text) => (text === word ? -1 : /^\d{1,9}$/.test(text) ? Number(text) : undefined),
+        `a whole number or ${word}`,
+      ),
     /** A text that means the default to the services when it is empty. */
     named: (name: string) =>
       read(name, (text) => (text === "" ? undefined : text), "given a value"),
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),
     boolean,
-    instant: (name: string) => read(name, parseInstant, "an RFC 3339 date-time"),
+    instant: (name: string) =>
+      read(name, parseInstant, "a date-time with its zone, such as 2026-07-01T00:00:00Z"),
     list,
     /** A list of `NAME=VALUE`, undefined when the option is absent. */
     map: (name: string) =>
       optional(name) === undefined ? undefined : pairs(name, list(name), "="),
+    /** The same, and none of them for `none`. */
+    mapOrNone: (name: string) =>
+      optional(name) === "none"
+        ? {}
+        : optional(name) === undefined
+          ? undefined
+          : pairs(name, list(name), "="),
     /** The headers of a file, each as `Name: value` on a line of its own. */
     headers(name: string): Record<string, string> | undefined {
       const lines = file(name)
         ?.split("\n")
         .filter((line) => line.trim() !== "");
-      // Without the terminal's input it looks the same, and would take all headers away.
-      if (lines?.length === 0 && optional(name) === "-") throw wrong(`--${name} has no input.`);
       return lines === undefined ? undefined : pairs(name, lines, ":");
     },
   };

@@ -66,7 +66,10 @@ function table(rows: readonly Json[]): string {
     objects.some((row) => cell(row[name] ?? null) !== ""),
   );
   const lines = [names, ...objects.map((row) => names.map((name) => cell(row[name] ?? null)))];
-  const widths = names.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? "").length)));
+  const widths = names.map((_, at) =>
+    // Not by arguments: there may be more rows than a call takes.
+    lines.reduce((width, line) => Math.max(width, (line[at] ?? "").length), 0),
+  );
   return lines
     .map(
       (line) =>

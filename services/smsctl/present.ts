@@ -35,11 +35,17 @@ export function present<D extends DescMessage>(
   const values = message as unknown as Record<string, unknown>;
   for (const field of desc.fields) {
     const value = fieldValue(values, field);
-    const isInstant = field.fieldKind === "scalar" && field.name.endsWith("_at_ms");
-    const name = isInstant || field.name === "as_of_ms" ? field.name.slice(0, -3) : field.name;
+    const name = isInstant(field) ? field.name.slice(0, -"_ms".length) : field.name;
     shown[name] = presentField(field, value);
   }
   return shown;
+}
+
+/** Others in milliseconds are durations, and stay numbers. */
+const INSTANT = /_(at|of|since|until)_ms$/;
+
+function isInstant(field: DescField): boolean {
+  return field.fieldKind === "scalar" && INSTANT.test(field.name);
 }
 
 function fieldValue(values: Record<string, unknown>, field: DescField): unknown {
@@ -70,8 +76,7 @@ function presentOne(field: DescField, value: unknown): Json {
   }
   if (typeof value === "bigint") {
     if (AMOUNTS.has(field.name)) return formatAmount(value);
-    if (field.name.endsWith("_ms"))
-      return value === 0n ? null : new Date(Number(value)).toISOString();
+    if (isInstant(field)) return value === 0n ? null : new Date(Number(value)).toISOString();
     return Number(value);
   }
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");

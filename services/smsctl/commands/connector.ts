@@ -23,6 +23,9 @@ import { type Json, present } from "../present.ts";
 /** Carriers report every second; clocks of operators' machines may be a little apart. */
 const REPORT_OLD_MS = 10_000;
 
+/** Most receipts that a carrier tells at once. */
+const UNMATCHED_MAX = 1000;
+
 const TYPES = { smpp: ConnectorType.SMPP, http: ConnectorType.HTTP };
 
 /** `smsctl connector …` */
@@ -76,6 +79,22 @@ export const CONNECTOR_COMMANDS: Commands = {
   pause: setState("pause", ConnectorState.PAUSED),
   resume: setState("resume", ConnectorState.ACTIVE),
   drain: setState("drain", ConnectorState.DRAINING),
+  queues: {
+    usage: "connector queues",
+    async run({ clients, output }) {
+      const { queues } = await clients.messaging.getQueueStats({});
+      output.result(
+        queues.map(({ connectorId, waiting, sending, oldestWaitingMs }) => ({
+          // What waits while all of its routes are disabled waits at none.
+          connector: connectorId === "" ? null : connectorId,
+          waiting: Number(waiting),
+          sending: Number(sending),
+          oldest_waiting_seconds: Math.round(Number(oldestWaitingMs) / 1000),
+        })),
+      );
+      return 0;
+    },
+  },
   unmatched: {
     usage: "connector unmatched [--ops URL]",
     run: listUnmatched,
@@ -94,7 +113,11 @@ export const CONNECTOR_COMMANDS: Commands = {
 /** Receipts of the last three days that no message explains, from a carrier's ops port. */
 async function listUnmatched({ options, output }: CommandContext): Promise<number> {
   const { url, token } = carrierOps(process.env, options.optional("ops"));
-  output.result(await askCarrier(new URL("/unmatched-receipts", url), token));
+  const found = await askCarrier(new URL("/unmatched-receipts", url), token);
+  output.result(found);
+  if (Array.isArray(found) && found.length >= UNMATCHED_MAX) {
+    output.more(`these are the newest ${UNMATCHED_MAX}; there may be more`);
+  }
   return 0;
 }
 
@@ -124,7 +147,11 @@ async function list(context: CommandContext): Promise<number> {
   }
   for (;;) {
     output.clear();
-    await showAll(context).catch((thrown: unknown) => output.more(toAppError(thrown).message));
+    await showAll(context).catch((thrown: unknown) => {
+      const { code, message } = toAppError(thrown);
+      if (code !== "service_unavailable" && code !== "request_timeout") throw thrown;
+      output.more(output.isJson ? JSON.stringify({ error: { code, message } }) : message);
+    });
     await wait(1000);
   }
 }

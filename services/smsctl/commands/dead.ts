@@ -29,17 +29,17 @@ export const DEAD_COMMANDS: Commands = {
   replay: {
     usage: "dead replay [ID…] (none means all)",
     async run({ clients, options, output }) {
-      const ids: string[] = [];
-      for (let at = 2; options.optionalWord(at) !== undefined; at += 1) {
-        ids.push(options.word(at, "An id"));
-      }
+      const ids = options.rest(2);
       // Each service leaves ids alone that are not its own.
       const answers = await Promise.all([
         clients.webhooks.replayDeadLetters({ ids }, LONG_WORK),
         clients.wallets.replayDeadLetters({ ids }, LONG_WORK),
       ]);
-      output.result({ replayed: answers.reduce((sum, { replayed }) => sum + replayed, 0) });
-      return 0;
+      const replayed = answers.reduce((sum, answer) => sum + answer.replayed, 0);
+      output.result({ replayed });
+      if (replayed >= ids.length) return 0;
+      output.more(`${ids.length - replayed} of ${ids.length} were not: unknown, or refused again`);
+      return 1;
     },
   },
 };

@@ -1,11 +1,20 @@
-import { MessageSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  MessageSchema,
+  MessageSource,
+  MessageStatus,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { isId } from "../../shared/core/ids.ts";
-import type { Commands } from "../command.ts";
+import { normaliseNumber } from "../../shared/core/phone.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
+import type { CommandContext, Commands } from "../command.ts";
 import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
+
+/** Calls under way when many messages are cancelled. */
+const AT_ONCE = 8;
 
 /** `smsctl message …` */
 export const MESSAGE_COMMANDS: Commands = {
@@ -21,12 +30,19 @@ export const MESSAGE_COMMANDS: Commands = {
     },
   },
   list: {
-    usage: "message list --tenant T [--status S,… --limit N --cursor C --from TIME --to TIME]",
+    usage:
+      "message list --tenant T [--status S,… --recipient NUMBER --sender NAME --reference R --campaign ID " +
+      "--source S,… --from TIME --to TIME --limit N --cursor C]",
     async run(context) {
       const { clients, options, output } = context;
       const wanted = {
         tenantId: await tenantId(context),
         statuses: options.list("status").map(readStatus),
+        to: readRecipient(options.named("recipient")),
+        from: options.named("sender") ?? "",
+        clientReference: options.named("reference") ?? "",
+        campaignId: options.named("campaign") ?? "",
+        sources: options.list("source").map(readSource),
         createdAfterMs: BigInt(options.instant("from") ?? 0),
         createdBeforeMs: BigInt(options.instant("to") ?? 0),
       };
@@ -45,15 +61,8 @@ export const MESSAGE_COMMANDS: Commands = {
     },
   },
   cancel: {
-    usage: "message cancel MESSAGE_ID --tenant T",
-    async run(context) {
-      const { message } = await context.clients.messaging.cancelMessage({
-        tenantId: await tenantId(context),
-        messageId: context.options.word(2, "The message's id"),
-      });
-      if (message !== undefined) context.output.result(present(MessageSchema, message));
-      return 0;
-    },
+    usage: "message cancel MESSAGE_ID… --tenant T",
+    run: cancel,
   },
   "cancel-campaign": {
     usage: "message cancel-campaign CAMPAIGN_ID --tenant T",
@@ -76,6 +85,49 @@ export const MESSAGE_COMMANDS: Commands = {
     },
   },
 };
+
+/** Cancels one message, or each of many: those that are refused are told, and hinder none of the others. */
+async function cancel(context: CommandContext): Promise<number> {
+  const { clients, options, output } = context;
+  const ids = options.words(2, "The message's id");
+  const tenant = await tenantId(context);
+  const [only] = ids;
+  if (only !== undefined && ids.length === 1) {
+    const { message } = await clients.messaging.cancelMessage({
+      tenantId: tenant,
+      messageId: only,
+    });
+    if (message !== undefined) output.result(present(MessageSchema, message));
+    return 0;
+  }
+  const rows: { id: string; status: string; error: string }[] = [];
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const some = ids.slice(at, at + AT_ONCE).map(async (messageId) => {
+      try {
+        await clients.messaging.cancelMessage({ tenantId: tenant, messageId });
+        return { id: messageId, status: "cancelled", error: "" };
+      } catch (thrown) {
+        return { id: messageId, status: "", error: toAppError(thrown).message };
+      }
+    });
+    rows.push(...(await Promise.all(some)));
+  }
+  output.result(rows);
+  return rows.every(({ error }) => error === "") ? 0 : 1;
+}
+
+function readRecipient(text: string | undefined): string {
+  if (text === undefined) return "";
+  const number = normaliseNumber(text);
+  if (number !== undefined) return number;
+  throw new AppError("validation_error", `--recipient ${text} is no phone number.`);
+}
+
+function readSource(text: string): MessageSource {
+  const source = MessageSource[text.toUpperCase() as keyof typeof MessageSource];
+  if (typeof source === "number" && source !== MessageSource.UNSPECIFIED) return source;
+  throw new AppError("validation_error", `There is no source ${text}.`);
+}
 
 function readStatus(text: string): MessageStatus {
   const status = MessageStatus[text.toUpperCase() as keyof typeof MessageStatus];

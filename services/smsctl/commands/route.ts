@@ -10,7 +10,7 @@ import { parseAmount } from "../../shared/core/money.ts";
 import { localActor } from "../actor.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
 import { defined, type Options } from "../options.ts";
-import { present } from "../present.ts";
+import { type Json, present } from "../present.ts";
 import { resolveTenant } from "../tenants.ts";
 
 /** `smsctl route …` */
@@ -18,7 +18,7 @@ export const ROUTE_COMMANDS: Commands = {
   add: {
     usage:
       "route add --name N --connector C --prices PREFIX=PRICE,… [--priority P --weight W " +
-      "--plans a,b --sender-ids a,b --tenants T,… --disabled true]",
+      "--plans a,b --sender-ids a,b --tenants T,… --hours HH:MM-HH:MM|always --disabled true]",
     async run(context) {
       const { clients, options } = context;
       const tenants = await Promise.all(
@@ -35,6 +35,7 @@ export const ROUTE_COMMANDS: Commands = {
           senderIds: options.list("sender-ids"),
           tenantIds: tenants,
           prices: readPrices(options.list("prices")),
+          ...readHours(options.optional("hours")),
         },
       });
       return show(context, route);
@@ -44,7 +45,9 @@ export const ROUTE_COMMANDS: Commands = {
     usage: "route list",
     async run({ clients, output }) {
       const { routes } = await clients.routing.listRoutes({});
-      output.result(routes.map((route) => present(RouteSchema, route)));
+      output.result(
+        routes.map((route) => (output.isJson ? present(RouteSchema, route) : overview(route))),
+      );
       return 0;
     },
   },
@@ -101,7 +104,9 @@ export const ROUTE_COMMANDS: Commands = {
         dryRun: options.isSet("dry-run"),
         actor: localActor(options),
       });
-      output.result(present(ImportPricesResponseSchema, answer));
+      const shown = present(ImportPricesResponseSchema, answer);
+      // For people each change is a row of its own.
+      output.result(output.isJson ? shown : (shown.changes ?? []));
       const removed = answer.changes.filter((change) => change.removed).length;
       const added = answer.changes.filter((change) => change.added).length;
       const changed = answer.changes.length - removed - added;
@@ -183,6 +188,24 @@ function readHours(text: string | undefined) {
 
 function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** A route in a row, for people: it may have thousands of prices. */
+function overview(route: Route): Json {
+  const {
+    prices: _prices,
+    enabled_from_minute: _from,
+    enabled_until_minute: _until,
+    ...shown
+  } = present(RouteSchema, route);
+  const { enabledFromMinute: from, enabledUntilMinute: until } = route;
+  const hours = from === until ? "always" : `${timeOfDay(from)}-${timeOfDay(until)}`;
+  return { ...shown, prices: route.prices.length, hours };
+}
+
+function timeOfDay(minute: number): string {
+  const [hour, rest] = [Math.floor(minute / 60), minute % 60];
+  return `${String(hour).padStart(2, "0")}:${String(rest).padStart(2, "0")}`;
 }
 
 function readPrices(texts: readonly string[]): Pick<Price, "prefix" | "price">[] {

@@ -1,4 +1,9 @@
-import { SenderIdReview, SenderIdSchema } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import {
+  SenderIdReview,
+  SenderIdSchema,
+  SenderIdStatus,
+} from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
 import type { Command, Commands } from "../command.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
@@ -18,14 +23,16 @@ export const SENDER_ID_COMMANDS: Commands = {
     },
   },
   list: {
-    usage: "sender-id list --tenant T",
+    usage: "sender-id list --tenant T [--status S,…]",
     async run(context) {
+      const statuses = context.options.list("status").map(readStatus);
       const tenant = await tenantId(context);
       const found = [];
       let cursor = "";
       do {
         const page = await context.clients.senderIds.listSenderIds({
           tenantId: tenant,
+          statuses,
           limit: 1000,
           cursor,
         });
@@ -41,6 +48,12 @@ export const SENDER_ID_COMMANDS: Commands = {
   suspend: review("suspend", SenderIdReview.SUSPEND),
   reinstate: review("reinstate", SenderIdReview.REINSTATE),
 };
+
+function readStatus(text: string): SenderIdStatus {
+  const status = SenderIdStatus[text.toUpperCase() as keyof typeof SenderIdStatus];
+  if (typeof status === "number" && status !== SenderIdStatus.UNSPECIFIED) return status;
+  throw new AppError("validation_error", `There is no status ${text}.`);
+}
 
 function review(verb: string, action: SenderIdReview): Command {
   return {

@@ -44,20 +44,23 @@ export const TENANT_COMMANDS: Commands = {
       "tenant update T | --tenant T [--suspended true|false --email-verified true|false " +
       "--rate-limit R --burst B --bulk-max M --plan P --redact-bodies true|false]",
     async run({ clients, options, output }) {
-      const found = await clients.tenants.getTenant({
-        idOrName: options.optionOrWord("tenant", "The tenant"),
+      const changes = defined({
+        suspended: options.boolean("suspended"),
+        emailVerified: options.boolean("email-verified"),
+        rateLimit: options.whole("rate-limit"),
+        burst: options.whole("burst"),
+        bulkMax: options.whole("bulk-max"),
+        plan: options.optional("plan"),
+        redactBodies: options.boolean("redact-bodies"),
       });
+      const idOrName = options.optionOrWord("tenant", "The tenant");
+      if (Object.keys(changes).length === 0) {
+        throw new AppError("validation_error", "Nothing is to be changed: name what, and to what.");
+      }
+      const found = await clients.tenants.getTenant({ idOrName });
       const { tenant } = await clients.tenants.updateTenant({
         tenantId: found.tenant?.id ?? "",
-        ...defined({
-          suspended: options.boolean("suspended"),
-          emailVerified: options.boolean("email-verified"),
-          rateLimit: options.whole("rate-limit"),
-          burst: options.whole("burst"),
-          bulkMax: options.whole("bulk-max"),
-          plan: options.optional("plan"),
-          redactBodies: options.boolean("redact-bodies"),
-        }),
+        ...changes,
       });
       if (tenant !== undefined) output.result(present(TenantSchema, tenant));
       return 0;

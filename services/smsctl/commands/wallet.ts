@@ -2,10 +2,12 @@ import {
   AuditEntrySchema,
   EntryKind,
   EntrySchema,
+  ReservationSchema,
   type Wallet,
   WalletSchema,
 } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
 import { localActor } from "../actor.ts";
 import { untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
@@ -65,12 +67,31 @@ export const WALLET_COMMANDS: Commands = {
       return 0;
     },
   },
+  reservation: {
+    usage: "wallet reservation RESERVATION_ID --tenant T",
+    async run(context) {
+      const { reservation } = await context.clients.wallets.getReservation({
+        tenantId: await tenantId(context),
+        reservationId: context.options.word(2, "The reservation's id"),
+      });
+      if (reservation !== undefined) {
+        context.output.result(present(ReservationSchema, reservation));
+      }
+      return 0;
+    },
+  },
   update: {
     usage: "wallet update --tenant T [--low-balance A --frozen true|false --actor NAME]",
     async run(context) {
       const { clients, options, output } = context;
       const lowBalanceThreshold = options.amount("low-balance");
       const frozen = options.boolean("frozen");
+      if (lowBalanceThreshold === undefined && frozen === undefined) {
+        throw new AppError(
+          "validation_error",
+          "Nothing is to be changed: --low-balance, --frozen.",
+        );
+      }
       const { wallet } = await clients.wallets.updateWallet({
         tenantId: await tenantId(context),
         actor: localActor(options),
@@ -100,7 +121,7 @@ export const WALLET_COMMANDS: Commands = {
       const { breaches, unlisted, looked } = await untilChecked(context.signal, (signal) =>
         checkWallets({ clients, tenantId: tenant, note: output.note, signal }),
       );
-      const shown = { breaches, looked, ...(unlisted === 0 ? {} : { unlisted }) };
+      const shown = { breaches, ...(unlisted === 0 ? {} : { unlisted }), ...looked };
       output.result({ ok: breaches.length === 0, ...shown } as unknown as Json);
       return breaches.length === 0 ? 0 : 1;
     },
@@ -132,15 +153,19 @@ async function listEntries(context: CommandContext): Promise<number> {
   const csv = options.optional("csv");
   if (csv === undefined) {
     const { items, nextCursor } = await readUpToLimit(options, 50, async (wish) => {
-      const page = await clients.wallets.listEntries(
-        { ...wanted, ...wish },
-        { signal: context.signal },
-      );
+      const page = await clients.wallets
+        .listEntries({ ...wanted, ...wish }, { signal: context.signal })
+        .catch((thrown: unknown) => {
+          throw wanted.kinds.length === 0 ? thrown : inTooMany(thrown);
+        });
       return { items: page.entries, nextCursor: page.nextCursor };
     });
     output.result(items.map((entry) => present(EntrySchema, entry)));
     if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
     return 0;
+  }
+  if (output.isJson && csv === "-") {
+    throw new AppError("validation_error", "--csv - writes CSV, which --json has no place beside.");
   }
   for (const name of ["limit", "cursor"]) {
     if (options.optional(name) === undefined) continue;
@@ -155,6 +180,15 @@ async function listEntries(context: CommandContext): Promise<number> {
   return 0;
 }
 
+/** Entries of one kind are looked for among all of a range: in a long ledger that takes too long. */
+function inTooMany(thrown: unknown): unknown {
+  const error = toAppError(thrown);
+  if (error.code !== "service_unavailable" && error.code !== "request_timeout") return thrown;
+  const hint =
+    "Where the ledger is long, narrow the range by --from and --to, or leave out --kind.";
+  return new AppError(error.code, `${error.message} ${hint}`, { cause: thrown });
+}
+
 function showWallet(wallet: Wallet | undefined): { [name: string]: Json } {
   if (wallet === undefined) throw new AppError("internal_error", "The answer has no wallet.");
   return { id: wallet.tenantId, ...present(WalletSchema, wallet) };
@@ -162,7 +196,7 @@ function showWallet(wallet: Wallet | undefined): { [name: string]: Json } {
 
 function kindNamed(name: string): EntryKind {
   const kind = EntryKind[name.toUpperCase() as keyof typeof EntryKind];
-  if (kind !== undefined && kind !== EntryKind.UNSPECIFIED) return kind;
+  if (typeof kind === "number" && kind !== EntryKind.UNSPECIFIED) return kind;
   const kinds = "fund, adjust, hold, capture or release";
   throw new AppError("validation_error", `--kind must be of ${kinds}.`);
 }

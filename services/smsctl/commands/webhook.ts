@@ -1,5 +1,6 @@
 import {
   DeliverySchema,
+  DeliveryStatus,
   WebhookEndpointSchema,
   WebhookEndpointStatus,
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
@@ -8,6 +9,7 @@ import type { Command, CommandContext, Commands } from "../command.ts";
 import { listen } from "../listen.ts";
 import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
+import { perhapsMade } from "../perhaps-made.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
 
@@ -20,12 +22,13 @@ export const WEBHOOK_COMMANDS: Commands = {
     usage: "webhook add --tenant T --url U [--events a,b --description D]",
     async run(context) {
       const { clients, options, output } = context;
-      const { endpoint, secret } = await clients.webhooks.createEndpoint({
+      const wanted = {
         tenantId: await tenantId(context),
         url: options.required("url"),
         eventTypes: options.list("events"),
         description: options.optional("description") ?? "",
-      });
+      };
+      const { endpoint, secret } = await clients.webhooks.createEndpoint(wanted).catch(perhapsMade);
       if (endpoint === undefined) throw new AppError("internal_error", "The answer is empty.");
       output.result({ ...present(WebhookEndpointSchema, endpoint), secret });
       output.note("The secret is shown this once.");
@@ -73,10 +76,16 @@ export const WEBHOOK_COMMANDS: Commands = {
     },
   },
   deliveries: {
-    usage: "webhook deliveries ENDPOINT_ID --tenant T [--limit N --cursor C]",
+    usage:
+      "webhook deliveries ENDPOINT_ID --tenant T [--status S,… --from TIME --to TIME --limit N --cursor C]",
     async run(context) {
       const { clients, options, output } = context;
-      const endpoint = await place(context);
+      const endpoint = {
+        ...(await place(context)),
+        statuses: options.list("status").map(readStatus),
+        createdAfterMs: BigInt(options.instant("from") ?? 0),
+        createdBeforeMs: BigInt(options.instant("to") ?? 0),
+      };
       const { items, nextCursor } = await readUpToLimit(
         options,
         50,
@@ -142,6 +151,12 @@ function setStatus(verb: string, status: WebhookEndpointStatus): Command {
       return 0;
     },
   };
+}
+
+function readStatus(text: string): DeliveryStatus {
+  const status = DeliveryStatus[text.toUpperCase() as keyof typeof DeliveryStatus];
+  if (typeof status === "number" && status !== DeliveryStatus.UNSPECIFIED) return status;
+  throw new AppError("validation_error", `There is no status ${text}.`);
 }
 
 async function place(context: CommandContext): Promise<{ tenantId: string; endpointId: string }> {
