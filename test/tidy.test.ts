@@ -28,6 +28,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     "test/integration/webhook-early.test.ts 1",
     "test/integration/webhook-health.test.ts 1",
     "test/unit/batcher.test.ts 2",
+    "test/unit/gateway-replicas.test.ts 1",
     "test/unit/gateway-run-once.test.ts 1",
     "test/unit/gateway-send-together.test.ts 2",
     "test/unit/gateway-unread-answers.test.ts 1",

@@ -36,7 +36,7 @@ const MONEY: readonly string[] = [
 
 const SEGMENTS_NOTE =
   "A text is sent in up to 10 segments, each of which has its price. Of the GSM 7-bit characters " +
-  "`^ { } [ ] ~ \\ | €` count as two.";
+  "`^ { } [ ] ~ \\ | €` count as two; so does an emoji in UCS-2.";
 
 const SEGMENTS: readonly (readonly [string, string, string])[] = [
   ["GSM 7-bit characters alone", "160", "153"],

@@ -19,6 +19,11 @@ const OF_A_SEND: readonly FieldError[] = [
 
 /** By a member of the body's example. */
 const OF_A_BODY: Readonly<Record<string, FieldError>> = {
+  messages: {
+    field: "messages[0].to",
+    code: "required",
+    message: "This field is required.",
+  },
   url: {
     field: "url",
     code: "invalid_value",
@@ -67,19 +72,22 @@ function detailOf(code: ErrorCode, asked: Asked | undefined): string {
   if (asked !== undefined && code === "insufficient_scope") {
     return `The API key lacks the scope ${asked.scope}.`;
   }
-  if (asked?.operation.tag === "Webhook endpoints" && code === "not_found") {
-    return "There is no such webhook endpoint.";
-  }
-  return ERROR_PAGES[code].detail;
+  if (asked?.operation.tag !== "Webhook endpoints") return ERROR_PAGES[code].detail;
+  if (code === "not_found") return "There is no such webhook endpoint.";
+  if (code === "invalid_state_transition") return "The endpoint is disabled.";
+  const isChange = code === "conflict" && asked.operation.takesIdempotencyKey !== true;
+  return isChange
+    ? "The endpoint is being changed by others; try again."
+    : ERROR_PAGES[code].detail;
 }
 
 function fieldsOf(code: ErrorCode, asked: Asked | undefined): readonly FieldError[] {
   if (code === "sender_id_not_approved") return [SENDER];
   if (code !== "validation_error") return [];
-  if (asked === undefined || asked.operation.tag === "Sending") return OF_A_SEND;
-  const { body, query } = asked.operation;
+  const { body, query, tag } = asked?.operation ?? {};
   const members = Object.keys((body?.example ?? {}) as object);
   const ofBody = members.flatMap((name) => OF_A_BODY[name] ?? []);
   if (ofBody.length > 0) return ofBody;
+  if (tag === undefined || tag === "Sending") return OF_A_SEND;
   return [query?.limit === undefined ? OF_ANY : OF_A_LIST];
 }

@@ -171,7 +171,7 @@ const WEBHOOK_PROPERTIES = {
   disabled_reason: {
     type: ["string", "null"],
     description:
-      "Why the service disabled it: after 3 days of failures without a success, for example.",
+      "Why it is disabled: by its owner, or after 3 days of failures without a success. Null while enabled.",
   },
 } as const;
 
@@ -193,7 +193,8 @@ const DELIVERY = object({
     type: "string",
     enum: ["pending", "succeeded", "failed", "dropped"],
     description:
-      "Failed after its fifth failure; dropped when its endpoint was disabled or deleted first.",
+      "Failed after the last failure of its schedule, or of a resend; dropped when its endpoint was disabled or " +
+      "deleted first.",
   },
   next_attempt_at: orNull(INSTANT),
   created_at: INSTANT,
@@ -210,7 +211,7 @@ const DELIVERY = object({
         type: ["string", "null"],
         description:
           "Null when it succeeded. `status` and `redirect` are answers; `timeout`, `connection` and `tls` mean " +
-          "that none came, `address_not_allowed` that the address may not be asked.",
+          "that no whole answer came, `address_not_allowed` that the address may not be asked.",
       },
       answer: {
         type: "string",

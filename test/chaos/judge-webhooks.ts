@@ -57,7 +57,7 @@ export function excuse(
     return { excused: new Set(), notes: [] };
   }
   const why = isOverloaded ? "the machine is overloaded" : `up to ${most} may be`;
-  const what = `${unreached.size} deliveries given up, no attempt reached its endpoint (${why})`;
+  const what = `${unreached.size} deliveries given up, untaken: nothing more reached their endpoints (${why})`;
   return { excused: unreached, notes: [{ invariant: 6, what, ids: [...unreached].slice(0, 20) }] };
 }
 

@@ -193,11 +193,14 @@ async function ownCheck({ file }: ChaosStack, books: Books): Promise<FoundBreach
       return { invariant: 0, what: `smsctl check ${what}`, ids: [] };
     });
   }
-  const { breaches = [] } = (check.value ?? {}) as { breaches?: readonly FoundBreach[] };
-  if (breaches.length === 0) {
-    return [{ invariant: 0, what: `smsctl check: ${check.error.trim()}`, ids: [] }];
-  }
-  return breaches.map((one) => ({ ...one, what: `smsctl check: ${one.what}` }));
+  const said = (check.value ?? { unfinished: [check.error.trim()] }) as {
+    readonly breaches?: readonly FoundBreach[];
+    readonly unfinished?: readonly string[];
+  };
+  const unfinished = (said.unfinished ?? []).map((what) => ({ invariant: 0, what, ids: [] }));
+  return [...(said.breaches ?? []), ...unfinished].map((one) => {
+    return { ...one, what: `smsctl check: ${one.what}` };
+  });
 }
 
 async function readCounters(control: string) {

@@ -122,6 +122,7 @@ describe("the OpenAPI document", () => {
     );
     for (const [path, method, field] of [
       ["/v1/sms/messages", "post", "to"],
+      ["/v1/sms/messages/batch", "post", "messages[0].to"],
       [hooks, "post", "url"],
       [`${hooks}/{endpoint_id}/recover`, "post", "since"],
       ["/v1/messages", "get", "limit"],
@@ -130,6 +131,15 @@ describe("the OpenAPI document", () => {
       const { errors } = example(path, method, "422", "validation_error");
       expect(errors[0]?.field, path).to.equal(field);
     }
+    const recover = example(
+      `${hooks}/{endpoint_id}/recover`,
+      "post",
+      "409",
+      "invalid_state_transition",
+    );
+    expect(recover.detail).to.equal("The endpoint is disabled.");
+    const change = example(`${hooks}/{endpoint_id}`, "patch", "409", "conflict");
+    expect(change.detail).to.equal("The endpoint is being changed by others; try again.");
   });
 
   it("names every header of a webhook that is the service's own", () => {

@@ -61,7 +61,10 @@ function giveUp(string $why): never
 }
 
 // curl leaves out a header without a value, and a repeat without the key would be a second message.
-$key = getenv('IDEMPOTENCY_KEY') ?: giveUp('IDEMPOTENCY_KEY is not set');
+$key = (string) getenv('IDEMPOTENCY_KEY');
+if ($key === '') {
+    giveUp('IDEMPOTENCY_KEY is not set');
+}
 $giveUpAt = time() + 3600;
 for ($backOff = 1; time() < $giveUpAt; $backOff = min(60, $backOff * 2)) {
     $outcome = attempt($key);

@@ -19,7 +19,7 @@ def is_worth_another(status, text):
     if status == 409:
         try:
             return json.loads(text)["code"] == "conflict"
-        except ValueError:
+        except (ValueError, KeyError, TypeError):
             return False
     return status in (408, 429) or status >= 500
 
@@ -43,7 +43,7 @@ def attempt():
             return json.load(response)["data"]
     except urllib.error.HTTPError as error:
         try:
-            text = error.read().decode()
+            text = error.read().decode(errors="replace")
         except (OSError, http.client.HTTPException):
             return 0
         if not is_worth_another(error.code, text):

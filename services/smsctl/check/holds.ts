@@ -114,7 +114,7 @@ const PAGE = 100;
 
 /**
  * The open messages of a reservation, from the last of them down: those of a send lie together in the order of
- * their ids, and of those among them only the rejected have no reservation.
+ * their ids, and of those among them only the rejected and those at no price have no reservation.
  */
 async function* openMessagesOf(
   { clients, signal }: CheckRun,

@@ -29,7 +29,7 @@ export const DEAD_COMMANDS: Commands = {
   replay: {
     usage: "dead replay [ID…] (none means all)",
     async run({ clients, options, output }) {
-      const ids = options.rest(2);
+      const ids = [...new Set(options.rest(2))];
       // Each service leaves ids alone that are not its own.
       const answers = await Promise.all([
         clients.webhooks.replayDeadLetters({ ids }, LONG_WORK),

@@ -11,7 +11,8 @@
 //   decimal texts with four places.
 // - ABORTED (conflict), UNAVAILABLE, INTERNAL and DEADLINE_EXCEEDED may be retried, no other status unchanged. After
 //   the last three and CANCELLED a change may or may not have been made: repeat under the same key, reference or id.
-//   RESOURCE_EXHAUSTED is an answer above 16 MiB: ask for less; what was to be changed may have been.
+//   RESOURCE_EXHAUSTED is a message above 16 MiB. Of a request nothing was done; of an answer, ask for less, and what was
+//   to be changed may have been.
 // - Enumerations left unspecified mean what their fields say; where they say nothing, INVALID_ARGUMENT.
 // - Refusals of the calling service itself carry the reasons "service_unauthenticated" and "service_not_permitted",
 //   which are none of our codes, so that a gateway never shows them as the customer's 401.

@@ -816,7 +816,7 @@ export declare type ListEntriesResponse = Message<"sms.v1.ListEntriesResponse"> 
   entries: Entry[];
 
   /**
-   * Empty on the last page. A cursor of another list is INVALID_ARGUMENT.
+   * Empty on the last page. Give it with the same request; a text that is no cursor is INVALID_ARGUMENT.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -1297,7 +1297,7 @@ export declare const WalletService: GenService<{
   },
   /**
    * Streams settlements ordered by message id, as of one moment, for reconciliation against messages. Unknown
-   * message ids are left out; nothing at all is sent where there is none.
+   * message ids are left out. Without message ids nothing at all is sent where there is none.
    *
    * @generated from rpc sms.v1.WalletService.StreamSettlements
    */
