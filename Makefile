@@ -20,25 +20,29 @@ install: ## packages as locked, the pinned Node among them (every target does th
 	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
 	@node deploy/dev/install.mjs
 
+# For what ends or looks at a stack: another lock file must not keep it running, nor take its packages away.
+some-node:
+	@[ -x $(BIN)/node ] || $(MAKE) install
+
 up: install ## the whole stack, then one real message through it; PORT_BASE=18080 moves every port, PROCESSES=apart is one process a service
 	@$(NODE) deploy/dev/up.ts
 
-down: install ## ends exactly what make up started; the data stays
+down: some-node ## ends exactly what make up started; the data stays
 	@$(NODE) deploy/dev/down.ts
 
 restart: install ## S=wallet[,mongod…]: ends and starts processes or servers, settings kept
 	@$(NODE) deploy/dev/restart.ts "$(S)"
 
-status: install ## each process, whether it is ready, and its memory
+status: some-node ## each process, whether it is ready, and its memory
 	@$(NODE) deploy/dev/status.ts
 
-logs: install ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
+logs: some-node ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
 	@$(NODE) deploy/dev/logs.ts "$(S)" "$(F)"
 
 demo: install ## sends one more real message and shows its way
 	@$(NODE) deploy/dev/demo.ts
 
-reset: install ## ends the stack and removes its data, keys and logs
+reset: some-node ## ends the stack and removes its data, keys and logs
 	@$(NODE) deploy/dev/reset.ts
 
 check: install ## format and lint, types, protocol lint and drift, house rules
@@ -122,6 +126,6 @@ chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
-.PHONY: help install up down restart status logs demo reset check test bench bench-peers bench-steady bench-rpc \
+.PHONY: help install some-node up down restart status logs demo reset check test bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate \
   bench-memory bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz

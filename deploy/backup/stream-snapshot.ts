@@ -3,8 +3,7 @@
  * (`$JS.API.STREAM.SNAPSHOT` and `$JS.API.STREAM.RESTORE`). The folder has the two files that the
  * `nats` command line uses for servers before 2.15: `backup.json` and `stream.tar.s2`.
  */
-import { createWriteStream } from "node:fs";
-import { mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInbox, type Msg, type NatsConnection } from "nats";
 
@@ -12,6 +11,9 @@ const CHUNK_BYTES = 128 * 1024;
 const ANSWER_TIMEOUT_MS = 30_000;
 /** Without a chunk for so long the server has given up. */
 const SILENCE_MS = 10_000;
+
+/** For its owner alone. */
+const PRIVATE = 0o600;
 
 const METADATA = "backup.json";
 const DATA = "stream.tar.s2";
@@ -29,7 +31,9 @@ export async function backupStream(
   stream: string,
   folder: string,
 ): Promise<number> {
-  await mkdir(folder, { recursive: true });
+  // It holds texts and numbers. What describes it comes last: without it a folder is no backup.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await rm(join(folder, METADATA), { force: true });
   const inbox = createInbox();
   const chunks = connection.subscribe(inbox);
   try {
@@ -38,16 +42,16 @@ export async function backupStream(
       no_consumers: false,
       chunk_size: CHUNK_BYTES,
     });
-    const file = createWriteStream(join(folder, DATA));
-    await receive(chunks, async (data) => {
-      if (!file.write(data)) await new Promise((resolve) => file.once("drain", resolve));
-    });
-    await new Promise<void>((resolve, reject) => {
-      file.once("error", reject);
-      file.end(() => resolve());
-    });
+    const file = await open(join(folder, DATA), "w", PRIVATE);
+    try {
+      await receive(chunks, async (data) => void (await file.writeFile(data)));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     const { config, state } = answer;
-    await writeFile(join(folder, METADATA), `${JSON.stringify({ config, state })}\n`);
+    const metadata = `${JSON.stringify({ config, state })}\n`;
+    await writeFile(join(folder, METADATA), metadata, { mode: PRIVATE });
     return state?.messages ?? 0;
   } finally {
     chunks.unsubscribe();

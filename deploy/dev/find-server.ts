@@ -17,7 +17,9 @@ export async function findServer(
   for (const { file, atLeast } of kind.programs) {
     const path = await onPath(file);
     if (path === undefined) continue;
-    const version = versionIn((await versionText(path)).text);
+    const { text: said, failed: isBroken } = await versionText(path);
+    if (isBroken) continue;
+    const version = versionIn(said);
     if (version !== undefined && compareVersions(version, atLeast) >= 0) return path;
   }
   const path = await unpackedProgram(kind, serversDir, progress);

@@ -10,7 +10,11 @@ if (!isInstalled()) {
   process.stdout.write("installing packages (npm ci)\n");
   const { error, status } = spawnSync(
     "npm",
-    ["ci", "--no-audit", "--no-fund", "--loglevel=error"],
+    // Whatever the machine's own settings leave out: without these the pinned Node or a tool is missing.
+    [
+      ...["ci", "--no-audit", "--no-fund", "--loglevel=error"],
+      ...["--include=dev", "--include=optional", "--ignore-scripts=false"],
+    ],
     {
       stdio: "inherit",
     },

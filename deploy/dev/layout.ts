@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The repository's root. */
@@ -14,10 +14,12 @@ export const STRIPPED_DIR = join(ROOT, ".local", "stripped");
 export type Layout = ReturnType<typeof layoutOf>;
 
 /**
- * The files of the stack that lives in `dir`; unless a test says otherwise that is STACK_DIR, or
+ * The files of the stack that lives in `named`; unless a test says otherwise that is STACK_DIR, or
  * `.local` of the repository.
  */
-export function layoutOf(dir = process.env.STACK_DIR || join(ROOT, ".local")) {
+export function layoutOf(named = process.env.STACK_DIR || join(ROOT, ".local")) {
+  // Servers are started in folders of their own, from which a relative one would lead elsewhere.
+  const dir = resolve(named);
   return {
     dir,
     stackFile: join(dir, "stack.json"),

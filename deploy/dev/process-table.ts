@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ROOT } from "./layout.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
 import type { ServerName } from "./server-table.ts";
@@ -198,7 +199,11 @@ export function gatewayPort(
 }
 
 /** As in the image: processes load their code without what only stripping its types would take. */
-export const LEAN_START = ["--import", join(ROOT, "services/lean-start.mjs")];
+export const LEAN_START = [
+  "--import",
+  // An address and not a path: there, `#` and `?` in a folder's name mean something else.
+  pathToFileURL(join(ROOT, "services/lean-start.mjs")).href,
+];
 
 /** The arguments after `node` that run a process of the stack. */
 export function argumentsOf(plan: StackPlan, name: string): string[] {

@@ -7,7 +7,7 @@ import { settingsIn } from "./settings.ts";
 import { StackError } from "./stack-error.ts";
 import { pidsOf, type StackFile, type StackState } from "./stack-file.ts";
 import { withStackLock } from "./stack-lock.ts";
-import { embeddedServers, type StartOptions } from "./start-stack.ts";
+import { embeddedServers, refuseOthers, type StartOptions } from "./start-stack.ts";
 import { stopProcesses } from "./stop-stack.ts";
 
 export type RestartOptions = Pick<StartOptions, "dir" | "env" | "progress" | "onStart">;
@@ -24,6 +24,7 @@ export async function restartProcess(typed: string, options: RestartOptions): Pr
 async function restart(layout: Layout, typed: string, options: RestartOptions): Promise<void> {
   const kept = readJson<StackState>(layout.stateFile);
   if (kept === undefined) throw new StackError("there is no stack to restart: make up first");
+  refuseOthers(options.env, layout, kept);
   const state: StackState = {
     ...kept,
     settings: { ...kept.settings, ...settingsIn(options.env) },

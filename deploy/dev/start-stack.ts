@@ -57,7 +57,7 @@ export type StartOptions = {
  */
 export async function startStack(options: StartOptions): Promise<StackFile> {
   const layout = layoutOf(options.dir);
-  return withStackLock(layout, () => start(layout, options));
+  return withStackLock(layout, () => start(layout, options), options.signal);
 }
 
 async function start(layout: Layout, options: StartOptions): Promise<StackFile> {
@@ -67,6 +67,7 @@ async function start(layout: Layout, options: StartOptions): Promise<StackFile> 
   const state = nextState(options, layout, isRunning);
   await requireFreePorts(wantedPorts(state, new Set(running.keys())));
   await requireExternalServers(state);
+  options.signal?.throwIfAborted();
   if (!isRunning) await setLogsAside(layout);
   writeJson(layout.stateFile, state);
   const changed = changedSettings(before, state);
@@ -143,7 +144,11 @@ export function nextState(
 }
 
 /** A running stack cannot move to other servers, and its services know each other by one token. */
-function refuseOthers(env: NodeJS.ProcessEnv, layout: Layout, kept: StackState | undefined): void {
+export function refuseOthers(
+  env: NodeJS.ProcessEnv,
+  layout: Layout,
+  kept: StackState | undefined,
+): void {
   if (kept === undefined) return;
   const { mongodb, nats, redis } = kept.urls;
   const token = kept.settings.RPC_TOKEN ?? readJson<StackSecrets>(layout.secretsFile)?.rpcToken;

@@ -12,7 +12,7 @@ import { startOwnServers, type TestServers } from "./servers.ts";
 const FILE_LIMIT_MS = 300_000;
 /** More failures than this are no accident. */
 const AGAIN_MAX = 5;
-const JOBS = Number(process.env.JOBS) || availableParallelism();
+const JOBS = Math.max(1, Math.floor(Number(process.env.JOBS || availableParallelism())) || 1);
 
 type Outcome = {
   readonly file: string;
@@ -30,6 +30,7 @@ const outcomes: Outcome[] = [];
 /** Files that failed at first. */
 const passedAgain: string[] = [];
 const begunMs = performance.now();
+let isStopped = false;
 
 if (files.length === 0) {
   process.stderr.write(`no test file matches ${patterns.join(" ")}\n`);
@@ -37,7 +38,7 @@ if (files.length === 0) {
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
-    files.length = 0;
+    isStopped = true;
     for (const child of children) child.kill(signal);
     process.exitCode = 130;
   });
@@ -71,7 +72,7 @@ async function runAll(
   const waiting = files.filter(belongs);
   const work = async (servers: TestServers) => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      if (files.length === 0) return;
+      if (isStopped) return;
       report(await runFile(file, servers));
     }
   };
@@ -84,9 +85,10 @@ async function runAll(
  */
 async function runFailedAgain(): Promise<void> {
   const failed = outcomes.filter((outcome) => outcome.failed > 0).map(({ file }) => file);
-  if (failed.length === 0 || failed.length > AGAIN_MAX) return;
+  if (isStopped || failed.length === 0 || failed.length > AGAIN_MAX) return;
   process.stdout.write(`once more, alone: ${failed.join(", ")}\n`);
   for (const file of failed) {
+    if (isStopped) return;
     const at = outcomes.findIndex((outcome) => outcome.file === file);
     outcomes.splice(at, 1);
     const again = await runFile(file, lanes[0] as TestServers);
