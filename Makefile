@@ -16,7 +16,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name text file; do \
 	  [ -z "$$file" ] || [ -e "$$file" ] || continue; printf '  make %-14s %s\n' "$$name" "$$text"; done
 
-install: ## packages as locked, the pinned Node among them (every target does this first)
+install: ## packages as locked, the pinned Node among them (what needs them does this first)
 	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
 	@node deploy/dev/install.mjs
 
