@@ -3,7 +3,7 @@
  * (`$JS.API.STREAM.SNAPSHOT` and `$JS.API.STREAM.RESTORE`). The folder has the two files that the
  * `nats` command line uses for servers before 2.15: `backup.json` and `stream.tar.s2`.
  */
-import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInbox, type Msg, type NatsConnection } from "nats";
 
@@ -31,9 +31,8 @@ export async function backupStream(
   stream: string,
   folder: string,
 ): Promise<number> {
-  // It holds texts and numbers. What describes it comes last: without it a folder is no backup.
+  // It holds texts and numbers.
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await rm(join(folder, METADATA), { force: true });
   const inbox = createInbox();
   const chunks = connection.subscribe(inbox);
   try {
@@ -42,13 +41,18 @@ export async function backupStream(
       no_consumers: false,
       chunk_size: CHUNK_BYTES,
     });
-    const file = await open(join(folder, DATA), "w", PRIVATE);
+    const draft = join(folder, `${DATA}.part`);
+    await rm(draft, { force: true });
+    const file = await open(draft, "w", PRIVATE);
     try {
       await receive(chunks, async (data) => void (await file.writeFile(data)));
       await file.sync();
     } finally {
       await file.close();
     }
+    // An earlier backup is kept until this one is whole. What describes it comes last: without that it is none.
+    await rm(join(folder, METADATA), { force: true });
+    await rename(draft, join(folder, DATA));
     const { config, state } = answer;
     const metadata = `${JSON.stringify({ config, state })}\n`;
     await writeFile(join(folder, METADATA), metadata, { mode: PRIVATE });

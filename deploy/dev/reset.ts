@@ -1,4 +1,5 @@
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { layoutOf, STRIPPED_DIR } from "./layout.ts";
 import { runCommand } from "./stack-error.ts";
 import { withStackLock } from "./stack-lock.ts";
@@ -12,8 +13,9 @@ await runCommand(async () => {
     const { stackFile, runDir, logDir, dataDir, tlsDir, secretsFile, seedFile } = layout;
     const made = [stackFile, logDir, dataDir, tlsDir, secretsFile, seedFile];
     const others = [`${logDir}.previous`, layout.receiverSecretsFile, STRIPPED_DIR];
-    // The folder of the lock goes last: who waits for the lock makes it anew.
-    for (const path of [...made, ...others, runDir]) {
+    // The folder of the lock stays: others may wait for it there.
+    const records = readdirSync(runDir).filter((name) => !name.startsWith("lock.json"));
+    for (const path of [...made, ...others, ...records.map((name) => join(runDir, name))]) {
       rmSync(path, { recursive: true, force: true });
     }
   });

@@ -60,9 +60,10 @@ function take(file: string, mine: string): boolean {
     write(file, mine);
     return true;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // ENOENT: make reset takes the folder away while this one waits.
-    if (code !== "EEXIST" && code !== "ENOENT") {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    // ENOENT: somebody takes the folder away while this one waits.
+    const isTaken = code === "EEXIST" && syscall === "link";
+    if (!isTaken && (code !== "ENOENT" || syscall === "mkdir")) {
       throw new StackError(`the stack's lock cannot be written: ${message}`);
     }
     removeDead(file);
@@ -74,8 +75,8 @@ function take(file: string, mine: string): boolean {
 function write(file: string, text: string): void {
   const draft = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(draft, text);
   try {
+    writeFileSync(draft, text);
     linkSync(draft, file);
   } finally {
     rmSync(draft, { force: true });

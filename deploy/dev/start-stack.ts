@@ -67,8 +67,8 @@ async function start(layout: Layout, options: StartOptions): Promise<StackFile> 
   const state = nextState(options, layout, isRunning);
   await requireFreePorts(wantedPorts(state, new Set(running.keys())));
   await requireExternalServers(state);
-  options.signal?.throwIfAborted();
   if (!isRunning) await setLogsAside(layout);
+  options.signal?.throwIfAborted();
   writeJson(layout.stateFile, state);
   const changed = changedSettings(before, state);
   if (changed.length > 0) options.progress?.(unheardLine(changed));

@@ -157,5 +157,5 @@ function summarise(): void {
   process.stdout.write(
     `\n${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped in ${seconds} s${again}\n`,
   );
-  if (sum("failed") > 0) process.exitCode = 1;
+  if (sum("failed") > 0 && !isStopped) process.exitCode = 1;
 }

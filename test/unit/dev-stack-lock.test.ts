@@ -51,11 +51,19 @@ describe("the lock of a stack", () => {
   });
 
   it("that cannot be written is told at once, and why", async () => {
-    const blocked = layoutOf(join(dir, "blocked"));
-    writeFileSync(join(dir, "blocked"), "a file where the folder should be");
-    const failure = await withStackLock(blocked, async () => "mine").catch((error: Error) => error);
-    expect(failure).to.be.an("error");
-    expect((failure as Error).message).to.match(/^the stack's lock cannot be written: /);
+    for (const [place, name] of [
+      [dir, "blocked"],
+      [join(dir, "other"), "run"],
+    ] as const) {
+      mkdirSync(place, { recursive: true });
+      writeFileSync(join(place, name), "a file where a folder should be");
+      const blocked = layoutOf(name === "run" ? place : join(place, name));
+      const failure = await withStackLock(blocked, async () => "mine").catch(
+        (error: Error) => error,
+      );
+      expect(failure).to.be.an("error");
+      expect((failure as Error).message).to.match(/^the stack's lock cannot be written: /);
+    }
   });
 
   it("is made in a folder that was taken away while it was waited for", async () => {
