@@ -16,6 +16,8 @@ const COUNT_OF_BUDGET = 10_000_000;
 const COUNT = Number(process.env.COUNT ?? COUNT_OF_BUDGET);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
 const DAY_MS = 86_400_000;
+/** A page's length. */
+const PAGE = 50;
 /** As many as the machine has cores: more would measure how long they wait for each other. */
 const CALLERS = availableParallelism();
 
@@ -51,9 +53,6 @@ async function fill(client: MongoClient): Promise<void> {
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   process.stdout.write(`${COUNT} messages seeded in ${seconds} s\n`);
 }
-
-/** A page's length. */
-const PAGE = 50;
 
 /**
  * Each filter, asked for a window that differs from call to call; the last word says whether the history
