@@ -69,7 +69,7 @@ const { created_at, updated_at, ...DESCRIBED } = WEBHOOK_ENDPOINT_EXAMPLE;
 const SECRET_EXAMPLE = {
   data: {
     ...DESCRIBED,
-    secret: `whsec_${"Zm9vYmFyYmF6cXV4Y29ycmVjdGhvcnNlYmF0dGVyeQ0"}`,
+    secret: "whsec_Zm9vYmFyYmF6cXV4Y29ycmVjdGhvcnNlYmF0dGVyeQ0",
     created_at,
     updated_at,
   },

@@ -1,14 +1,8 @@
-import { AppError, type ErrorCode } from "../shared/core/errors.ts";
+import { AppError } from "../shared/core/errors.ts";
 import { newId } from "../shared/core/ids.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
 import type { CommandContext } from "./command.ts";
-
-/** Answers that leave open whether the money was moved. */
-const UNCERTAIN: ReadonlySet<ErrorCode> = new Set([
-  "service_unavailable",
-  "request_timeout",
-  "internal_error",
-]);
+import { UNCERTAIN } from "./failures.ts";
 
 /**
  * Moves money under `--reference`, or under one made here, which is shown before and after: when the answer

@@ -74,6 +74,10 @@ export function createOptions({ options, words }: Arguments) {
     return Object.fromEntries(found);
   }
 
+  function map(name: string): Record<string, string> | undefined {
+    return optional(name) === undefined ? undefined : pairs(name, list(name), "=");
+  }
+
   /** The word at a place; the noun and the verb are the first two. */
   function word(at: number, what: string): string {
     const value = words[at];
@@ -112,8 +116,7 @@ export function createOptions({ options, words }: Arguments) {
       if (value === "") throw wrong(`--${name} must not be empty.`);
       return value;
     },
-    whole: (name: string) =>
-      read(name, (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined), "a whole number"),
+    whole: (name: string) => read(name, wholeNumber, "a whole number"),
     /** A number of things, such as binds: to the services 0 means their default, which it must not say by accident. */
     count: (name: string) =>
       read(
@@ -123,11 +126,7 @@ export function createOptions({ options, words }: Arguments) {
       ),
     /** A whole number, or the word that leaves it to the service's own rule: the field is then named, and empty. */
     wholeOr: (name: string, word: string) =>
-      read(
-        name,
-        (text) => (text === word ? -1 : /^\d{1,9}$/.test(text) ? Number(text) : undefined),
-        `a whole number or ${word}`,
-      ),
+      read(name, (text) => (text === word ? -1 : wholeNumber(text)), `a whole number or ${word}`),
     /** A text that means the default to the services when it is empty. */
     named: (name: string) =>
       read(name, (text) => (text === "" ? undefined : text), "given a value"),
@@ -137,15 +136,9 @@ export function createOptions({ options, words }: Arguments) {
       read(name, parseInstant, "a date-time with its zone, such as 2026-07-01T00:00:00Z"),
     list,
     /** A list of `NAME=VALUE`, undefined when the option is absent. */
-    map: (name: string) =>
-      optional(name) === undefined ? undefined : pairs(name, list(name), "="),
+    map,
     /** The same, and none of them for `none`. */
-    mapOrNone: (name: string) =>
-      optional(name) === "none"
-        ? {}
-        : optional(name) === undefined
-          ? undefined
-          : pairs(name, list(name), "="),
+    mapOrNone: (name: string) => (optional(name) === "none" ? {} : map(name)),
     /** The headers of a file, each as `Name: value` on a line of its own. */
     headers(name: string): Record<string, string> | undefined {
       const lines = file(name)
@@ -154,6 +147,10 @@ export function createOptions({ options, words }: Arguments) {
       return lines === undefined ? undefined : pairs(name, lines, ":");
     },
   };
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
 function wrong(text: string): AppError {

@@ -1,11 +1,6 @@
-import { AppError, type ErrorCode } from "../shared/core/errors.ts";
+import { AppError } from "../shared/core/errors.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
-
-const UNCERTAIN: ReadonlySet<string> = new Set<ErrorCode>([
-  "service_unavailable",
-  "request_timeout",
-  "internal_error",
-]);
+import { UNCERTAIN } from "./failures.ts";
 
 /** An endpoint that was made though its answer was lost counts among the five, and its secret is nobody's. */
 export function perhapsMade(thrown: unknown): never {

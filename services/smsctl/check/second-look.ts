@@ -6,9 +6,9 @@ import {
   MessageStatus,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
-import type { ErrorCode } from "../../shared/core/errors.ts";
 import { backoffMs, pause } from "../../shared/io/backoff.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
+import { PASSING } from "../failures.ts";
 import { judge, SETTLEMENT_PROMISE_MS } from "./judge.ts";
 import { type CheckRun, createProgress, type FoundBreach } from "./report.ts";
 
@@ -30,7 +30,6 @@ const AT_ONCE = 16;
 
 /** With its pauses half a minute, longer than a service takes to be exchanged. */
 const TRIES_MAX = 10;
-const PASSING: ReadonlySet<string> = new Set<ErrorCode>(["service_unavailable", "request_timeout"]);
 
 /**
  * Looks at suspects again; answers those that are breaches still. A message has the time of its change from its

@@ -18,6 +18,7 @@ import {
   SMPP_OPTIONS,
   smppSettings,
 } from "../connector-settings.ts";
+import { PASSING } from "../failures.ts";
 import { type Json, present } from "../present.ts";
 
 /** Carriers report every second; clocks of operators' machines may be a little apart. */
@@ -149,7 +150,7 @@ async function list(context: CommandContext): Promise<number> {
     output.clear();
     await showAll(context).catch((thrown: unknown) => {
       const { code, message } = toAppError(thrown);
-      if (code !== "service_unavailable" && code !== "request_timeout") throw thrown;
+      if (!PASSING.has(code)) throw thrown;
       output.more(output.isJson ? JSON.stringify({ error: { code, message } }) : message);
     });
     await wait(1000);

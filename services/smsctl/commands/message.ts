@@ -8,6 +8,7 @@ import { isId } from "../../shared/core/ids.ts";
 import { normaliseNumber } from "../../shared/core/phone.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import type { CommandContext, Commands } from "../command.ts";
+import { enumWord } from "../enum-word.ts";
 import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
 import { present } from "../present.ts";
@@ -124,13 +125,13 @@ function readRecipient(text: string | undefined): string {
 }
 
 function readSource(text: string): MessageSource {
-  const source = MessageSource[text.toUpperCase() as keyof typeof MessageSource];
-  if (typeof source === "number" && source !== MessageSource.UNSPECIFIED) return source;
+  const source = enumWord(MessageSource, text);
+  if (source !== undefined) return source;
   throw new AppError("validation_error", `There is no source ${text}.`);
 }
 
 function readStatus(text: string): MessageStatus {
-  const status = MessageStatus[text.toUpperCase() as keyof typeof MessageStatus];
-  if (typeof status === "number" && status !== MessageStatus.UNSPECIFIED) return status;
+  const status = enumWord(MessageStatus, text);
+  if (status !== undefined) return status;
   throw new AppError("validation_error", `There is no status ${text}.`);
 }

@@ -5,6 +5,7 @@ import {
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Command, Commands } from "../command.ts";
+import { enumWord } from "../enum-word.ts";
 import { present } from "../present.ts";
 import { tenantId } from "../tenants.ts";
 
@@ -50,8 +51,8 @@ export const SENDER_ID_COMMANDS: Commands = {
 };
 
 function readStatus(text: string): SenderIdStatus {
-  const status = SenderIdStatus[text.toUpperCase() as keyof typeof SenderIdStatus];
-  if (typeof status === "number" && status !== SenderIdStatus.UNSPECIFIED) return status;
+  const status = enumWord(SenderIdStatus, text);
+  if (status !== undefined) return status;
   throw new AppError("validation_error", `There is no status ${text}.`);
 }
 

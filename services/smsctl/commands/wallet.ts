@@ -12,6 +12,8 @@ import { localActor } from "../actor.ts";
 import { untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { CommandContext, Commands } from "../command.ts";
+import { enumWord } from "../enum-word.ts";
+import { PASSING } from "../failures.ts";
 import { moveOnce } from "../money-reference.ts";
 import { readUpToLimit } from "../pages.ts";
 import { type Json, present } from "../present.ts";
@@ -183,7 +185,7 @@ async function listEntries(context: CommandContext): Promise<number> {
 /** Entries of one kind are looked for among all of a range: in a long ledger that takes too long. */
 function inTooMany(thrown: unknown): unknown {
   const error = toAppError(thrown);
-  if (error.code !== "service_unavailable" && error.code !== "request_timeout") return thrown;
+  if (!PASSING.has(error.code)) return thrown;
   const hint =
     "Where the ledger is long, narrow the range by --from and --to, or leave out --kind.";
   return new AppError(error.code, `${error.message} ${hint}`, { cause: thrown });
@@ -195,8 +197,8 @@ function showWallet(wallet: Wallet | undefined): { [name: string]: Json } {
 }
 
 function kindNamed(name: string): EntryKind {
-  const kind = EntryKind[name.toUpperCase() as keyof typeof EntryKind];
-  if (typeof kind === "number" && kind !== EntryKind.UNSPECIFIED) return kind;
+  const kind = enumWord(EntryKind, name);
+  if (kind !== undefined) return kind;
   const kinds = "fund, adjust, hold, capture or release";
   throw new AppError("validation_error", `--kind must be of ${kinds}.`);
 }

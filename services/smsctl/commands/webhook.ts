@@ -6,6 +6,7 @@ import {
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import type { Command, CommandContext, Commands } from "../command.ts";
+import { enumWord } from "../enum-word.ts";
 import { listen } from "../listen.ts";
 import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
@@ -154,8 +155,8 @@ function setStatus(verb: string, status: WebhookEndpointStatus): Command {
 }
 
 function readStatus(text: string): DeliveryStatus {
-  const status = DeliveryStatus[text.toUpperCase() as keyof typeof DeliveryStatus];
-  if (typeof status === "number" && status !== DeliveryStatus.UNSPECIFIED) return status;
+  const status = enumWord(DeliveryStatus, text);
+  if (status !== undefined) return status;
   throw new AppError("validation_error", `There is no status ${text}.`);
 }
 
