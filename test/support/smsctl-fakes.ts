@@ -27,13 +27,16 @@ export type Fakes = {
 export const TENANT = { id: "ten_1", name: "Ada", currency: "NGN" };
 /** Answers it. */
 export const getTenant = () => ({ tenant: TENANT });
+/** Answers it, as the only one. */
+export const listTenants = () => ({ tenants: [TENANT] });
+const getWallet = () => ({ wallet: { currency: TENANT.currency } });
 
 /** Clients of such services. */
 export function clientsOf(fakes: Fakes): Clients {
-  const { tenants = { getTenant }, wallets, routing, messaging, webhooks } = fakes;
+  const { tenants = { getTenant, listTenants }, wallets, routing, messaging, webhooks } = fakes;
   const transport = createRouterTransport((router) => {
     router.service(TenantService, tenants);
-    router.service(WalletService, wallets ?? {});
+    router.service(WalletService, { getWallet, ...wallets });
     router.service(RoutingService, routing ?? {});
     router.service(MessagingService, messaging ?? {});
     router.service(WebhookService, webhooks ?? {});

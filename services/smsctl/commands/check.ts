@@ -1,5 +1,6 @@
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { checkCharges } from "../check/charges.ts";
+import { checkCurrencies } from "../check/currencies.ts";
 import { checkMessages } from "../check/messages.ts";
 import { type CheckReport, type CheckRun, untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
@@ -12,6 +13,7 @@ const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>
   ["messages", checkMessages],
   ["charges", checkCharges],
   ["wallets", checkWallets],
+  ["currencies", checkCurrencies],
 ];
 
 /** `smsctl check`: proves the invariants of the design on the live data. */

@@ -1157,9 +1157,9 @@ export declare const EntryKindSchema: GenEnum<EntryKind>;
  */
 export declare const WalletService: GenService<{
   /**
-   * Creates a tenant's wallet. The tenant is not looked up: give its currency. Repeating it with the same currency
-   * is harmless and leaves the wallet as it is, whatever threshold it names; another currency is
-   * FAILED_PRECONDITION.
+   * Creates a tenant's wallet. The tenant is not looked up: give its currency (`smsctl check` compares them).
+   * Repeating it with the same currency is harmless and leaves the wallet as it is, whatever threshold it names;
+   * another currency is FAILED_PRECONDITION.
    *
    * @generated from rpc sms.v1.WalletService.CreateWallet
    */
