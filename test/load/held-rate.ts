@@ -57,20 +57,17 @@ export async function climb<Name extends string>(
 
 /**
  * The rate to try after these runs: a tenth more than what was held, again what was not, and half
- * of it where nothing was held yet. Undefined at the top.
+ * of it where nothing was held yet. Undefined at the top. What failed before the first that was held
+ * bounds nothing: the machine was busy, or the system cold.
  */
 export function nextRate(runs: readonly Run[]): number | undefined {
   const last = runs.at(-1);
   if (last === undefined) return FIRST_RATE;
-  if (last.isHeld) {
-    const higher = Math.round(last.offered * STEP);
-    return runs.some(
-      ({ offered, isHeld }) => !isHeld && last.offered < offered && offered <= higher,
-    )
-      ? undefined
-      : higher;
+  if (last.isHeld) return Math.round(last.offered * STEP);
+  const sinceHeld = runs.slice(runs.findLastIndex(({ isHeld }) => isHeld) + 1);
+  if (sinceHeld.filter(({ offered }) => offered === last.offered).length < TRIES) {
+    return last.offered;
   }
-  if (runs.filter(({ offered }) => offered === last.offered).length < TRIES) return last.offered;
   if (runs.some(({ isHeld }) => isHeld)) return undefined;
   const lower = Math.round(last.offered / 2);
   return lower < LEAST_RATE ? undefined : lower;

@@ -97,7 +97,12 @@ describe("the next rate of a climb", () => {
     ["a tenth more when the second try held", [held(600), failed(660), held(660)], 726],
     ["none after two failures", [held(600), failed(660), failed(660)], undefined],
     ["half where nothing was held", [failed(600), failed(600)], 300],
-    ["none at or above what failed", [failed(600), failed(600), held(550)], undefined],
+    ["what failed before anything was held, once more", [failed(600), failed(600), held(550)], 605],
+    [
+      "tried twice there, too",
+      [failed(600), failed(600), held(550), failed(605), failed(605)],
+      undefined,
+    ],
     ["none below the least", [failed(80), failed(80)], undefined],
   ] as const) {
     it(`is ${what}`, () => {
