@@ -5,7 +5,6 @@
  */
 
 import type { ServiceModule } from "./shared/io/service-context.ts";
-import { runProcess } from "./shared/process.ts";
 
 /** Every service by name; imported only when asked for. */
 const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
@@ -20,6 +19,16 @@ const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   "smsc-simulator": () => import("./smsc-simulator/start.ts"),
 };
 
+/**
+ * Signals that end what is still loading, and a migration, each step of which may be cut off. A container's
+ * first process has no default for them: they would be ignored until the grace period is over. A service that
+ * has something to finish replaces these (`lifecycle.ts`).
+ */
+const ENDINGS = { SIGINT: 2, SIGTERM: 15 } as const;
+for (const [signal, number] of Object.entries(ENDINGS)) {
+  process.on(signal, () => process.exit(128 + number));
+}
+
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => name !== "migrate" && SERVICES[name] === undefined);
 if (names.length === 0 || unknown.length > 0) {
@@ -33,6 +42,7 @@ if (names.length === 0 || unknown.length > 0) {
   const { migrate } = await import("./migrate.ts");
   process.exitCode = await migrate(process.env);
 } else {
+  const { runProcess } = await import("./shared/process.ts");
   const services = await Promise.all(
     names.map(async (name) => ({ name, ...(await loader(name)()) })),
   );

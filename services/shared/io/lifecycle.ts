@@ -107,8 +107,10 @@ export function installSignalHandlers(lifecycle: Lifecycle, log: Logger): void {
       setTimeout(() => process.exit(), 200).unref();
     });
   };
-  process.once("SIGTERM", end);
-  process.once("SIGINT", end);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.removeAllListeners(signal);
+    process.once(signal, end);
+  }
   process.on("uncaughtException", (error) => {
     log.fatal({ error }, "uncaught exception");
     log.flush?.();
