@@ -14,7 +14,7 @@ export const MESSAGING_SETTINGS = {
   /** From `queued` to `failed` `queue_expired`. */
   QUEUE_TIME_MAX_MS: durationMs(14_400_000),
   /** How long an idempotency key is kept after its request finished. */
-  IDEMPOTENCY_TTL_MS: durationMs(86_400_000),
+  IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
   /** The earliest a scheduled send may be due. */
   SEND_AT_MIN_MS: durationMs(60_000),
   /** A carrier that has not been heard for this long is dead; its messages are in doubt. */

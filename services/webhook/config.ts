@@ -1,3 +1,4 @@
+import { Resolver } from "node:dns";
 import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import {
   type Config,
@@ -22,7 +23,7 @@ const SETTINGS = {
   ...EVENT_SETTINGS,
   ENCRYPTION_KEYS: readBy(createSecretBox),
   /** How long a key of a customer's request is kept; the same as messaging's. */
-  IDEMPOTENCY_TTL_MS: durationMs(86_400_000),
+  IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
   /** Waits before the second and later attempts, each from the failure before it. */
   WEBHOOK_RETRY_DELAYS_MS: list(durationMs(), [60_000, 300_000, 900_000, 3_600_000]),
   /** From the start of an attempt to the end of the answer; to the end of its head when it is 2xx. */
@@ -33,7 +34,7 @@ const SETTINGS = {
   /** Further certificate authorities, PEM; those that Node trusts stay trusted. */
   WEBHOOK_CA_FILE: text(""),
   /** Name servers as `address` or `address:port`; empty means the system's. */
-  WEBHOOK_DNS_SERVERS: list(text(), []),
+  WEBHOOK_DNS_SERVERS: list(readBy(checkNameServer), []),
   /** How long deliveries are kept for the log, resending and recovery. */
   WEBHOOK_RETENTION_MS: durationMs(2_592_000_000),
   /** Failures alone for this long disable an endpoint. */
@@ -60,6 +61,11 @@ export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
     throw new ConfigError(["WEBHOOK_RETENTION_MS: must be longer than all retry delays together"]);
   }
   return config;
+}
+
+/** As the resolver will take it, so that a fault is told with the others at the start. */
+function checkNameServer(text: string): void {
+  new Resolver().setServers([text]);
 }
 
 function exemption(): Setting<Network> {

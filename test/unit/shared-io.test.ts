@@ -77,6 +77,11 @@ describe("secrets at rest", () => {
   it("refuse keys of another length", () => {
     expect(() => createSecretBox("a:c2hvcnQ=")).to.throw(/32 bytes/);
   });
+
+  it("refuse two keys of one id: what the one has sealed, the other could not open", () => {
+    const keys = `a:${key(1)},b:${key(2)},a:${key(3)}`;
+    expect(() => createSecretBox(keys)).to.throw("ENCRYPTION_KEYS has the id a twice");
+  });
 });
 
 describe("the life of a process", () => {

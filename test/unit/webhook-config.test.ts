@@ -22,4 +22,20 @@ describe("the webhook service's settings", () => {
       else expect(() => read(settings)).to.throw("WEBHOOK_RETENTION_MS");
     });
   }
+
+  for (const [name, value, isTaken] of [
+    ["WEBHOOK_DNS_SERVERS", "192.0.2.1, 192.0.2.1:5353,[2001:db8::1]:53", true],
+    ["WEBHOOK_DNS_SERVERS", "192.0.2.1,dns.example:53", false],
+    ["IDEMPOTENCY_TTL_MS", "100", true],
+    ["IDEMPOTENCY_TTL_MS", "0", false],
+    ["MONGODB_PREFIX", "sms-eu_1", true],
+    ["MONGODB_PREFIX", "sms.eu", false],
+    ["MONGODB_PREFIX", "p".repeat(53), true],
+    ["MONGODB_PREFIX", "p".repeat(54), false],
+  ] as const) {
+    it(`${name}=${value} is ${isTaken ? "taken" : "refused by name"}`, () => {
+      if (isTaken) expect(() => read({ [name]: value })).not.to.throw();
+      else expect(() => read({ [name]: value })).to.throw(`${name}: `);
+    });
+  }
 });

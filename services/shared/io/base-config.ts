@@ -40,8 +40,8 @@ export const PROCESS_SETTINGS = {
 /** Settings of services that own a database. */
 export const DATABASE_SETTINGS = {
   MONGODB_URI: text(),
-  /** Databases are named `<prefix>_<service>`. */
-  MONGODB_PREFIX: text("sms"),
+  /** Databases are named `<prefix>_<service>`; MongoDB takes names of 63 bytes. */
+  MONGODB_PREFIX: matching(/^[\w-]{1,53}$/, "at most 53 letters, digits, _ and -", "sms"),
   MONGODB_POOL_MAX: whole(1, 1000, 20),
 } as const satisfies Schema;
 

@@ -24,6 +24,8 @@ export function createSecretBox(keysText: string): SecretBox {
     if (at < 1 || key.length !== 32) {
       throw new Error("ENCRYPTION_KEYS must be id:base64 pairs with keys of 32 bytes");
     }
+    // The first key seals and the last of one id would open: with one id for two, nothing old could be read.
+    if (keys.has(id)) throw new Error(`ENCRYPTION_KEYS has the id ${id} twice`);
     keys.set(id, key);
   }
   const [firstId] = keys.keys();
