@@ -22,6 +22,13 @@ const SESSIONS_MAX = 5000;
 /** A name that leads elsewhere by now is followed after so long, however busy the connection is. */
 const AGE_MAX_MS = 600_000;
 
+/**
+ * A server that ends the connection with its answer, and does not say so in it, is understood so much later. Whatever
+ * ends later has had the next request in its hands, or let it idle: that one has failed ("connection error is failure",
+ * `service.md` "Delivery rules").
+ */
+const GOODBYE_BEHIND_MS = 50;
+
 /** A server that says when it hangs up is not met in that very moment. */
 const MARGIN_MS = 1000;
 
@@ -49,8 +56,10 @@ export function createConnections(options: {
   readonly idleMs: number;
   /** How old a connection may become; ten minutes unless told. */
   readonly ageMaxMs?: number;
+  /** How long after an answer the connection's end belongs to it; 50 ms unless told. */
+  readonly goodbyeMs?: number;
 }): Connections {
-  const { idleMs, ageMaxMs = AGE_MAX_MS } = options;
+  const { idleMs, ageMaxMs = AGE_MAX_MS, goodbyeMs = GOODBYE_BEHIND_MS } = options;
   const connecting = {
     secureContext: options.secureContext,
     lookup: options.lookup,
@@ -96,6 +105,7 @@ export function createConnections(options: {
         return;
       }
       connection.idleUntilMs = nowMs + keptMs;
+      connection.goodbyeUntilMs = nowMs + goodbyeMs;
       pools.put(connection, options.socketsMax);
     },
     close() {

@@ -19,12 +19,6 @@ export type ExchangeParts = {
 /** After a head that says success, so much longer is read: a whole answer keeps the connection. */
 const BODY_GRACE_MS = 1000;
 
-/**
- * How long after it was written a request may have met the end of an idle connection: a way there and back, and a
- * busy machine's turn. A receiver that ends the connection later has had the request in its hands.
- */
-const IDLE_END_MS = 500;
-
 /** Ends once, with a result, or with none when it was stopped before anything was written. */
 export class Exchange implements ConnectionUser {
   readonly endpointId: string;
@@ -39,7 +33,6 @@ export class Exchange implements ConnectionUser {
   /** Whether the request is still to be written, to the connection that it has or waits for. */
   #isToBeWritten = true;
   #isRepeat = false;
-  #writtenMs = 0;
   #isStopped = false;
   #isOver = false;
 
@@ -91,7 +84,6 @@ export class Exchange implements ConnectionUser {
 
   onReady(connection: Connection): void {
     this.#isToBeWritten = false;
-    this.#writtenMs = performance.now();
     connection.write(this.#request);
   }
 
@@ -121,10 +113,9 @@ export class Exchange implements ConnectionUser {
   onGone(connection: Connection, error: Error | undefined): void {
     const answer = this.#answer;
     this.#connection = undefined;
-    // The receiver closed the idle connection just as it was used again: nobody is at fault.
-    const isAtOnce = performance.now() - this.#writtenMs < IDLE_END_MS;
-    const wasIdle = connection.isReused && !answer.hasBegun && isAtOnce && isClosing(error);
-    if (wasIdle && !this.#isStopped) {
+    // The receiver took its leave behind the answer before, and has not seen this request: nobody is at fault.
+    const isGoodbye = performance.now() < connection.goodbyeUntilMs && isClosing(error);
+    if (isGoodbye && !answer.hasBegun && !this.#isStopped) {
       this.#isRepeat = true;
       this.#isToBeWritten = true;
       this.start();
