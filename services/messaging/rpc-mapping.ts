@@ -80,7 +80,7 @@ export function readKey(key: string): string | undefined {
 }
 
 /** Reads a send. */
-export function readSendRequest(wire: SendMessagesRequest): SendRequest {
+export function readSendRequest(wire: SendMessagesRequest, isJudgedAtEdge: boolean): SendRequest {
   return {
     tenantId: wire.tenantId,
     mode: checkKnown("mode", readMode(wire.mode)),
@@ -94,6 +94,7 @@ export function readSendRequest(wire: SendMessagesRequest): SendRequest {
     body: wire.body,
     clientReference: wire.clientReference || undefined,
     sendAtMs: wire.sendAtMs === 0n ? undefined : Number(wire.sendAtMs),
+    isJudgedAtEdge,
     recipients: wire.recipients.map(({ to, body, clientReference }) => ({
       to,
       body,

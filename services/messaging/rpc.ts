@@ -84,8 +84,8 @@ function customerMethods(
   { accepter, cancels, idempotency, reads }: UseCases,
   log: Logger,
 ): Pick<Methods, CustomerMethod> {
-  async function send(wire: SendMessagesRequest, context: HandlerContext) {
-    const request = readSendRequest(wire);
+  async function send(wire: SendMessagesRequest, context: HandlerContext, isJudgedAtEdge: boolean) {
+    const request = readSendRequest(wire, isJudgedAtEdge);
     const answer = await accepter.send(request, () => context.signal.aborted);
     if (answer.kind === "replay") return replayedSend(answer.response);
     return sendResponse(request, answer.result);
@@ -93,9 +93,10 @@ function customerMethods(
   return {
     async sendMessages(wire, context) {
       checkAnswer([wire]);
-      return send(wire, context);
+      return send(wire, context, false);
     },
-    ...createSendsTogether(send, log),
+    // The edge's own way of sending.
+    ...createSendsTogether((wire, context) => send(wire, context, true), log),
     async lookupSend(wire) {
       const { tenantId, endpoint, fingerprint, cancelMessageId, beforeRefusal } = wire;
       const key = readKey(wire.idempotencyKey);

@@ -57,6 +57,7 @@ function request(overrides: Partial<SendRequest> = {}): SendRequest {
     body: "Hello",
     clientReference: undefined,
     sendAtMs: undefined,
+    isJudgedAtEdge: false,
     recipients: to("08031234567"),
     ...overrides,
   };
@@ -250,6 +251,24 @@ describe("checking a request", () => {
     ["an endless tenant", { tenantId: "t".repeat(65) }, ["tenant_id too_long"]],
     ["an endless recipient", { recipients: to("1".repeat(257)) }, ["to too_long"]],
   ];
+  const DAYS_90_MS = 90 * 86_400_000;
+  for (const [aheadMs, isJudgedAtEdge, isTaken] of [
+    [59_000, false, true],
+    [58_999, false, false],
+    [DAYS_90_MS, false, true],
+    [DAYS_90_MS + 1, false, false],
+    [55_000, true, true],
+    [54_999, true, false],
+    [DAYS_90_MS + 5000, true, true],
+    [DAYS_90_MS + 5001, true, false],
+  ] as const) {
+    const whose = isJudgedAtEdge ? "that the edge has judged" : "as its caller wrote it";
+    it(`${isTaken ? "takes" : "refuses"} a send ${aheadMs} ms ahead, ${whose}`, () => {
+      const found = check({ sendAtMs: START_MS + aheadMs, isJudgedAtEdge });
+      expect(found).to.deep.equal(isTaken ? [] : ["send_at out_of_range"]);
+    });
+  }
+
   it("counts a recipient's characters, not their halves", () => {
     expect(check({ recipients: to("😀".repeat(256)) })).to.deep.equal([]);
     expect(check({ recipients: to("😀".repeat(257)) })).to.deep.equal(["to too_long"]);

@@ -30,13 +30,21 @@ export type SendRequest = {
   readonly body: string;
   readonly clientReference: string | undefined;
   readonly sendAtMs: number | undefined;
+  /** Whether the edge has judged `sendAtMs` already; else it is as its caller wrote it. */
+  readonly isJudgedAtEdge: boolean;
   readonly recipients: readonly RequestedRecipient[];
 };
 
 /** `service.md` "Limits". */
 const SEND_AT_MAX_MS = 90 * 86_400_000;
-/** The edge judged the same instant a moment ago; its verdict must not flip on the way. */
-const SEND_AT_TOLERANCE_MS = 5000;
+/**
+ * So far beside its bounds an instant may lie. The edge judged it a moment ago, and its verdict must not flip on the
+ * way. What was a minute ahead when a caller wrote it is a moment less when it is read.
+ */
+const SEND_AT_SLACK_MS = {
+  edge: { soon: 5000, late: 5000 },
+  caller: { soon: 1000, late: 0 },
+} as const;
 
 const TENANT_ID_MAX = 64;
 const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
@@ -73,8 +81,8 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
   }
   if (request.sendAtMs !== undefined) {
     const aheadMs = request.sendAtMs - nowMs;
-    const tooSoon = aheadMs < sendAtMinMs - SEND_AT_TOLERANCE_MS;
-    if (tooSoon || aheadMs > SEND_AT_MAX_MS + SEND_AT_TOLERANCE_MS) {
+    const slack = SEND_AT_SLACK_MS[request.isJudgedAtEdge ? "edge" : "caller"];
+    if (aheadMs < sendAtMinMs - slack.soon || aheadMs > SEND_AT_MAX_MS + slack.late) {
       const [least, most] = [durationInWords(sendAtMinMs), durationInWords(SEND_AT_MAX_MS)];
       add("send_at", "out_of_range", `A send can be scheduled from ${least} to ${most} ahead.`);
     }

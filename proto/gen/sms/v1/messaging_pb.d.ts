@@ -317,7 +317,8 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   clientReference: string;
 
   /**
-   * 0 means now; else 1 minute to 90 days ahead, or INVALID_ARGUMENT.
+   * 0 means now; else 1 minute to 90 days ahead, or INVALID_ARGUMENT. Up to 1 s less than a minute is taken for the
+   * request's way.
    *
    * @generated from field: int64 send_at_ms = 12;
    */
@@ -2121,7 +2122,8 @@ export declare const MessagingService: GenService<{
   /**
    * Several sends in one call, each judged as if it had come alone: for gateways under load, where a call costs
    * more than what it carries. One result per request, in order. At most 256, together of 40,000 recipients whose
-   * numbers have 4 MiB, or the whole call is INVALID_ARGUMENT.
+   * numbers have 4 MiB, or the whole call is INVALID_ARGUMENT. send_at_ms may lie 5 s beside its bounds, which the
+   * gateway has judged when the request came.
    *
    * @generated from rpc sms.v1.MessagingService.SendMany
    */
