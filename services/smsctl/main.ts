@@ -21,7 +21,7 @@ import { TENANT_COMMANDS } from "./commands/tenant.ts";
 import { WALLET_COMMANDS } from "./commands/wallet.ts";
 import { WEBHOOK_COMMANDS } from "./commands/webhook.ts";
 import { createOptions } from "./options.ts";
-import { createOutput, visible } from "./output.ts";
+import { createOutput, failure } from "./output.ts";
 
 const NOUNS: Readonly<Record<string, Commands>> = {
   tenant: TENANT_COMMANDS,
@@ -52,9 +52,13 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     const args = parseArguments(argv);
     const command = findCommand(args.words);
-    if (args.options.has("help") || args.words.length === 0) {
+    if (args.options.has("help")) {
       process.stdout.write(usage(args.words[0]));
-      return args.options.has("help") ? 0 : 1;
+      return 0;
+    }
+    if (args.words.length === 0 && !isJson) {
+      process.stderr.write(usage(undefined));
+      return 1;
     }
     if (command === undefined) throw unknownCommand(args.words);
     refuseUnknown(command, args.options.keys());
@@ -67,9 +71,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return ended.signal.aborted ? INTERRUPTED : (code ?? 0);
   } catch (thrown) {
     if (ended.signal.aborted && isEnding(thrown)) return INTERRUPTED;
-    const error = understand(thrown);
-    const text = isJson ? visible(JSON.stringify(describe(error))) : line(error);
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(failure(understand(thrown), isJson));
     return 1;
   } finally {
     clients?.close();
@@ -115,7 +117,8 @@ function unknownCommand([noun = "", verb = ""]: readonly string[]): AppError {
   const commands = NOUNS[noun];
   const known = Object.keys(commands ?? { ...NOUNS, check: CHECK_COMMAND }).join(", ");
   const named = commands === undefined ? noun : `${noun} ${verb}`.trimEnd();
-  return new AppError("validation_error", `There is no command "${named}"; there are: ${known}.`);
+  const what = named === "" ? "A command is needed" : `There is no command "${named}"`;
+  return new AppError("validation_error", `${what}; there are: ${known}.`);
 }
 
 /** A misspelt option must not be ignored; the usage line is the list of those there are. */
@@ -150,16 +153,4 @@ function understand(thrown: unknown): AppError {
     return new AppError("validation_error", thrown.faults.join("; "), { cause: thrown });
   }
   return new AppError("internal_error", thrown.message, { cause: thrown });
-}
-
-function describe(error: AppError) {
-  return {
-    error: { code: error.code, message: error.message, fields: error.fields, ...error.extra },
-  };
-}
-
-function line(error: AppError): string {
-  const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join(" ");
-  if (error.code === "internal_error") return `smsctl: ${error.message}`;
-  return `smsctl: ${error.message}${fields === "" ? "" : ` ${fields}`} (${error.code})`;
 }

@@ -1,3 +1,4 @@
+import type { AppError } from "../shared/core/errors.ts";
 import type { Json } from "./present.ts";
 
 /** Where a command's result goes. */
@@ -9,6 +10,8 @@ export type Output = {
   note(line: string): void;
   /** Says that there is more than the result, on standard error with `--json`. */
   more(line: string): void;
+  /** Says on standard error why a command that has a result ends with 1; answers the 1. */
+  failed(error: AppError): number;
   /** Empties the screen for a result that takes the place of the one before; nothing with `--json`. */
   clear(): void;
 };
@@ -32,10 +35,23 @@ export function createOutput(isJson: boolean, out: Sink, err: Sink): Output {
     more(line) {
       (isJson ? err : out).write(`${line}\n`);
     },
+    failed(error) {
+      err.write(failure(error, isJson));
+      return 1;
+    },
     clear() {
       if (!isJson) out.write(CLEAR_SCREEN);
     },
   };
+}
+
+/** An error as one line, or as JSON. */
+export function failure(error: AppError, isJson: boolean): string {
+  const { code, message, fields, extra } = error;
+  if (isJson) return `${visible(JSON.stringify({ error: { code, message, fields, ...extra } }))}\n`;
+  if (code === "internal_error") return `smsctl: ${message}\n`;
+  const faults = fields.map(({ field, message }) => ` ${field}: ${message}`).join("");
+  return `smsctl: ${message}${faults} (${code})\n`;
 }
 
 /** Customers' texts may hold what a terminal would obey (ECMA-48); it is shown instead, as JSON spells it. */

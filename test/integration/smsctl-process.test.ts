@@ -96,6 +96,22 @@ describe("smsctl as a process", function () {
     expect(out).to.include("wrong");
   });
 
+  it("says on standard error what it lacks when no command is given", async () => {
+    const told = await finish(start(settings()));
+    expect([told.code, told.out]).to.deep.equal([1, ""]);
+    expect(told.err).to.match(/^usage /);
+    const json = await finish(start(settings(), "--json"));
+    expect([json.code, json.out]).to.deep.equal([1, ""]);
+    expect(JSON.parse(json.err).error).to.include({ code: "validation_error" });
+  });
+
+  it("says on standard error, as JSON, that fewer were replayed than were named", async () => {
+    const ids = Array.from({ length: 8 }, (_, at) => `id_${at}`);
+    const { code, out, err } = await finish(start(settings(), "--json", "dead", "replay", ...ids));
+    expect([code, JSON.parse(out)]).to.deep.equal([1, { replayed: 7 }]);
+    expect(JSON.parse(err).error.message).to.include("1 of 8");
+  });
+
   it("ends quietly when its reader has left", async () => {
     const child = start(settings(), "connector", "list");
     child.stdout?.once("readable", () => child.stdout?.destroy());

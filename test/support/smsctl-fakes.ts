@@ -73,6 +73,10 @@ export async function run(
       result: (value) => results.push(value),
       note: (line) => notes.push(line),
       more: (line) => notes.push(line),
+      failed: (error) => {
+        notes.push(error.message);
+        return 1;
+      },
       clear: () => undefined,
     },
     signal: new AbortController().signal,

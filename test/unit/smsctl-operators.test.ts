@@ -71,6 +71,7 @@ describe("smsctl message", () => {
     expect(rows.filter(({ status }) => status === "cancelled")).to.have.length(19);
     expect(rows[3]).to.deep.equal({ id: "msg_3", status: "", error: "It is sent." });
     expect(most).to.be.within(2, 8);
+    expect(all.notes).to.deep.equal(["1 of 20 messages were not cancelled."]);
     const one = await run(MESSAGE_COMMANDS.cancel, ["message", "cancel", "msg_1", ...OF], services);
     expect([one.code, one.result.id]).to.deep.equal([0, "msg_1"]);
   });

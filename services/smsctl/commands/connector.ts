@@ -149,9 +149,9 @@ async function list(context: CommandContext): Promise<number> {
   for (;;) {
     output.clear();
     await showAll(context).catch((thrown: unknown) => {
-      const { code, message } = toAppError(thrown);
-      if (!PASSING.has(code)) throw thrown;
-      output.more(output.isJson ? JSON.stringify({ error: { code, message } }) : message);
+      const error = toAppError(thrown);
+      if (!PASSING.has(error.code)) throw thrown;
+      output.failed(error);
     });
     await wait(1000);
   }

@@ -1,4 +1,5 @@
 import { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
 import type { Commands } from "../command.ts";
 import { LONG_WORK } from "../long-work.ts";
 import { cursorAfter, readUpToLimit } from "../pages.ts";
@@ -38,8 +39,8 @@ export const DEAD_COMMANDS: Commands = {
       const replayed = answers.reduce((sum, answer) => sum + answer.replayed, 0);
       output.result({ replayed });
       if (replayed >= ids.length) return 0;
-      output.more(`${ids.length - replayed} of ${ids.length} were not: unknown, or refused again`);
-      return 1;
+      const missed = `${ids.length - replayed} of ${ids.length} were not: unknown, or refused again.`;
+      return output.failed(new AppError("conflict", missed));
     },
   },
 };

@@ -114,7 +114,10 @@ async function cancel(context: CommandContext): Promise<number> {
     rows.push(...(await Promise.all(some)));
   }
   output.result(rows);
-  return rows.every(({ error }) => error === "") ? 0 : 1;
+  const refused = rows.filter(({ error }) => error !== "").length;
+  if (refused === 0) return 0;
+  const told = `${refused} of ${rows.length} messages were not cancelled.`;
+  return output.failed(new AppError("conflict", told));
 }
 
 function readRecipient(text: string | undefined): string {
