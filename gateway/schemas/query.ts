@@ -32,8 +32,10 @@ export function compileQuery(parameters: QuerySchema): (query: string) => QueryR
     const { values, faults } = readPairs(query, parameters);
     const known = new Set(faults.map(({ field }) => field));
     for (const found of validate(values)) {
-      // A value of a repeated parameter has no name but the parameter's: `status`, not `status[0]`.
-      const field = found.field.replace(/\[\d+\]$/, "");
+      // A value of a repeated parameter has no name but the parameter's: `status`, not `status[0]`. A name that was
+      // given stays as it was given.
+      const isGiven = found.code === "unknown_field";
+      const field = isGiven ? found.field : found.field.replace(/\[\d+\]$/, "");
       if (!known.has(field)) faults.push({ ...found, field });
       known.add(field);
     }

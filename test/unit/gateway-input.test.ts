@@ -144,6 +144,7 @@ describe("query strings", () => {
     ["stauts=queued", "stauts unknown_field"],
     ["Status=queued", "Status unknown_field"],
     ["status[]=queued", "status[] unknown_field"],
+    ["status[0]=queued&status[1]=no", "status[0] unknown_field", "status[1] unknown_field"],
     ["__proto__=1", "__proto__ unknown_field"],
     ["=1", " unknown_field"],
     ["campaign_id=cmp_1", "campaign_id invalid_format"],
