@@ -27,6 +27,7 @@ import {
   unknownsOf,
   withMissing,
 } from "./in-flight.ts";
+import { keepMeanwhile } from "./keep-meanwhile.ts";
 import type { Part } from "./links/link.ts";
 import type { OutcomeReporter, Settlement } from "./outcomes.ts";
 import type { Pacer } from "./pacer.ts";
@@ -209,14 +210,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** After the first part: the others when it was taken, else the end. */
   async function goOn(flight: InFlight): Promise<void> {
+    const keeping = keepMeanwhile(flight, options.outcomes);
     const rest = flight.parts.slice(1);
     if (rest.length > 0 && flight.outcomes[0]?.kind === "accepted") await submitAll(flight, rest);
-    let kept = 0;
     for (let round = 0; ; round += 1) {
       const parts = pickRest(flight);
-      if (parts === undefined) return;
-      options.outcomes.keep(flight.submissions.slice(kept));
-      kept = flight.submissions.length;
+      if (parts === undefined) return keeping.end();
+      keeping.now();
       await pause(retryDelayMs(round), closing.signal);
       await submitAll(flight, parts);
     }

@@ -1,3 +1,4 @@
+import { mock } from "node:test";
 import { expect } from "chai";
 import { accept, many, setUp } from "../support/carrier-dispatcher.ts";
 import { eventually } from "../support/poll.ts";
@@ -43,6 +44,32 @@ describe("the dispatcher of a connector", () => {
     submits[2]?.answer(accept("b"));
     await eventually(() => settled.length === 1);
     expect(settled[0]?.outcome.kind).to.equal("accepted");
+  });
+
+  it("stores the ids of parts while others wait for their turn, each once", async () => {
+    mock.timers.enable({ apis: ["setInterval"] });
+    try {
+      const { dispatcher, submits, settled, kept } = setUp(1);
+      dispatcher.add(many(1, { segments: 3 }));
+      for (const [at, id] of ["a", "b"].entries()) {
+        submits[at]?.answer(accept(id));
+        await eventually(() => submits.length === at + 2);
+        mock.timers.tick(999);
+        expect(kept).to.have.length(at);
+        mock.timers.tick(1);
+        expect(kept[at]).to.deep.equal([id]);
+        mock.timers.tick(5000);
+        expect(kept).to.have.length(at + 1);
+      }
+      submits[2]?.answer(accept("c"));
+      await eventually(() => settled.length === 1);
+      mock.timers.tick(5000);
+      // Its end stores them all.
+      expect(kept).to.deep.equal([["a"], ["b"]]);
+      expect(settled[0]?.submissions).to.have.length(3);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it("a first part that was not taken gives the whole message back, and no part follows", async () => {
