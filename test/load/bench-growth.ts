@@ -20,6 +20,10 @@ const MESSAGES = Number(process.env.MESSAGES ?? 1500);
 const WARM_UP = 4 * MESSAGES;
 const RATIO_MAX = 1.15;
 const IDLE_MS = 3000;
+/** What the database still writes of millions of new documents is no message's cost: it may have so many looks to end. */
+const CALM_LOOKS_MAX = 60;
+/** A stack is calm when it idles at no more than so much above the one that stays small, in thousandths of a core. */
+const CALM_ABOVE_MILLICORES = 100;
 const HEAD = [
   "what grows",
   "to",
@@ -100,7 +104,7 @@ async function withWarmStack<T>(work: (stack: TestStack) => Promise<T>): Promise
 }
 
 async function measurePoint(stack: TestStack, send: (at: number) => Buffer, small: TestStack) {
-  const idleMillicores = await measureIdle(stack, IDLE_MS);
+  const idleMillicores = await measureCalm(stack, small);
   const grown: MessageCost[] = [];
   const beside: MessageCost[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -131,4 +135,14 @@ function toLine(point: Point): string[] {
     `${(point.idleMillicores / 10).toFixed(1)} %`,
     point.risen.map(([name, us]) => `${name} ${us > 0 ? "+" : ""}${us}`).join(", "),
   ];
+}
+
+/** Waits until a stack that has just grown is calm; answers what it idles at then, or at the last look. */
+async function measureCalm(stack: TestStack, small: TestStack): Promise<number> {
+  const smallMillicores = await measureIdle(small, IDLE_MS);
+  for (let look = 1; ; look += 1) {
+    const idleMillicores = await measureIdle(stack, IDLE_MS);
+    const isCalm = idleMillicores <= smallMillicores + CALM_ABOVE_MILLICORES;
+    if (isCalm || look === CALM_LOOKS_MAX) return idleMillicores;
+  }
 }
