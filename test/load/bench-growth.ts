@@ -20,7 +20,7 @@ const MESSAGES = Number(process.env.MESSAGES ?? 1500);
 const WARM_UP = 4 * MESSAGES;
 const RATIO_MAX = 1.15;
 const IDLE_MS = 3000;
-/** What the database still writes of millions of new documents is no message's cost: it may have so many looks to end. */
+/** Looks until the database has ended writing what was put in: that is no message's cost. */
 const CALM_LOOKS_MAX = 60;
 /** A stack is calm when it idles at no more than so much above the one that stays small, in thousandths of a core. */
 const CALM_ABOVE_MILLICORES = 100;
