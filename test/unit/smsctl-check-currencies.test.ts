@@ -39,8 +39,23 @@ describe("smsctl check, of currencies", () => {
   });
 
   it("takes no failure for a tenant without a wallet", async () => {
-    const wallets = { getWallet: () => refuse("service_unavailable", "Away.") };
+    const wallets = { getWallet: () => refuse("internal_error", "Broken.") };
     const error = await errorOf(checkCurrencies(checkOf({ ...services, wallets })));
-    expect(error.code).to.equal("service_unavailable");
+    expect(error.code).to.equal("internal_error");
+  });
+
+  it("asks a service again that is exchanged meanwhile", async () => {
+    let asked = 0;
+    const wallets = {
+      getWallet() {
+        asked += 1;
+        return asked === 1
+          ? refuse("service_unavailable", "Away.")
+          : { wallet: { currency: "USD" } };
+      },
+    };
+    const run = { ...checkOf({ ...services, wallets }), tenantId: "ten_1" };
+    const { breaches } = await checkCurrencies(run);
+    expect([asked, breaches.length]).to.deep.equal([2, 1]);
   });
 });

@@ -185,7 +185,8 @@ describe("smsctl check", () => {
     const away = () => refuse("service_unavailable", "Away.");
     const services = {
       messaging: { checkMessages: away, streamCharges: away },
-      wallets: { checkWallets: away, streamSettlements: away, getWallet: away },
+      wallets: { checkWallets: away, streamSettlements: away },
+      tenants: { listTenants: away },
     } as unknown as Fakes;
     const error = await errorOf(run(CHECK_COMMAND, ["check"], services));
     expect(error.code).to.equal("service_unavailable");

@@ -108,6 +108,7 @@ export function installSignalHandlers(lifecycle: Lifecycle, log: Logger): void {
     });
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    // Until here it ended the process at once (`main.ts`).
     process.removeAllListeners(signal);
     process.once(signal, end);
   }

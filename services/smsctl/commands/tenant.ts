@@ -6,6 +6,7 @@ import type { Clients } from "../clients.ts";
 import type { CommandContext, Commands } from "../command.ts";
 import { defined } from "../options.ts";
 import { present } from "../present.ts";
+import { pagesOfTenants } from "../tenants.ts";
 
 /** `smsctl tenant …` */
 export const TENANT_COMMANDS: Commands = {
@@ -28,13 +29,7 @@ export const TENANT_COMMANDS: Commands = {
   list: {
     usage: "tenant list",
     async run({ clients, output }) {
-      const tenants = [];
-      let cursor = "";
-      do {
-        const page = await clients.tenants.listTenants({ limit: 1000, cursor });
-        tenants.push(...page.tenants);
-        cursor = page.nextCursor;
-      } while (cursor !== "");
+      const tenants = (await Array.fromAsync(pagesOfTenants(clients))).flat();
       output.result(tenants.map((tenant) => present(TenantSchema, tenant)));
       return 0;
     },
