@@ -9,20 +9,25 @@ import { newId } from "../services/shared/core/ids.ts";
 import type { Logger } from "../services/shared/io/log.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
-import { type AdmissionParts, admit } from "./admit.ts";
-import { announcesBody, type BodyLimits, readBody } from "./body.ts";
-import type { Cors } from "./cors.ts";
-import { deprecationHeaders } from "./deprecation.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { busy, type LoadGate } from "./load-gate.ts";
-import { answerProblem, problemHeaders, toProblem } from "./problem.ts";
-import { isRepeated } from "./repeated-header.ts";
-import { endRequestSpan, openRequestSpan, traceOf } from "./request-span.ts";
-import type { RequestState } from "./request-state.ts";
-import { allowedMethods, compileRoutes, endpointFor, type RouteTable } from "./route-table.ts";
-import { setHeader } from "./set-header.ts";
-import { splitTarget } from "./target.ts";
-import { answerAndDrain, leavesBodyUnread } from "./unread-body.ts";
+import { type AdmissionParts, admit } from "./auth/admission.ts";
+import { announcesBody, type BodyLimits, readBody } from "./http/body.ts";
+import type { Cors } from "./http/cors.ts";
+import { answerAndDrain, leavesBodyUnread } from "./http/drain-request.ts";
+import { isRepeated } from "./http/duplicate-header.ts";
+import { answerProblem, problemHeaders, toProblem } from "./http/problem.ts";
+import { endRequestSpan, openRequestSpan, traceOf } from "./http/request-span.ts";
+import type { RequestState } from "./http/request-state.ts";
+import { splitTarget } from "./http/request-target.ts";
+import { setHeader } from "./http/set-header.ts";
+import { busy, type LoadLimiter } from "./load-shedding/limiter.ts";
+import { deprecationHeaders } from "./operations/deprecation.ts";
+import type { Endpoint } from "./operations/operation.ts";
+import {
+  allowedMethods,
+  compileRoutes,
+  endpointFor,
+  type RouteTable,
+} from "./operations/route-table.ts";
 
 /** What the app is made of. */
 export type AppParts = AdmissionParts & {
@@ -30,7 +35,7 @@ export type AppParts = AdmissionParts & {
   /** Answers paths that need no key (docs, OpenAPI, error pages), or passes on. */
   readonly pages: Middleware;
   readonly cors: Cors;
-  readonly gate: LoadGate;
+  readonly gate: LoadLimiter;
   readonly docsUrl: string;
   readonly log: Logger;
   readonly bodyLimits: BodyLimits;

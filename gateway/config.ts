@@ -12,7 +12,7 @@ import {
   webAddress,
   whole,
 } from "../services/shared/io/config.ts";
-import { LIST_DEFAULT_MS } from "./lists/window.ts";
+import { LIST_DEFAULT_MS } from "./lists/time-range.ts";
 
 /** The environment of the gateway. */
 export const GATEWAY_SETTINGS = {

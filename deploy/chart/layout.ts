@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ROOT } from "../dev/layout.ts";
+import { ROOT } from "../dev/paths.ts";
 
 /** The chart's folder. */
 export const CHART = join(ROOT, "helm/sms");

@@ -1,7 +1,7 @@
 /** Which settings each component takes: the names its code reads, less those the chart sets itself. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../dev/layout.ts";
+import { ROOT } from "../dev/paths.ts";
 
 const BASE = "services/shared/io/base-config.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { readJson } from "./json-file.ts";
-import { layoutOf } from "./layout.ts";
+import { layoutOf } from "./paths.ts";
 import { pollUntil } from "./poll.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import type { StackFile } from "./stack-file.ts";

@@ -1,4 +1,4 @@
-import { layoutOf } from "./layout.ts";
+import { layoutOf } from "./paths.ts";
 import { runCommand } from "./stack-error.ts";
 import { withStackLock } from "./stack-lock.ts";
 import { stopProcesses } from "./stop-stack.ts";

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ensureCertificates, type TlsFiles } from "./certificates.ts";
-import { type Layout, ROOT, SERVERS_DIR } from "./layout.ts";
+import { type Layout, ROOT, SERVERS_DIR } from "./paths.ts";
+import { noteProcess } from "./pid-files.ts";
 import { pollUntil } from "./poll.ts";
 import { opsPort, portOf } from "./port-layout.ts";
 import {
@@ -20,7 +21,6 @@ import {
   runToEnd,
   startProcess,
 } from "./processes.ts";
-import { noteProcess } from "./run-records.ts";
 import { type StackSecrets, stackSecrets } from "./secrets.ts";
 import type { ServerName } from "./server-table.ts";
 import { startServer } from "./servers.ts";
@@ -153,7 +153,7 @@ export async function stripTypes(launcher: Launcher): Promise<void> {
     {
       name,
       program: launcher.node,
-      args: [join(ROOT, "services/lean-start.mjs")],
+      args: [join(ROOT, "services/strip-types-cache.mjs")],
       cwd: ROOT,
       env: environmentOf(launcher, name),
       logFile: logFileOf(launcher.layout, name),

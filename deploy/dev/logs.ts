@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readJson } from "./json-file.ts";
 import { logFileOf } from "./launch.ts";
-import { layoutOf } from "./layout.ts";
+import { layoutOf } from "./paths.ts";
 import { processCalled } from "./process-table.ts";
 import { processNames } from "./restart-stack.ts";
 import { runCommand, StackError } from "./stack-error.ts";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ROOT } from "./layout.ts";
+import { ROOT } from "./paths.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
 import type { ServerName } from "./server-table.ts";
 import { StackError } from "./stack-error.ts";
@@ -202,7 +202,7 @@ export function gatewayPort(
 export const LEAN_START = [
   "--import",
   // An address and not a path: there, `#` and `?` in a folder's name mean something else.
-  pathToFileURL(join(ROOT, "services/lean-start.mjs")).href,
+  pathToFileURL(join(ROOT, "services/strip-types-cache.mjs")).href,
 ];
 
 /** The arguments after `node` that run a process of the stack. */

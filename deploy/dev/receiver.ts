@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { readJson } from "./json-file.ts";
+import { readWholeRequest } from "./parse-http-request.ts";
 import { isSigned } from "./signature.ts";
-import { readWholeRequest } from "./whole-request.ts";
 
 /**
  * The customer's side of a webhook, for development: takes POST over HTTPS on loopback, checks the

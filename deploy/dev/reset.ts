@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { layoutOf, STRIPPED_DIR } from "./layout.ts";
+import { layoutOf, STRIPPED_DIR } from "./paths.ts";
 import { runCommand } from "./stack-error.ts";
 import { withStackLock } from "./stack-lock.ts";
 import { stopProcesses } from "./stop-stack.ts";

@@ -1,6 +1,6 @@
 import { readJson, writeJson } from "./json-file.ts";
 import { createLauncher, launchProcess, launchServer } from "./launch.ts";
-import { type Layout, layoutOf } from "./layout.ts";
+import { type Layout, layoutOf } from "./paths.ts";
 import { processCalled, RECEIVER, SMSC_SIMULATOR } from "./process-table.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";
 import { settingsIn } from "./settings.ts";

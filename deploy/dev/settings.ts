@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "./layout.ts";
+import { ROOT } from "./paths.ts";
 
 /** Read by the exporter of traces itself, so that no source spells them all. */
 const TRACE_SETTINGS = /^OTEL_\w+$/;

@@ -1,4 +1,5 @@
-import type { Layout } from "./layout.ts";
+import type { Layout } from "./paths.ts";
+import { runningProcesses } from "./pid-files.ts";
 import { grpcPort, opsPort, portOf } from "./port-layout.ts";
 import {
   GRPC_SETTINGS,
@@ -7,7 +8,6 @@ import {
   SMSC_SIMULATOR,
   SMSC_SYSTEM_ID,
 } from "./process-table.ts";
-import { runningProcesses } from "./run-records.ts";
 
 /** What `.local/stack.json` says of a running stack, for tools and tests. */
 export type StackFile = {

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { readJson } from "./json-file.ts";
-import type { Layout } from "./layout.ts";
+import type { Layout } from "./paths.ts";
 import { pollUntil } from "./poll.ts";
 import { isRunning, type ProcessRecord, thisProcess } from "./processes.ts";
 import { StackError } from "./stack-error.ts";

@@ -11,7 +11,8 @@ import {
   runMigration,
   stripTypes,
 } from "./launch.ts";
-import { type Layout, layoutOf } from "./layout.ts";
+import { type Layout, layoutOf } from "./paths.ts";
+import { runningProcesses } from "./pid-files.ts";
 import {
   DEFAULT_PORT_BASE,
   grpcPort,
@@ -28,7 +29,6 @@ import {
   type ServiceProcess,
   SMSC_SIMULATOR,
 } from "./process-table.ts";
-import { runningProcesses } from "./run-records.ts";
 import type { StackSecrets } from "./secrets.ts";
 import { seed } from "./seed.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { readJson } from "./json-file.ts";
 import { answersOk, readyUrl } from "./launch.ts";
-import { layoutOf } from "./layout.ts";
+import { layoutOf } from "./paths.ts";
+import { runningProcesses } from "./pid-files.ts";
 import { portOf } from "./port-layout.ts";
 import { processNames } from "./restart-stack.ts";
-import { runningProcesses } from "./run-records.ts";
 import { SERVERS, type ServerName } from "./server-table.ts";
 import { isServing } from "./servers.ts";
 import { runCommand } from "./stack-error.ts";

@@ -1,7 +1,7 @@
-import type { Layout } from "./layout.ts";
+import type { Layout } from "./paths.ts";
+import { forgetProcess, notedProcesses } from "./pid-files.ts";
 import { PROCESS_LAYOUTS, RECEIVER, type ServiceProcess, SMSC_SIMULATOR } from "./process-table.ts";
 import { endProcess, isRunning, type ProcessRecord } from "./processes.ts";
-import { forgetProcess, notedProcesses } from "./run-records.ts";
 import { SERVERS } from "./server-table.ts";
 
 /** Services drain for up to 25 seconds; a little more than that before they are killed. */

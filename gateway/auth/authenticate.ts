@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { setRecent } from "../../services/shared/core/recent.ts";
-import type { Caller } from "../request-state.ts";
-import type { AskKey } from "./key-questions.ts";
+import { setRecent } from "../../services/shared/flow/lru.ts";
+import type { Caller } from "../http/request-state.ts";
+import type { AskKey } from "./key-loader.ts";
 
 /** Turns an `Authorization` header into a caller, or throws `unauthenticated`. */
 export type Authenticator = {

@@ -1,8 +1,8 @@
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
-import { FIELD_CODES, MESSAGE_CODES } from "./code-texts.ts";
-import { ERROR_PAGES } from "./error-texts.ts";
+import { FIELD_CODES, MESSAGE_CODES } from "./content/code-texts.ts";
+import { ERROR_PAGES } from "./content/error-texts.ts";
+import { problemExample } from "./content/problem-examples.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
-import { problemExample } from "./problem-examples.ts";
 
 /** Every code of the registry. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];

@@ -4,13 +4,13 @@
  */
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { ANSWER_SCHEMAS } from "../schemas/answers.ts";
+import type { Endpoint } from "../operations/operation.ts";
+import { ANSWER_SCHEMAS } from "../schemas/responses.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
 import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts";
+import { problemExample } from "./content/problem-examples.ts";
 import { HEADERS } from "./headers.ts";
 import type { HeaderName, Operation, Schema } from "./operation.ts";
-import { problemExample } from "./problem-examples.ts";
 import { EVENT_SCHEMAS, WEBHOOKS } from "./webhook-events.ts";
 
 /** Addresses that the document names. */

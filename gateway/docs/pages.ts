@@ -4,10 +4,10 @@
  */
 import type { Middleware } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
-import type { Endpoint } from "../endpoint.ts";
-import type { RequestState } from "../request-state.ts";
+import type { RequestState } from "../http/request-state.ts";
+import type { Endpoint } from "../operations/operation.ts";
+import { EXAMPLES, examplePage } from "./content/example-pages.ts";
 import { ERROR_CODES, errorPage } from "./error-pages.ts";
-import { EXAMPLES, examplePage } from "./example-pages.ts";
 import { PAGE_POLICY } from "./html.ts";
 import { migrationPage } from "./migration-page.ts";
 import { buildOpenApi } from "./openapi.ts";

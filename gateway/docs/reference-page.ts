@@ -1,7 +1,7 @@
 /** The reference as one page that works without a network: made from the OpenAPI document. */
-import { conceptSections } from "./concepts.ts";
+import { conceptSections } from "./content/concepts.ts";
+import { exampleList } from "./content/example-pages.ts";
 import { errorTable, fieldTable, messageCodeTable } from "./error-pages.ts";
-import { exampleList } from "./example-pages.ts";
 import { type Html, html, json, page, prose, row } from "./html.ts";
 import type { buildOpenApi } from "./openapi.ts";
 import { ATTEMPTS_NOTE, type WebhookOperation } from "./webhook-events.ts";

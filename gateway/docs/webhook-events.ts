@@ -8,7 +8,7 @@ import {
   TEST_EVENT_EXAMPLE,
   WALLET_FUNDED_EXAMPLE,
   WALLET_LOW_EXAMPLE,
-} from "./event-samples.ts";
+} from "./content/event-samples.ts";
 import { componentRef, type Schema } from "./operation.ts";
 
 /** The types that something in the system makes; those of campaigns are announced and not sent yet. */

@@ -1,6 +1,6 @@
 import { AppError, asAppError } from "../../services/shared/core/errors.ts";
-import { answerWithin } from "../../services/shared/io/backoff.ts";
-import type { FenceKeeper } from "./fence.ts";
+import { answerWithin } from "../../services/shared/flow/backoff.ts";
+import type { FenceKeeper } from "./lock.ts";
 
 /** How long a request waits to learn whether the one before it has just finished. */
 const BUSY_LOOKUP_MS = 500;

@@ -1,4 +1,4 @@
-import { setRecent } from "../../services/shared/core/recent.ts";
+import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Redis } from "../../services/shared/io/redis.ts";
 import {
   type Bucket,

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "../shared/io/metrics.ts";
-import type { ConnectorRunner } from "./connector-runner.ts";
-import type { OutcomeReporter } from "./outcomes.ts";
+import type { ConnectorRunner } from "./app/connector.ts";
+import type { OutcomeReporter } from "./app/outcome-reporter.ts";
 
 /** Counts what no bind counts by itself. */
 export type CarrierMetrics = {

@@ -1,22 +1,22 @@
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import type { StartService } from "../shared/io/service-context.ts";
-import { startBackground } from "./background.ts";
+import { createMessagingPort } from "./adapters/messaging-client.ts";
+import { subscribeToRings } from "./adapters/queue-notifications.ts";
+import { startReceiptListener } from "./adapters/receipt-listener.ts";
+import { unmatchedPage } from "./adapters/unmatched-receipts-page.ts";
+import { startBackground } from "./app/background-jobs.ts";
+import { createMakers } from "./app/factories.ts";
+import { createOutcomeReporter } from "./app/outcome-reporter.ts";
+import { createReceiptDesk } from "./app/receipt-matcher.ts";
+import { createRecentSubmissions } from "./app/recent-submissions.ts";
+import { type Supervisor, startSupervisor } from "./app/supervisor.ts";
 import { readCarrierConfig } from "./config.ts";
-import { subscribeToRings } from "./events.ts";
-import { openJournal } from "./journal.ts";
-import { createLeases } from "./leases.ts";
-import { createMakers } from "./makers.ts";
-import { createMessagingPort } from "./messaging.ts";
 import { createCarrierMetrics } from "./metrics.ts";
-import { unmatchedPage } from "./ops.ts";
-import { createOutcomeReporter } from "./outcomes.ts";
-import { startReceiptListener } from "./receipt-listener.ts";
-import { createReceiptDesk } from "./receipts.ts";
-import { createRecentSubmissions } from "./recent-submissions.ts";
-import { openServers } from "./servers.ts";
-import { createCarrierStore } from "./store.ts";
-import { type Supervisor, startSupervisor } from "./supervisor.ts";
+import { createLeases } from "./store/bind-leases.ts";
+import { openJournal } from "./store/journal.ts";
+import { openServers } from "./store/open-stores.ts";
+import { createCarrierStore } from "./store/submissions.ts";
 
 export { readCarrierConfig as readSettings } from "./config.ts";
 

@@ -1,8 +1,8 @@
-import { shareAnswer } from "../shared/core/share-answer.ts";
+import { shareAnswer } from "../shared/flow/single-flight.ts";
 import { Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
-import type { OpenMessaging } from "./messaging.ts";
+import type { OpenMessaging } from "./create-messaging.ts";
 
 /**
  * Registers the figures that operators and autoscaling read; asked for only when scraped. A

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
-import { COLLECTIONS } from "./store/shape.ts";
+import { COLLECTIONS } from "./store/schema.ts";
 
 /** Brings the messaging database to the shape this version needs; idempotent. */
 export async function migrate(db: Db): Promise<void> {

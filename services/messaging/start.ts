@@ -6,21 +6,21 @@ import { SenderIdService } from "../../proto/gen/sms/v1/sender_id_pb.js";
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { steadyClock } from "../shared/core/clock.ts";
-import { createUnbroken } from "../shared/core/unbroken.ts";
-import { startLoop } from "../shared/io/loop.ts";
+import { createUnbroken } from "../shared/core/continuity.ts";
+import { startLoop } from "../shared/flow/periodic.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { openNeighbours } from "./adapters/clients.ts";
+import { openUnderWayNotes } from "./adapters/inflight-sends-nats.ts";
+import { openBells } from "./adapters/queue-notifications-nats.ts";
+import { createMessagingRpc } from "./adapters/rpc.ts";
+import { createSendsUnderWay } from "./app/inflight-sends.ts";
+import type { ServiceClients } from "./app/ports.ts";
 import { readMessagingConfig } from "./config.ts";
-import { openBells } from "./doorbell-notes.ts";
-import { type OpenMessaging, openMessaging } from "./messaging.ts";
+import { type OpenMessaging, openMessaging } from "./create-messaging.ts";
 import { registerMetrics } from "./metrics.ts";
-import { openNeighbours } from "./neighbours.ts";
-import { createMessagingRpc } from "./rpc.ts";
-import type { Neighbours } from "./service/ports.ts";
-import { createSendsUnderWay } from "./service/sends-under-way.ts";
-import { openUnderWayNotes } from "./under-way-notes.ts";
 
 export { readMessagingConfig as readSettings } from "./config.ts";
 
@@ -89,7 +89,7 @@ export const start: StartService = async (context) => {
 };
 
 /** Connectors that some route leads to; none before the first table has come. */
-function connectorsIn(neighbours: Neighbours): Set<string> {
+function connectorsIn(neighbours: ServiceClients): Set<string> {
   try {
     return new Set(neighbours.routeTable().routes.map(({ rule }) => rule.connectorId));
   } catch {

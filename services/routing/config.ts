@@ -1,6 +1,6 @@
 import { DATABASE_SETTINGS } from "../shared/io/base-config.ts";
 import { type Config, readBy, readConfig, text, timerMs } from "../shared/io/config.ts";
-import { createSecretBox } from "../shared/io/secret-box.ts";
+import { createSecretBox } from "../shared/io/encryption.ts";
 
 const SETTINGS = {
   ...DATABASE_SETTINGS,

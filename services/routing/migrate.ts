@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
 import { TEST_CONNECTOR_ID } from "./domain/connector.ts";
-import type { ConnectorDocument } from "./store-documents.ts";
+import type { ConnectorDocument } from "./store/documents.ts";
 
 const SHAPES: readonly CollectionShape[] = [
   {

@@ -1,18 +1,18 @@
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { steadyClock } from "../shared/core/clock.ts";
-import { startLoop } from "../shared/io/loop.ts";
+import { startLoop } from "../shared/flow/periodic.ts";
+import { createSecretBox } from "../shared/io/encryption.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
-import { createSecretBox } from "../shared/io/secret-box.ts";
 import type { StartService } from "../shared/io/service-context.ts";
+import { createAnnouncer } from "./adapters/events.ts";
+import { createRoutingRpc } from "./adapters/rpc.ts";
+import { createHealthService } from "./app/health.ts";
+import { createTableReader } from "./app/load-route-table.ts";
+import { createRoutingService } from "./app/routing.ts";
 import { readRoutingConfig } from "./config.ts";
-import { createAnnouncer } from "./events.ts";
-import { createHealthService } from "./health-service.ts";
-import { createHealthStore } from "./health-store.ts";
-import { createRoutingRpc } from "./rpc.ts";
-import { createRoutingService } from "./service.ts";
-import { createRoutingStore } from "./store.ts";
-import { createTableReader } from "./table.ts";
+import { createHealthStore } from "./store/health.ts";
+import { createRoutingStore } from "./store/routing-store.ts";
 
 export { readRoutingConfig as readSettings } from "./config.ts";
 

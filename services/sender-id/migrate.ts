@@ -1,1 +1,1 @@
-export { shapeSenderIdDatabase as migrate } from "./store.ts";
+export { shapeSenderIdDatabase as migrate } from "./store/sender-id-store.ts";

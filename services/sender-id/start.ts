@@ -6,11 +6,11 @@ import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
+import { createSenderIdNotices, toSenderIdEvent } from "./adapters/events.ts";
+import { senderIdRoutes } from "./adapters/rpc.ts";
+import { createSenderIdService, type Tenants } from "./app/sender-ids.ts";
 import { SENDER_ID_SETTINGS } from "./config.ts";
-import { createSenderIdNotices, toSenderIdEvent } from "./events.ts";
-import { senderIdRoutes } from "./rpc.ts";
-import { createSenderIdService, type Tenants } from "./service.ts";
-import { createSenderIdStore } from "./store.ts";
+import { createSenderIdStore } from "./store/sender-id-store.ts";
 
 /** Reads the settings; throws `ConfigError` with every fault. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof SENDER_ID_SETTINGS> {

@@ -7,9 +7,11 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { AppError } from "../shared/core/errors.ts";
 import { ConfigError } from "../shared/io/config.ts";
 import { toAppError } from "../shared/rpc/error-status.ts";
-import { parseArguments } from "./arguments.ts";
-import { type Clients, openClients } from "./clients.ts";
-import { type Command, type Commands, wordsMax } from "./command.ts";
+import { type Clients, openClients } from "./calls/clients.ts";
+import { parseArguments } from "./cli/arguments.ts";
+import { type Command, type Commands, wordsMax } from "./cli/command.ts";
+import { createOptions } from "./cli/options.ts";
+import { createOutput, failure } from "./cli/output.ts";
 import { CHECK_COMMAND } from "./commands/check.ts";
 import { CONNECTOR_COMMANDS } from "./commands/connector.ts";
 import { DEAD_COMMANDS } from "./commands/dead.ts";
@@ -20,8 +22,6 @@ import { SENDER_ID_COMMANDS } from "./commands/sender-id.ts";
 import { TENANT_COMMANDS } from "./commands/tenant.ts";
 import { WALLET_COMMANDS } from "./commands/wallet.ts";
 import { WEBHOOK_COMMANDS } from "./commands/webhook.ts";
-import { createOptions } from "./options.ts";
-import { createOutput, failure } from "./output.ts";
 
 const NOUNS: Readonly<Record<string, Commands>> = {
   tenant: TENANT_COMMANDS,

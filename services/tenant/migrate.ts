@@ -1,1 +1,1 @@
-export { shapeTenantDatabase as migrate } from "./store.ts";
+export { shapeTenantDatabase as migrate } from "./store/tenant-store.ts";

@@ -2,11 +2,11 @@ import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
+import { createTenantNotices } from "./adapters/events.ts";
+import { tenantRoutes } from "./adapters/rpc.ts";
+import { createTenantService } from "./app/tenants.ts";
 import { TENANT_SETTINGS } from "./config.ts";
-import { createTenantNotices } from "./events.ts";
-import { tenantRoutes } from "./rpc.ts";
-import { createTenantService } from "./service.ts";
-import { createTenantStore } from "./store.ts";
+import { createTenantStore } from "./store/tenant-store.ts";
 
 /** Reads the settings; throws `ConfigError` with every fault. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof TENANT_SETTINGS> {

@@ -1,6 +1,7 @@
 /** The wallet's metrics, and the check of its own books that feeds one of them. */
+
+import { startLoop } from "../shared/flow/periodic.ts";
 import type { Logger } from "../shared/io/log.ts";
-import { startLoop } from "../shared/io/loop.ts";
 import {
   Counter,
   DURATION_BUCKETS_S,
@@ -10,9 +11,9 @@ import {
 } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
-import type { CheckWallets } from "./service/check.ts";
-import type { SettleResult } from "./service/settle-messages.ts";
-import type { SweepResult } from "./service/sweep.ts";
+import type { CheckWallets } from "./app/reconcile.ts";
+import type { SettleResult } from "./app/settle-messages.ts";
+import type { SweepResult } from "./app/sweep.ts";
 
 /** Names of breaches in the log, per check. */
 const LOGGED_MAX = 100;

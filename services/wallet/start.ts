@@ -1,28 +1,33 @@
 import { randomUUID } from "node:crypto";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { startLoop } from "../shared/flow/periodic.ts";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
-import { startLoop } from "../shared/io/loop.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { isMongoOutage } from "../shared/io/mongo-errors.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { openTurns } from "./adapters/contention-nats.ts";
+import {
+  createSettleHandler,
+  SETTLE_DURABLE,
+  SETTLE_SUBJECTS,
+  toStreamItem,
+} from "./adapters/events.ts";
+import { createResolveReservations } from "./adapters/messaging-client.ts";
+import { createWalletRpc } from "./adapters/rpc.ts";
+import { type CommandQueue, createCommandQueue } from "./app/command-queue.ts";
+import type { WalletStore } from "./app/ports.ts";
+import { createCheckWallets } from "./app/reconcile.ts";
+import { createSettleMessages, type SettleMessages } from "./app/settle-messages.ts";
+import { createSweep, SWEEP_BATCH } from "./app/sweep.ts";
+import { createWallets } from "./app/wallets.ts";
 import { readWalletConfig, type WalletConfig } from "./config.ts";
-import { createSettleHandler, SETTLE_DURABLE, SETTLE_SUBJECTS, toStreamItem } from "./events.ts";
-import { createResolveReservations } from "./messaging.ts";
 import { createWalletMetrics, startSelfCheck, type WalletMetrics } from "./metrics.ts";
-import { createWalletRpc } from "./rpc.ts";
-import { createCheckWallets } from "./service/check.ts";
-import { type CommandQueue, createCommandQueue } from "./service/command-queue.ts";
-import type { WalletStore } from "./service/ports.ts";
-import { createSettleMessages, type SettleMessages } from "./service/settle-messages.ts";
-import { createSweep, SWEEP_BATCH } from "./service/sweep.ts";
-import { createWallets } from "./service/wallets.ts";
 import { openLedgerSnapshot } from "./store/snapshot.ts";
 import { createWalletStore } from "./store/wallet-store.ts";
-import { openTurns } from "./turn-notes.ts";
 
 export { readWalletConfig as readSettings } from "./config.ts";
 

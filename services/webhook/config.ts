@@ -14,7 +14,7 @@ import {
   text,
   whole,
 } from "../shared/io/config.ts";
-import { createSecretBox } from "../shared/io/secret-box.ts";
+import { createSecretBox } from "../shared/io/encryption.ts";
 import { type Network, parseNetwork } from "./domain/address-rules.ts";
 
 /** Settings of the webhook service; durations in milliseconds. */

@@ -5,9 +5,9 @@ import {
   Histogram,
   type Registry,
 } from "../shared/io/metrics.ts";
-import type { SenderEvents } from "./sender/sender.ts";
-import type { DispatcherFigures } from "./service/dispatcher.ts";
-import type { WebhookEvents } from "./service/ports.ts";
+import type { SenderEvents } from "./adapters/http-client/sender.ts";
+import type { DispatcherFigures } from "./app/dispatcher.ts";
+import type { WebhookEvents } from "./app/ports.ts";
 
 /** What the gauges read when they are asked. */
 export type GaugeSources = {

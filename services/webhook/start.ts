@@ -3,13 +3,10 @@ import type { ClientSession } from "mongodb";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
-import { createLossLook } from "../shared/io/event-loss.ts";
+import { createSecretBox } from "../shared/io/encryption.ts";
 import { type Mongo, openMongo } from "../shared/io/mongo.ts";
 import { type Nats, openNats } from "../shared/io/nats.ts";
-import { createSecretBox } from "../shared/io/secret-box.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
-import { readWebhookConfig, type WebhookConfig } from "./config.ts";
-import { attemptsOf } from "./domain/delivery.ts";
 import {
   createEventHandler,
   DURABLE,
@@ -17,20 +14,23 @@ import {
   hearStops,
   openStopNotes,
   SUBJECTS,
-} from "./events.ts";
-import { instanceName } from "./instance.ts";
+} from "./adapters/events.ts";
+import { openSender } from "./adapters/http-client/create-http-client.ts";
+import { createWebhookRpc } from "./adapters/rpc.ts";
+import { createSecrets } from "./adapters/secrets.ts";
+import { createLossLook } from "./adapters/stream-gaps.ts";
+import { openEngine } from "./app/create-delivery-engine.ts";
+import { deliverNotices } from "./app/deliver-events.ts";
+import type { DeliveryParts } from "./app/delivery-management.ts";
+import type { EndpointParts } from "./app/endpoint-management.ts";
+import { instanceName } from "./app/lease-owner.ts";
+import { checkUrl } from "./app/url-check.ts";
+import { readWebhookConfig, type WebhookConfig } from "./config.ts";
+import { attemptsOf } from "./domain/delivery.ts";
 import { addWebhookGauges, createWebhookMetrics } from "./metrics.ts";
-import { createWebhookRpc } from "./rpc.ts";
-import { createSecrets } from "./secrets.ts";
-import { openSender } from "./sender/open-sender.ts";
-import { deliverNotices } from "./service/deliver-events.ts";
-import type { DeliveryParts } from "./service/delivery-management.ts";
-import type { EndpointParts } from "./service/endpoint-management.ts";
-import { openEngine } from "./service/engine.ts";
-import { checkUrl } from "./service/url-check.ts";
+import { createDeliveries } from "./store/delivery-log.ts";
 import { createEndpoints } from "./store/endpoints.ts";
 import { createIdempotency } from "./store/idempotency.ts";
-import { createDeliveries } from "./store/log.ts";
 import { createDeliveryQueue } from "./store/queue.ts";
 
 export { readWebhookConfig as readSettings } from "./config.ts";

@@ -2,8 +2,8 @@
 import { type Db, MongoClient } from "mongodb";
 import { connect } from "nats";
 import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
-import { SETTLE_DURABLE } from "../../services/wallet/events.ts";
-import { DURABLE } from "../../services/webhook/events.ts";
+import { SETTLE_DURABLE } from "../../services/wallet/adapters/events.ts";
+import { DURABLE } from "../../services/webhook/adapters/events.ts";
 
 /** A message at rest. */
 export type MessageRow = {

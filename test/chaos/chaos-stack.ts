@@ -16,13 +16,13 @@ import {
   readyUrl,
   spawnProcess,
 } from "../../deploy/dev/launch.ts";
-import { layoutOf } from "../../deploy/dev/layout.ts";
+import { layoutOf } from "../../deploy/dev/paths.ts";
+import { runningProcesses } from "../../deploy/dev/pid-files.ts";
 import { pollUntil } from "../../deploy/dev/poll.ts";
 import { grpcPort, PORTS_OF_A_STACK, portOf } from "../../deploy/dev/port-layout.ts";
 import { freePortRange, freePorts } from "../../deploy/dev/ports.ts";
 import { SMSC_SIMULATOR } from "../../deploy/dev/process-table.ts";
 import { endProcess, isRunning, killProcess } from "../../deploy/dev/processes.ts";
-import { runningProcesses } from "../../deploy/dev/run-records.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 import type { StackFile, StackState } from "../../deploy/dev/stack-file.ts";
 import { startStack } from "../../deploy/dev/start-stack.ts";
@@ -107,7 +107,7 @@ export async function startChaosStack(dir: string, receiversPort: number): Promi
           CARRIER_ID: name,
           WEBHOOK_INSTANCE: name,
           CHAOS_CLOCK_FILE: clockFile(name),
-          NODE_OPTIONS: `--import=${new URL("clock-step.ts", import.meta.url).href}`,
+          NODE_OPTIONS: `--import=${new URL("./clock-step.ts", import.meta.url).href}`,
         },
   );
   aimLinks(links, portBase, { receivers: receiversPort, [SECOND_SMSC]: secondPort });

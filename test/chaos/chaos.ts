@@ -12,7 +12,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ensureCertificates } from "../../deploy/dev/certificates.ts";
 import { writeJson } from "../../deploy/dev/json-file.ts";
-import { layoutOf, ROOT } from "../../deploy/dev/layout.ts";
+import { layoutOf, ROOT } from "../../deploy/dev/paths.ts";
 import { openBooks } from "./books.ts";
 import { startChaosStack } from "./chaos-stack.ts";
 import { createClient } from "./client.ts";

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { seededRandom } from "../../services/smsc-simulator/latency.ts";
+import { seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { RestAnswer } from "../support/customer.ts";
 import type { Client } from "./client.ts";

@@ -1,7 +1,7 @@
 /** After the storm: every request is answered, every message ends, every webhook is delivered. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { pollUntil } from "../../deploy/dev/poll.ts";
-import { answerWithin } from "../../services/shared/io/backoff.ts";
+import { answerWithin } from "../../services/shared/flow/backoff.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { BookReader, Open } from "./books.ts";
 import type { Client } from "./client.ts";

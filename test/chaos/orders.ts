@@ -1,5 +1,5 @@
 /** What customers ask for: random sends, each recipient a number that nobody else writes to. */
-import type { Random } from "../../services/smsc-simulator/latency.ts";
+import type { Random } from "../../services/smsc-simulator/domain/latency.ts";
 import { SENDER } from "./tenants.ts";
 
 /** A word that is in every body and must be in no log. */

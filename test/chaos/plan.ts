@@ -3,7 +3,7 @@
  * can be repeated. Kinds and targets are dealt from shuffled decks: a short run has some of
  * everything, a long one has all of it.
  */
-import { type Random, seededRandom } from "../../services/smsc-simulator/latency.ts";
+import { type Random, seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import { LINKS, PROCESSES, SERVERS } from "./topology.ts";
 
 /** The kinds of fault. */

@@ -4,7 +4,7 @@ import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { MongoClient } from "mongodb";
-import { layoutOf, ROOT } from "../../deploy/dev/layout.ts";
+import { layoutOf, ROOT } from "../../deploy/dev/paths.ts";
 import { SERVICE_PROCESSES } from "../../deploy/dev/process-table.ts";
 import { stopProcesses } from "../../deploy/dev/stop-stack.ts";
 import { smsctl } from "../support/smsctl.ts";

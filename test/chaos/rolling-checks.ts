@@ -1,7 +1,7 @@
 /** What must hold after a rolling restart: every message's end, its webhooks, its one submit. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { layoutOf } from "../../deploy/dev/layout.ts";
+import { layoutOf } from "../../deploy/dev/paths.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { waitForStatuses } from "../support/customer.ts";
 import { overlooked, smsctl } from "../support/smsctl.ts";

@@ -6,8 +6,8 @@
  */
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
+import { startLoop } from "../../services/shared/flow/periodic.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
-import { startLoop } from "../../services/shared/io/loop.ts";
 
 /** One gateway: where it serves, and where it says whether it is ready. */
 export type Gateway = { readonly url: string; readonly ops: string };

@@ -1,6 +1,6 @@
 /** Puts all judges' findings together. */
 import { readFileSync } from "node:fs";
-import { layoutOf } from "../../deploy/dev/layout.ts";
+import { layoutOf } from "../../deploy/dev/paths.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Forbidden } from "../support/log-scan.ts";
 import { overlooked, smsctl } from "../support/smsctl.ts";

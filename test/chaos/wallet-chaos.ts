@@ -13,7 +13,7 @@ import { MessageStatus } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
 import { publishAll } from "../../services/shared/io/publisher.ts";
 import { toAppError } from "../../services/shared/rpc/error-status.ts";
-import { seededRandom } from "../../services/smsc-simulator/latency.ts";
+import { seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import { freshDatabase } from "../support/fresh-names.ts";
 import { eventually } from "../support/poll.ts";
 import { startOwnServers } from "../support/servers.ts";

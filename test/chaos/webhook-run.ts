@@ -7,14 +7,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SERVERS_DIR } from "../../deploy/dev/layout.ts";
+import { SERVERS_DIR } from "../../deploy/dev/paths.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { endProcess, type ProcessRecord } from "../../deploy/dev/processes.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 import { serverUrl, startServer } from "../../deploy/dev/servers.ts";
 import { WebhookEndpointStatus } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../services/shared/core/ids.ts";
-import { seededRandom } from "../../services/smsc-simulator/latency.ts";
+import { seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import { createGuard } from "../support/guard.ts";
 import { eventually } from "../support/poll.ts";
 import {

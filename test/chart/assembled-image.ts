@@ -19,7 +19,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 
 /** The recipe, and its last stage, which is the image. */
 export const DOCKERFILE: string = readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8");
@@ -56,7 +56,7 @@ export function assembleImage(): Image {
   chmodSync(path, 0o755);
   copyFiles(path);
   copyPackages(path);
-  const lean = ["services/lean-start.mjs"];
+  const lean = ["services/strip-types-cache.mjs"];
   spawnSync(process.execPath, lean, { cwd: join(path, "app"), stdio: "ignore" });
   const hasLibraries = process.getuid?.() === 0 && copyLibraries(process.execPath, path);
   return openImage(path, hasLibraries, () => rmSync(path, { recursive: true, force: true }));

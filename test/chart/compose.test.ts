@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { repositoryFiles } from "../support/source-files.ts";
 
 type Service = {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { CHART } from "../../deploy/chart/layout.ts";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { eventually } from "../support/poll.ts";
 import { skipSince } from "../support/skip.ts";
 import {

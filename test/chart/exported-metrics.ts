@@ -1,7 +1,7 @@
 /** The metrics that the code registers, by asking the code itself. */
-import { reportRequests } from "../../gateway/request-reports.ts";
+import { reportRequests } from "../../gateway/http/access-log.ts";
 import { createCarrierMetrics } from "../../services/carrier/metrics.ts";
-import type { OpenMessaging } from "../../services/messaging/messaging.ts";
+import type { OpenMessaging } from "../../services/messaging/create-messaging.ts";
 import { registerMetrics } from "../../services/messaging/metrics.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createMetrics, type Registry } from "../../services/shared/io/metrics.ts";

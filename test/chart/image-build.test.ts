@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { skipSince } from "../support/skip.ts";
 import { copyLibraries, DOCKERFILE, type Image, openImage } from "./assembled-image.ts";
 

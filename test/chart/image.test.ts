@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { eventually } from "../support/poll.ts";
 import { startServers } from "../support/servers.ts";
@@ -110,7 +110,7 @@ describe("the image's files, and nothing else, run every service", function () {
   it("the migration, the operators' command line and the test of the chart start too", () => {
     const migrate = image.run(["services/main.ts", "migrate"]);
     expect(migrate.stderr).to.contain("MONGODB_URI is required");
-    const trip = image.run(["deploy/round-trip.ts", "http://127.0.0.1:1"]);
+    const trip = image.run(["deploy/smoke-test.ts", "http://127.0.0.1:1"]);
     expect(trip.stderr).to.contain("TENANT_GRPC is required");
     const smsctl = image.run(["services/smsctl/main.ts", "--help"]);
     expect(smsctl.stderr).to.not.contain("ERR_MODULE_NOT_FOUND");

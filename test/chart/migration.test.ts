@@ -110,7 +110,7 @@ chartSuite("the migration", () => {
   });
 
   it("those fields and all values are what the last release had, or the version announces the break", () => {
-    const file = join(import.meta.dirname, "released-fields.json");
+    const file = join(import.meta.dirname, "./released-fields.json");
     const released = JSON.parse(readFileSync(file, "utf8")) as Released;
     const now = valuePaths(readFileSync(join(CHART, "values.yaml"), "utf8"));
     const gone = released.values.filter((path) => !now.includes(path));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { repositoryFiles } from "../support/source-files.ts";
 import { chartSuite, MINIMAL, notes, refusal, render } from "./helm.ts";
 import type { KubeObject, PolicyRule } from "./kube-types.ts";
@@ -335,7 +335,7 @@ function arrowsOf(
 
 /** The calls column of the table in ARCHITECTURE.md. */
 function documentedArrows(): string[] {
-  const text = readFileSync(join(ROOT, "services/ARCHITECTURE.md"), "utf8");
+  const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
   const rows = text.split("\n").filter((line) => /^\| \[/.test(line));
   return rows.flatMap((row) => {
     const cells = row.split("|").map((cell) => cell.trim());

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { parse, stringify } from "yaml";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { skipSince } from "../support/skip.ts";
 import { namesIn, oneSampleOfEach, registryOfEverything, seriesNames } from "./exported-metrics.ts";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
@@ -14,7 +14,7 @@ import { NO_PROMTOOL, PROMTOOL } from "./promtool.ts";
 import { isHook, label, ofKind, selects } from "./workloads.ts";
 
 const PRODUCTION = "values-production.yaml";
-const CASES = join(import.meta.dirname, "alerts.promtool.yaml");
+const CASES = join(import.meta.dirname, "./alerts.promtool.yaml");
 const RUNBOOKS = join(ROOT, "deploy/runbooks");
 
 type Cases = {
@@ -164,7 +164,7 @@ chartSuite("helm test", () => {
         ({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test",
       );
       expect(tests.map(label)).to.deep.equal(["Pod/sms-test-round-trip"]);
-      expect(tests[0]?.spec?.containers[0]?.command).to.include("deploy/round-trip.ts");
+      expect(tests[0]?.spec?.containers[0]?.command).to.include("deploy/smoke-test.ts");
       expect(tests[0]?.metadata.annotations?.["helm.sh/hook-delete-policy"]).to.equal(
         "before-hook-creation",
       );

@@ -14,6 +14,6 @@ const version = /^version: (.*)$/m.exec(chart)?.[1];
 const values = valuePaths(readFileSync(join(CHART, "values.yaml"), "utf8"));
 const record = { version, values, fields: immutableFields(render(MINIMAL)) };
 writeFileSync(
-  join(import.meta.dirname, "released-fields.json"),
+  join(import.meta.dirname, "./released-fields.json"),
   `${JSON.stringify(record, null, 2)}\n`,
 );

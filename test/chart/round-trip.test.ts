@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { ensureCertificates } from "../../deploy/dev/certificates.ts";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { portOf } from "../../deploy/dev/port-layout.ts";
 import { ONE_PROCESS, startTestStack, type TestStack } from "../support/stack.ts";
 import { answer, type Receiver, startReceiver } from "../support/webhook-receiver.ts";
@@ -70,7 +70,7 @@ describe("the program of helm test", function () {
   /** Runs it with what the chart's pod is given. */
   async function roundTrip(args: readonly string[], settings: Record<string, string> = {}) {
     const { grpc } = stack;
-    const program = [join(ROOT, "deploy/round-trip.ts"), stack.gateway, ...args];
+    const program = [join(ROOT, "deploy/smoke-test.ts"), stack.gateway, ...args];
     const child = spawn(process.execPath, program, {
       stdio: ["ignore", "pipe", "pipe"],
       timeout: 90_000,

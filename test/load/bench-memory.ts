@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { layoutOf } from "../../deploy/dev/layout.ts";
+import { layoutOf } from "../../deploy/dev/paths.ts";
 import { PROCESS_LAYOUTS, type ServiceProcess } from "../../deploy/dev/process-table.ts";
 import { readProcessMemory } from "../support/process-memory.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";

@@ -4,7 +4,7 @@
  * window ÷ round trip is reached at windows 1, 10 and 100 when the simulator takes 20 ms to answer.
  * `SECONDS=…` sets the length of each measurement (2.5); with it about 25 seconds in all.
  */
-import { decodePdu, encodePduInto } from "../../services/carrier/smpp/codec.ts";
+import { decodePdu, encodePduInto } from "../../services/shared/smpp/codec.ts";
 import { type Row, report } from "./report.ts";
 import {
   npmSubmits,

@@ -5,9 +5,9 @@
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { createSmppClient } from "../../services/carrier/smpp/client.ts";
-import { startSmppServer } from "../../services/carrier/smpp/server.ts";
-import { startSimulator } from "../../services/smsc-simulator/simulator.ts";
+import { createSmppClient } from "../../services/shared/smpp/client.ts";
+import { startSmppServer } from "../../services/shared/smpp/server.ts";
+import { startSimulator } from "../../services/smsc-simulator/app/simulator.ts";
 
 type OtherSession = {
   on(event: string, listener: (pdu: { response(options?: object): object }) => void): void;

@@ -1,10 +1,10 @@
-import { createBind } from "../../services/carrier/bind.ts";
-import { createDispatcher } from "../../services/carrier/dispatcher.ts";
-import type { WrittenEntry } from "../../services/carrier/domain/journal-lines.ts";
+import type { Link, LinkStatus, Part } from "../../services/carrier/adapters/links/link.ts";
+import { createDispatcher } from "../../services/carrier/app/dispatcher.ts";
+import type { Settlement } from "../../services/carrier/app/outcome-reporter.ts";
+import { createBind } from "../../services/carrier/app/paced-link.ts";
+import { createRecentSubmissions } from "../../services/carrier/app/recent-submissions.ts";
+import type { JournalEntry } from "../../services/carrier/domain/journal-lines.ts";
 import type { ClaimedMessage, PartOutcome } from "../../services/carrier/domain/message.ts";
-import type { Link, LinkStatus, Part } from "../../services/carrier/links/link.ts";
-import type { Settlement } from "../../services/carrier/outcomes.ts";
-import { createRecentSubmissions } from "../../services/carrier/recent-submissions.ts";
 import { createManualClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { claimed } from "./carrier-messages.ts";
@@ -71,7 +71,7 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
   const wire = manualLink(window, isScripted);
   const settled: Settlement[] = [];
   const kept: string[][] = [];
-  const journaled: WrittenEntry[] = [];
+  const journaled: JournalEntry[] = [];
   const recent = createRecentSubmissions(100);
   const dispatcher = createDispatcher({
     connectorId: "smsc",

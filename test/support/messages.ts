@@ -7,7 +7,11 @@ import {
   type Message,
   moveTo,
 } from "../../services/messaging/domain/message.ts";
-import { toSent, toUnknown, type Waits } from "../../services/messaging/domain/queueing.ts";
+import {
+  toSent,
+  toUnknown,
+  type Waits,
+} from "../../services/messaging/domain/queue-transitions.ts";
 import type { Receipt } from "../../services/messaging/domain/receipt.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";

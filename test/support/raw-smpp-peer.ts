@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
-import { decodePdu, encodePdu } from "../../services/carrier/smpp/codec.ts";
-import { FrameReader } from "../../services/carrier/smpp/frame-reader.ts";
-import type { OutgoingPdu, Pdu } from "../../services/carrier/smpp/pdu.ts";
+import { decodePdu, encodePdu } from "../../services/shared/smpp/codec.ts";
+import { FrameReader } from "../../services/shared/smpp/frame-reader.ts";
+import type { OutgoingPdu, Pdu } from "../../services/shared/smpp/pdu.ts";
 import { eventually } from "./poll.ts";
 
 /** The other end of a session, under the test's full control. */

@@ -7,19 +7,19 @@ import { connect } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { pino } from "pino";
 import { createApp, type FinishedRequest } from "../../gateway/app.ts";
-import { createBodyCrowd } from "../../gateway/body-crowd.ts";
-import { createCors } from "../../gateway/cors.ts";
 import { createPages } from "../../gateway/docs/pages.ts";
-import type { Endpoint } from "../../gateway/endpoint.ts";
-import { createEndpoints, type EndpointPorts } from "../../gateway/endpoints.ts";
-import { listen, SERVER_OPTIONS } from "../../gateway/http-server.ts";
-import type { FenceKeeper } from "../../gateway/idempotency/fence.ts";
+import { createBodyCrowd } from "../../gateway/http/body-budget.ts";
+import { createCors } from "../../gateway/http/cors.ts";
+import type { Caller } from "../../gateway/http/request-state.ts";
+import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
+import type { FenceKeeper } from "../../gateway/idempotency/lock.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
-import { createLoadGate } from "../../gateway/load-gate.ts";
+import { createShed } from "../../gateway/load-shedding/fast-503.ts";
+import { createLoadGate } from "../../gateway/load-shedding/limiter.ts";
+import { createEndpoints, type EndpointPorts } from "../../gateway/operations/all.ts";
+import type { Endpoint } from "../../gateway/operations/operation.ts";
 import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";
 import type { RateDecision } from "../../gateway/rate-limit/token-bucket.ts";
-import type { Caller } from "../../gateway/request-state.ts";
-import { createShed } from "../../gateway/shed.ts";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import {
   MessageSchema,

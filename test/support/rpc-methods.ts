@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 
 const GENERATED = join(ROOT, "proto/gen/sms/v1");
 

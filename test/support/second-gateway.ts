@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../../deploy/dev/layout.ts";
+import { ROOT } from "../../deploy/dev/paths.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { eventually } from "./poll.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SERVERS_DIR } from "../../deploy/dev/layout.ts";
+import { SERVERS_DIR } from "../../deploy/dev/paths.ts";
 import { freePorts } from "../../deploy/dev/ports.ts";
 import { endProcess, type ProcessRecord } from "../../deploy/dev/processes.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";

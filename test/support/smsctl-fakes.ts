@@ -7,12 +7,12 @@ import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { toAppError, toConnectError } from "../../services/shared/rpc/error-status.ts";
-import { parseArguments } from "../../services/smsctl/arguments.ts";
+import type { Clients } from "../../services/smsctl/calls/clients.ts";
 import type { CheckRun } from "../../services/smsctl/check/report.ts";
-import type { Clients } from "../../services/smsctl/clients.ts";
-import type { Command } from "../../services/smsctl/command.ts";
-import { createOptions } from "../../services/smsctl/options.ts";
-import type { Json } from "../../services/smsctl/present.ts";
+import { parseArguments } from "../../services/smsctl/cli/arguments.ts";
+import type { Command } from "../../services/smsctl/cli/command.ts";
+import { createOptions } from "../../services/smsctl/cli/options.ts";
+import type { Json } from "../../services/smsctl/cli/to-json.ts";
 
 /** What the services answer. */
 export type Fakes = {

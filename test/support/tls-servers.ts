@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createServer, type Server } from "node:tls";
 import { type Db, MongoClient } from "mongodb";
 import { findServer } from "../../deploy/dev/find-server.ts";
-import { SERVERS_DIR } from "../../deploy/dev/layout.ts";
+import { SERVERS_DIR } from "../../deploy/dev/paths.ts";
 import { freePorts, isPortFree } from "../../deploy/dev/ports.ts";
 import {
   endProcess,

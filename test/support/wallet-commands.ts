@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
-import type { CheckWallets } from "../../services/wallet/service/check.ts";
-import type { CommandQueue } from "../../services/wallet/service/command-queue.ts";
-import type { Wallets } from "../../services/wallet/service/wallets.ts";
+import type { CommandQueue } from "../../services/wallet/app/command-queue.ts";
+import type { CheckWallets } from "../../services/wallet/app/reconcile.ts";
+import type { Wallets } from "../../services/wallet/app/wallets.ts";
 import {
   applyOp,
   type LedgerModel,

@@ -1,5 +1,5 @@
 import { AppError } from "../../services/shared/core/errors.ts";
-import type { WalletStore } from "../../services/wallet/service/ports.ts";
+import type { WalletStore } from "../../services/wallet/app/ports.ts";
 
 /**
  * Where a transaction dies, or what befalls it:

@@ -1,11 +1,16 @@
 /** The wallet's storage port in memory: the same promises as MongoDB, for tests without IO. */
 import { AppError } from "../../services/shared/core/errors.ts";
-import type { AuditRecord, Changes, View, WalletEvent } from "../../services/wallet/domain/book.ts";
+import type { Needs, WalletStore } from "../../services/wallet/app/ports.ts";
+import type { LedgerSnapshot } from "../../services/wallet/app/reconcile.ts";
 import { type EntryBatch, entriesOf } from "../../services/wallet/domain/entry.ts";
+import type {
+  AuditRecord,
+  Changes,
+  View,
+  WalletEvent,
+} from "../../services/wallet/domain/ledger-batch.ts";
 import type { Reservation, Settlement } from "../../services/wallet/domain/reservation.ts";
 import type { Wallet } from "../../services/wallet/domain/wallet.ts";
-import type { LedgerSnapshot } from "../../services/wallet/service/check.ts";
-import type { Needs, WalletStore } from "../../services/wallet/service/ports.ts";
 
 export type MemoryWalletStore = WalletStore & {
   readonly events: WalletEvent[];

@@ -1,8 +1,11 @@
+import { createConnections } from "../../services/webhook/adapters/http-client/connection-pool.ts";
+import {
+  createSender,
+  type SendRequest,
+} from "../../services/webhook/adapters/http-client/sender.ts";
+import { createHostGuard } from "../../services/webhook/adapters/http-client/ssrf-guard.ts";
+import { createTrust } from "../../services/webhook/adapters/http-client/tls-context.ts";
 import { parseNetwork } from "../../services/webhook/domain/address-rules.ts";
-import { createConnections } from "../../services/webhook/sender/connections.ts";
-import { createHostGuard } from "../../services/webhook/sender/host-guard.ts";
-import { createSender, type SendRequest } from "../../services/webhook/sender/sender.ts";
-import { createTrust } from "../../services/webhook/sender/trust.ts";
 
 /** A sender to receivers on loopback, with what it told the metrics. */
 export function openTestSender(

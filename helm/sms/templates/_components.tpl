@@ -1,5 +1,5 @@
 {{/*
-What the chart knows of each component, from the table of services/ARCHITECTURE.md: `serves` is its
+What the chart knows of each component, from the table of docs/architecture.md: `serves` is its
 gRPC service, `calls` the arrows that leave it, `needs` what it connects to, `durable` its consumer of
 the event stream.
 */}}

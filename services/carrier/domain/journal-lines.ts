@@ -10,7 +10,7 @@
  */
 
 /** A message whose octets may have reached a carrier. */
-export type WrittenEntry = {
+export type JournalEntry = {
   readonly messageId: string;
   readonly connectorId: string;
   readonly to: string;
@@ -22,7 +22,7 @@ export type WrittenEntry = {
 };
 
 /** The line that must be in the journal before a message's octets leave. */
-export function writtenLine(entry: WrittenEntry): string {
+export function writtenLine(entry: JournalEntry): string {
   const { messageId, connectorId, to, from, parts, atMs, segments } = entry;
   return `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\t${segments}\n`;
 }
@@ -33,8 +33,8 @@ export function settledLine(messageId: string): string {
 }
 
 /** Reads a journal: the messages that were written and whose outcome was never reported. */
-export function readOpenEntries(text: string): Map<string, WrittenEntry> {
-  const open = new Map<string, WrittenEntry>();
+export function readOpenEntries(text: string): Map<string, JournalEntry> {
+  const open = new Map<string, JournalEntry>();
   const lines = text.split("\n");
   // What follows the last line end is empty, or a line that a crash cut short.
   for (const line of lines.slice(0, -1)) {

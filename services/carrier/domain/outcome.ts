@@ -63,12 +63,12 @@ export function isWithout(part: PartOutcome | undefined): boolean {
 }
 
 /** What a message that was claimed and never submitted is reported as: to be claimed again at once, by any clock. */
-export function giveBack(message: ClaimedMessage, code: string, nowMs: number): Outcome {
+export function returnToQueue(message: ClaimedMessage, code: string, nowMs: number): Outcome {
   return build(message, "not_sent", code, nowMs);
 }
 
 /** What a message ends as when its remaining parts could not be submitted in time. */
-export function giveUpParts(message: ClaimedMessage, code: string, nowMs: number): Outcome {
+export function failRemainingParts(message: ClaimedMessage, code: string, nowMs: number): Outcome {
   return build(message, "partly_refused", code, nowMs);
 }
 

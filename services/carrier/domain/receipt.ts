@@ -69,6 +69,6 @@ function codeIn(table: Readonly<Record<string, string>>, code: string): string |
 }
 
 /** A party of a message as receipts and submits are compared: digits without plus, or lower case. */
-export function comparableParty(party: string): string {
+export function normalizeAddress(party: string): string {
   return party.replace(/^\+/, "").toLowerCase();
 }

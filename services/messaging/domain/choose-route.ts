@@ -14,17 +14,17 @@ import type { FrozenRoute } from "./message.ts";
 export type RouteStanding = "well" | "failing" | "closed" | "gone";
 
 /** A frozen route as the present route table has it: the connector it leads to may be another one by now. */
-export type PresentRoute = { readonly standing: RouteStanding; readonly connectorId: string };
+export type AvailableRoute = { readonly standing: RouteStanding; readonly connectorId: string };
 
 /** Tells how a frozen route stands now, and where it leads. */
-export type StandingOf = (route: FrozenRoute) => PresentRoute;
+export type StandingOf = (route: FrozenRoute) => AvailableRoute;
 
 /**
  * Puts the route to be tried at place `at`, where those before it have refused, with the connector that it
  * leads to now and its frozen price. The routes that it overtakes stay behind it, in their order: they have
  * not refused. Undefined when none can be tried.
  */
-export function withNextRoute(
+export function pickNextRoute(
   routes: readonly FrozenRoute[],
   at: number,
   standingOf: StandingOf,
@@ -44,18 +44,18 @@ export function withNextRoute(
 }
 
 /** Where messages wait whose routes are all disabled: nobody claims there, and no connector has this name. */
-export const NO_CONNECTOR = "";
+export const UNROUTED = "";
 
 /**
  * Puts the first disabled route first, with no connector: what waits for it is moved to a route that can be
  * tried when there is one again. Undefined when none is disabled.
  */
-export function withClosedRoute(
+export function parkOnDisabledRoute(
   routes: readonly FrozenRoute[],
   standingOf: StandingOf,
 ): readonly FrozenRoute[] | undefined {
   const chosen = routes.findIndex((route) => standingOf(route).standing === "closed");
   const frozen = routes[chosen];
   if (frozen === undefined) return undefined;
-  return [{ ...frozen, connectorId: NO_CONNECTOR }, ...routes.toSpliced(chosen, 1)];
+  return [{ ...frozen, connectorId: UNROUTED }, ...routes.toSpliced(chosen, 1)];
 }

@@ -7,8 +7,8 @@ import {
 } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
 import { isLegalMove } from "../../shared/core/state-table.ts";
-import type { ReasonCode } from "./reasons.ts";
-import { reasonFor } from "./reasons.ts";
+import type { ReasonCode } from "./failure-reasons.ts";
+import { reasonFor } from "./failure-reasons.ts";
 
 /** Whether a message is real, or carried by the built-in simulator at price zero. */
 export const MESSAGE_MODES = ["live", "test"] as const;

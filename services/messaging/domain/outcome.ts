@@ -16,6 +16,7 @@
  * has shown to have a part is `sent` by every other outcome.
  */
 import type { StandingOf } from "./choose-route.ts";
+import { failedCode } from "./failure-reasons.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import {
   backToWaiting,
@@ -24,8 +25,7 @@ import {
   toUnknown,
   tryNextRoute,
   type Waits,
-} from "./queueing.ts";
-import { failedCode } from "./reasons.ts";
+} from "./queue-transitions.ts";
 
 /** No carrier asks for more than some seconds, and nothing is put off until its queue time is over. */
 const PUT_OFF_MAX_MS = 60_000;

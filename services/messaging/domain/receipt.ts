@@ -11,6 +11,8 @@
  * late, lead to the same end once every segment has been heard of; nothing leaves `delivered`,
  * `failed` or `cancelled`.
  */
+
+import { undeliveredCode } from "./failure-reasons.ts";
 import {
   currentRoute,
   type Decision,
@@ -21,8 +23,7 @@ import {
   type SegmentReceipts,
   unchanged,
 } from "./message.ts";
-import { toSent, type Waits, withoutMissing } from "./queueing.ts";
-import { undeliveredCode } from "./reasons.ts";
+import { toSent, type Waits, withoutMissing } from "./queue-transitions.ts";
 
 /** What a carrier says about a message or one of its segments. */
 export type Receipt = {

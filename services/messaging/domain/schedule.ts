@@ -1,6 +1,6 @@
-import { type StandingOf, withClosedRoute, withNextRoute } from "./choose-route.ts";
+import { parkOnDisabledRoute, pickNextRoute, type StandingOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import type { Waits } from "./queueing.ts";
+import type { Waits } from "./queue-transitions.ts";
 
 /** What must still hold of tenant and sender ID when a scheduled message is due. */
 export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIsUsable: boolean };
@@ -21,7 +21,7 @@ export function releaseScheduled(
   if (!rights.tenantMaySend) return moveTo(start, "failed", nowMs, "tenant_suspended");
   if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
   const routes =
-    withNextRoute(message.routes, 0, standingOf) ?? withClosedRoute(message.routes, standingOf);
+    pickNextRoute(message.routes, 0, standingOf) ?? parkOnDisabledRoute(message.routes, standingOf);
   if (routes === undefined) return moveTo(start, "failed", nowMs, "no_route");
   return moveTo(start, "queued", nowMs, undefined, {
     phase: "waiting",

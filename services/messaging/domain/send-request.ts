@@ -1,5 +1,5 @@
-import { durationInWords } from "../../shared/core/duration-words.ts";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
+import { durationInWords } from "../../shared/core/format-duration.ts";
 import { BULK_DEFAULT, RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";

@@ -11,7 +11,7 @@ import type {
   SegmentReceipts,
   StatusChange,
 } from "../domain/message.ts";
-import { queueOf } from "../domain/queueing.ts";
+import { queueOf } from "../domain/queue-transitions.ts";
 
 /** Amounts are written as int64; the driver reads them as numbers where that is exact. */
 export type StoredAmount = bigint | number | Long;

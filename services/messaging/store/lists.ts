@@ -4,10 +4,10 @@ import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
+import type { ListFilter, MessageLists } from "../app/ports.ts";
 import { MESSAGE_MODES, type Message } from "../domain/message.ts";
-import type { ListFilter, MessageLists } from "../service/ports.ts";
 import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
-import { INDEXES } from "./shape.ts";
+import { INDEXES } from "./schema.ts";
 
 /** A page that takes longer than this is given up; no page may slow everyone else. */
 const PAGE_TIME_MAX_MS = 5000;

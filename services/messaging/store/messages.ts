@@ -6,13 +6,13 @@ import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import type { Outbox } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
+import type { ChangeSet, MessageStore } from "../app/ports.ts";
 import { MESSAGE_MODES, type Message } from "../domain/message.ts";
-import type { ChangeSet, MessageStore } from "../service/ports.ts";
-import { BelievedWrongly, replaceAll } from "./commands.ts";
+import { replaceAll, StaleCacheError } from "./bulk-writes.ts";
 import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
-import type { Remembered } from "./remembered.ts";
+import { INDEXES } from "./schema.ts";
 import { insertRecords } from "./sends.ts";
-import { INDEXES } from "./shape.ts";
+import type { WriteCache } from "./write-cache.ts";
 
 const DELETE_MAX = 2000;
 /** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
@@ -28,7 +28,7 @@ export function createMessageStore(
   client: MongoClient,
   db: Db,
   outbox: Outbox,
-  remembered: Remembered,
+  remembered: WriteCache,
 ): MessageStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
 
@@ -132,7 +132,7 @@ export function createMessageStore(
       try {
         await changeAll(ids, believed, decide, nowMs);
       } catch (error) {
-        if (!(error instanceof BelievedWrongly)) throw error;
+        if (!(error instanceof StaleCacheError)) throw error;
         remembered.distrust();
         await changeAll(ids, new Map(), decide, nowMs);
       }

@@ -2,12 +2,12 @@ import type { Collection, Db } from "mongodb";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
+import type { ClaimBatch, QueueFigures, QueueQuery, QueueStore } from "../app/ports.ts";
 import type { Claim, Message } from "../domain/message.ts";
-import { queueName, sendingName, sentBy } from "../domain/queueing.ts";
-import type { NamedLook, QueueFigures, QueueStore, Taking } from "../service/ports.ts";
+import { queueName, sendingName, sentBy } from "../domain/queue-transitions.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
-import type { Remembered } from "./remembered.ts";
-import { INDEXES } from "./shape.ts";
+import { INDEXES } from "./schema.ts";
+import type { WriteCache } from "./write-cache.ts";
 
 const LOCAL = { readConcern: { level: "local" } } as const;
 /** What is read to be claimed is remembered: it must last, and int64 is to be written again. */
@@ -19,7 +19,7 @@ const MAJORITY = { w: "majority", j: true } as const;
  * _id, not_before`: entering, claiming and leaving it is writing the message itself, so no second
  * store can disagree.
  */
-export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
+export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
   const carriers: Collection<{ _id: string; heard_at: Date }> = db.collection("carriers");
 
@@ -30,7 +30,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
     return Number(reply.n);
   }
 
-  async function readNamed(looks: readonly NamedLook[]): Promise<MessageDocument[]> {
+  async function readNamed(looks: readonly QueueQuery[]): Promise<MessageDocument[]> {
     const ids = looks.flatMap((look) => look.ids);
     if (ids.length === 0) return [];
     const names = looks.map(({ connectorId, lane }) => queueName(connectorId, lane));
@@ -47,7 +47,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
     return documents;
   }
 
-  async function findNamed(looks: readonly NamedLook[]): Promise<Message[][]> {
+  async function findNamed(looks: readonly QueueQuery[]): Promise<Message[][]> {
     const found = remembered.look(looks.flatMap((look) => look.ids));
     const unknown = looks.map((look) => ({
       ...look,
@@ -62,7 +62,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
     );
   }
 
-  async function claim(takings: readonly Taking[]): Promise<Message[][]> {
+  async function claim(takings: readonly ClaimBatch[]): Promise<Message[][]> {
     const found = takings.flatMap((taking) => taking.found);
     const before = remembered.take(found.map(({ id }) => id));
     const { modifiedCount } = await messages.bulkWrite(takings.flatMap(takeOver), {
@@ -94,7 +94,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
 
   /** Claims what was not as it was remembered, and waits all the same, as it is now. */
   async function claimAgain(
-    takings: readonly Taking[],
+    takings: readonly ClaimBatch[],
     claimed: readonly Message[][],
   ): Promise<Message[][]> {
     remembered.distrust();
@@ -196,7 +196,7 @@ export function createQueueStore(db: Db, remembered: Remembered): QueueStore {
  * What leaves the queue by another hand, a cancel above all, fails this guard; whichever of the two
  * writes first wins, and the other finds nothing to write.
  */
-function takeOver({ connectorId, lane, found, claim }: Taking) {
+function takeOver({ connectorId, lane, found, claim }: ClaimBatch) {
   const queue = queueName(connectorId, lane);
   const update = { $set: claimFields(connectorId, claim), $inc: { revision: 1 } };
   return [...Map.groupBy(found, ({ revision }) => revision)].map(([revision, group]) => {
@@ -215,7 +215,7 @@ function claimFields(connectorId: string, claim: Claim) {
 
 /** The documents as `takeOver` leaves them, of those that were remembered as they were found. */
 function afterwards(
-  { connectorId, found, claim }: Taking,
+  { connectorId, found, claim }: ClaimBatch,
   before: ReadonlyMap<string, MessageDocument>,
 ): MessageDocument[] {
   const fields = claimFields(connectorId, claim);
@@ -228,7 +228,7 @@ function afterwards(
 
 function isClaimable(
   document: MessageDocument | undefined,
-  { connectorId, lane, nowMs }: NamedLook,
+  { connectorId, lane, nowMs }: QueueQuery,
 ): document is MessageDocument {
   if (document?.queue !== queueName(connectorId, lane)) return false;
   return (document.not_before?.getTime() ?? 0) <= nowMs;

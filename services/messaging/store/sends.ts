@@ -9,7 +9,7 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
 import { lowestIdAt, newId } from "../../shared/core/ids.ts";
-import { dropFence, type FenceDocument, takeFence } from "../../shared/io/key-fences.ts";
+import { dropFence, type FenceDocument, takeFence } from "../../shared/io/idempotency-locks.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import {
@@ -18,10 +18,10 @@ import {
   type SendRecord,
   type SendStore,
   type StoredSend,
-} from "../service/ports.ts";
-import { insertAll } from "./commands.ts";
+} from "../app/ports.ts";
+import { insertAll } from "./bulk-writes.ts";
 import { toDocument } from "./documents.ts";
-import type { Remembered } from "./remembered.ts";
+import type { WriteCache } from "./write-cache.ts";
 
 /**
  * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
@@ -63,7 +63,7 @@ const CLOSINGS_MAX = 5;
 class NotAll extends Error {}
 
 /** Makes the store over one database. */
-export function createSendStore(client: MongoClient, db: Db, remembered: Remembered): SendStore {
+export function createSendStore(client: MongoClient, db: Db, remembered: WriteCache): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
   const fences: Collection<FenceDocument> = db.collection("fences");
 

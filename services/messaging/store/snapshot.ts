@@ -2,11 +2,11 @@ import type { Collection, Db, Filter, MongoClient } from "mongodb";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { openSnapshot } from "../../shared/io/snapshot.ts";
-import type { CheckedMessage, MessageCharge } from "../domain/check-message.ts";
+import type { MessageSnapshot } from "../app/ports.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
-import type { MessageSnapshot } from "../service/ports.ts";
+import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
 import { fromHistory, type MessageDocument, toAmount } from "./documents.ts";
-import { INDEXES } from "./shape.ts";
+import { INDEXES } from "./schema.ts";
 
 const CHUNK = 1000;
 

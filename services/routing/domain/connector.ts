@@ -9,7 +9,6 @@
  * An operator may move between any two; a removal is allowed when no route names the connector.
  */
 import { AppError } from "../../shared/core/errors.ts";
-import { checkOneOf, checkWhole, createFaults, type Faults } from "./faults.ts";
 import {
   checkHttp,
   HIDDEN_HEADER_VALUE,
@@ -17,6 +16,7 @@ import {
   type HttpSettings,
 } from "./http-settings.ts";
 import { checkSmpp, SMPP_DEFAULTS, type SmppSettings } from "./smpp-settings.ts";
+import { checkOneOf, checkWhole, createFaults, type Faults } from "./validation-errors.ts";
 
 /** How a connector speaks. */
 export type ConnectorType = "smpp" | "http" | "test";

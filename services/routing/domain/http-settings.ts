@@ -1,5 +1,5 @@
-import { checkLength, checkOneOf, checkWhole, type Faults } from "./faults.ts";
 import { UNDELIVERED_CODES } from "./smpp-settings.ts";
+import { checkLength, checkOneOf, checkWhole, type Faults } from "./validation-errors.ts";
 
 /** How a carrier process speaks to a carrier's HTTP interface. */
 export type HttpSettings = {

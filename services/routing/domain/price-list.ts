@@ -1,7 +1,7 @@
 import { parseAmount } from "../../shared/core/money.ts";
-import type { PriceRule } from "../../shared/core/route-table.ts";
-import { checkWhole, createFaults } from "./faults.ts";
+import type { PriceRule } from "../../shared/routes/route-table.ts";
 import { findPrefixFault, PRICES_MAX } from "./route.ts";
+import { checkWhole, createFaults } from "./validation-errors.ts";
 
 /** How one prefix's price differs between two lists. */
 export type PriceChange = {

@@ -1,6 +1,6 @@
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
-import type { PriceRule, RouteRule } from "../../shared/core/route-table.ts";
-import { checkLength, checkWhole, createFaults, type Faults } from "./faults.ts";
+import type { PriceRule, RouteRule } from "../../shared/routes/route-table.ts";
+import { checkLength, checkWhole, createFaults, type Faults } from "./validation-errors.ts";
 
 /** A way to carry messages over one connector, at prices by prefix. */
 export type Route = RouteRule & {

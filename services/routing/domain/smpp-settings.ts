@@ -1,4 +1,4 @@
-import { checkLength, checkOneOf, checkWhole, type Faults } from "./faults.ts";
+import { checkLength, checkOneOf, checkWhole, type Faults } from "./validation-errors.ts";
 
 /** How a carrier process binds to an SMSC, and how it speaks to it. */
 export type SmppSettings = {

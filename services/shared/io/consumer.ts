@@ -12,12 +12,12 @@
 import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type JsMsg } from "nats";
 import { ulid } from "ulid";
-import { createPace, type Pace } from "../core/pace.ts";
-import { backoffMs, pause } from "./backoff.ts";
+import { backoffMs, pause } from "../flow/backoff.ts";
+import { createPace, type Pace } from "../flow/min-interval.ts";
+import { pullBatch } from "../vendor/nats-pull-batch.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import type { Logger } from "./log.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
-import { pullBatch } from "./pull-batch.ts";
 
 /** What a handler decided about one item. */
 export type Verdict =

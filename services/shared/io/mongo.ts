@@ -5,10 +5,10 @@ import {
   type MongoClientOptions,
   MongoError,
 } from "mongodb";
+import { backoffMs, pause } from "../flow/backoff.ts";
+import { ClosingConnection } from "../vendor/mongodb-closing-connection.ts";
 import { endAbandonedTransactions } from "./abandoned-transactions.ts";
-import { backoffMs, pause } from "./backoff.ts";
 import type { Logger } from "./log.ts";
-import { ClosingConnection } from "./mongo-connection.ts";
 import { isConnectionFault, wrapMongoError } from "./mongo-errors.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 

@@ -6,10 +6,10 @@ import {
   RetentionPolicy,
   StorageType,
 } from "nats";
-import { backoffMs, pause } from "./backoff.ts";
+import { backoffMs, pause } from "../flow/backoff.ts";
+import { connectNats } from "../vendor/nats-transport.ts";
 import type { Logger } from "./log.ts";
 import { natsOptions } from "./nats-options.ts";
-import { connectNats } from "./nats-transport.ts";
 
 /** The stream of events (design section 5). */
 export const EVENT_STREAM = "SMS_EVENTS";

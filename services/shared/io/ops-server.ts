@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { shareAnswer } from "../core/share-answer.ts";
+import { shareAnswer } from "../flow/single-flight.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { type Listening, listen } from "./listen.ts";
 

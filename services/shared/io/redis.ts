@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs } from "../flow/backoff.ts";
 import type { Logger } from "./log.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 

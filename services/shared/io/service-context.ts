@@ -2,7 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectRouter } from "@connectrpc/connect";
 import type { Registry } from "prom-client";
 import type { Clock } from "../core/clock.ts";
-import type { GuardedPage } from "../rpc/guarded-page.ts";
+import type { GuardedPage } from "../rpc/authenticated-page.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./log.ts";
 

@@ -37,7 +37,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { answerWithin } from "./backoff.ts";
+import { answerWithin } from "../flow/backoff.ts";
 import type { Logger } from "./log.ts";
 import type { OpenSpan, SpanAttributes, Tracer } from "./tracing.ts";
 import type { TracingConfig } from "./tracing-settings.ts";

@@ -7,8 +7,8 @@ import { type CallReport, statusName } from "./call-report.ts";
 import { endCallSpan, openClientSpan } from "./call-spans.ts";
 import { markReceived } from "./error-status.ts";
 import { addHeaders, type HeaderSource, toHeaders } from "./headers.ts";
-import { createInbox } from "./inbox.ts";
 import { DEFAULT_STREAM_TIMEOUT_MS } from "./limits.ts";
+import { createInbox } from "./message-queue.ts";
 import { decoder, encoder } from "./routes.ts";
 import { decodeStatus } from "./wire-status.ts";
 

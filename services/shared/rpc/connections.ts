@@ -1,6 +1,6 @@
 /**
  * What grpc-js lacks in how it keeps connections. It shows none of this; its version is pinned, and
- * `test/integration/rpc-connections.test.ts` tells when it behaves otherwise.
+ * `test/integration/rpc/connections.test.ts` tells when it behaves otherwise.
  *
  * - A dial has no limit: to a machine that takes the connection and then says nothing, or whose address
  *   nobody has any more, it lasts for minutes or for ever. Nobody asks for the name anew meanwhile, and

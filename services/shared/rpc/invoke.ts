@@ -1,7 +1,7 @@
 /** Runs a method's implementation. */
 import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
-import type { CallScope } from "./call-scope.ts";
 import { wrongCount } from "./error-status.ts";
+import type { CallScope } from "./handler-context.ts";
 import type { Route } from "./routes.ts";
 
 type Init = MessageInitShape<DescMessage>;

@@ -26,8 +26,8 @@ import {
   runInCall,
 } from "./call-context.ts";
 import { type CallReport, type RpcLog, statusName } from "./call-report.ts";
-import { CallScope } from "./call-scope.ts";
 import { markReceived, showError } from "./error-status.ts";
+import { CallScope } from "./handler-context.ts";
 import type { HeaderSource } from "./headers.ts";
 import { invokeStream, invokeUnary } from "./invoke.ts";
 import { DEFAULT_STREAM_TIMEOUT_MS } from "./limits.ts";

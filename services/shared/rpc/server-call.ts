@@ -17,12 +17,12 @@ import type { OpenSpan } from "../io/tracing.ts";
 import { readCall, runInCall } from "./call-context.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
 import { statusName } from "./call-report.ts";
-import { CallScope } from "./call-scope.ts";
 import { endCallSpan, openServerSpan } from "./call-spans.ts";
 import { refusal, showError, wrongCount } from "./error-status.ts";
+import { CallScope } from "./handler-context.ts";
 import { toHeaders, toMetadata } from "./headers.ts";
-import { createInbox, type Inbox } from "./inbox.ts";
 import { invokeStream, invokeUnary } from "./invoke.ts";
+import { createInbox, type Inbox } from "./message-queue.ts";
 import type { Route } from "./routes.ts";
 import { encodeStatus } from "./wire-status.ts";
 

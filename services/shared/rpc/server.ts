@@ -10,11 +10,11 @@ import {
 } from "@grpc/grpc-js";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
+import { shortenDeadline } from "./clamp-deadline.ts";
 import { spareClosing } from "./connections.ts";
-import { listenersOf, sayGoodbye } from "./farewell.ts";
+import { listenersOf, sendGoaway } from "./graceful-goaway.ts";
 import { createHealth, type HealthControl } from "./health.ts";
 import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
-import { shortenDeadline } from "./long-deadlines.ts";
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 import { type CallHost, ServerCall } from "./server-call.ts";
@@ -118,7 +118,7 @@ function shutDown(server: Server, host: CallHost, limitMs: number): Promise<{ fo
       // One turn of the event loop lets those statuses leave before the connections break.
       setImmediate(() => server.forceShutdown());
     }, limitMs);
-    void sayGoodbye(server).then(() =>
+    void sendGoaway(server).then(() =>
       server.tryShutdown(() => {
         clearTimeout(timer);
         resolve({ forced });

@@ -7,8 +7,17 @@
 import type { Charge } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs, isId } from "../../shared/core/ids.ts";
+import { judge } from "./check-charge.ts";
 import { checkOpenHolds, type ExplainedHolds } from "./holds.ts";
-import { judge } from "./judge.ts";
+import {
+  lookAgain,
+  lookForMessages,
+  MISSING_MAX,
+  orphanBreach,
+  PATIENCE,
+  type RetryUntilAvailable,
+  type Suspect,
+} from "./recheck.ts";
 import {
   BREACHES_MAX,
   type BreachList,
@@ -17,15 +26,6 @@ import {
   createBreachList,
   createProgress,
 } from "./report.ts";
-import {
-  lookAgain,
-  lookForMessages,
-  MISSING_MAX,
-  orphanBreach,
-  PATIENCE,
-  type Patience,
-  type Suspect,
-} from "./second-look.ts";
 
 /**
  * Messages are kept twelve months, or less where messaging says so; a settlement may outlive its message. Where they
@@ -41,7 +41,7 @@ const CERTAIN_AGE_MS = 600_000;
 /** Compares messages' charges with their settlements, and open holds with open messages. */
 export async function checkCharges(
   run: CheckRun,
-  patience: Patience = PATIENCE,
+  patience: RetryUntilAvailable = PATIENCE,
 ): Promise<CheckReport> {
   run.note("comparing charges with settlements");
   const progress = createProgress(run.note);

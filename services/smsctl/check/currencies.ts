@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../proto/gen/sms/v1/tenant_pb.js";
-import { findTenant, pagesOfTenants } from "../tenants.ts";
+import { findTenant, pagesOfTenants } from "../calls/tenants.ts";
+import { orNothing, sideBySide } from "./recheck.ts";
 import { type CheckReport, type CheckRun, createBreachList, type FoundBreach } from "./report.ts";
-import { orNothing, sideBySide } from "./second-look.ts";
 
 /**
  * Compares each wallet's currency with its tenant's, in which its messages are priced (invariant 2). Whoever

@@ -2,8 +2,8 @@
 import { type Message, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { ReservationState } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { formatAmount } from "../../shared/core/money.ts";
+import { MISSING_MAX, orNothing, sideBySide } from "./recheck.ts";
 import type { BreachList, CheckRun, FoundBreach } from "./report.ts";
-import { MISSING_MAX, orNothing, sideBySide } from "./second-look.ts";
 
 /** A hold without a send may live for the grace time, which is this where the wallet does not tell, and one sweep. */
 const SWEEP_MS = 300_000;

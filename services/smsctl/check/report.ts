@@ -1,4 +1,4 @@
-import type { Clients } from "../clients.ts";
+import type { Clients } from "../calls/clients.ts";
 
 /** One breach of an invariant of the design, by its number there, with the ids concerned. */
 export type FoundBreach = {

@@ -1,12 +1,12 @@
 import { toAppError } from "../../shared/rpc/error-status.ts";
+import { resolveTenant } from "../calls/tenants.ts";
 import { checkCharges } from "../check/charges.ts";
 import { checkCurrencies } from "../check/currencies.ts";
 import { checkMessages } from "../check/messages.ts";
 import { type CheckReport, type CheckRun, untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
-import type { Command } from "../command.ts";
-import type { Output } from "../output.ts";
-import { resolveTenant } from "../tenants.ts";
+import type { Command } from "../cli/command.ts";
+import type { Output } from "../cli/output.ts";
 
 /** The parts, in their order: settlements are read after messages, so what is settled has long been decided. */
 const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>])[] = [

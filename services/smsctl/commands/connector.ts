@@ -9,17 +9,17 @@ import {
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import { carrierOps } from "../clients.ts";
-import type { Command, CommandContext, Commands } from "../command.ts";
+import { carrierOps } from "../calls/clients.ts";
+import { PASSING } from "../calls/retryable-errors.ts";
+import type { Command, CommandContext, Commands } from "../cli/command.ts";
+import { type Json, present } from "../cli/to-json.ts";
 import {
   fieldPaths,
   HTTP_OPTIONS,
   httpSettings,
   SMPP_OPTIONS,
   smppSettings,
-} from "../connector-settings.ts";
-import { PASSING } from "../failures.ts";
-import { type Json, present } from "../present.ts";
+} from "./connector-settings.ts";
 
 /** Carriers report every second; clocks of operators' machines may be a little apart. */
 const REPORT_OLD_MS = 10_000;

@@ -1,9 +1,9 @@
 import { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
-import type { Commands } from "../command.ts";
-import { LONG_WORK } from "../long-work.ts";
-import { cursorAfter, readUpToLimit } from "../pages.ts";
-import { present } from "../present.ts";
+import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
+import { LONG_WORK } from "../calls/timeouts.ts";
+import type { Commands } from "../cli/command.ts";
+import { present } from "../cli/to-json.ts";
 
 /** `smsctl dead …`: events that could not be handled. */
 export const DEAD_COMMANDS: Commands = {

@@ -1,9 +1,9 @@
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { ApiKeySchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
-import type { Commands } from "../command.ts";
-import { present } from "../present.ts";
-import { tenantId } from "../tenants.ts";
+import { tenantId } from "../calls/tenants.ts";
+import type { Commands } from "../cli/command.ts";
+import { present } from "../cli/to-json.ts";
 
 /** `smsctl key …` */
 export const KEY_COMMANDS: Commands = {

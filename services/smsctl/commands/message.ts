@@ -7,12 +7,12 @@ import { AppError } from "../../shared/core/errors.ts";
 import { isId } from "../../shared/core/ids.ts";
 import { normaliseNumber } from "../../shared/core/phone.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import type { CommandContext, Commands } from "../command.ts";
-import { enumWord } from "../enum-word.ts";
-import { LONG_WORK } from "../long-work.ts";
-import { cursorAfter, readUpToLimit } from "../pages.ts";
-import { present } from "../present.ts";
-import { tenantId } from "../tenants.ts";
+import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
+import { tenantId } from "../calls/tenants.ts";
+import { LONG_WORK } from "../calls/timeouts.ts";
+import type { CommandContext, Commands } from "../cli/command.ts";
+import { enumWord } from "../cli/enum-word.ts";
+import { present } from "../cli/to-json.ts";
 
 /** Calls under way when many messages are cancelled. */
 const AT_ONCE = 8;

@@ -7,11 +7,11 @@ import {
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { parseAmount } from "../../shared/core/money.ts";
-import { localActor } from "../actor.ts";
-import type { Command, CommandContext, Commands } from "../command.ts";
-import { defined, type Options } from "../options.ts";
-import { type Json, present } from "../present.ts";
-import { resolveTenant } from "../tenants.ts";
+import { localActor } from "../calls/actor.ts";
+import { resolveTenant } from "../calls/tenants.ts";
+import type { Command, CommandContext, Commands } from "../cli/command.ts";
+import { defined, type Options } from "../cli/options.ts";
+import { type Json, present } from "../cli/to-json.ts";
 
 /** `smsctl route …` */
 export const ROUTE_COMMANDS: Commands = {

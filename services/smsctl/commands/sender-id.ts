@@ -4,10 +4,10 @@ import {
   SenderIdStatus,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
-import type { Command, Commands } from "../command.ts";
-import { enumWord } from "../enum-word.ts";
-import { present } from "../present.ts";
-import { tenantId } from "../tenants.ts";
+import { tenantId } from "../calls/tenants.ts";
+import type { Command, Commands } from "../cli/command.ts";
+import { enumWord } from "../cli/enum-word.ts";
+import { present } from "../cli/to-json.ts";
 
 /** `smsctl sender-id …` */
 export const SENDER_ID_COMMANDS: Commands = {

@@ -1,12 +1,12 @@
 import { TenantSchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import { localActor } from "../actor.ts";
-import type { Clients } from "../clients.ts";
-import type { CommandContext, Commands } from "../command.ts";
-import { defined } from "../options.ts";
-import { present } from "../present.ts";
-import { pagesOfTenants } from "../tenants.ts";
+import { localActor } from "../calls/actor.ts";
+import type { Clients } from "../calls/clients.ts";
+import { pagesOfTenants } from "../calls/tenants.ts";
+import type { CommandContext, Commands } from "../cli/command.ts";
+import { defined } from "../cli/options.ts";
+import { present } from "../cli/to-json.ts";
 
 /** `smsctl tenant …` */
 export const TENANT_COMMANDS: Commands = {

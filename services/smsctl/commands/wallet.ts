@@ -8,16 +8,16 @@ import {
 } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import { localActor } from "../actor.ts";
+import { localActor } from "../calls/actor.ts";
+import { moveOnce } from "../calls/idempotency-reference.ts";
+import { readUpToLimit } from "../calls/pages.ts";
+import { PASSING } from "../calls/retryable-errors.ts";
+import { tenantId } from "../calls/tenants.ts";
 import { untilChecked } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
-import type { CommandContext, Commands } from "../command.ts";
-import { enumWord } from "../enum-word.ts";
-import { PASSING } from "../failures.ts";
-import { moveOnce } from "../money-reference.ts";
-import { readUpToLimit } from "../pages.ts";
-import { type Json, present } from "../present.ts";
-import { tenantId } from "../tenants.ts";
+import type { CommandContext, Commands } from "../cli/command.ts";
+import { enumWord } from "../cli/enum-word.ts";
+import { type Json, present } from "../cli/to-json.ts";
 
 /** `smsctl wallet …` */
 export const WALLET_COMMANDS: Commands = {
@@ -176,7 +176,7 @@ async function listEntries(context: CommandContext): Promise<number> {
       `--csv writes every entry; --${name} has no place there.`,
     );
   }
-  const { exportStatement } = await import("../statement-csv.ts");
+  const { exportStatement } = await import("../cli/statement-csv.ts");
   const count = await exportStatement(clients, wanted, csv, context.signal);
   if (csv !== "-") output.result({ file: csv, entries: count });
   return 0;

@@ -5,14 +5,14 @@ import {
   WebhookEndpointStatus,
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
-import type { Command, CommandContext, Commands } from "../command.ts";
-import { enumWord } from "../enum-word.ts";
-import { listen } from "../listen.ts";
-import { LONG_WORK } from "../long-work.ts";
-import { cursorAfter, readUpToLimit } from "../pages.ts";
-import { perhapsMade } from "../perhaps-made.ts";
-import { present } from "../present.ts";
-import { tenantId } from "../tenants.ts";
+import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
+import { tenantId } from "../calls/tenants.ts";
+import { LONG_WORK } from "../calls/timeouts.ts";
+import { uncertainResult } from "../calls/uncertain-result.ts";
+import type { Command, CommandContext, Commands } from "../cli/command.ts";
+import { enumWord } from "../cli/enum-word.ts";
+import { present } from "../cli/to-json.ts";
+import { listen } from "./webhook-listen.ts";
 
 /** Most deliveries in one answer of the webhook service. */
 const DELIVERIES_MAX = 100;
@@ -29,7 +29,9 @@ export const WEBHOOK_COMMANDS: Commands = {
         eventTypes: options.list("events"),
         description: options.optional("description") ?? "",
       };
-      const { endpoint, secret } = await clients.webhooks.createEndpoint(wanted).catch(perhapsMade);
+      const { endpoint, secret } = await clients.webhooks
+        .createEndpoint(wanted)
+        .catch(uncertainResult);
       if (endpoint === undefined) throw new AppError("internal_error", "The answer is empty.");
       output.result({ ...present(WebhookEndpointSchema, endpoint), secret });
       output.note("The secret is shown this once.");

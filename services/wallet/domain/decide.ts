@@ -1,15 +1,15 @@
 import { AppError } from "../../shared/core/errors.ts";
-import {
-  type Book,
-  type Changes,
-  closeBook,
-  type DecideContext,
-  openBook,
-  type View,
-} from "./book.ts";
 import type { Command, Outcome } from "./command.ts";
 import { decideFunding, decideUpdate } from "./funding.ts";
 import { decideHold } from "./hold.ts";
+import {
+  type Book,
+  beginBatch,
+  type Changes,
+  type DecideContext,
+  finishBatch,
+  type View,
+} from "./ledger-batch.ts";
 import { decideRelease, decideSettle } from "./settlement.ts";
 
 /** The answers of a batch, one per command in order, and what has to be saved. */
@@ -29,7 +29,7 @@ export type Decision = {
  * behind one that does not fit may still fit.
  */
 export function decide(view: View, commands: readonly Command[], context: DecideContext): Decision {
-  const book = openBook(view, context);
+  const book = beginBatch(view, context);
   let hasRefusal = false;
   const outcomes = commands.map((command) => {
     const outcome = decideOne(book, command);
@@ -37,7 +37,7 @@ export function decide(view: View, commands: readonly Command[], context: Decide
     if (canRepeat && outcome instanceof AppError) hasRefusal = true;
     return outcome;
   });
-  return { outcomes, changes: closeBook(book), hasRefusal };
+  return { outcomes, changes: finishBatch(book), hasRefusal };
 }
 
 function decideOne(book: Book, command: Command): Outcome | AppError {

@@ -1,6 +1,5 @@
 import { AppError } from "../../shared/core/errors.ts";
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
-import { addAudit, addEvent, type Book, lastEntry, markLow, post } from "./book.ts";
 import type {
   AdjustCommand,
   FundCommand,
@@ -9,6 +8,7 @@ import type {
   UpdateCommand,
 } from "./command.ts";
 import { insufficientBalance } from "./hold.ts";
+import { addAudit, addEvent, type Book, lastEntry, markLow, post } from "./ledger-batch.ts";
 import { availableOf } from "./wallet.ts";
 
 /**

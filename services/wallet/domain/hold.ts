@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/core/errors.ts";
 import { formatAmount } from "../../shared/core/money.ts";
-import { type Book, findReservation, markLow, post } from "./book.ts";
 import type { HoldCommand, Outcomes } from "./command.ts";
+import { type Book, findReservation, markLow, post } from "./ledger-batch.ts";
 import { availableOf, type Wallet } from "./wallet.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/core/errors.ts";
-import { type Book, findReservation, markLow, post, replaceReservation } from "./book.ts";
 import type { Outcomes, ReleaseCommand, SettleCommand } from "./command.ts";
+import { type Book, findReservation, markLow, post, replaceReservation } from "./ledger-batch.ts";
 import { fenceReservation, type Reservation, type Settlement, takePart } from "./reservation.ts";
 
 /** Whether a settlement asked for is another one than that which stands. */

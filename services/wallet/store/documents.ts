@@ -1,7 +1,7 @@
 /** The shapes at rest, and their way to and from the domain. int64 amounts are `bigint` here. */
 import type { Account, EntryKind } from "../domain/account.ts";
-import type { AuditRecord } from "../domain/book.ts";
 import type { EntryBatch, Movement } from "../domain/entry.ts";
+import type { AuditRecord } from "../domain/ledger-batch.ts";
 import type { Reservation, ReservationState, Settlement } from "../domain/reservation.ts";
 import type { Wallet } from "../domain/wallet.ts";
 

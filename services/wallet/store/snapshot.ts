@@ -1,7 +1,7 @@
 import type { Db, MongoClient } from "mongodb";
 import { openSnapshot } from "../../shared/io/snapshot.ts";
+import type { LedgerSnapshot } from "../app/reconcile.ts";
 import type { CheckedReservation, CheckedSettlement } from "../domain/check-holds.ts";
-import type { LedgerSnapshot } from "../service/check.ts";
 import { openCollections } from "./collections.ts";
 import {
   type ReservationDocument,

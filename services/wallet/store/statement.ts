@@ -1,6 +1,6 @@
 import type { Filter } from "mongodb";
+import type { StatementQuery } from "../app/ports.ts";
 import { type Entry, entriesOf } from "../domain/entry.ts";
-import type { StatementQuery } from "../service/ports.ts";
 import type { Collections } from "./collections.ts";
 import { type BatchDocument, toBatch } from "./documents.ts";
 

@@ -2,11 +2,11 @@
 import type { ClientSession } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import type { Changes, View } from "../domain/book.ts";
+import type { Needs } from "../app/ports.ts";
 import { type Entry, entriesOf } from "../domain/entry.ts";
+import type { Changes, View } from "../domain/ledger-batch.ts";
 import type { Reservation, Settlement } from "../domain/reservation.ts";
 import type { Wallet } from "../domain/wallet.ts";
-import type { Needs } from "../service/ports.ts";
 import type { Collections } from "./collections.ts";
 import {
   fromAudit,

@@ -5,9 +5,10 @@ import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts"
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { openSnapshot, type Snapshot } from "../../shared/io/snapshot.ts";
-import type { WalletEvent } from "../domain/book.ts";
-import type { WalletStore } from "../service/ports.ts";
+import type { WalletStore } from "../app/ports.ts";
+import type { WalletEvent } from "../domain/ledger-batch.ts";
 import { openCollections } from "./collections.ts";
+import type { Turns } from "./contention.ts";
 import {
   type AuditDocument,
   fromAudit,
@@ -19,7 +20,6 @@ import {
 } from "./documents.ts";
 import { listStatement } from "./statement.ts";
 import { loadViews, readWallets, saveChanges, takeWallets } from "./transaction.ts";
-import type { Turns } from "./turns.ts";
 
 /** How long a transaction is tried before its callers hear "unavailable". */
 const TRANSACTION_LIMIT_MS = 10_000;

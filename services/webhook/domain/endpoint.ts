@@ -182,7 +182,7 @@ export function activeSecrets(endpoint: Endpoint, nowMs: number): readonly Store
 }
 
 /** Tells whether an event of this type, source and time is for the endpoint. */
-export function wantsEvent(
+export function isSubscribed(
   endpoint: Endpoint,
   event: {
     readonly type: EventType;

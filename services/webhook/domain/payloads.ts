@@ -7,7 +7,7 @@ import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { formatAmount } from "../../shared/core/money.ts";
 import { formatInstant } from "../../shared/core/rfc3339.ts";
-import type { MessageView, SenderIdView, WalletView } from "./change.ts";
+import type { MessageView, SenderIdView, WalletView } from "./domain-event.ts";
 
 /** Version of the payloads; it follows the REST API's. */
 export const API_VERSION = "v1";

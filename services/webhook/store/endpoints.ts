@@ -1,8 +1,8 @@
 import type { ClientSession, Collection, Db } from "mongodb";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import type { HealthStore } from "../app/health-keeper.ts";
+import type { EndpointStore } from "../app/ports.ts";
 import { type ChangedEndpoint, ENDPOINTS_MAX, type Endpoint } from "../domain/endpoint.ts";
-import type { HealthStore } from "../service/health-keeper.ts";
-import type { EndpointStore } from "../service/ports.ts";
 import { type EndpointDocument, toEndpoint, toEndpointFields } from "./documents.ts";
 
 /** Endpoints at rest, with the parts that run inside a caller's transaction. */

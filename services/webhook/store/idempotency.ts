@@ -5,16 +5,11 @@
  */
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
+import type { SecretBox } from "../../shared/io/encryption.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import type { SecretBox } from "../../shared/io/secret-box.ts";
-import {
-  type Codec,
-  type Idempotency,
-  keyReused,
-  type RequestKey,
-} from "../service/idempotency.ts";
-import { createKeyFences } from "./key-fences.ts";
+import { type Codec, type Idempotency, keyReused, type RequestKey } from "../app/idempotency.ts";
+import { createKeyFences } from "./idempotency-locks.ts";
 
 type IdempotencyDocument = {
   _id: string;

@@ -11,8 +11,6 @@ import {
   MongoBulkWriteError,
 } from "mongodb";
 import { isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
-import type { Claimed } from "../domain/delivery.ts";
-import { withoutText } from "../domain/payloads.ts";
 import type {
   ClaimRequest,
   DeliveryQueue,
@@ -20,7 +18,9 @@ import type {
   Lease,
   NewDelivery,
   Settlement,
-} from "../service/ports.ts";
+} from "../app/ports.ts";
+import type { Claimed } from "../domain/delivery.ts";
+import { withoutText } from "../domain/payloads.ts";
 import {
   type AttemptDocument,
   type DeliveryDocument,

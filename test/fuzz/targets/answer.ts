@@ -3,7 +3,7 @@ import {
   ANSWER_BYTES_MAX,
   ANSWER_KEPT_BYTES,
   AnswerReader,
-} from "../../../services/webhook/sender/answer-reader.ts";
+} from "../../../services/webhook/adapters/http-client/response-parser.ts";
 import type { Random } from "../random.ts";
 import type { FuzzTarget } from "../run-target.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createCursors } from "../../../gateway/lists/cursor.ts";
-import { readPosition, writePosition } from "../../../gateway/lists/position.ts";
+import { readPosition, writePosition } from "../../../gateway/lists/cursor-payload.ts";
 import type { FuzzTarget } from "../run-target.ts";
 
 // Fixed, so that an input that is kept means the same in every run.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { EndpointPorts } from "../../../gateway/endpoints.ts";
+import type { EndpointPorts } from "../../../gateway/operations/all.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { API_KEY, memoryPorts, openRestApp } from "../../support/rest-app.ts";
 import type { Random } from "../random.ts";

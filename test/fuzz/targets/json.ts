@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Ajv } from "ajv";
-import { parseObject } from "../../../gateway/json.ts";
+import { parseObject } from "../../../gateway/json/parse.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../../../gateway/schemas/sends.ts";
 import { compileSchema } from "../../../gateway/schemas/validate.ts";
 import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../../../gateway/schemas/webhooks.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
 import { HttpSettingsSchema } from "../../../proto/gen/sms/v1/routing_pb.js";
+import { startReceiptListener } from "../../../services/carrier/adapters/receipt-listener.ts";
 import type { IncomingReceipt } from "../../../services/carrier/domain/message.ts";
 import { makeReceiptUrl } from "../../../services/carrier/domain/receipt-url.ts";
-import { startReceiptListener } from "../../../services/carrier/receipt-listener.ts";
 import type { Random } from "../random.ts";
 import type { FuzzTarget } from "../run-target.ts";
 import { talk } from "../talk.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { decodePdu, encodePdu } from "../../../services/carrier/smpp/codec.ts";
-import type { PduOf } from "../../../services/carrier/smpp/pdu.ts";
-import { parseReceipt, type Receipt } from "../../../services/carrier/smpp/receipts.ts";
+import { decodePdu, encodePdu } from "../../../services/shared/smpp/codec.ts";
+import type { PduOf } from "../../../services/shared/smpp/pdu.ts";
+import { parseReceipt, type Receipt } from "../../../services/shared/smpp/receipts.ts";
 import type { FuzzTarget } from "../run-target.ts";
 
 const SEEDS = [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { createSmppClient } from "../../../services/carrier/smpp/client.ts";
-import { encodePdu } from "../../../services/carrier/smpp/codec.ts";
-import { FrameReader } from "../../../services/carrier/smpp/frame-reader.ts";
+import { createSmppClient } from "../../../services/shared/smpp/client.ts";
+import { encodePdu } from "../../../services/shared/smpp/codec.ts";
+import { FrameReader } from "../../../services/shared/smpp/frame-reader.ts";
 import type { Random } from "../random.ts";
 import type { FuzzTarget } from "../run-target.ts";
 import { generateFrame } from "./smpp.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { decodePdu, encodePdu } from "../../../services/carrier/smpp/codec.ts";
-import { COMMAND_IDS } from "../../../services/carrier/smpp/commands.ts";
-import { EncodeError, FrameError, PduError } from "../../../services/carrier/smpp/errors.ts";
-import { FrameReader } from "../../../services/carrier/smpp/frame-reader.ts";
-import type { OutgoingPdu, Pdu } from "../../../services/carrier/smpp/pdu.ts";
-import { parseReceipt } from "../../../services/carrier/smpp/receipts.ts";
-import { readUserData } from "../../../services/carrier/smpp/user-data-header.ts";
+import { decodePdu, encodePdu } from "../../../services/shared/smpp/codec.ts";
+import { COMMAND_IDS } from "../../../services/shared/smpp/commands.ts";
+import { EncodeError, FrameError, PduError } from "../../../services/shared/smpp/errors.ts";
+import { FrameReader } from "../../../services/shared/smpp/frame-reader.ts";
+import type { OutgoingPdu, Pdu } from "../../../services/shared/smpp/pdu.ts";
+import { parseReceipt } from "../../../services/shared/smpp/receipts.ts";
+import { readUserData } from "../../../services/shared/smpp/user-data-header.ts";
 import type { Random } from "../random.ts";
 import type { FuzzTarget } from "../run-target.ts";
 

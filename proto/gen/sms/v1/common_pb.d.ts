@@ -36,7 +36,7 @@ export declare const file_sms_v1_common: GenFile;
  */
 export declare type Reason = Message<"sms.v1.Reason"> & {
   /**
-   * One of the codes in gateway/docs/code-texts.ts (MESSAGE_CODES), for example "absent_subscriber".
+   * One of the codes in gateway/docs/content/code-texts.ts (MESSAGE_CODES), for example "absent_subscriber".
    *
    * @generated from field: string code = 1;
    */

@@ -1,0 +1,39 @@
+import type { Context } from "koa";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { isRepeated } from "../http/duplicate-header.ts";
+import type { Caller, RequestState } from "../http/request-state.ts";
+import { setHeader } from "../http/set-header.ts";
+import type { RateLimiter } from "../rate-limit/limiter.ts";
+import type { Authenticator } from "./authenticate.ts";
+import { type AddressMatcher, callerAddress } from "./caller-address.ts";
+
+/** What admission needs. */
+export type AdmissionParts = {
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly isTrustedProxy: AddressMatcher;
+};
+
+/** Who calls, from where, and how often: 401, 403 ip_not_allowed, 429; in this order. */
+export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
+  const { headers, rawHeaders, socket } = context.req;
+  // Two keys are no key: which of them a proxy has checked cannot be known.
+  const credentials = isRepeated(rawHeaders, "authorization") ? undefined : headers.authorization;
+  const caller = await parts.authenticator.authenticate(credentials);
+  (context.state as RequestState).caller = caller;
+  const forwardedFor = headers["x-forwarded-for"] as string | undefined;
+  const address = callerAddress(socket.remoteAddress ?? "", forwardedFor, parts.isTrustedProxy);
+  if (!caller.allowsAddress(address)) {
+    throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
+  }
+  const decision = await parts.limiter.take(caller.tenantId, caller.rateLimit, caller.burst);
+  setHeader(context, "RateLimit-Limit", String(caller.rateLimit));
+  setHeader(context, "RateLimit-Remaining", String(decision.remaining));
+  setHeader(context, "RateLimit-Reset", String(decision.resetS));
+  if (!decision.isAllowed) {
+    throw new AppError("rate_limited", "Too many requests; slow down.", {
+      retryAfterMs: decision.retryAfterMs,
+    });
+  }
+  return caller;
+}

@@ -1,0 +1,17 @@
+import { subscribeHints } from "../../services/shared/io/best-effort-pubsub.ts";
+import type { Nats } from "../../services/shared/io/nats.ts";
+import type { Authenticator } from "./authenticate.ts";
+
+/** Forgets cached callers as soon as the tenant service says that they have changed. */
+export function watchInvalidations({ connection }: Nats, authenticator: Authenticator): void {
+  subscribeHints(connection, "invalidate.key.*", ({ subject }) => {
+    authenticator.forgetKey(lastToken(subject));
+  });
+  subscribeHints(connection, "invalidate.tenant.*", ({ subject }) => {
+    authenticator.forgetTenant(lastToken(subject));
+  });
+}
+
+function lastToken(subject: string): string {
+  return subject.slice(subject.lastIndexOf(".") + 1);
+}

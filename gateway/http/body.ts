@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { busy } from "../load-shedding/limiter.ts";
+import type { BodyBudget, BodyReservation } from "./body-budget.ts";
+import { isRepeated } from "./duplicate-header.ts";
+import { createBodyOctets } from "./growable-buffer.ts";
+
+/** Bounds of a request body, and of all together. */
+export type BodyLimits = {
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+  readonly crowd: BodyBudget;
+};
+
+/** Whether a request announces a body. */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) !== 0;
+}
+
+/**
+ * Reads a request's body whole, bounded in size and time. Errors: `payload_too_large` as soon as
+ * the length is known to be over, `unsupported_media_type` for a body that is not JSON in UTF-8,
+ * `request_timeout` when it does not arrive in time, `service_unavailable` when it has to make room for others.
+ * `onPlace` gets what the body counts for until the request has been answered.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+  onPlace: (place: BodyReservation) => void,
+): Promise<Buffer> {
+  const { headers } = request;
+  const isChunked = headers["transfer-encoding"] !== undefined;
+  const announced = Number(headers["content-length"] ?? 0);
+  if (announced === 0 && !isChunked) return EMPTY;
+  if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
+  const isAcceptable = isJson(request);
+  // Only a chunked body can turn out to be none at all, so only then its first byte is awaited.
+  if (!isAcceptable && !isChunked) throw wrongType();
+  // HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
+  const mayContinue = request.httpVersion !== "1.0";
+  if (mayContinue && headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  const bounds = isAcceptable ? limits : { ...limits, bytesMax: 0 };
+  const overflow = () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType());
+  return collect(request, bounds, overflow, onPlace);
+}
+
+const EMPTY = Buffer.alloc(0);
+
+const JSON_TYPE = /^[ \t]*application\/json[ \t]*(?:;|$)/i;
+
+/** One parameter of a media type, or an empty one (RFC 9110 section 5.6.6). */
+const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)?/gy;
+
+function isJson(request: IncomingMessage): boolean {
+  const { headers, rawHeaders } = request;
+  const { "content-type": type, "content-encoding": encoding } = headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
+  if (isRepeated(rawHeaders, "content-type")) return false;
+  return type === "application/json" || isJsonType(type ?? "");
+}
+
+/** `application/json` in UTF-8; any other parameter has no meaning (RFC 8259 section 11). */
+function isJsonType(type: string): boolean {
+  if (!JSON_TYPE.test(type)) return false;
+  let end = type.indexOf(";");
+  if (end === -1) return true;
+  for (const [parameter, name = "", value = ""] of type.slice(end).matchAll(PARAMETER)) {
+    end += parameter.length;
+    if (name.toLowerCase() !== "charset") continue;
+    const charset = value.replaceAll('"', "").toLowerCase();
+    if (charset !== "utf-8") return false;
+  }
+  return end === type.length;
+}
+
+function collect(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  overflow: () => AppError,
+  onPlace: (place: BodyReservation) => void,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const octets = createBodyOctets(limits.bytesMax);
+    let size = 0;
+    const timer = setTimeout(() => {
+      finish();
+      reject(new AppError("request_timeout", "The request body did not arrive in time."));
+    }, limits.timeoutMs);
+
+    const place = limits.crowd.enter(() => {
+      finish();
+      reject(busy());
+    });
+    onPlace(place);
+
+    function onData(chunk: Buffer): void {
+      size += chunk.length;
+      if (size <= limits.bytesMax) {
+        place.grow(octets.add(chunk));
+        return;
+      }
+      finish();
+      reject(overflow());
+    }
+    function onEnd(): void {
+      finish();
+      resolve(octets.whole());
+    }
+    function onGone(): void {
+      finish();
+      reject(new AppError("request_timeout", "The request ended before its body was complete."));
+    }
+    function finish(): void {
+      clearTimeout(timer);
+      place.end();
+      request.off("data", onData);
+      request.off("end", onEnd);
+      request.off("error", onGone);
+      request.off("close", onGone);
+    }
+    request.on("data", onData);
+    request.once("end", onEnd);
+    request.once("error", onGone);
+    request.once("close", onGone);
+  });
+}
+
+function tooLarge(bytesMax: number): AppError {
+  return new AppError("payload_too_large", `A request body has at most ${bytesMax} bytes.`);
+}
+
+function wrongType(): AppError {
+  return new AppError(
+    "unsupported_media_type",
+    "Send the body as application/json in UTF-8, without content encoding.",
+  );
+}

@@ -1,0 +1,56 @@
+import type { Context } from "koa";
+import { type AppError, ERRORS, type ErrorKind } from "../../services/shared/core/errors.ts";
+
+/** The media type of problems (RFC 9457 section 3). */
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** A problem as the client reads it (`service.md` "Errors"). */
+export type Problem = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly request_id: string;
+  readonly errors: readonly { field: string; code: string; message: string }[];
+  readonly required_amount?: string;
+  readonly available_amount?: string;
+  readonly currency?: string;
+};
+
+/** Writes an error as a problem; `docsUrl` leads to the page of its code. */
+export function toProblem(error: AppError, requestId: string, docsUrl: string): Problem {
+  const { http, title }: ErrorKind = ERRORS[error.code];
+  const { required_amount, available_amount, currency } = error.extra;
+  return {
+    type: `${docsUrl}/errors/${error.code}`,
+    title,
+    status: http,
+    code: error.code,
+    detail: error.message,
+    request_id: requestId,
+    errors: error.fields.map(({ field, code, message }) => ({ field, code, message })),
+    ...(required_amount === undefined ? {} : { required_amount }),
+    ...(available_amount === undefined ? {} : { available_amount }),
+    ...(currency === undefined ? {} : { currency }),
+  };
+}
+
+/** Headers that an error adds: `Retry-After` in whole seconds, `WWW-Authenticate` on 401. */
+export function problemHeaders(error: AppError): Record<string, string> {
+  const { http }: ErrorKind = ERRORS[error.code];
+  const headers: Record<string, string> = {};
+  if (http === 401) headers["WWW-Authenticate"] = "Bearer";
+  if (http === 429 || http === 503) {
+    headers["Retry-After"] = String(Math.max(1, Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
+  }
+  return headers;
+}
+
+/** Answers a request with a problem. */
+export function answerProblem(context: Context, problem: Problem, headers: Record<string, string>) {
+  context.status = problem.status;
+  context.set(headers);
+  context.set("Content-Type", PROBLEM_TYPE);
+  context.body = JSON.stringify(problem);
+}

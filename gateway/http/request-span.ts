@@ -1,0 +1,40 @@
+/** The span of one REST request, after OpenTelemetry's conventions for HTTP servers. */
+import type { Context } from "koa";
+import { type OpenSpan, tracer } from "../../services/shared/io/tracing.ts";
+import { TRACEPARENT } from "../../services/shared/rpc/call-context.ts";
+import type { FinishedRequest } from "../app.ts";
+
+/** The caller's trace, when it names one. */
+export function traceOf(headers: Context["req"]["headers"]): string | undefined {
+  const traceparent = headers.traceparent as string | undefined;
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+}
+
+/** Opens the span of a request to a known path; undefined for others, and with traces off. */
+export function openRequestSpan(context: Context, route: string | undefined): OpenSpan | undefined {
+  if (tracer === undefined || route === undefined) return undefined;
+  return tracer.start(`${context.method} ${route}`, {
+    kind: "server",
+    parent: traceOf(context.req.headers),
+    isEdge: true,
+    attributes: {
+      "http.request.method": context.method,
+      // Not the path as sent, which may hold whatever the caller put there.
+      "http.route": route,
+      "url.scheme": context.protocol,
+      "network.protocol.version": context.req.httpVersion,
+    },
+  });
+}
+
+/** Ends it with what the access log also says. */
+export function endRequestSpan(span: OpenSpan | undefined, request: FinishedRequest): void {
+  if (span === undefined) return;
+  span.set({
+    "http.response.status_code": request.status,
+    "sms.request.id": request.requestId,
+    "sms.tenant.id": request.tenantId || undefined,
+    "sms.error.code": request.code || undefined,
+  });
+  span.end(request.status >= 500 ? String(request.status) : undefined);
+}

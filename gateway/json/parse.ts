@@ -1,0 +1,41 @@
+import { isUtf8 } from "node:buffer";
+import { JSON_DEPTH_MAX } from "../../services/shared/core/canonical-json-depth.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { countMembers, prescanJson } from "./prescan.ts";
+
+/** A parsed body, and how much there is in it: members of objects and what commas part, together. */
+export type JsonBody = {
+  readonly value: Record<string, unknown>;
+  readonly size: number;
+};
+
+/**
+ * Parses a body that must be a JSON object (RFC 8259); `validation_error` with `invalid_json`
+ * otherwise. Refused too are what parsers disagree about: a byte order mark, and a name that an
+ * object has twice, for the body that is checked must be the body that was meant.
+ */
+export function parseObject(bytes: Buffer): JsonBody {
+  if (!isUtf8(bytes)) throw invalidJson("The body is not valid UTF-8.");
+  const { depth, members, commas } = prescanJson(bytes);
+  if (depth > JSON_DEPTH_MAX) throw invalidJson("The body is nested too deeply.");
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch (error) {
+    throw invalidJson("The body is not valid JSON.", error);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalidJson("The body must be a JSON object.");
+  }
+  if (countMembers(value) !== members) {
+    throw invalidJson("An object in the body has the same name twice.");
+  }
+  return { value: value as Record<string, unknown>, size: members + commas };
+}
+
+function invalidJson(message: string, cause?: unknown): AppError {
+  return new AppError("validation_error", message, {
+    cause,
+    fields: [{ field: "", code: "invalid_json", message }],
+  });
+}

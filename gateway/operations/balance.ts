@@ -1,0 +1,59 @@
+import type { Client } from "@connectrpc/connect";
+import type { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
+import { systemClock } from "../../services/shared/core/clock.ts";
+import { AppError } from "../../services/shared/core/errors.ts";
+import { formatAmount } from "../../services/shared/core/money.ts";
+import { formatInstant } from "../../services/shared/core/rfc3339.ts";
+import { rpcAnswer } from "../../services/shared/rpc/call.ts";
+import { BALANCE_EXAMPLE } from "../docs/content/samples.ts";
+import { componentRef, dataOf } from "../docs/operation.ts";
+import { refuseQuery } from "../schemas/query.ts";
+import type { Endpoint } from "./operation.ts";
+
+/** Reading the wallet's balance (`service.md` "Balance"). */
+export function balanceEndpoint(wallets: Client<typeof WalletService>): Endpoint {
+  return {
+    method: "GET",
+    path: "/v1/balance",
+    scope: "balance:read",
+    operation: {
+      id: "getBalance",
+      tag: "Balance",
+      summary: "Read the wallet balance",
+      description: "What the wallet has, what is held, and what new sends may use.",
+      answer: {
+        status: 200,
+        description: "The balance.",
+        schema: dataOf(componentRef("Balance")),
+        example: { data: BALANCE_EXAMPLE },
+      },
+      errors: ["validation_error"],
+    },
+    async handle({ caller, query }) {
+      refuseQuery(query);
+      const asked = wallets.getWallet({ tenantId: caller.tenantId });
+      const { wallet } = await rpcAnswer(asked).catch(noWallet);
+      const { balance = 0n, held = 0n, available = 0n, lowBalanceThreshold = 0n } = wallet ?? {};
+      return {
+        status: 200,
+        body: {
+          data: {
+            object: "balance",
+            currency: wallet?.currency ?? caller.currency,
+            balance: formatAmount(balance),
+            held: formatAmount(held),
+            available: formatAmount(available),
+            low_balance_threshold: formatAmount(lowBalanceThreshold),
+            as_of: formatInstant(Number(wallet?.asOfMs ?? systemClock.now())),
+          },
+        },
+      };
+    },
+  };
+}
+
+/** A tenant whose wallet was never made has no money, which is no fault of its request. */
+function noWallet(error: unknown): { readonly wallet?: undefined } {
+  if (error instanceof AppError && error.code === "not_found") return {};
+  throw error;
+}

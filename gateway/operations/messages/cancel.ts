@@ -1,0 +1,132 @@
+import type { Client } from "@connectrpc/connect";
+import type { Message, MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
+import type { FieldError } from "../../../services/shared/core/errors.ts";
+import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
+import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
+import { componentRef, dataOf } from "../../docs/operation.ts";
+import { readIdempotencyKey } from "../../idempotency/key.ts";
+import type { FenceKeeper } from "../../idempotency/lock.ts";
+import { runOnce } from "../../idempotency/run-once.ts";
+import { renderMessage } from "../../render/message.ts";
+import { readBody } from "../../schemas/parse-body.ts";
+import { queryFaults } from "../../schemas/query.ts";
+import { MESSAGE_ID } from "../../schemas/responses.ts";
+import { compileSchema, refuse } from "../../schemas/validate.ts";
+import { EMPTY_BODY } from "../../schemas/webhooks.ts";
+import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
+import { checkedMessageId, unknownMessage } from "./get.ts";
+
+/** What cancelling needs. */
+export type CancelPorts = {
+  readonly messaging: Client<typeof MessagingService>;
+  readonly fences: FenceKeeper;
+};
+
+type Cancelled = { readonly message?: Message | undefined; readonly replayed: boolean };
+
+const validate = compileSchema(EMPTY_BODY);
+
+/** Cancelling one message (`service.md` "POST /v1/messages/{id}/cancel"). */
+export function cancelEndpoint(ports: CancelPorts): Endpoint {
+  return {
+    method: "POST",
+    path: "/v1/messages/:message_id/cancel",
+    scope: "messages:send",
+    operation: {
+      id: "cancelMessage",
+      tag: "Messages",
+      summary: "Cancel a message",
+      description:
+        "Cancels a scheduled or queued message sent through the API and releases its hold. One " +
+        "that is cancelled already is returned unchanged. Campaign messages are cancelled with " +
+        "their campaign.",
+      params: { message_id: MESSAGE_ID },
+      body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+      takesIdempotencyKey: true,
+      answer: {
+        status: 200,
+        description: "The cancelled message.",
+        schema: dataOf(componentRef("Message")),
+        example: {
+          data: {
+            ...MESSAGE_EXAMPLE,
+            status: "cancelled",
+            error: { code: "cancelled", message: "The message was cancelled before it was sent." },
+            completed_at: "2026-11-02T09:30:04.000Z",
+            updated_at: "2026-11-02T09:30:04.000Z",
+          },
+        },
+        headers: ["Idempotent-Replayed"],
+      },
+      errors: [
+        "not_found",
+        "conflict",
+        "idempotency_key_reused",
+        "invalid_state_transition",
+        "validation_error",
+      ],
+    },
+    handle: (request) => cancel(ports, request),
+  };
+}
+
+async function cancel(ports: CancelPorts, request: EndpointRequest): Promise<EndpointAnswer> {
+  const { caller } = request;
+  const messageId = checkedMessageId(request.params.message_id);
+  const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
+  const target = { tenantId: caller.tenantId, mode: caller.mode, messageId };
+  // No body and an empty object say the same.
+  const { body, faults } = readEmptyBody(request);
+  faults.push(...keyFaults);
+  const print = fingerprint(body ?? {});
+  const keyed = { idempotencyKey: key, fingerprint: print };
+  const lookup = async (timeoutMs?: number): Promise<Cancelled | undefined> => {
+    const wanted = { tenantId: caller.tenantId, cancelMessageId: messageId, ...keyed };
+    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    const { response } = await rpcAnswer(ports.messaging.lookupSend(wanted, options));
+    return response === undefined ? undefined : { message: response.message, replayed: true };
+  };
+  // First what comes first: the message must be there before anything is said of its key. To a
+  // test key a live message is not there, whatever a live key has stored.
+  if (faults.length > 0 || key !== "") await rpcAnswer(ports.messaging.getMessage(target));
+  if (faults.length > 0) {
+    const stored = key !== "" && body !== undefined ? await lookup() : undefined;
+    // A repeat gets its answer whatever its query says, as that of a send does.
+    if (stored !== undefined && faults.length === queryFaults(request.query).length) {
+      return toAnswer(stored);
+    }
+    refuse(faults);
+  }
+  if (key === "") return toAnswer(await rpcAnswer(ports.messaging.cancelMessage(target)));
+  const scope = `${caller.tenantId}|cancel|${messageId}|${key}`;
+  return toAnswer(
+    await runOnce<Cancelled>(ports.fences, {
+      scope,
+      fingerprint: print,
+      lookup,
+      run: (isFenced) =>
+        rpcAnswer(ports.messaging.cancelMessage({ ...target, ...keyed, fenced: isFenced })),
+    }),
+  );
+}
+
+/** The body, `undefined` when it cannot be read, and everything that is wrong with the request. */
+function readEmptyBody(request: EndpointRequest): {
+  body: Record<string, unknown> | undefined;
+  faults: FieldError[];
+} {
+  const ofQuery = queryFaults(request.query);
+  if (request.bodyBytes.length === 0) return { body: {}, faults: [...ofQuery] };
+  const { body, faults } = readBody(request.bodyBytes, validate);
+  return { body, faults: [...ofQuery, ...faults] };
+}
+
+function toAnswer({ message, replayed }: Cancelled): EndpointAnswer {
+  if (message === undefined) throw unknownMessage();
+  return {
+    status: 200,
+    body: { data: renderMessage(message) },
+    ...(replayed ? { headers: { "Idempotent-Replayed": "true" } } : {}),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Client } from "@connectrpc/connect";
+import type { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { isId } from "../../../services/shared/core/ids.ts";
+import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
+import { MESSAGE_WITH_HISTORY_EXAMPLE } from "../../docs/content/samples.ts";
+import { componentRef, dataOf } from "../../docs/operation.ts";
+import { renderMessageWithHistory } from "../../render/message.ts";
+import { refuseQuery } from "../../schemas/query.ts";
+import { MESSAGE_ID } from "../../schemas/responses.ts";
+import type { Endpoint } from "../operation.ts";
+
+/** Reading one message (`service.md` "GET /v1/messages/{message_id}"). */
+export function messageEndpoint(messaging: Client<typeof MessagingService>): Endpoint {
+  return {
+    method: "GET",
+    path: "/v1/messages/:message_id",
+    scope: "messages:read",
+    operation: {
+      id: "getMessage",
+      tag: "Messages",
+      summary: "Read one message",
+      description:
+        "Unknown and malformed ids, other accounts' messages and those of the other mode all answer 404.",
+      params: { message_id: MESSAGE_ID },
+      answer: {
+        status: 200,
+        description: "The message with its status history, oldest first.",
+        schema: dataOf(componentRef("MessageWithHistory")),
+        example: { data: MESSAGE_WITH_HISTORY_EXAMPLE },
+      },
+      errors: ["not_found"],
+    },
+    async handle({ caller, params, query }) {
+      const messageId = checkedMessageId(params.message_id);
+      const { message } = await rpcAnswer(
+        messaging.getMessage({ tenantId: caller.tenantId, mode: caller.mode, messageId }),
+      );
+      if (message === undefined) throw unknownMessage();
+      refuseQuery(query);
+      return { status: 200, body: { data: renderMessageWithHistory(message) } };
+    },
+  };
+}
+
+/** A well-formed message id; malformed ones answer as unknown ones do. */
+export function checkedMessageId(text: string | undefined): string {
+  if (text !== undefined && isId("message", text)) return text;
+  throw unknownMessage();
+}
+
+/** The error for a message that is not there, or not the caller's. */
+export function unknownMessage(): AppError {
+  return new AppError("not_found", "There is no such message.");
+}

@@ -1,0 +1,167 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  SendEndpoint,
+  type SendMessagesRequestSchema,
+  type SendMessagesResponse,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import {
+  BATCH_EXAMPLE,
+  BATCH_RESULT_EXAMPLE,
+  BULK_EXAMPLE,
+  MESSAGE_EXAMPLE,
+  SEND_RESULT_EXAMPLE,
+} from "../../docs/content/samples.ts";
+import { componentRef, dataOf, type Operation, type Schema } from "../../docs/operation.ts";
+import { renderMessage } from "../../render/message.ts";
+import { renderSendResult } from "../../render/send-result.ts";
+import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../../schemas/sends.ts";
+import { compileSchema, type Validator } from "../../schemas/validate.ts";
+import type { EndpointAnswer } from "../operation.ts";
+
+/** The request of the RPC, as a plain object. */
+export type SendRequest = MessageInitShape<typeof SendMessagesRequestSchema>;
+
+/** What tells one kind of send from another. */
+export type SendKind = {
+  readonly endpoint: SendEndpoint;
+  readonly operation: Operation;
+  readonly validate: Validator;
+  readonly takesSendAt: boolean;
+  /** Name of the list whose length is bounded. */
+  readonly listField?: string;
+  /** Reads recipients from a body that has passed `validate`. */
+  readonly read: (body: Record<string, unknown>) => SendRequest;
+  readonly answer: (response: SendMessagesResponse) => EndpointAnswer;
+};
+
+const ERRORS = [
+  "insufficient_balance",
+  "email_not_verified",
+  "tenant_suspended",
+  "conflict",
+  "idempotency_key_reused",
+  "validation_error",
+  "sender_id_not_approved",
+] as const;
+
+const resultLike = (example: unknown) =>
+  ({
+    status: 202,
+    description: "Accepted; one entry per recipient, in submitted order.",
+    schema: dataOf(componentRef("SendResult")),
+    example: { data: example },
+    headers: ["Idempotent-Replayed"],
+  }) as const;
+
+/** One message to one recipient. */
+export const SINGLE: SendKind = {
+  endpoint: SendEndpoint.SINGLE,
+  takesSendAt: true,
+  operation: {
+    id: "sendMessage",
+    tag: "Sending",
+    summary: "Send one message",
+    description:
+      "Accepts one message and holds its highest possible price. It is sent now, or at `send_at`.",
+    body: {
+      schema: componentRef("SingleSend"),
+      isRequired: true,
+      example: { to: "+2348031234567", from: "Acme", body: "Your code is 123456" },
+    },
+    takesIdempotencyKey: true,
+    answer: {
+      status: 202,
+      description: "Accepted: queued, or scheduled when `send_at` was given.",
+      schema: dataOf(componentRef("Message")),
+      example: { data: MESSAGE_EXAMPLE },
+      headers: ["Location", "Idempotent-Replayed"],
+      leadsTo: { getMessage: "message_id", cancelMessage: "message_id" },
+    },
+    errors: ERRORS,
+  },
+  validate: compileSchema(SINGLE_SEND),
+  read: (body) => ({
+    body: body.body as string,
+    recipients: [{ to: body.to as string }],
+  }),
+  answer: ({ message }) => {
+    if (message === undefined) throw new AppError("internal_error", "The answer has no message.");
+    return {
+      status: 202,
+      body: { data: renderMessage(message) },
+      headers: { Location: `/v1/messages/${message.id}` },
+    };
+  },
+};
+
+/** The same text to many recipients. */
+export const BULK: SendKind = {
+  endpoint: SendEndpoint.BULK,
+  takesSendAt: true,
+  operation: {
+    id: "sendBulk",
+    tag: "Sending",
+    summary: "Send the same text to many recipients",
+    description:
+      "Each recipient is checked on its own: one that fails becomes a rejected message with an " +
+      "error and is not charged. When none passes, nothing is accepted.",
+    body: { schema: componentRef("BulkSend"), isRequired: true, example: BULK_EXAMPLE },
+    takesIdempotencyKey: true,
+    answer: resultLike(SEND_RESULT_EXAMPLE),
+    errors: ERRORS,
+  },
+  validate: compileSchema(withoutMaxItems(BULK_SEND, "to")),
+  listField: "to",
+  read: (body) => ({
+    body: body.body as string,
+    recipients: (body.to as string[]).map((to) => ({ to: asKept(to) })),
+  }),
+  answer: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
+};
+
+/** A text of its own for each recipient. */
+export const BATCH: SendKind = {
+  endpoint: SendEndpoint.BATCH,
+  takesSendAt: false,
+  operation: {
+    id: "sendBatch",
+    tag: "Sending",
+    summary: "Send a different text to each recipient",
+    description:
+      "Each item is checked on its own, its body included: one over 10 segments is rejected and " +
+      "the rest go ahead. Bodies are sent exactly as given; no placeholders are filled in.",
+    body: { schema: componentRef("BatchSend"), isRequired: true, example: BATCH_EXAMPLE },
+    takesIdempotencyKey: true,
+    answer: resultLike(BATCH_RESULT_EXAMPLE),
+    errors: ERRORS,
+  },
+  validate: compileSchema(withoutMaxItems(BATCH_SEND, "messages")),
+  listField: "messages",
+  read: (body) => ({
+    recipients: (body.messages as BatchItem[]).map((item) => ({
+      to: asKept(item.to),
+      body: item.body,
+      ...(typeof item.client_reference === "string"
+        ? { clientReference: item.client_reference }
+        : {}),
+    })),
+  }),
+  answer: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
+};
+
+type BatchItem = { to: string; body: string; client_reference?: string | null };
+
+/**
+ * A recipient as it is kept. Half of a surrogate pair is no character, so protobuf and MongoDB write
+ * U+FFFD for it; here too, or the first answer would show what no replay can.
+ */
+function asKept(to: string): string {
+  return to.toWellFormed();
+}
+
+/** The published bound is the default; what holds for a caller is looked up before (`send-checks.ts`). */
+function withoutMaxItems(schema: Schema, list: string): Schema {
+  const { maxItems: _bound, ...items } = schema.properties[list] as Schema;
+  return { ...schema, properties: { ...schema.properties, [list]: items } };
+}

@@ -1,0 +1,261 @@
+/** Deliveries of a webhook endpoint over REST: the log, resending, recovering, a test event. */
+
+import { type Delivery, KeyedOperation } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { canonicalJson } from "../../../services/shared/core/canonical-json.ts";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { isId } from "../../../services/shared/core/ids.ts";
+import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
+import { parseBound } from "../../../services/shared/core/rfc3339.ts";
+import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
+import { DELIVERY_EXAMPLE } from "../../docs/content/samples.ts";
+import { componentRef, dataOf, type Operation, pageOf } from "../../docs/operation.ts";
+import type { Cursors } from "../../lists/cursor.ts";
+import { DELIVERY_STATUSES, renderDelivery } from "../../render/webhooks.ts";
+import { DELIVERY_LIST } from "../../schemas/lists.ts";
+import { compileQuery } from "../../schemas/query.ts";
+import { compileSchema, refuse } from "../../schemas/validate.ts";
+import { EMPTY_BODY, RECOVERY } from "../../schemas/webhooks.ts";
+import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
+import { ENDPOINT_PARAM } from "./endpoints.ts";
+import {
+  endpointTarget,
+  existsDelivery,
+  existsEndpoint,
+  keyCheck,
+  keyedAnswer,
+  readWebhookRequest,
+  WEBHOOK_SCOPE,
+  type Webhooks,
+} from "./webhook-operation.ts";
+
+/** What the delivery operations need. */
+export type DeliveryPorts = { readonly webhooks: Webhooks; readonly cursors: Cursors };
+
+type Handler = (ports: DeliveryPorts, request: EndpointRequest) => Promise<EndpointAnswer>;
+
+const readQuery = compileQuery(DELIVERY_LIST);
+const isEmpty = compileSchema(EMPTY_BODY);
+const isRecovery = compileSchema(RECOVERY);
+
+const PATH = "/v1/webhook-endpoints/:endpoint_id";
+
+/** List, resend, recover and test (`decisions.md` "Webhook endpoint management"). */
+export function webhookDeliveries(ports: DeliveryPorts): Endpoint[] {
+  const endpoint = (
+    method: Endpoint["method"],
+    path: string,
+    operation: Omit<Operation, "tag">,
+    handler: Handler,
+  ): Endpoint => ({
+    method,
+    path: `${PATH}${path}`,
+    scope: WEBHOOK_SCOPE,
+    operation: { tag: "Webhook endpoints", ...operation },
+    handle: (request) => handler(ports, request),
+  });
+  return [
+    endpoint("GET", "/deliveries", LIST, list),
+    endpoint("POST", "/deliveries/:delivery_id/resend", RESEND, resend),
+    endpoint("POST", "/recover", RECOVER, recover),
+    endpoint("POST", "/test", TEST, test),
+  ];
+}
+
+const KEYED_ERRORS = [
+  "not_found",
+  "conflict",
+  "idempotency_key_reused",
+  "validation_error",
+] as const;
+
+const LIST: Omit<Operation, "tag"> = {
+  id: "listWebhookDeliveries",
+  summary: "List deliveries",
+  description: "Newest first, each with its attempts.",
+  params: ENDPOINT_PARAM,
+  query: DELIVERY_LIST,
+  answer: {
+    status: 200,
+    description: "One page.",
+    schema: pageOf(componentRef("WebhookDelivery")),
+    example: { data: [DELIVERY_EXAMPLE], next_cursor: null },
+  },
+  errors: ["not_found", "validation_error"],
+};
+
+type Wanted = {
+  readonly status?: readonly (keyof typeof DELIVERY_STATUSES)[];
+  readonly event_type?: string;
+  readonly created_after?: string;
+  readonly created_before?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+};
+
+const list: Handler = async ({ webhooks, cursors }, request) => {
+  const target = endpointTarget(request);
+  const { values, faults } = readQuery(request.query);
+  const wanted = values as Wanted;
+  const problems = [...faults];
+  const statuses = [...new Set(wanted.status)].sort();
+  const afterMs = parseBound(wanted.created_after ?? "") ?? 0;
+  const endMs = parseBound(wanted.created_before ?? "");
+  // 0 would be no bound; no delivery is older than the first millisecond of 1970.
+  const beforeMs = endMs === undefined ? 0 : Math.max(1, endMs);
+  const filters = [statuses, wanted.event_type ?? null, afterMs, beforeMs];
+  const binding = canonicalJson(["deliveries", target.tenantId, target.endpointId, ...filters]);
+  let beforeId = "";
+  if (wanted.cursor !== undefined) {
+    beforeId = cursors.read(binding, wanted.cursor) ?? "";
+    if (!isId("webhookDelivery", beforeId)) {
+      const message = "This is no cursor of this list with these filters.";
+      problems.push({ field: "cursor", code: "invalid_value", message });
+    }
+  }
+  if (problems.length > 0) {
+    await existsEndpoint(webhooks, target)();
+    refuse(problems);
+  }
+  const page = await rpcAnswer(
+    webhooks.listDeliveries({
+      ...target,
+      statuses: statuses.map((status) => DELIVERY_STATUSES[status]),
+      eventType: wanted.event_type ?? "",
+      createdAfterMs: BigInt(afterMs),
+      createdBeforeMs: BigInt(beforeMs),
+      limit: wanted.limit ?? PAGE_DEFAULT,
+      beforeId,
+    }),
+  );
+  const last = page.deliveries.at(-1);
+  const nextCursor = page.hasMore && last !== undefined ? cursors.issue(binding, last.id) : null;
+  return {
+    status: 200,
+    body: { data: page.deliveries.map(renderDelivery), next_cursor: nextCursor },
+  };
+};
+
+const RESEND: Omit<Operation, "tag"> = {
+  id: "resendWebhookDelivery",
+  summary: "Resend a delivery",
+  description: "One more attempt, now. While one is being made, the answer is 409 `conflict`.",
+  params: {
+    ...ENDPOINT_PARAM,
+    delivery_id: { type: "string", pattern: "^whd_[0-9A-HJKMNP-TV-Z]{26}$" },
+  },
+  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  takesIdempotencyKey: true,
+  answer: {
+    status: 202,
+    description: "The attempt is due.",
+    schema: dataOf(componentRef("WebhookDelivery")),
+    example: {
+      data: {
+        ...DELIVERY_EXAMPLE,
+        status: "pending",
+        next_attempt_at: "2026-11-02T09:45:00.000Z",
+        completed_at: null,
+      },
+    },
+    headers: ["Idempotent-Replayed"],
+  },
+  errors: [...KEYED_ERRORS, "invalid_state_transition"],
+};
+
+const resend: Handler = async ({ webhooks }, request) => {
+  const deliveryId = request.params.delivery_id ?? "";
+  const target = { ...endpointTarget(request), deliveryId };
+  if (!isId("webhookDelivery", deliveryId)) throw unknownDelivery();
+  const { keyed } = await readWebhookRequest(request, isEmpty, {
+    isBodyRequired: false,
+    exists: existsDelivery(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RESEND_DELIVERY }),
+  });
+  const made = await rpcAnswer(webhooks.resendDelivery({ ...target, ...keyed }));
+  return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);
+};
+
+const RECOVER: Omit<Operation, "tag"> = {
+  id: "recoverWebhookDeliveries",
+  summary: "Recover failed deliveries",
+  description: "Makes every delivery that failed since an instant due again.",
+  params: ENDPOINT_PARAM,
+  body: {
+    schema: componentRef("WebhookRecoveryRequest"),
+    isRequired: true,
+    example: { since: "2026-11-01T00:00:00Z" },
+  },
+  takesIdempotencyKey: true,
+  answer: {
+    status: 202,
+    description: "How many deliveries are due again.",
+    schema: dataOf(componentRef("WebhookRecovery")),
+    example: { data: { object: "webhook_recovery", recovered: 12 } },
+    headers: ["Idempotent-Replayed"],
+  },
+  errors: [...KEYED_ERRORS, "invalid_state_transition"],
+};
+
+/** A night's failures are many, and made due in batches; a key's fence and the connection last longer than this. */
+const RECOVER_MAX_MS = 20_000;
+
+const recover: Handler = async ({ webhooks }, request) => {
+  const target = endpointTarget(request);
+  const { body, keyed } = await readWebhookRequest(request, isRecovery, {
+    isBodyRequired: true,
+    exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RECOVER_DELIVERIES }),
+  });
+  const sinceMs = BigInt(parseBound(body.since as string) ?? 0);
+  const asked = { ...target, sinceMs, ...keyed };
+  const patience = { timeoutMs: RECOVER_MAX_MS };
+  const made = await rpcAnswer(webhooks.recoverDeliveries(asked, patience));
+  const data = { object: "webhook_recovery", recovered: Number(made.recovered) };
+  return keyedAnswer(202, data, made.replayed);
+};
+
+const TEST: Omit<Operation, "tag"> = {
+  id: "sendWebhookTest",
+  summary: "Send a test event",
+  description: "Sends a webhook.test event to this endpoint, whatever it subscribes to.",
+  params: ENDPOINT_PARAM,
+  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  takesIdempotencyKey: true,
+  answer: {
+    status: 202,
+    description: "The delivery of the event.",
+    schema: dataOf(componentRef("WebhookDelivery")),
+    example: {
+      data: {
+        ...DELIVERY_EXAMPLE,
+        event_type: "webhook.test",
+        status: "pending",
+        next_attempt_at: "2026-11-02T09:30:00.400Z",
+        completed_at: null,
+        attempts: [],
+      },
+    },
+    headers: ["Idempotent-Replayed"],
+  },
+  errors: [...KEYED_ERRORS, "invalid_state_transition"],
+};
+
+const test: Handler = async ({ webhooks }, request) => {
+  const target = endpointTarget(request);
+  const { keyed } = await readWebhookRequest(request, isEmpty, {
+    isBodyRequired: false,
+    exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.SEND_TEST_EVENT }),
+  });
+  const made = await rpcAnswer(webhooks.sendTestEvent({ ...target, ...keyed }));
+  return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);
+};
+
+function found(delivery: Delivery | undefined): Delivery {
+  if (delivery === undefined) throw unknownDelivery();
+  return delivery;
+}
+
+function unknownDelivery(): AppError {
+  return new AppError("not_found", "There is no such delivery.");
+}

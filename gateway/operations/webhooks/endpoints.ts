@@ -1,0 +1,274 @@
+/** Webhook endpoints over REST: each operation one call of the webhook service. */
+import {
+  KeyedOperation,
+  type WebhookEndpoint,
+  WebhookEndpointStatus,
+} from "../../../proto/gen/sms/v1/webhook_pb.js";
+import type { MESSAGE_SOURCES } from "../../../services/shared/core/message-source.ts";
+import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
+import { WEBHOOK_ENDPOINT_EXAMPLE } from "../../docs/content/samples.ts";
+import { componentRef, dataOf, type Operation, pageOf, type Schema } from "../../docs/operation.ts";
+import { SOURCE_NUMBERS } from "../../render/message.ts";
+import { renderWebhookEndpoint } from "../../render/webhooks.ts";
+import { refuseQuery } from "../../schemas/query.ts";
+import { compileSchema } from "../../schemas/validate.ts";
+import { EMPTY_BODY, ENDPOINT_CHANGE, NEW_ENDPOINT } from "../../schemas/webhooks.ts";
+import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
+import {
+  endpointTarget,
+  existsEndpoint,
+  keyCheck,
+  keyedAnswer,
+  readWebhookRequest,
+  unknownEndpoint,
+  WEBHOOK_SCOPE,
+  type Webhooks,
+} from "./webhook-operation.ts";
+
+type Handler = (webhooks: Webhooks, request: EndpointRequest) => Promise<EndpointAnswer>;
+
+const COLLECTION = "/v1/webhook-endpoints";
+
+/** Path parameter that names an endpoint. */
+export const ENDPOINT_PARAM: Readonly<Record<string, Schema>> = {
+  endpoint_id: { type: "string", pattern: "^whe_[0-9A-HJKMNP-TV-Z]{26}$" },
+};
+
+const isNewEndpoint = compileSchema(NEW_ENDPOINT);
+const isChange = compileSchema(ENDPOINT_CHANGE);
+const isEmpty = compileSchema(EMPTY_BODY);
+
+/** Create, list, read, change, delete and rotate (`decisions.md` "Webhook endpoint management"). */
+export function webhookEndpoints(webhooks: Webhooks): Endpoint[] {
+  const endpoint = (
+    method: Endpoint["method"],
+    path: string,
+    operation: Omit<Operation, "tag">,
+    handler: Handler,
+  ): Endpoint => ({
+    method,
+    path,
+    scope: WEBHOOK_SCOPE,
+    operation: { tag: "Webhook endpoints", ...operation },
+    handle: (request) => handler(webhooks, request),
+  });
+  const one = `${COLLECTION}/:endpoint_id`;
+  return [
+    endpoint("GET", COLLECTION, LIST, list),
+    endpoint("POST", COLLECTION, CREATE, create),
+    endpoint("GET", one, READ, read),
+    endpoint("PATCH", one, UPDATE, update),
+    endpoint("DELETE", one, DELETE, remove),
+    endpoint("POST", `${one}/rotate-secret`, ROTATE, rotate),
+  ];
+}
+
+const SHOWN = dataOf(componentRef("WebhookEndpoint"));
+const WITH_SECRET = dataOf(componentRef("WebhookEndpointWithSecret"));
+const { created_at, updated_at, ...DESCRIBED } = WEBHOOK_ENDPOINT_EXAMPLE;
+const SECRET_EXAMPLE = {
+  data: {
+    ...DESCRIBED,
+    secret: "whsec_Zm9vYmFyYmF6cXV4Y29ycmVjdGhvcnNlYmF0dGVyeQ0",
+    created_at,
+    updated_at,
+  },
+};
+
+const LIST: Omit<Operation, "tag"> = {
+  id: "listWebhookEndpoints",
+  summary: "List webhook endpoints",
+  description: "All of the account's endpoints; there are at most five.",
+  answer: {
+    status: 200,
+    description: "The endpoints.",
+    schema: pageOf(componentRef("WebhookEndpoint")),
+    example: { data: [WEBHOOK_ENDPOINT_EXAMPLE], next_cursor: null },
+  },
+  errors: ["validation_error"],
+};
+
+const list: Handler = async (webhooks, { caller, query }) => {
+  refuseQuery(query);
+  const { endpoints } = await rpcAnswer(webhooks.listEndpoints({ tenantId: caller.tenantId }));
+  const data = endpoints.map((endpoint) => renderWebhookEndpoint(endpoint));
+  return { status: 200, body: { data, next_cursor: null } };
+};
+
+const CREATE: Omit<Operation, "tag"> = {
+  id: "createWebhookEndpoint",
+  summary: "Create a webhook endpoint",
+  description: "The signing secret is in this answer and is not shown again.",
+  body: {
+    schema: componentRef("NewWebhookEndpoint"),
+    isRequired: true,
+    example: { url: "https://example.com/sms-events" },
+  },
+  takesIdempotencyKey: true,
+  answer: {
+    status: 201,
+    description: "Created.",
+    schema: WITH_SECRET,
+    example: SECRET_EXAMPLE,
+    headers: ["Location", "Idempotent-Replayed"],
+    leadsTo: {
+      getWebhookEndpoint: "endpoint_id",
+      updateWebhookEndpoint: "endpoint_id",
+      deleteWebhookEndpoint: "endpoint_id",
+      listWebhookDeliveries: "endpoint_id",
+    },
+  },
+  errors: ["conflict", "idempotency_key_reused", "validation_error"],
+};
+
+const create: Handler = async (webhooks, request) => {
+  const { tenantId } = request.caller;
+  const { body, keyed } = await readWebhookRequest(request, isNewEndpoint, {
+    isBodyRequired: true,
+    checkKey: keyCheck(webhooks, { tenantId, operation: KeyedOperation.CREATE_ENDPOINT }),
+  });
+  const made = await rpcAnswer(
+    webhooks.createEndpoint({
+      tenantId,
+      url: (body.url as string).toWellFormed(),
+      eventTypes: (body.event_types as string[] | undefined) ?? [],
+      sources: toSources(body.sources),
+      description: ((body.description as string | undefined) ?? "").toWellFormed(),
+      ...keyed,
+    }),
+  );
+  const endpoint = found(made.endpoint);
+  return keyedAnswer(201, renderWebhookEndpoint(endpoint, made.secret), made.replayed, {
+    Location: `${COLLECTION}/${endpoint.id}`,
+  });
+};
+
+const READ: Omit<Operation, "tag"> = {
+  id: "getWebhookEndpoint",
+  summary: "Read a webhook endpoint",
+  description: "Its secret is not shown.",
+  params: ENDPOINT_PARAM,
+  answer: {
+    status: 200,
+    description: "The endpoint.",
+    schema: SHOWN,
+    example: { data: WEBHOOK_ENDPOINT_EXAMPLE },
+  },
+  errors: ["not_found", "validation_error"],
+};
+
+const read: Handler = async (webhooks, request) => {
+  const { endpoint } = await rpcAnswer(webhooks.getEndpoint(endpointTarget(request)));
+  refuseQuery(request.query);
+  return { status: 200, body: { data: renderWebhookEndpoint(found(endpoint)) } };
+};
+
+const UPDATE: Omit<Operation, "tag"> = {
+  id: "updateWebhookEndpoint",
+  summary: "Change a webhook endpoint",
+  description: "What the body does not name stays as it is.",
+  params: ENDPOINT_PARAM,
+  body: {
+    schema: componentRef("WebhookEndpointChange"),
+    isRequired: true,
+    example: { status: "disabled" },
+  },
+  answer: {
+    status: 200,
+    description: "The endpoint after the change.",
+    schema: SHOWN,
+    example: {
+      data: {
+        ...WEBHOOK_ENDPOINT_EXAMPLE,
+        status: "disabled",
+        disabled_reason: "Disabled by its owner.",
+        updated_at: "2026-11-02T09:30:00.000Z",
+      },
+    },
+  },
+  errors: ["not_found", "conflict", "validation_error"],
+};
+
+const update: Handler = async (webhooks, request) => {
+  const target = endpointTarget(request);
+  const { body } = await readWebhookRequest(request, isChange, {
+    isBodyRequired: true,
+    exists: existsEndpoint(webhooks, target),
+  });
+  const { url, status, event_types, sources, description } = body;
+  const { endpoint } = await rpcAnswer(
+    webhooks.updateEndpoint({
+      ...target,
+      ...(typeof url === "string" ? { url: url.toWellFormed() } : {}),
+      ...(typeof status === "string" ? { status: STATUS_NUMBERS[status] } : {}),
+      ...(Array.isArray(event_types) ? { eventTypes: { values: event_types as string[] } } : {}),
+      ...(Array.isArray(sources) ? { sources: { values: toSources(sources) } } : {}),
+      ...(typeof description === "string" ? { description: description.toWellFormed() } : {}),
+    }),
+  );
+  return { status: 200, body: { data: renderWebhookEndpoint(found(endpoint)) } };
+};
+
+const STATUS_NUMBERS: Readonly<Record<string, WebhookEndpointStatus>> = {
+  enabled: WebhookEndpointStatus.ENABLED,
+  disabled: WebhookEndpointStatus.DISABLED,
+};
+
+const DELETE: Omit<Operation, "tag"> = {
+  id: "deleteWebhookEndpoint",
+  summary: "Delete a webhook endpoint",
+  description: "Sending stops at once and due retries are dropped.",
+  params: ENDPOINT_PARAM,
+  answer: { status: 204, description: "Deleted." },
+  errors: ["not_found", "validation_error"],
+};
+
+const remove: Handler = async (webhooks, request) => {
+  const target = endpointTarget(request);
+  if (request.query !== "") {
+    await existsEndpoint(webhooks, target)();
+    refuseQuery(request.query);
+  }
+  await rpcAnswer(webhooks.deleteEndpoint(target));
+  return { status: 204 };
+};
+
+const ROTATE: Omit<Operation, "tag"> = {
+  id: "rotateWebhookSecret",
+  summary: "Rotate the signing secret",
+  description:
+    "Each secret that was replaced in the last 24 hours signs too, after the new one: one `v1` " +
+    "for each, ten in all at most.",
+  params: ENDPOINT_PARAM,
+  body: { schema: EMPTY_BODY, isRequired: false, example: {} },
+  takesIdempotencyKey: true,
+  answer: {
+    status: 200,
+    description: "The endpoint with its new secret, shown this once.",
+    schema: WITH_SECRET,
+    example: SECRET_EXAMPLE,
+    headers: ["Idempotent-Replayed"],
+  },
+  errors: ["not_found", "conflict", "idempotency_key_reused", "validation_error"],
+};
+
+const rotate: Handler = async (webhooks, request) => {
+  const target = endpointTarget(request);
+  const { keyed } = await readWebhookRequest(request, isEmpty, {
+    isBodyRequired: false,
+    exists: existsEndpoint(webhooks, target),
+    checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.ROTATE_SECRET }),
+  });
+  const made = await rpcAnswer(webhooks.rotateSecret({ ...target, ...keyed }));
+  return keyedAnswer(200, renderWebhookEndpoint(found(made.endpoint), made.secret), made.replayed);
+};
+
+function found(endpoint: WebhookEndpoint | undefined): WebhookEndpoint {
+  if (endpoint === undefined) throw unknownEndpoint();
+  return endpoint;
+}
+
+function toSources(names: unknown) {
+  const known = (names ?? []) as (typeof MESSAGE_SOURCES)[number][];
+  return known.map((name) => SOURCE_NUMBERS[name]);
+}

@@ -1,0 +1,190 @@
+/**
+ * What messaging asks of other services: tenants, sender IDs and the route table (cached at most
+ * five seconds, and forgotten at once when their owner says so), and holds (many in one call).
+ */
+import type { Client } from "@connectrpc/connect";
+import type { NatsConnection } from "nats";
+import type {
+  GetRouteTableResponse,
+  RoutingService,
+} from "../../../proto/gen/sms/v1/routing_pb.js";
+import { ConnectorState, ConnectorType } from "../../../proto/gen/sms/v1/routing_pb.js";
+import type { SenderIdService } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import type { HoldOutcome, WalletService } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError, isErrorCode } from "../../shared/core/errors.ts";
+import { formatAmount, INT64_MAX } from "../../shared/core/money.ts";
+import { answerWithin } from "../../shared/flow/backoff.ts";
+import { createBatcher } from "../../shared/flow/batcher.ts";
+import { startLoop } from "../../shared/flow/periodic.ts";
+import { createFactCache } from "../../shared/flow/refresh-ahead-cache.ts";
+import { subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
+import { rpcAnswer } from "../../shared/rpc/call.ts";
+import { runDetached } from "../../shared/rpc/call-context.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
+import type { Hold, ServiceClients } from "../app/ports.ts";
+import { CALL, createSenderQuestions, createTenantQuestions, senderKey } from "./loaders.ts";
+
+/** No answer of a neighbour is used for longer than this. */
+const FACT_AGE_MAX_MS = 5000;
+const FACTS_MAX = 50_000;
+
+/** The refusal of one hold waits so long for the currency that it names. */
+const CURRENCY_WAIT_MS = 100;
+
+/** Clients of the neighbours, wherever they run. */
+export type NeighbourClients = {
+  readonly tenant: Client<typeof TenantService>;
+  readonly senderId: Client<typeof SenderIdService>;
+  readonly wallet: Client<typeof WalletService>;
+  readonly routing: Client<typeof RoutingService>;
+};
+
+/** Opens the neighbours; `close` ends the background work. */
+export function openNeighbours(options: {
+  readonly clients: NeighbourClients;
+  readonly nats: NatsConnection;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): ServiceClients & { close(): Promise<void> } {
+  const { clients, nats, clock, log } = options;
+  const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
+  const tenants = createFactCache({ ...cache, load: createTenantQuestions(clients.tenant) });
+  const senders = createFactCache({ ...cache, load: createSenderQuestions(clients.senderId) });
+  // The other holds of a batch do not wait for it, and do not fail with it.
+  const currencyOf = async (tenantId: string) => {
+    const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
+    return (await answerWithin(asked, CURRENCY_WAIT_MS))?.currency ?? "";
+  };
+  const table = keepRouteTable(clients.routing, log);
+  const holds = createBatcher<Hold, void>({
+    name: "holds",
+    batchMax: 256,
+    queueMax: 8192,
+    lanes: 4,
+    flush: (items) => runDetached(() => placeHolds(clients.wallet, items, currencyOf)),
+  });
+  const subscriptions = [
+    subscribeHints(nats, "invalidate.tenant.*", ({ subject }) => {
+      const tenantId = subject.slice("invalidate.tenant.".length);
+      tenants.forget((key) => key === tenantId);
+    }),
+    subscribeHints(nats, "invalidate.sender_id.*", ({ subject }) => {
+      const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
+      senders.forget((key) => key.startsWith(prefix));
+    }),
+    subscribeHints(nats, "invalidate.routing", () => table.nudge()),
+  ];
+  return {
+    tenant: (tenantId) => tenants.get(tenantId),
+    usableSender: (tenantId, name) => senders.get(senderKey(tenantId, name)),
+    routeTable: () => table.current(),
+    placeHold: (hold) => holds.add(hold),
+    placeHolds: (all) => runDetached(() => placeHolds(clients.wallet, all, currencyOf)),
+    async releaseReservation(tenantId, reservationId) {
+      await rpcAnswer(clients.wallet.releaseReservation({ tenantId, reservationId }, CALL));
+    },
+    async close() {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await holds.close();
+      await table.close();
+    },
+  };
+}
+
+/** Keeps the newest route table; the last good one serves while routing is away. */
+function keepRouteTable(client: NeighbourClients["routing"], log: Logger) {
+  let known: GetRouteTableResponse | undefined;
+  let table: RouteTable | undefined;
+  const loop = startLoop({
+    name: "route table",
+    intervalMs: FACT_AGE_MAX_MS / 2,
+    log,
+    async work() {
+      const knownVersion = known?.version ?? 0n;
+      const answer = await rpcAnswer(client.getRouteTable({ knownVersion }, CALL));
+      // A connector's health changes without a new version of the table: each answer tells it.
+      const { unhealthyConnectorIds } = answer;
+      const whole = answer.unchanged && known !== undefined ? known : answer;
+      // The same table while nothing is new: what is worked out from it is kept for as long as it is.
+      if (whole === known && isSameSet(unhealthyConnectorIds, known.unhealthyConnectorIds)) {
+        return false;
+      }
+      known = { ...whole, unhealthyConnectorIds };
+      table = compileAnswer(known);
+      return false;
+    },
+  });
+  return {
+    ...loop,
+    current(): RouteTable {
+      if (table !== undefined) return table;
+      throw new AppError("service_unavailable", "The service is starting; try again shortly.");
+    },
+  };
+}
+
+function isSameSet(some: readonly string[], others: readonly string[]): boolean {
+  return new Set(some).symmetricDifference(new Set(others)).size === 0;
+}
+
+function compileAnswer(answer: GetRouteTableResponse): RouteTable {
+  return compileRouteTable({
+    version: answer.version,
+    routes: answer.routes,
+    connectors: answer.connectors.map(({ id, state, type }) => ({
+      id,
+      isActive: state !== ConnectorState.PAUSED && state !== ConnectorState.DRAINING,
+      isTest: type === ConnectorType.TEST,
+    })),
+    unhealthyConnectorIds: answer.unhealthyConnectorIds,
+  });
+}
+
+/** The currency of a tenant whose wallet could not say it; "" when it cannot be told soon. */
+type CurrencyOf = (tenantId: string) => Promise<string>;
+
+/** Never rejects: a call that fails is the failure of each hold in it. */
+async function placeHolds(
+  client: NeighbourClients["wallet"],
+  holds: readonly Hold[],
+  currencyOf: CurrencyOf,
+): Promise<(undefined | Error)[]> {
+  try {
+    const asked = holds.map((hold) =>
+      hold.amount > INT64_MAX ? { ...hold, amount: INT64_MAX } : hold,
+    );
+    const { outcomes } = await client.placeHolds({ holds: asked }, CALL);
+    const refusals = holds.map((hold, at) =>
+      outcomes[at]?.errorCode === "" ? undefined : toRefusal(hold, outcomes[at], currencyOf),
+    );
+    return await Promise.all(refusals);
+  } catch (error) {
+    const failure = toAppError(error);
+    return holds.map(() => failure);
+  }
+}
+
+async function toRefusal(
+  hold: Hold,
+  outcome: HoldOutcome | undefined,
+  currencyOf: CurrencyOf,
+): Promise<Error> {
+  if (outcome === undefined) return new AppError("internal_error", "A hold had no outcome.");
+  const { errorCode } = outcome;
+  // A tenant whose wallet was never made has no money.
+  if (errorCode === "insufficient_balance" || errorCode === "not_found") {
+    return new AppError("insufficient_balance", "The available balance does not cover this.", {
+      extra: {
+        required_amount: formatAmount(hold.amount),
+        available_amount: formatAmount(outcome.available),
+        currency: outcome.currency || (await currencyOf(hold.tenantId)),
+      },
+    });
+  }
+  const code = isErrorCode(errorCode) ? errorCode : "internal_error";
+  return new AppError(code, "The funds could not be held.", { cause: errorCode });
+}

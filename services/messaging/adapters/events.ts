@@ -1,0 +1,37 @@
+/** What messaging publishes: `events.message.<tenant id>.<status>`, one `sms.v1.Event` each. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { EventSchema, MessageChangedSchema } from "../../../proto/gen/sms/v1/events_pb.js";
+import { newId } from "../../shared/core/ids.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { StatusEvent } from "../domain/message.ts";
+import { toWireMessage, WIRE_STATUS } from "./proto.ts";
+import { noteEvent } from "./tracing.ts";
+
+/**
+ * Makes the stream's item of a status change; its id is the event's, however often it is sent.
+ * `cause` is the traceparent of the call that changed the message.
+ */
+export function toStreamItem(event: StatusEvent, cause: string | undefined): StreamItem {
+  const { message, previous } = event;
+  const id = newId("event");
+  const traceparent = noteEvent(event, id, cause);
+  const data = toBinary(
+    EventSchema,
+    create(EventSchema, {
+      id,
+      tenantId: message.tenantId,
+      occurredAtMs: BigInt(message.updatedAtMs),
+      traceparent: traceparent ?? "",
+      payload: {
+        case: "messageChanged",
+        value: create(MessageChangedSchema, {
+          previousStatus: WIRE_STATUS[previous],
+          message: toWireMessage(message, true),
+          redact: message.redact,
+        }),
+      },
+    }),
+  );
+  const subject = `events.message.${message.tenantId}.${message.status}`;
+  return traceparent === undefined ? { id, subject, data } : { id, subject, data, traceparent };
+}

@@ -1,0 +1,98 @@
+/**
+ * What replicas ask each other about sends under way (`service/sends-under-way.ts`), on NATS core.
+ * Whoever has sends of that kind says so at once, and again when they have ended; who has none says
+ * nothing, so a short silence is an answer. A note that is lost may cost a list a message that was just
+ * being sent on another replica, which a later list of the window has.
+ */
+import type { NatsConnection } from "nats";
+import { startTimeLimit } from "../../shared/flow/deadline-timer.ts";
+import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import type { InflightPeers } from "../app/inflight-sends.ts";
+
+/** Replica that asks, number of the question, tenant, instant in milliseconds since 1970. */
+type Question = readonly [from: string, number: number, tenantId: string, beforeMs: number];
+/** Number of the question, replica that answers, whether its sends have ended. */
+type Answer = readonly [number: number, by: string, isEnded: boolean];
+
+const ASK = "messaging.under_way";
+/** A message of NATS core takes a millisecond or two; this is what a busy replica may take more. */
+const SILENCE_MS = 25;
+/** Nobody waits longer for an answer. */
+const ANSWER_MAX_MS = 10_000;
+
+/** Opens one replica's questions and answers over the event connection. */
+export function openUnderWayNotes(connection: NatsConnection, replica: string): InflightPeers {
+  const tell = openHints(connection);
+  const asked = new Map<number, (by: string, isEnded: boolean) => void>();
+  let count = 0;
+  subscribeHints(connection, `${ASK}.${replica}`, (message) => {
+    const answer = readAnswer(message.string());
+    if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
+  });
+
+  return {
+    ended(tenantId, beforeMs, limitMs) {
+      count += 1;
+      const number = count;
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const busy = new Set<string>();
+      let isSilenceOver = false;
+      const silence = startTimeLimit(SILENCE_MS, () => {
+        isSilenceOver = true;
+        if (busy.size === 0) finish(true);
+      });
+      const limit = setTimeout(() => finish(false), limitMs);
+      function finish(areEnded: boolean): void {
+        asked.delete(number);
+        clearTimeout(silence);
+        clearTimeout(limit);
+        resolve(areEnded);
+      }
+      asked.set(number, (by, isEnded) => {
+        if (isEnded) busy.delete(by);
+        else busy.add(by);
+        if (isSilenceOver && busy.size === 0) finish(true);
+      });
+      tell(ASK, JSON.stringify([replica, number, tenantId, beforeMs] satisfies Question));
+      return promise;
+    },
+    onAsk(ended) {
+      subscribeHints(connection, ASK, (message) => {
+        const question = readQuestion(message.string());
+        if (question === undefined || question[0] === replica) return;
+        const [from, number, tenantId, beforeMs] = question;
+        const left = ended(tenantId, beforeMs, ANSWER_MAX_MS);
+        if (left === undefined) return;
+        const answer = (isEnded: boolean) =>
+          tell(`${ASK}.${from}`, JSON.stringify([number, replica, isEnded] satisfies Answer));
+        answer(false);
+        void left.then((areEnded) => areEnded && answer(true));
+      });
+    },
+  };
+}
+
+/** Reads a question; undefined when it is not in this version's form. */
+export function readQuestion(text: string): Question | undefined {
+  const [from, number, tenantId, beforeMs] = readList(text);
+  const isOne = typeof from === "string" && /^[\w-]+$/.test(from) && typeof tenantId === "string";
+  if (!isOne || typeof number !== "number" || typeof beforeMs !== "number") return undefined;
+  return [from, number, tenantId, beforeMs];
+}
+
+function readAnswer(text: string): Answer | undefined {
+  const [number, by, isEnded] = readList(text);
+  if (typeof number !== "number" || typeof by !== "string" || typeof isEnded !== "boolean") {
+    return undefined;
+  }
+  return [number, by, isEnded];
+}
+
+function readList(text: string): unknown[] {
+  try {
+    const told: unknown = JSON.parse(text);
+    return Array.isArray(told) ? told : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Doorbells on NATS core: `doorbell.<connector>` after each commit that put something in its queues.
+ * Carriers claim when it rings; the other replicas of messaging note what it names. A bell that is
+ * lost costs time: a carrier's poll, a replica's look at the whole queue.
+ */
+import type { NatsConnection } from "nats";
+import { isId } from "../../shared/core/ids.ts";
+import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import type { Arrival } from "../app/pending-index.ts";
+
+/** One replica's bells. */
+export type QueueNotifier = {
+  ring(connectorId: string, arrivals: readonly Arrival[]): void;
+  /** Calls back for what other replicas put in. */
+  onRing(take: (connectorId: string, arrival: Arrival) => void): void;
+};
+
+/** Lane, tenant, first message, due; then each message and when it is due, unless they are too many. */
+type Wire = readonly [
+  lane: Arrival["lane"],
+  tenantId: string,
+  messageId: string,
+  dueAtMs: number,
+  named?: readonly (readonly [messageId: string, dueAtMs: number])[],
+];
+
+const PREFIX = "doorbell.";
+
+/** Arrivals told in one bell at most; what is not told is found by looking. */
+const TOLD_MAX = 1000;
+
+/** Messages named in one bell at most: 50 bytes each, far below what NATS takes (1 MiB unless set). */
+const NAMED_MAX = 4000;
+
+/** Opens one replica's bells over the event connection. */
+export function openBells(connection: NatsConnection, replica: string, log: Logger): QueueNotifier {
+  const tell = openHints(connection);
+  return {
+    ring(connectorId, arrivals) {
+      let room = NAMED_MAX;
+      const told = arrivals.slice(0, TOLD_MAX).map((one): Wire => {
+        const first = [one.lane, one.tenantId, one.messageId, one.dueAtMs] as const;
+        if (one.named === undefined || one.named.length > room) return first;
+        room -= one.named.length;
+        return [...first, one.named.map(({ messageId, dueAtMs }) => [messageId, dueAtMs])];
+      });
+      tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
+    },
+    onRing(take) {
+      subscribeHints(connection, `${PREFIX}*`, (message) => {
+        const text = message.string();
+        const end = text.indexOf("\n");
+        if (end < 0 || text.slice(0, end) === replica) return;
+        const arrivals = readArrivals(text.slice(end + 1));
+        if (arrivals === undefined) log.warn({ subject: message.subject }, "a bell says nothing");
+        for (const arrival of arrivals ?? []) take(message.subject.slice(PREFIX.length), arrival);
+      });
+    },
+  };
+}
+
+/** Reads what a bell says; undefined when it is not in this version's form. */
+export function readArrivals(text: string): Arrival[] | undefined {
+  let told: unknown;
+  try {
+    told = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(told) || !told.every(isWire)) return undefined;
+  return told.map(([lane, tenantId, messageId, dueAtMs, named]) => ({
+    lane,
+    tenantId,
+    messageId,
+    dueAtMs,
+    named: named?.map(([messageId, dueAtMs]) => ({ messageId, dueAtMs })),
+  }));
+}
+
+function isWire(told: unknown): told is Wire {
+  if (!Array.isArray(told)) return false;
+  const [lane, tenantId, messageId, dueAtMs, named = []] = told as unknown[];
+  return (
+    (lane === "single" || lane === "bulk") &&
+    typeof tenantId === "string" &&
+    isNamed([messageId, dueAtMs]) &&
+    Array.isArray(named) &&
+    named.every(isNamed)
+  );
+}
+
+function isNamed(told: unknown): boolean {
+  if (!Array.isArray(told)) return false;
+  const [messageId, dueAtMs] = told as unknown[];
+  return typeof messageId === "string" && isId("message", messageId) && Number.isFinite(dueAtMs);
+}

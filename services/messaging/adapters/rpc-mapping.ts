@@ -1,0 +1,276 @@
+/** Wire to domain and back, for the methods of `rpc.ts`. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Mode, ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
+import {
+  type CancelMessageResponse,
+  CancelMessageResponseSchema,
+  type ClaimedMessage,
+  ClaimedMessageSchema,
+  type ListMessagesRequest,
+  type MessageSource,
+  type MessageStatus,
+  OutcomeKind,
+  ReceiptState,
+  SendEndpoint,
+  type SendEntry,
+  type SendMessagesRequest,
+  type SendMessagesResponse,
+  SendMessagesResponseSchema,
+  type Outcome as WireOutcome,
+  type Receipt as WireReceipt,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
+import { isId } from "../../shared/core/ids.ts";
+import { checkKnown, invalidField, unknownValue } from "../../shared/core/limits.ts";
+import type { About } from "../app/carrier-reports.ts";
+import type { ListFilter } from "../app/ports.ts";
+import type { Draft } from "../domain/build-messages.ts";
+import { currentRoute, type Message, type MessageMode } from "../domain/message.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Receipt } from "../domain/receipt.ts";
+import type { SendEndpoint as Endpoint, SendRequest } from "../domain/send-request.ts";
+import {
+  toWireMessage,
+  toWireTime,
+  WIRE_ENCODING,
+  WIRE_MODE,
+  WIRE_SOURCE,
+  WIRE_STATUS,
+} from "./proto.ts";
+
+const ENDPOINTS: Readonly<Partial<Record<SendEndpoint, Endpoint>>> = {
+  [SendEndpoint.SINGLE]: "single",
+  [SendEndpoint.BULK]: "bulk",
+  [SendEndpoint.BATCH]: "batch",
+};
+const OUTCOMES: Readonly<Partial<Record<OutcomeKind, Outcome["kind"]>>> = {
+  [OutcomeKind.ACCEPTED]: "accepted",
+  [OutcomeKind.REFUSED]: "refused",
+  [OutcomeKind.NOT_SENT]: "not_sent",
+  [OutcomeKind.UNKNOWN]: "unknown",
+  [OutcomeKind.PARTLY_REFUSED]: "partly_refused",
+};
+const RECEIPTS: Readonly<Partial<Record<ReceiptState, Receipt["state"]>>> = {
+  [ReceiptState.DELIVERED]: "delivered",
+  [ReceiptState.UNDELIVERED]: "undelivered",
+  [ReceiptState.ACKNOWLEDGED]: "acknowledged",
+};
+const STATUSES = invert<MessageStatus, Message["status"]>(WIRE_STATUS);
+const SOURCES = invert<MessageSource, Message["source"]>(WIRE_SOURCE);
+const MODES = invert<Mode, MessageMode>(WIRE_MODE);
+
+/** Reads a mode; unspecified means both. */
+export function readMode(mode: Mode): MessageMode | undefined {
+  return mode === Mode.UNSPECIFIED ? undefined : checkKnown("mode", MODES.get(mode));
+}
+
+/** Reads which endpoint's keys are meant. */
+export function readEndpoint(endpoint: SendEndpoint): Endpoint {
+  return checkKnown("endpoint", ENDPOINTS[endpoint]);
+}
+
+/** Reads an idempotency key; throws `validation_error` for one of another form than customers' keys have. */
+export function readKey(key: string): string | undefined {
+  if (key === "" || KEY_FORM.test(key)) return key || undefined;
+  const message = "A key has 1 to 64 letters, digits, _ and -.";
+  throw new AppError("validation_error", message, {
+    fields: [{ field: "idempotency_key", code: "invalid_format", message }],
+  });
+}
+
+/** Reads a send. */
+export function readSendRequest(wire: SendMessagesRequest, isJudgedAtEdge: boolean): SendRequest {
+  return {
+    tenantId: wire.tenantId,
+    mode: checkKnown("mode", readMode(wire.mode)),
+    source: checkKnown("source", SOURCES.get(wire.source)),
+    campaignId: readCampaign(wire.campaignId),
+    endpoint: readEndpoint(wire.endpoint),
+    key: readKey(wire.idempotencyKey),
+    fingerprint: wire.fingerprint,
+    fenced: wire.fenced,
+    from: wire.from,
+    body: wire.body,
+    clientReference: wire.clientReference || undefined,
+    sendAtMs: wire.sendAtMs === 0n ? undefined : Number(wire.sendAtMs),
+    isJudgedAtEdge,
+    recipients: wire.recipients.map(({ to, body, clientReference }) => ({
+      to,
+      body,
+      clientReference: clientReference || undefined,
+    })),
+  };
+}
+
+/** Writes the answer to a send that was just accepted. */
+export function sendResponse(request: SendRequest, draft: Draft): SendMessagesResponse {
+  const { messages } = draft;
+  const [first] = messages;
+  const isSingle = request.endpoint === "single";
+  // Written out, as each message is (`toWireMessage`).
+  const response: SendMessagesResponse = {
+    $typeName: "sms.v1.SendMessagesResponse",
+    sendId: draft.sendId,
+    reservationId: draft.reservationId ?? `rsv_${draft.sendId.slice(4)}`,
+    requested: messages.length,
+    accepted: draft.accepted,
+    rejected: messages.length - draft.accepted,
+    segments: draft.segments,
+    heldAmount: draft.heldAmount,
+    currency: first?.currency ?? "",
+    mode: WIRE_MODE[request.mode],
+    entries: isSingle ? [] : messages.map((message, index) => toEntry(request, message, index)),
+    replayed: false,
+  };
+  if (isSingle && first !== undefined) response.message = toWireMessage(first, false);
+  return response;
+}
+
+function toEntry(request: SendRequest, message: Message, index: number): SendEntry {
+  const entry: SendEntry = {
+    $typeName: "sms.v1.SendEntry",
+    id: message.id,
+    index,
+    input: request.recipients[index]?.to ?? "",
+    to: message.to,
+    status: WIRE_STATUS[message.status],
+    segments: message.segments,
+    heldAmount: message.heldAmount,
+    clientReference: message.clientReference ?? "",
+  };
+  if (message.error !== undefined) entry.error = create(ReasonSchema, message.error);
+  return entry;
+}
+
+/** The stored first answer of a send's key. */
+export function replayedSend(bytes: Uint8Array): SendMessagesResponse {
+  const response = fromBinary(SendMessagesResponseSchema, bytes);
+  response.replayed = true;
+  return response;
+}
+
+/** The bytes of a send's answer, as replays will repeat it. */
+export function encodeSendResponse(request: SendRequest, draft: Draft): Uint8Array {
+  return toBinary(SendMessagesResponseSchema, sendResponse(request, draft));
+}
+
+/** Writes the answer to a cancel. */
+export function cancelResponse(message: Message): CancelMessageResponse {
+  return create(CancelMessageResponseSchema, { message: toWireMessage(message, false) });
+}
+
+/** The stored first answer of a cancel's key. */
+export function replayedCancel(bytes: Uint8Array): CancelMessageResponse {
+  const response = fromBinary(CancelMessageResponseSchema, bytes);
+  response.replayed = true;
+  return response;
+}
+
+/** The bytes of a cancel's answer, as replays will repeat it. */
+export function encodeCancelResponse(message: Message): Uint8Array {
+  return toBinary(CancelMessageResponseSchema, cancelResponse(message));
+}
+
+/** A value said twice means what it means once; a database's question must not grow with how often it is said. */
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}
+
+/** Reads the filters of a list. */
+export function readListFilter(wire: ListMessagesRequest): ListFilter {
+  return {
+    tenantId: wire.tenantId,
+    mode: readMode(wire.mode),
+    statuses: distinct(wire.statuses).map((it) => checkKnown("statuses", STATUSES.get(it))),
+    sources: distinct(wire.sources).map((it) => checkKnown("sources", SOURCES.get(it))),
+    from: wire.from || undefined,
+    to: wire.to || undefined,
+    clientReference: wire.clientReference || undefined,
+    campaignId: readCampaign(wire.campaignId),
+    createdAfterMs: wire.createdAfterMs === 0n ? undefined : Number(wire.createdAfterMs),
+    createdBeforeMs: wire.createdBeforeMs === 0n ? undefined : Number(wire.createdBeforeMs),
+    beforeId: readBeforeId(wire.beforeId),
+  };
+}
+
+/** Writes a message for the carrier that claimed it. */
+export function toClaimed(message: Message): ClaimedMessage {
+  return create(ClaimedMessageSchema, {
+    messageId: message.id,
+    tenantId: message.tenantId,
+    claimId: message.claim?.id ?? "",
+    to: message.to,
+    from: message.from,
+    body: message.body,
+    encoding: WIRE_ENCODING[message.encoding],
+    segments: message.segments,
+    routeId: currentRoute(message)?.routeId ?? "",
+    attempt: message.attempts,
+    queueUntilMs: toWireTime(message.queueUntilMs),
+    mode: WIRE_MODE[message.mode],
+    traceparent: message.trace ?? "",
+  });
+}
+
+/** What is kept of a carrier's own code. Those of SMPP have a few characters; a receipt's text may hold anything. */
+const CARRIER_CODE_MAX = 256;
+
+/** Reads an outcome of a list. */
+export function readOutcome(wire: WireOutcome, at: number): About<Outcome> {
+  return {
+    messageId: wire.messageId,
+    claimId: wire.claimId,
+    kind: checkKnown(`outcomes[${at}].kind`, OUTCOMES[wire.kind]),
+    carrierCode: wire.carrierCode.slice(0, CARRIER_CODE_MAX),
+    retryAtMs: Number(wire.retryAtMs),
+    occurredAtMs: Number(wire.occurredAtMs),
+    errorCode: wire.errorCode,
+    isIncomplete: wire.isIncomplete,
+  };
+}
+
+const PART_KEY_MAX = 256;
+/** Ten segments (1,530 characters) make 24 parts of UCS-2 at the most; each is one bit of a small integer. */
+const PARTS_MAX = 31;
+
+/** Reads a receipt of a list. */
+export function readReceipt(wire: WireReceipt, at: number): About<Receipt> {
+  return {
+    messageId: wire.messageId,
+    segment: wire.segment,
+    parts: Math.min(Math.max(0, wire.parts), PARTS_MAX),
+    isSegmentGuessed: wire.isSegmentGuessed,
+    partKey: wire.partKey.slice(0, PART_KEY_MAX),
+    connectorId: wire.connectorId,
+    state: checkKnown(`receipts[${at}].state`, RECEIPTS[wire.state]),
+    errorCode: wire.errorCode,
+    carrierCode: wire.carrierCode.slice(0, CARRIER_CODE_MAX),
+    occurredAtMs: Number(wire.occurredAtMs),
+  };
+}
+
+/** Reads the id of a campaign that must be named. */
+export function readNamedCampaign(text: string): string {
+  const id = readCampaign(text);
+  if (id === undefined) throw invalidField("campaign_id", "required", "names the campaign");
+  return id;
+}
+
+function readCampaign(text: string): string | undefined {
+  if (text === "") return undefined;
+  if (!isId("campaign", text)) throw unknownValue("campaign_id");
+  return text;
+}
+
+function readBeforeId(text: string): string | undefined {
+  if (text === "") return undefined;
+  if (!isId("message", text)) throw unknownValue("before_id");
+  return text;
+}
+
+function invert<Wire, Ours extends string>(
+  table: Readonly<Record<Ours, Wire>>,
+): ReadonlyMap<Wire, Ours> {
+  return new Map((Object.keys(table) as Ours[]).map((ours) => [table[ours], ours]));
+}

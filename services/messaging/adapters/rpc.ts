@@ -1,0 +1,236 @@
+/** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type {
+  ClaimMessagesRequest,
+  MessagingService,
+  SendMessagesRequest,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { checkItems, invalidField } from "../../shared/core/limits.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import type { SendService } from "../app/accept.ts";
+import type { Cancels } from "../app/cancel.ts";
+import type { Carriers } from "../app/carrier-reports.ts";
+import { type Claimer, checkCarrierName } from "../app/claim.ts";
+import { cancelScope, type Idempotency, sendScope } from "../app/idempotency.ts";
+import type { Reads } from "../app/queries.ts";
+import type { ReservationAnswer, ReservationQuestion } from "../app/resolve-reservations.ts";
+import { readClaimCall } from "../domain/claim-epoch.ts";
+import { toWireCharge, toWireMessage } from "./proto.ts";
+import { createClaimMany } from "./rpc-batch-claim.ts";
+import { checkAnswer, createSendsTogether } from "./rpc-batch-send.ts";
+import {
+  cancelResponse,
+  readEndpoint,
+  readKey,
+  readListFilter,
+  readMode,
+  readNamedCampaign,
+  readOutcome,
+  readReceipt,
+  readSendRequest,
+  replayedCancel,
+  replayedSend,
+  sendResponse,
+  toClaimed,
+} from "./rpc-mapping.ts";
+
+/** The use cases behind the interface. */
+export type UseCases = {
+  readonly accepter: SendService;
+  readonly cancels: Cancels;
+  readonly carriers: Carriers;
+  readonly claimer: Claimer;
+  readonly idempotency: Pick<Idempotency, "find" | "findBeforeRefusal">;
+  readonly reads: Reads;
+  readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
+};
+
+/** Makes the service's implementation; `keepMs` is how long messages are kept, which it only tells. */
+export function createMessagingRpc(
+  useCases: UseCases,
+  keepMs: number,
+  log: Logger,
+): ServiceImpl<typeof MessagingService> {
+  return {
+    ...customerMethods(useCases, log),
+    ...carrierMethods(useCases, log),
+    ...auditMethods(useCases, keepMs),
+  };
+}
+
+/** Outcomes and receipts in one call: half of what may wait to be written, so that a call is not refused in part. */
+const TOLD_MAX = 10_000;
+
+type Methods = ServiceImpl<typeof MessagingService>;
+type CustomerMethod =
+  | "sendMessages"
+  | "sendMany"
+  | "sendEach"
+  | "lookupSend"
+  | "getMessage"
+  | "listMessages"
+  | "cancelMessage"
+  | "cancelCampaign";
+type CarrierMethod =
+  | "claimMessages"
+  | "claimMany"
+  | "listWaitingConnectors"
+  | "reportOutcomes"
+  | "recordReceipts"
+  | "renewClaims"
+  | "recoverClaims";
+
+function customerMethods(
+  { accepter, cancels, idempotency, reads }: UseCases,
+  log: Logger,
+): Pick<Methods, CustomerMethod> {
+  async function send(wire: SendMessagesRequest, context: HandlerContext, isJudgedAtEdge: boolean) {
+    const request = readSendRequest(wire, isJudgedAtEdge);
+    const answer = await accepter.send(request, () => context.signal.aborted);
+    if (answer.kind === "replay") return replayedSend(answer.response);
+    return sendResponse(request, answer.result);
+  }
+  return {
+    async sendMessages(wire, context) {
+      checkAnswer([wire]);
+      return send(wire, context, false);
+    },
+    // The edge's own way of sending.
+    ...createSendsTogether((wire, context) => send(wire, context, true), log),
+    async lookupSend(wire) {
+      const { tenantId, endpoint, fingerprint, cancelMessageId, beforeRefusal } = wire;
+      const key = readKey(wire.idempotencyKey);
+      // What was sent without a key is stored under none.
+      if (key === undefined) return {};
+      const find = beforeRefusal ? idempotency.findBeforeRefusal : idempotency.find;
+      if (cancelMessageId !== "") {
+        const scope = cancelScope(tenantId, cancelMessageId, key);
+        const bytes = await find({ scope, fingerprint });
+        if (bytes === undefined) return {};
+        const { message } = replayedCancel(bytes);
+        return { response: { replayed: true, ...(message && { message }) } };
+      }
+      const scope = sendScope(tenantId, readEndpoint(endpoint), key);
+      const bytes = await find({ scope, fingerprint });
+      return bytes === undefined ? {} : { response: replayedSend(bytes) };
+    },
+    async getMessage({ tenantId, messageId, mode }) {
+      const message = await reads.get(tenantId, messageId, readMode(mode));
+      return { message: toWireMessage(message, true) };
+    },
+    async listMessages(wire) {
+      const { messages, hasMore } = await reads.list(
+        readListFilter(wire),
+        wire.limit,
+        wire.settled,
+      );
+      return { messages: messages.map((message) => toWireMessage(message, false)), hasMore };
+    },
+    async cancelMessage(wire, context) {
+      const request = {
+        tenantId: wire.tenantId,
+        messageId: wire.messageId,
+        mode: readMode(wire.mode),
+        key: readKey(wire.idempotencyKey),
+        fingerprint: wire.fingerprint,
+        fenced: wire.fenced,
+      };
+      const answer = await cancels.cancel(request, () => context.signal.aborted);
+      if (answer.kind === "replay") return replayedCancel(answer.response);
+      return cancelResponse(answer.result);
+    },
+    async cancelCampaign({ tenantId, campaignId }) {
+      const campaign = readNamedCampaign(campaignId);
+      const { cancelled, unchanged } = await cancels.cancelCampaign(tenantId, campaign);
+      return { cancelled: BigInt(cancelled), unchanged: BigInt(unchanged) };
+    },
+  };
+}
+
+function carrierMethods(
+  { claimer, carriers }: UseCases,
+  log: Logger,
+): Pick<Methods, CarrierMethod> {
+  async function claimMessages({ connectorId, carrierId, max, claimCall }: ClaimMessagesRequest) {
+    const call = readClaimCall(claimCall);
+    const { messages, more } = await claimer.claim(connectorId, carrierId, max, call);
+    return { messages: messages.map(toClaimed), more };
+  }
+  return {
+    claimMessages,
+    claimMany: createClaimMany(claimMessages, log),
+    async listWaitingConnectors() {
+      return { connectorIds: await claimer.waitingConnectors() };
+    },
+    async reportOutcomes({ outcomes }) {
+      checkItems("outcomes", outcomes.length, 0, TOLD_MAX);
+      return { staleMessageIds: await carriers.report(outcomes.map(readOutcome)) };
+    },
+    async recordReceipts({ receipts }) {
+      checkItems("receipts", receipts.length, 0, TOLD_MAX);
+      return { unknownMessageIds: await carriers.recordReceipts(receipts.map(readReceipt)) };
+    },
+    async renewClaims({ carrierId, heldMessageIds, listsHeld, endedClaimCalls }) {
+      checkCarrierName(carrierId);
+      const held = listsHeld ? new Set(heldMessageIds) : undefined;
+      await carriers.renew(carrierId, held, readClaimCall(endedClaimCalls));
+      return {};
+    },
+    async recoverClaims({ carrierId, writtenMessageIds, epoch }) {
+      checkCarrierName(carrierId);
+      return carriers.recover(carrierId, new Set(writtenMessageIds), readClaimCall(`${epoch}.0`));
+    },
+  };
+}
+
+function auditMethods(
+  { reads, resolve }: UseCases,
+  keepMs: number,
+): Omit<Methods, CustomerMethod | CarrierMethod> {
+  return {
+    async resolveReservations({ reservations }) {
+      // What is not there is fenced off, for good: nothing without a name, then.
+      const nameless = reservations.findIndex(({ reservationId }) => reservationId === "");
+      if (nameless !== -1) {
+        const field = `reservations[${nameless}].reservation_id`;
+        throw invalidField(field, "required", "names the reservation");
+      }
+      const answers = await resolve(reservations);
+      return {
+        answers: answers.map(({ reservationId, fenced, messages }) => ({
+          reservationId,
+          fenced,
+          charges: messages.map(toWireCharge),
+        })),
+      };
+    },
+    async *streamCharges({ tenantId }) {
+      yield { messageKeepMs: BigInt(keepMs) };
+      for await (const charges of reads.charges(tenantId || undefined)) {
+        yield { charges: charges.map(toWireCharge) };
+      }
+    },
+    async *checkMessages({ tenantId }) {
+      for await (const part of reads.check(tenantId || undefined)) {
+        yield {
+          breaches: part.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] })),
+          messages: BigInt(part.messages),
+          sends: BigInt(part.sends),
+          outbox: BigInt(part.outbox),
+          done: part.done,
+        };
+      }
+    },
+    async getQueueStats() {
+      const queues = await reads.queues();
+      return {
+        queues: queues.map(({ connectorId, waiting, oldestWaitingMs, sending }) => ({
+          connectorId,
+          waiting: BigInt(waiting),
+          oldestWaitingMs: BigInt(oldestWaitingMs),
+          sending: BigInt(sending),
+        })),
+      };
+    },
+  };
+}

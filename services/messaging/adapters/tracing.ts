@@ -1,0 +1,54 @@
+/** Spans of what happens to messages: a send accepted, a change announced. */
+import { idTimeMs } from "../../shared/core/ids.ts";
+import { following, type OpenSpan, recordedTrace, tracer } from "../../shared/io/tracing.ts";
+import type { StatusEvent } from "../domain/message.ts";
+
+/**
+ * Opens the span of one send of several that travel in one call. It belongs to its own request's
+ * trace; where the call is another's it is linked to it.
+ */
+export function openAcceptSpan(
+  own: string | undefined,
+  call: string | undefined,
+): OpenSpan | undefined {
+  const traceparent = own || call;
+  if (tracer === undefined || traceparent === undefined) return undefined;
+  const isSameTrace = call !== undefined && call.slice(0, 35) === traceparent.slice(0, 35);
+  return tracer.start("accept send", {
+    kind: "internal",
+    parent: isSameTrace ? call : traceparent,
+    links: isSameTrace || call === undefined ? [] : [call],
+  });
+}
+
+/**
+ * Notes that an event was made, as the conventions for messaging want it where events travel in
+ * batches, and answers the `traceparent` that the event carries. The cause is the call that changed
+ * the message, else what accepted the message.
+ */
+export function noteEvent(
+  event: StatusEvent,
+  id: string,
+  cause: string | undefined,
+): string | undefined {
+  const { message } = event;
+  const traceparent = cause ?? message.trace;
+  if (tracer === undefined || traceparent === undefined) return traceparent;
+  const ageMs = cause === undefined ? message.updatedAtMs - idTimeMs(message.id) : 0;
+  const span = tracer.start("create events.message", {
+    kind: "producer",
+    ...following(traceparent, ageMs),
+    attributes: {
+      "messaging.system.name": "nats",
+      "messaging.operation.name": "create",
+      "messaging.operation.type": "create",
+      "messaging.destination.template": "events.message.{tenant}.{status}",
+      "messaging.message.id": id,
+      "sms.message.id": message.id,
+      "sms.message.status": message.status,
+      "sms.tenant.id": message.tenantId,
+    },
+  });
+  span.end();
+  return recordedTrace(span.traceparent);
+}

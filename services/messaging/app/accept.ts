@@ -1,0 +1,182 @@
+/**
+ * Accepting a send: checks in the order of `decisions.md`, then its hold and one transaction with
+ * everything the send is (`commit-sends.ts`), then the doorbell.
+ */
+import { AppError } from "../../shared/core/errors.ts";
+import { INT64_MAX } from "../../shared/core/money.ts";
+import { recordedTrace } from "../../shared/io/tracing.ts";
+import { activeCall } from "../../shared/rpc/call-context.ts";
+import { type Draft, draftSend } from "../domain/build-messages.ts";
+import { currentRoute } from "../domain/message.ts";
+import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
+import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
+import { type Idempotency, sendScope } from "./idempotency.ts";
+import type { SendsUnderWay } from "./inflight-sends.ts";
+import type { QueueNotifications } from "./notify.ts";
+import type { Hold, SendRecord, ServiceClients, TenantFacts } from "./ports.ts";
+import type { QueueLimits } from "./queue-limits.ts";
+
+/** A send's answer: its draft, or the stored answer of the key's first request. */
+export type SendAnswer =
+  | { readonly kind: "done"; readonly result: Draft }
+  | { readonly kind: "replay"; readonly response: Uint8Array };
+
+/** What accepting needs. */
+export type AcceptParts = CommitParts & {
+  readonly neighbours: ServiceClients;
+  readonly idempotency: Idempotency;
+  readonly doorbells: QueueNotifications;
+  readonly limits: QueueLimits;
+  readonly underWay: Pick<SendsUnderWay, "begin">;
+  readonly queueMs: number;
+  readonly idempotencyMs: number;
+  readonly sendAtMinMs: number;
+  /** Encodes the answer that replays will repeat. */
+  readonly encodeResponse: (request: SendRequest, draft: Draft) => Uint8Array;
+};
+
+/** The way in for sends. */
+export type SendService = {
+  /**
+   * `isGivenUp` is asked just before the commit: a caller that hears nothing asks again, so what it
+   * has given up must not happen behind its back (this process may have stood still meanwhile).
+   */
+  send(request: SendRequest, isGivenUp?: () => boolean): Promise<SendAnswer>;
+  close(): Promise<void>;
+};
+
+const NO_BYTES = new Uint8Array();
+
+/** Makes the way in. */
+export function createAccepter(parts: AcceptParts): SendService {
+  const { neighbours, clock } = parts;
+  const committer = createSendCommitter(parts);
+
+  async function accept(
+    request: SendRequest,
+    replaces: string | undefined,
+    isGivenUp: () => boolean,
+  ): Promise<Draft> {
+    checkRequest(request, clock.now(), parts.sendAtMinMs);
+    const tenant = await neighbours.tenant(request.tenantId);
+    if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
+    checkRecipientCount(request, tenant.recipientsMax);
+    checkMaySend(tenant);
+    const sender = await neighbours.usableSender(request.tenantId, request.from);
+    if (sender === undefined) throw unusableSender();
+    const nowMs = clock.now();
+    const noteEnd = parts.underWay.begin(request.tenantId, nowMs);
+    try {
+      const draft = draftSend(request, {
+        sender,
+        plan: tenant.plan,
+        currency: tenant.currency,
+        redact: tenant.redactBodies,
+        table: neighbours.routeTable(),
+        nowMs,
+        queueMs: parts.queueMs,
+        random: Math.random,
+        trace: recordedTrace(activeCall()?.traceparent),
+      });
+      await store(request, draft, replaces, isGivenUp);
+      return draft;
+    } finally {
+      noteEnd();
+    }
+  }
+
+  async function store(
+    request: SendRequest,
+    draft: Draft,
+    replaces: string | undefined,
+    isGivenUp: () => boolean,
+  ): Promise<void> {
+    checkRoom(parts.limits, draft);
+    const hold = toHold(request, draft);
+    // Always refused, and no answer could be written for it: the wallet says what there is.
+    if (hold !== undefined && hold.amount > INT64_MAX) await parts.neighbours.placeHold(hold);
+    await committer.commit({
+      record: toRecord(request, draft, replaces, parts),
+      messages: draft.messages,
+      hold,
+      isGivenUp,
+    });
+    parts.doorbells.ring(draft.messages);
+  }
+
+  return {
+    async send(request, isGivenUp = () => false) {
+      const { key, fingerprint, fenced } = request;
+      if (key === undefined) {
+        return { kind: "done", result: await accept(request, undefined, isGivenUp) };
+      }
+      const scope = sendScope(request.tenantId, request.endpoint, key);
+      return parts.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
+        accept(request, replaces, isGivenUp),
+      );
+    },
+    close: () => committer.close(),
+  };
+}
+
+function checkMaySend(tenant: TenantFacts): void {
+  if (!tenant.emailVerified) {
+    throw new AppError("email_not_verified", "Verify the account's email before sending.");
+  }
+  if (tenant.suspended) {
+    throw new AppError("tenant_suspended", "The account is suspended; sending is paused.");
+  }
+}
+
+/** A code of its own, yet it is one field that is wrong. */
+function unusableSender(): AppError {
+  const message = "This sender ID cannot be used now.";
+  const fields = [{ field: "from", code: "invalid_value", message }];
+  return new AppError("sender_id_not_approved", message, { fields });
+}
+
+/** All messages of a send have one lane. */
+function checkRoom(limits: QueueLimits, { messages }: Draft): void {
+  const checked = new Set<string>();
+  for (const message of messages) {
+    // A scheduled one stands in no queue yet.
+    if (message.phase !== "waiting") continue;
+    const connectorId = currentRoute(message)?.connectorId;
+    if (connectorId === undefined || checked.has(connectorId)) continue;
+    checked.add(connectorId);
+    limits.checkRoom(connectorId, message.lane);
+  }
+}
+
+function toHold({ tenantId }: SendRequest, draft: Draft): Hold | undefined {
+  const { reservationId, messages } = draft;
+  if (reservationId === undefined) return undefined;
+  return {
+    tenantId,
+    reservationId,
+    amount: draft.heldAmount,
+    messageCount: draft.accepted,
+    firstMessageId: messages[0]?.id ?? "",
+    lastMessageId: messages.at(-1)?.id ?? "",
+  };
+}
+
+function toRecord(
+  request: SendRequest,
+  draft: Draft,
+  replaces: string | undefined,
+  parts: AcceptParts,
+): SendRecord {
+  const { key } = request;
+  return {
+    id: draft.reservationId ?? draft.sendId,
+    tenantId: request.tenantId,
+    firstMessageId: draft.messages[0]?.id,
+    lastMessageId: draft.messages.at(-1)?.id,
+    key: key === undefined ? undefined : sendScope(request.tenantId, request.endpoint, key),
+    fingerprint: request.fingerprint,
+    response: key === undefined ? NO_BYTES : parts.encodeResponse(request, draft),
+    keepMs: parts.idempotencyMs,
+    replaces,
+  };
+}

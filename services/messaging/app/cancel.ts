@@ -1,0 +1,126 @@
+/** Cancelling: one message for its owner, or all that still can be of a campaign. */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { newId } from "../../shared/core/ids.ts";
+import { cancelMessage, cancelWithCampaign } from "../domain/cancel.ts";
+import type { Message, MessageMode } from "../domain/message.ts";
+import { cancelScope, type Idempotency, type KeyedAnswer } from "./idempotency.ts";
+import type { MessageStore, SendRecord } from "./ports.ts";
+import type { Changes } from "./update-messages.ts";
+
+/** A cancel of one message. */
+export type CancelRequest = {
+  readonly tenantId: string;
+  readonly messageId: string;
+  readonly mode: MessageMode | undefined;
+  readonly key: string | undefined;
+  readonly fingerprint: Uint8Array;
+  readonly fenced: boolean;
+};
+
+/** Cancels messages. */
+export type Cancels = {
+  /**
+   * Throws `not_found` for a message that is not the tenant's, `invalid_state_transition`.
+   * `isGivenUp` is asked just before the write, as for a send (`accept.ts`).
+   */
+  cancel(request: CancelRequest, isGivenUp?: () => boolean): Promise<KeyedAnswer<Message>>;
+  /** Answers how many were cancelled, and how many could not be any more. */
+  cancelCampaign(
+    tenantId: string,
+    campaignId: string,
+  ): Promise<{ cancelled: number; unchanged: number }>;
+};
+
+const PAGE = 500;
+
+/** Makes it. */
+export function createCancels(options: {
+  readonly changes: Changes;
+  readonly store: MessageStore;
+  readonly idempotency: Idempotency;
+  readonly clock: Clock;
+  readonly idempotencyMs: number;
+  /** Encodes the answer that replays will repeat. */
+  readonly encodeResponse: (message: Message) => Uint8Array;
+}): Cancels {
+  const { changes, store, clock } = options;
+
+  async function cancelOnce(
+    request: CancelRequest,
+    isGivenUp: () => boolean,
+    toRecord?: (message: Message) => SendRecord,
+  ): Promise<Message> {
+    const decision = await changes.change(
+      request.messageId,
+      (message, nowMs) => {
+        if (isGivenUp()) throw tooLate();
+        if (!isVisible(message, request.tenantId, request.mode)) throw notFound();
+        return cancelMessage(message, nowMs);
+      },
+      toRecord,
+    );
+    if (decision === undefined) throw notFound();
+    return decision.message;
+  }
+
+  return {
+    async cancel(request, isGivenUp = () => false) {
+      const { tenantId, messageId, mode, key, fingerprint, fenced } = request;
+      if (key === undefined) return { kind: "done", result: await cancelOnce(request, isGivenUp) };
+      // What is not there has no key: a replay would show a live message to a test key.
+      const found = await store.find(messageId);
+      if (found === undefined || !isVisible(found, tenantId, mode)) throw notFound();
+      const scope = cancelScope(tenantId, messageId, key);
+      return options.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
+        cancelOnce(request, isGivenUp, (message) => ({
+          id: newId("send", clock.now()),
+          tenantId,
+          firstMessageId: undefined,
+          lastMessageId: undefined,
+          key: scope,
+          fingerprint,
+          response: options.encodeResponse(message),
+          keepMs: options.idempotencyMs,
+          replaces,
+        })),
+      );
+    },
+    async cancelCampaign(tenantId, campaignId) {
+      let cancelled = 0;
+      let unchanged = 0;
+      let afterId = "";
+      for (;;) {
+        const ids = await store.findCampaign(tenantId, campaignId, afterId, PAGE);
+        const decisions = await Promise.all(
+          ids.map((id) => changes.change(id, cancelWithCampaign)),
+        );
+        for (const decision of decisions) {
+          if (decision !== undefined && decision.events.length > 0) cancelled += 1;
+          else unchanged += 1;
+        }
+        const last = ids.at(-1);
+        if (last === undefined || ids.length < PAGE) return { cancelled, unchanged };
+        afterId = last;
+      }
+    },
+  };
+}
+
+/** Tells whether a tenant may know of a message; undefined mode sees both. */
+export function isVisible(
+  message: Message,
+  tenantId: string,
+  mode: MessageMode | undefined,
+): boolean {
+  return message.tenantId === tenantId && (mode === undefined || message.mode === mode);
+}
+
+/** The error for what does not exist, is another tenant's, or is of another mode. */
+export function notFound(): AppError {
+  return new AppError("not_found", "There is no such message.");
+}
+
+function tooLate(): AppError {
+  return new AppError("service_unavailable", "The cancel took too long; try again shortly.");
+}

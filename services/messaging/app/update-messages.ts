@@ -1,0 +1,173 @@
+/**
+ * The one way in which stored messages change status: one transaction loads a batch, decides each
+ * change in order and writes all of it with its events; then they are published. Changes of the
+ * same message in one batch compose. A message that another hand changed meanwhile is a write
+ * conflict; then nothing is written, and the whole batch is loaded and decided again.
+ */
+
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
+import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
+import type { Decision, Message, StatusEvent } from "../domain/message.ts";
+import { queueOf } from "../domain/queue-transitions.ts";
+import { IdempotencyConflict } from "./idempotency.ts";
+import type { QueueNotifications } from "./notify.ts";
+import {
+  type ChangeSet,
+  DuplicateDocument,
+  type MessageChange,
+  type MessageStore,
+  type SendRecord,
+} from "./ports.ts";
+
+/** A pure decision about one message. May throw `AppError`, which refuses this change alone. */
+export type Decide<D extends Decision = Decision> = (message: Message, nowMs: number) => D;
+
+/** Changes messages. */
+export type Changes = {
+  /**
+   * Decides about a message and makes it durable; undefined when there is no such message.
+   * `toRecord` adds an idempotency record to the same transaction; throws `KeyLost` when another
+   * request holds its key.
+   */
+  change<D extends Decision>(
+    messageId: string,
+    decide: Decide<D>,
+    toRecord?: (message: Message) => SendRecord,
+  ): Promise<D | undefined>;
+  close(): Promise<void>;
+};
+
+type Item = {
+  readonly messageId: string;
+  readonly decide: Decide;
+  readonly toRecord: ((message: Message) => SendRecord) | undefined;
+  readonly traceparent: string | undefined;
+};
+
+/** Makes an event of the stream from a status change. */
+export type ToStreamItem = (event: StatusEvent, traceparent: string | undefined) => StreamItem;
+
+/** Between two batches: a carrier waits for the answer to its receipts, so this is short. */
+const PACE_MS = { least: 10, most: 60 };
+
+/** Makes the engine. */
+export function createChanges(options: {
+  readonly store: MessageStore;
+  readonly doorbells: QueueNotifications;
+  readonly clock: Clock;
+  readonly toStreamItem: ToStreamItem;
+}): Changes {
+  const { store, doorbells, clock } = options;
+
+  async function apply(items: readonly Item[]): Promise<(Decision | undefined | Error)[]> {
+    let open = items.map((item, at) => ({ item, at }));
+    const results: (Decision | undefined | Error)[] = new Array(items.length).fill(undefined);
+    // Each turn but the last takes out an item that lost its key.
+    while (open.length > 0) {
+      const ids = [...new Set(open.map(({ item }) => item.messageId))];
+      const nowMs = clock.now();
+      let plan: Plan = NOTHING;
+      try {
+        await store.change(
+          ids,
+          (loaded) => {
+            plan = decideAll(open, loaded, nowMs);
+            return toChangeSet(plan, options.toStreamItem);
+          },
+          nowMs,
+        );
+      } catch (error) {
+        const loser = error instanceof DuplicateDocument ? plan.records[error.at] : undefined;
+        if (loser === undefined) throw error;
+        results[loser.at] = new IdempotencyConflict();
+        open = open.filter(({ at }) => at !== loser.at);
+        continue;
+      }
+      for (const { at, result } of plan.results) results[at] = result;
+      doorbells.ring(plan.changes.filter(hasEntered).map(({ after }) => after));
+      break;
+    }
+    return results;
+  }
+
+  const batcher: Batcher<Item, Decision | undefined> = createBatcher<Item, Decision | undefined>({
+    name: "changes",
+    batchMax: 500,
+    queueMax: 20_000,
+    paceMs: PACE_MS.least,
+    paceMostMs: PACE_MS.most,
+    isTransient: isMongoOutage,
+    flush: (items) => runDetached(() => apply(items)),
+  });
+
+  return {
+    async change<D extends Decision>(
+      messageId: string,
+      decide: Decide<D>,
+      toRecord?: (message: Message) => SendRecord,
+    ) {
+      const traceparent = activeCall()?.traceparent;
+      // The batch keeps each item's own decision, so its type comes back as it went in.
+      return (await batcher.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
+    },
+    close: () => batcher.close(),
+  };
+}
+
+type Plan = {
+  readonly changes: readonly MessageChange[];
+  readonly events: readonly { event: StatusEvent; traceparent: string | undefined }[];
+  readonly records: readonly { record: SendRecord; at: number }[];
+  readonly results: readonly { at: number; result: Decision | undefined | Error }[];
+};
+
+const NOTHING: Plan = { changes: [], events: [], records: [], results: [] };
+
+function toChangeSet({ changes, events, records }: Plan, toStreamItem: ToStreamItem): ChangeSet {
+  return {
+    changes,
+    events: events.map(({ event, traceparent }) => toStreamItem(event, traceparent)),
+    records: records.map(({ record }) => record),
+  };
+}
+
+/** Decides every item in order, each on what the ones before it left; synchronous. */
+function decideAll(
+  open: readonly { item: Item; at: number }[],
+  loaded: readonly Message[],
+  nowMs: number,
+): Plan {
+  const present = new Map(loaded.map((message) => [message.id, message]));
+  const events: { event: StatusEvent; traceparent: string | undefined }[] = [];
+  const records: { record: SendRecord; at: number }[] = [];
+  const results = open.map(({ item, at }) => {
+    const message = present.get(item.messageId);
+    if (message === undefined) return { at, result: undefined };
+    try {
+      const decision = item.decide(message, nowMs);
+      present.set(item.messageId, decision.message);
+      for (const event of decision.events) events.push({ event, traceparent: item.traceparent });
+      if (item.toRecord !== undefined) {
+        records.push({ record: item.toRecord(decision.message), at });
+      }
+      return { at, result: decision };
+    } catch (error) {
+      if (error instanceof AppError) return { at, result: error };
+      throw error;
+    }
+  });
+  const changes = loaded.flatMap((before) => {
+    const after = present.get(before.id);
+    return after === undefined || after === before ? [] : [{ before, after }];
+  });
+  return { changes, events, records, results };
+}
+
+/** Tells whether a change put the message into a queue it was not in before. */
+function hasEntered({ before, after }: MessageChange): boolean {
+  return after.phase === "waiting" && queueOf(after) !== queueOf(before);
+}

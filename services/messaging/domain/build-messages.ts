@@ -1,0 +1,214 @@
+/**
+ * Turns a request into messages: each recipient parsed, segmented, priced and judged on its own.
+ * Nothing has happened yet when this is done; the draft says what is to be held and stored.
+ */
+import { idTimeMs, newId } from "../../shared/core/ids.ts";
+import { SEGMENTS_MAX } from "../../shared/core/limits.ts";
+import { maxAmount } from "../../shared/core/money.ts";
+import { normaliseNumber, parseRecipient } from "../../shared/core/phone.ts";
+import { describeText, type TextDescription } from "../../shared/core/segments.ts";
+import type { RouteTable } from "../../shared/routes/route-table.ts";
+import { selectRoutes } from "../../shared/routes/select-routes.ts";
+import { type ReasonCode, reasonFor } from "./failure-reasons.ts";
+import type { FrozenRoute, Message } from "./message.ts";
+import { TEST_CONNECTOR } from "./queue-transitions.ts";
+import {
+  type RequestedRecipient,
+  recipientField,
+  type SendRequest,
+  validationError,
+} from "./send-request.ts";
+
+/** The one route of test mode. */
+export const TEST_ROUTE: FrozenRoute = Object.freeze({
+  routeId: "test",
+  connectorId: TEST_CONNECTOR,
+  price: 0n,
+});
+
+/** What a draft is made under. */
+export type DraftFacts = {
+  /** The sender ID's registered spelling. */
+  readonly sender: string;
+  readonly plan: string;
+  readonly currency: string;
+  readonly redact: boolean;
+  readonly table: RouteTable;
+  readonly nowMs: number;
+  readonly queueMs: number;
+  readonly random: () => number;
+  /** W3C traceparent of the acceptance, when it is recorded. */
+  readonly trace?: string | undefined;
+};
+
+/** A send that has passed its checks. */
+export type Draft = {
+  readonly sendId: string;
+  /** The hold's id, under the send's own ULID; undefined when nothing is to be held. */
+  readonly reservationId: string | undefined;
+  /** In submitted order, rejected ones included; ids rise. */
+  readonly messages: readonly Message[];
+  readonly accepted: number;
+  readonly segments: number;
+  readonly heldAmount: bigint;
+};
+
+type Judged = {
+  readonly to: string;
+  readonly body: string;
+  readonly text: TextDescription;
+  readonly clientReference: string | undefined;
+  readonly routes: readonly FrozenRoute[];
+  readonly heldAmount: bigint;
+  readonly refusal: ReasonCode | undefined;
+};
+
+/**
+ * Drafts a send. Throws `validation_error` with a field per recipient when none of them passes;
+ * for a single send that is its one recipient, and no message is made.
+ */
+export function draftSend(request: SendRequest, facts: DraftFacts): Draft {
+  const judged = judgeRecipients(request, facts);
+  const passing = judged.filter(({ refusal }) => refusal === undefined);
+  if (passing.length === 0) throw refuseAll(request, judged);
+  const heldAmount = passing.reduce((sum, recipient) => sum + recipient.heldAmount, 0n);
+  const sendId = newId("send", facts.nowMs);
+  const reservationId = heldAmount > 0n ? `rsv_${sendId.slice(4)}` : undefined;
+  // One synchronous run: the ids of a send are a closed range that no other send's id is inside.
+  const ids = judged.map(() => newId("message", facts.nowMs));
+  const createdMs = idTimeMs(ids[0] as string);
+  const messages = judged.map((recipient, at) =>
+    toMessage(request, facts, recipient, {
+      id: ids[at] as string,
+      createdMs,
+      reservationId: recipient.heldAmount > 0n ? reservationId : undefined,
+    }),
+  );
+  return {
+    sendId,
+    reservationId,
+    messages,
+    accepted: passing.length,
+    segments: passing.reduce((sum, { text }) => sum + text.segments, 0),
+    heldAmount,
+  };
+}
+
+function judgeRecipients(request: SendRequest, facts: DraftFacts): Judged[] {
+  const shared = request.endpoint === "batch" ? undefined : describeText(request.body);
+  const seen = new Set<string>();
+  return request.recipients.map((recipient) => {
+    const body = shared === undefined ? (recipient.body ?? "") : request.body;
+    const text = shared ?? describeText(body);
+    return judge(request, facts, recipient, { body, text }, seen);
+  });
+}
+
+function judge(
+  request: SendRequest,
+  facts: DraftFacts,
+  recipient: RequestedRecipient,
+  { body, text }: { body: string; text: TextDescription },
+  seen: Set<string>,
+): Judged {
+  const clientReference =
+    request.endpoint === "batch" ? recipient.clientReference : request.clientReference;
+  const refuse = (to: string, refusal: ReasonCode): Judged => ({
+    to,
+    body,
+    text,
+    clientReference,
+    routes: [],
+    heldAmount: 0n,
+    refusal,
+  });
+  const parsed = parseRecipient(recipient.to);
+  if (!parsed.ok) {
+    // A landline is a number all the same, and shown as one; what is none is kept as given.
+    return refuse(normaliseNumber(recipient.to) ?? recipient.to, "invalid_recipient");
+  }
+  const to = parsed.e164;
+  if (seen.has(to)) return refuse(to, "duplicate_recipient");
+  seen.add(to);
+  const priced = selectRoutes(facts.table, {
+    tenantId: request.tenantId,
+    plan: facts.plan,
+    senderName: facts.sender,
+    digits: to.slice(1),
+    nowMs: request.sendAtMs ?? facts.nowMs,
+    random: facts.random,
+  });
+  if (priced.length === 0) return refuse(to, "destination_not_supported");
+  if (text.segments > SEGMENTS_MAX) return refuse(to, "body_too_long");
+  const routes = request.mode === "test" ? [TEST_ROUTE] : priced;
+  const highest = routes.reduce((price, route) => maxAmount(price, route.price), 0n);
+  const heldAmount = highest * BigInt(text.segments);
+  return { to, body, text, clientReference, routes, heldAmount, refusal: undefined };
+}
+
+function refuseAll(request: SendRequest, judged: readonly Judged[]): Error {
+  return validationError(
+    judged.flatMap(({ refusal }, index) => {
+      if (refusal === undefined) return [];
+      const name = refusal === "body_too_long" ? "body" : "to";
+      const field = recipientField(request.endpoint, index, name);
+      return [{ field, ...reasonFor(refusal) }];
+    }),
+  );
+}
+
+const NO_RECEIPTS = Object.freeze({ delivered: 0, failed: 0 });
+
+function toMessage(
+  request: SendRequest,
+  facts: DraftFacts,
+  judged: Judged,
+  made: { id: string; createdMs: number; reservationId: string | undefined },
+): Message {
+  const { createdMs } = made;
+  const isRejected = judged.refusal !== undefined;
+  const isScheduled = !isRejected && request.sendAtMs !== undefined;
+  const isQueued = !isRejected && !isScheduled;
+  const status = isRejected ? "rejected" : isScheduled ? "scheduled" : "queued";
+  const error = judged.refusal === undefined ? undefined : reasonFor(judged.refusal);
+  const queueUntilMs = isQueued ? facts.nowMs + facts.queueMs : undefined;
+  return {
+    id: made.id,
+    tenantId: request.tenantId,
+    mode: request.mode,
+    source: request.source,
+    campaignId: request.campaignId,
+    reservationId: made.reservationId,
+    status,
+    to: judged.to,
+    from: facts.sender,
+    body: isRejected && facts.redact ? "" : judged.body,
+    encoding: judged.text.encoding,
+    segments: judged.text.segments,
+    heldAmount: judged.heldAmount,
+    unitPrice: undefined,
+    amount: undefined,
+    currency: facts.currency,
+    clientReference: judged.clientReference,
+    error,
+    carrierCode: undefined,
+    scheduledAtMs: request.sendAtMs,
+    sentAtMs: undefined,
+    completedAtMs: isRejected ? createdMs : undefined,
+    updatedAtMs: createdMs,
+    history: [{ status, atMs: createdMs, error }],
+    routes: judged.routes,
+    routeAt: 0,
+    lane: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
+    phase: isQueued ? "waiting" : undefined,
+    claim: undefined,
+    attempts: 0,
+    notBeforeMs: 0,
+    queueUntilMs,
+    dueAtMs: isScheduled ? request.sendAtMs : queueUntilMs,
+    receipts: NO_RECEIPTS,
+    redact: facts.redact,
+    trace: facts.trace,
+    revision: 1,
+  };
+}

@@ -1,0 +1,148 @@
+import { pickNextRoute, type StandingOf } from "./choose-route.ts";
+import type { ReasonCode } from "./failure-reasons.ts";
+import {
+  currentRoute,
+  type Decision,
+  type Lane,
+  type Message,
+  moveTo,
+  type SegmentReceipts,
+  unchanged,
+} from "./message.ts";
+
+/** The connector that carries messages of test mode. */
+export const TEST_CONNECTOR = "test";
+
+/** How long each state may last, in milliseconds. */
+export type Waits = {
+  /** From `queued` to `failed` `queue_expired`. */
+  readonly queueMs: number;
+  /** From an unanswered submit to `failed` `submission_unknown`. */
+  readonly unknownMs: number;
+  /** From `sent` to `expired`. */
+  readonly receiptMs: number;
+};
+
+/** The name of a connector's queue; within it the single lane sorts before the bulk lane. */
+export function queueName(connectorId: string, lane: Lane): string {
+  return `${connectorId}|${lane === "single" ? "1" : "2"}`;
+}
+
+/** The name under which messages stand while a carrier sends them. */
+export function sendingName(connectorId: string, carrierId: string): string {
+  return `${connectorId}|sending|${carrierId}`;
+}
+
+/** The connector at which the messages of a queue wait; undefined for what is being sent. */
+export function waitingAt(name: string): string | undefined {
+  const [connectorId, ...rest] = name.split("|");
+  return rest.length === 1 ? connectorId : undefined;
+}
+
+/** The carrier that sends what stands under a name; undefined for what waits. */
+export function sentBy(name: string): string | undefined {
+  const [, kind, carrierId] = name.split("|");
+  return kind === "sending" ? carrierId : undefined;
+}
+
+/** The queue a message stands in: by connector while waiting, by carrier while being sent. */
+export function queueOf(message: Message): string | undefined {
+  const connectorId = currentRoute(message)?.connectorId;
+  if (message.status !== "queued" || connectorId === undefined) return undefined;
+  if (message.phase === "waiting") return queueName(connectorId, message.lane);
+  if (message.phase === "sending" && message.claim !== undefined) {
+    return sendingName(connectorId, message.claim.carrierId);
+  }
+  return undefined;
+}
+
+/** What has been heard, without what was said of parts that are missing at a carrier. */
+export function withoutMissing({ isIncomplete: _, ...receipts }: SegmentReceipts): SegmentReceipts {
+  return receipts;
+}
+
+/** Puts a queued message back in its queue, under the same end of its queue time. */
+export function backToWaiting(message: Message, facts: Partial<Message> = {}): Decision {
+  return unchanged({
+    ...message,
+    phase: "waiting",
+    claim: undefined,
+    dueAtMs: message.queueUntilMs,
+    // The next submit is one of the whole.
+    receipts: withoutMissing(message.receipts),
+    ...facts,
+  });
+}
+
+/**
+ * Tries the next frozen route that is left; when there is none, the message has failed, for the
+ * given reason. This is where a refusal for good ends a message.
+ */
+export function tryNextRoute(
+  message: Message,
+  standingOf: StandingOf,
+  reason: ReasonCode,
+  atMs: number,
+  facts: Partial<Message> = {},
+): Decision {
+  const routeAt = message.routeAt + 1;
+  const routes = pickNextRoute(message.routes, routeAt, standingOf);
+  if (routes === undefined) return moveTo(unchanged(message), "failed", atMs, reason, facts);
+  return backToWaiting(message, { ...facts, routes, routeAt, attempts: 0, notBeforeMs: 0 });
+}
+
+/**
+ * Moves a waiting message to a route whose connector carries, when its own does not, and with its own
+ * route where that leads by now; it has no other effect. The budget goes with it, so that connectors
+ * that fail in turn cannot renew it.
+ */
+export function divert(message: Message, standingOf: StandingOf): Decision {
+  const current = currentRoute(message);
+  if (message.phase !== "waiting" || current === undefined) return unchanged(message);
+  const routes = pickNextRoute(message.routes, message.routeAt, standingOf);
+  const next = routes?.[message.routeAt];
+  if (routes === undefined || next === undefined || standingOf(next).standing !== "well") {
+    return unchanged(message);
+  }
+  return next.connectorId === current.connectorId
+    ? unchanged(message)
+    : unchanged({ ...message, routes, notBeforeMs: 0 });
+}
+
+/** Marks a message whose submit may have reached a carrier that never answered. */
+export function toUnknown(
+  message: Message,
+  nowMs: number,
+  waits: Waits,
+  facts: Partial<Message> = {},
+): Decision {
+  return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs, ...facts });
+}
+
+/** Whether a receipt has proved that the carrier has a part, while others were still being submitted. */
+export function isPartTaken(message: Message): boolean {
+  return message.receipts.isTaken === true;
+}
+
+/**
+ * Makes a queued message sent: the present route carried it, at its frozen price. The others are
+ * forgotten: nothing is left to be tried, and fifty of them are seven times the rest of a message.
+ */
+export function toSent(
+  message: Message,
+  occurredMs: number,
+  waits: Waits,
+  facts: Partial<Message> = {},
+): Decision {
+  const route = currentRoute(message);
+  const price = route?.price ?? 0n;
+  const sentAtMs = Math.max(occurredMs, message.history.at(-1)?.atMs ?? occurredMs);
+  return moveTo(unchanged(message), "sent", sentAtMs, undefined, {
+    ...facts,
+    sentAtMs,
+    ...(route === undefined ? {} : { routes: [route], routeAt: 0 }),
+    unitPrice: price,
+    amount: price * BigInt(message.segments),
+    dueAtMs: sentAtMs + waits.receiptMs,
+  });
+}

@@ -1,0 +1,77 @@
+import type { ClientSession, Db, Document } from "mongodb";
+import { insertAll as insert, throwWriteError } from "../../shared/io/insert-all.ts";
+import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
+import { DuplicateDocument } from "../app/ports.ts";
+
+/**
+ * Documents of one command, which may have 16 MB: 48 KB for each beside its text, while hundreds of routes
+ * have half of that.
+ */
+const DOCUMENTS_MAX = 256;
+
+/** Text of one command's documents together, in bytes at the most; what has more goes by itself. */
+const TEXT_MAX = 4 * 1024 * 1024;
+
+/** The text of a message, or the stored answer of a send: what was rejected is kept as given. */
+function textOf({ body = "", to = "", response }: Document): number {
+  return 3 * (body.length + to.length) + (response?.position ?? 0);
+}
+
+/** Where the command ends that begins with this document. */
+function endOfCommand(documents: readonly Document[], from: number): number {
+  const most = Math.min(documents.length, from + DOCUMENTS_MAX);
+  let text = 0;
+  for (let at = from; at < most; at += 1) {
+    text += textOf(documents[at] as Document);
+    if (text > TEXT_MAX && at > from) return at;
+  }
+  return most;
+}
+
+/** Inserts documents with few commands. Throws `DuplicateDocument` for a breach of a unique index. */
+export async function insertAll(
+  db: Db,
+  collection: string,
+  documents: readonly Document[],
+  session: ClientSession,
+): Promise<void> {
+  try {
+    await insert(db, collection, documents, endOfCommand, session);
+  } catch (error) {
+    throw isDuplicateKey(error) ? new DuplicateDocument(error.index) : error;
+  }
+}
+
+/** The database has another revision of a document than was believed. Nothing was written. */
+export class StaleCacheError extends Error {}
+
+/**
+ * Writes new revisions of documents by deleting and inserting them: few statements for the whole
+ * batch, which cost MongoDB half of what a list of updates does
+ * (`docs/adr/0034-update-batches-by-delete-and-insert.md`). For what this transaction has read, it is the
+ * guard: a document that another hand changed since is a write conflict, and nothing of this is
+ * written. What is only `believed` is deleted by its revision; where that is not what is stored, this
+ * throws `BelievedWrongly`. Only a scan of one instant (`SNAPSHOT`) can neither miss such a document
+ * nor meet it twice.
+ */
+export async function replaceAll(
+  db: Db,
+  collection: string,
+  documents: readonly Document[],
+  believed: ReadonlyMap<string, { readonly revision: number }>,
+  session: ClientSession,
+): Promise<void> {
+  if (documents.length === 0) return;
+  const byRevision = Map.groupBy(documents, ({ _id }) => believed.get(_id)?.revision);
+  const deletes = [...byRevision].map(([revision, group]) => {
+    const q = { _id: { $in: group.map(({ _id }) => _id) } };
+    return { q: revision === undefined ? q : { ...q, revision }, limit: 0 };
+  });
+  const reply = await db.command({ delete: collection, deletes, ordered: true }, { session });
+  throwWriteError(reply);
+  if (reply.n !== documents.length) {
+    if (believed.size > 0) throw new StaleCacheError();
+    throw new Error("a document to be replaced was never read");
+  }
+  await insertAll(db, collection, documents, session);
+}

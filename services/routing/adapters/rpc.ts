@@ -1,0 +1,161 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import type {
+  ExplainRequest,
+  RoutingService as Rpc,
+} from "../../../proto/gen/sms/v1/routing_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import { checkItems, unknownValue } from "../../shared/core/limits.ts";
+import { parseRecipient } from "../../shared/core/phone.ts";
+import { explainRoutes } from "../../shared/routes/select-routes.ts";
+import { currentCall } from "../../shared/rpc/call-context.ts";
+import type { HealthService } from "../app/health.ts";
+import type { TableReader } from "../app/load-route-table.ts";
+import type { RoutingService } from "../app/routing.ts";
+import { hideSecrets } from "../domain/connector.ts";
+import { checkLength, createFaults } from "../domain/validation-errors.ts";
+import {
+  readConnector,
+  readHealth,
+  readRoute,
+  writeConnector,
+  writeHealth,
+  writePriceChange,
+  writeRoute,
+} from "./rpc-mapping.ts";
+
+/** Reports taken in one call. */
+const REPORTS_MAX = 10_000;
+
+/** Serves `sms.v1.RoutingService`. */
+export function createRoutingRpc(parts: {
+  readonly service: RoutingService;
+  readonly health: HealthService;
+  readonly table: TableReader;
+}): ServiceImpl<typeof Rpc> {
+  const { service, health, table } = parts;
+  return {
+    async createConnector({ connector }) {
+      const created = await service.createConnector(readConnector(connector), actor());
+      return { connector: writeConnector(hideSecrets(created)) };
+    },
+    async updateConnector({ id, connector, fields }) {
+      const changed = await service.updateConnector(id, readConnector(connector), fields, actor());
+      return { connector: writeConnector(hideSecrets(changed)) };
+    },
+    async listConnectors() {
+      const [connectors, reports] = await Promise.all([
+        service.listReadable(),
+        health.listReports(),
+      ]);
+      return {
+        connectors: connectors.map((connector) => writeConnector(hideSecrets(connector))),
+        health: reports.map(writeHealth),
+      };
+    },
+    async removeConnector({ id }) {
+      await service.removeConnector(id, actor());
+      return {};
+    },
+    async getConnectorSettings({ includeUnreadable }) {
+      const connectors = await (includeUnreadable
+        ? service.listReadable()
+        : service.listConnectors());
+      return { connectors: connectors.map(writeConnector) };
+    },
+    async createRoute({ route }) {
+      return { route: writeRoute(await service.createRoute(readRoute(route), actor())) };
+    },
+    async updateRoute({ idOrName, route, fields }) {
+      const changed = await service.updateRoute(idOrName, readRoute(route), fields, actor());
+      return { route: writeRoute(changed) };
+    },
+    async removeRoute({ idOrName }) {
+      return { route: writeRoute(await service.removeRoute(idOrName, actor())) };
+    },
+    async listRoutes() {
+      return { routes: (await service.listRoutes()).map(writeRoute) };
+    },
+    async importPrices({ idOrName, csv, dryRun, actor: stated }) {
+      const by = stated === undefined || stated.name === "" ? actor() : stated.name;
+      const { changes, version, applied } = await service.importPrices(idOrName, csv, dryRun, by);
+      return { changes: changes.map(writePriceChange), version: BigInt(version), applied };
+    },
+    async getRouteTable({ knownVersion }) {
+      const [current, unhealthyConnectorIds] = await Promise.all([
+        table.read(),
+        health.listFailing(),
+      ]);
+      const { version } = current;
+      if (knownVersion === version) {
+        return { version, unchanged: true, unhealthyConnectorIds: [...unhealthyConnectorIds] };
+      }
+      return {
+        version,
+        routes: current.routes.map(writeRoute),
+        connectors: current.connectors.map((connector) => writeConnector(hideSecrets(connector))),
+        unhealthyConnectorIds: [...unhealthyConnectorIds],
+      };
+    },
+    explain: (request) => explain(request, parts),
+    async reportConnectorHealth({ health: reports }) {
+      checkItems("health", reports.length, 0, REPORTS_MAX);
+      await health.report(reports.map(readHealth));
+      return {};
+    },
+  };
+}
+
+/** Longest name that an explanation is about, in characters: the answer repeats some for each route. */
+const NAME_MAX = 64;
+
+async function explain(
+  request: ExplainRequest,
+  { table, health }: { table: TableReader; health: HealthService },
+) {
+  const recipient = parseRecipient(request.to);
+  if (!recipient.ok) {
+    throw new AppError("validation_error", "Some fields are not right.", {
+      fields: [{ field: "to", code: recipient.code, message: "is not a mobile number" }],
+    });
+  }
+  const faults = createFaults();
+  checkLength(faults, "from", request.from, 0, NAME_MAX);
+  checkLength(faults, "plan", request.plan, 0, NAME_MAX);
+  checkLength(faults, "tenant_id", request.tenantId, 0, NAME_MAX);
+  faults.throwIfAny();
+  const { e164: to, country } = recipient;
+  // Messages of test mode have no routes: the built-in connector carries them at price zero.
+  if (request.mode === Mode.TEST) return { to, country, routes: [] };
+  if (request.mode !== Mode.UNSPECIFIED && request.mode !== Mode.LIVE) throw unknownValue("mode");
+  const [current, unhealthy] = await Promise.all([table.read(), health.listFailing()]);
+  const explained = explainRoutes(current.compile(unhealthy), {
+    tenantId: request.tenantId,
+    plan: request.plan || "default",
+    senderName: request.from,
+    digits: to.slice(1),
+    nowMs: Date.now(),
+    random: Math.random,
+  });
+  const routes = new Map(current.routes.map((route) => [route.id, route]));
+  return {
+    to,
+    country,
+    routes: explained.map((one) => {
+      const route = routes.get(one.routeId);
+      const segments = BigInt(Math.max(1, request.segments));
+      return {
+        ...(route === undefined ? {} : { route: writeRoute({ ...route, prices: [] }) }),
+        chosen: one.chosen,
+        why: one.why,
+        matchedPrefix: one.matchedPrefix,
+        price: one.price * segments,
+      };
+    }),
+  };
+}
+
+/** Who makes a change, as far as the call says. */
+function actor(): string {
+  return currentCall().caller ?? "operator";
+}

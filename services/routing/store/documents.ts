@@ -1,0 +1,174 @@
+/** Documents of the routing database and their way to and from the domain. */
+import { Long } from "mongodb";
+import type { SecretBox } from "../../shared/io/encryption.ts";
+import type { Connector, ConnectorState, ConnectorType } from "../domain/connector.ts";
+import type { HttpSettings } from "../domain/http-settings.ts";
+import type { Route } from "../domain/route.ts";
+import type { SmppSettings } from "../domain/smpp-settings.ts";
+
+/** A connector at rest: its secrets sealed, header values included. */
+export type ConnectorDocument = {
+  _id: string;
+  type: ConnectorType;
+  state: ConnectorState;
+  rate_per_second: number;
+  smpp: SmppSettings | null;
+  http: (Omit<HttpSettings, "headers"> & { headers: string }) | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** A route at rest; prices as longs. */
+export type RouteDocument = {
+  _id: string;
+  name: string;
+  connector_id: string;
+  enabled: boolean;
+  priority: number;
+  weight: number;
+  sender_ids: string[];
+  plans: string[];
+  tenant_ids: string[];
+  prices: { prefix: string; price: Long | number }[];
+  prices_version: number;
+  enabled_from_minute: number;
+  enabled_until_minute: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Seals a connector's secrets for its place: a sealed text cannot be moved to another connector. */
+export function toConnectorDocument(connector: Connector, box: SecretBox): ConnectorDocument {
+  const { id, smpp, http } = connector;
+  return {
+    _id: id,
+    type: connector.type,
+    state: connector.state,
+    rate_per_second: connector.ratePerSecond,
+    smpp: smpp === undefined ? null : { ...smpp, password: seal(box, smpp.password, id, "smpp") },
+    http:
+      http === undefined
+        ? null
+        : {
+            ...http,
+            headers: seal(box, JSON.stringify(http.headers), id, "headers"),
+            receiptSecret: seal(box, http.receiptSecret, id, "receipt"),
+          },
+    version: connector.version,
+    created_at: new Date(connector.createdAtMs),
+    updated_at: new Date(connector.updatedAtMs),
+  };
+}
+
+/** Opens a connector; throws when its sealing key is gone. Without a box its secrets stay out. */
+export function fromConnectorDocument(
+  document: ConnectorDocument,
+  box: SecretBox | undefined,
+): Connector {
+  const { _id: id, smpp, http } = document;
+  return {
+    id,
+    type: document.type,
+    state: document.state,
+    ratePerSecond: document.rate_per_second,
+    smpp: smpp === null ? undefined : openSmpp(box, smpp, id),
+    http:
+      http === null
+        ? undefined
+        : {
+            ...http,
+            headers: openHeaders(box, http.headers, id),
+            receiptSecret: open(box, http.receiptSecret, id, "receipt"),
+          },
+    version: document.version,
+    createdAtMs: document.created_at.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+    isUnreadable: box === undefined,
+  };
+}
+
+/** Opens a connector if its sealing key is there; else its secrets stay out. */
+export function fromConnectorDocumentIfPossible(
+  document: ConnectorDocument,
+  box: SecretBox,
+): Connector {
+  try {
+    return fromConnectorDocument(document, box);
+  } catch {
+    // For people who are shown no secrets anyway, and may be here to put new ones in.
+    return fromConnectorDocument(document, undefined);
+  }
+}
+
+function openHeaders(box: SecretBox | undefined, sealed: string, id: string) {
+  const text = open(box, sealed, id, "headers");
+  return (text === "" ? {} : JSON.parse(text)) as Record<string, string>;
+}
+
+function openSmpp(box: SecretBox | undefined, smpp: SmppSettings, id: string): SmppSettings {
+  return {
+    ...smpp,
+    password: open(box, smpp.password, id, "smpp"),
+    // MongoDB keeps "not set" as null.
+    sourceTon: smpp.sourceTon ?? undefined,
+    sourceNpi: smpp.sourceNpi ?? undefined,
+    destinationTon: smpp.destinationTon ?? undefined,
+    destinationNpi: smpp.destinationNpi ?? undefined,
+  };
+}
+
+function seal(box: SecretBox, plain: string, id: string, part: string): string {
+  return plain === "" ? "" : box.seal(plain, `connector/${id}/${part}`);
+}
+
+function open(box: SecretBox | undefined, sealed: string, id: string, part: string): string {
+  return sealed === "" || box === undefined ? "" : box.open(sealed, `connector/${id}/${part}`);
+}
+
+/** The document of a route. */
+export function toRouteDocument(route: Route): RouteDocument {
+  return {
+    _id: route.id,
+    name: route.name,
+    connector_id: route.connectorId,
+    enabled: route.enabled,
+    priority: route.priority,
+    weight: route.weight,
+    sender_ids: [...route.senderIds],
+    plans: [...route.plans],
+    tenant_ids: [...route.tenantIds],
+    prices: route.prices.map(({ prefix, price }) => ({ prefix, price: Long.fromBigInt(price) })),
+    prices_version: route.pricesVersion,
+    enabled_from_minute: route.enabledFromMinute,
+    enabled_until_minute: route.enabledUntilMinute,
+    created_at: new Date(route.createdAtMs),
+    updated_at: new Date(route.updatedAtMs),
+  };
+}
+
+/** The route of a document. */
+export function fromRouteDocument(document: RouteDocument): Route {
+  return {
+    id: document._id,
+    name: document.name,
+    connectorId: document.connector_id,
+    enabled: document.enabled,
+    priority: document.priority,
+    weight: document.weight,
+    senderIds: document.sender_ids,
+    plans: document.plans,
+    tenantIds: document.tenant_ids,
+    prices: document.prices.map(({ prefix, price }) => ({ prefix, price: toBigInt(price) })),
+    pricesVersion: document.prices_version,
+    enabledFromMinute: document.enabled_from_minute,
+    enabledUntilMinute: document.enabled_until_minute,
+    createdAtMs: document.created_at.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+/** The driver reads longs as numbers while they are exact, else as `Long`. */
+export function toBigInt(value: Long | number | bigint): bigint {
+  return typeof value === "object" ? value.toBigInt() : BigInt(value);
+}

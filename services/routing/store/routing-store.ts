@@ -1,0 +1,154 @@
+import type { ClientSession, Collection, Db, Long, MongoClient } from "mongodb";
+import { AppError } from "../../shared/core/errors.ts";
+import { newId } from "../../shared/core/ids.ts";
+import type { SecretBox } from "../../shared/io/encryption.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
+import type { AuditEntry, RoutingChange, RoutingStore } from "../app/routing.ts";
+import {
+  type ConnectorDocument,
+  fromConnectorDocument,
+  fromConnectorDocumentIfPossible,
+  fromRouteDocument,
+  type RouteDocument,
+  toBigInt,
+  toConnectorDocument,
+  toRouteDocument,
+} from "./documents.ts";
+
+type Collections = {
+  readonly connectors: Collection<ConnectorDocument>;
+  readonly routes: Collection<RouteDocument>;
+  readonly priceVersions: Collection<{ _id: string }>;
+  readonly audit: Collection<{ _id: string }>;
+  readonly counters: Collection<{ _id: string; version: Long | number }>;
+};
+
+/** Makes the MongoDB store of routing; `box` seals and opens the connectors' secrets. */
+export function createRoutingStore(options: {
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly box: SecretBox;
+}): RoutingStore {
+  const { client, db, box } = options;
+  const collections: Collections = {
+    connectors: db.collection("connectors"),
+    routes: db.collection("routes"),
+    priceVersions: db.collection("price_versions"),
+    audit: db.collection("audit"),
+    counters: db.collection("counters"),
+  };
+
+  return {
+    async listConnectors() {
+      const documents = await guardMongo(collections.connectors.find().sort({ _id: 1 }).toArray());
+      return documents.map((document) => fromConnectorDocument(document, box));
+    },
+    async listReadable() {
+      const documents = await guardMongo(collections.connectors.find().sort({ _id: 1 }).toArray());
+      return documents.map((document) => fromConnectorDocumentIfPossible(document, box));
+    },
+    async listRoutes() {
+      const documents = await guardMongo(collections.routes.find().sort({ _id: 1 }).toArray());
+      return documents.map(fromRouteDocument);
+    },
+    async findRoute(idOrName) {
+      const document = await guardMongo(collections.routes.findOne(routeFilter(idOrName)));
+      return document === null ? undefined : fromRouteDocument(document);
+    },
+    async readVersion() {
+      const counter = await guardMongo(collections.counters.findOne({ _id: "table" }));
+      return counter === null ? 0n : toBigInt(counter.version);
+    },
+    change(audit, work) {
+      return runTransaction(client, async (session) => {
+        // First, so that two changes meet here and one waits for the other.
+        await raiseVersion(collections, session);
+        const result = await work(createChange(collections, box, session));
+        await writeAudit(collections, audit, session);
+        return result;
+      });
+    },
+  };
+}
+
+function createChange(
+  { connectors, routes, priceVersions }: Collections,
+  box: SecretBox,
+  session: ClientSession,
+): RoutingChange {
+  return {
+    async findConnector(id, needsSecrets) {
+      const document = await connectors.findOne({ _id: id }, { session });
+      if (document === null) return undefined;
+      return needsSecrets
+        ? fromConnectorDocument(document, box)
+        : fromConnectorDocumentIfPossible(document, box);
+    },
+    async saveConnector(connector) {
+      // Fields that a newer version has put there stay, as in a route.
+      const { _id, ...all } = toConnectorDocument(connector, box);
+      const { smpp: _smpp, http: _http, ...withoutSettings } = all;
+      const fields = connector.isUnreadable ? withoutSettings : all;
+      await connectors.updateOne({ _id }, { $set: fields }, { session, upsert: true });
+    },
+    async removeConnector(id) {
+      await connectors.deleteOne({ _id: id }, { session });
+    },
+    async findRoute(idOrName) {
+      const document = await routes.findOne(routeFilter(idOrName), { session });
+      return document === null ? undefined : fromRouteDocument(document);
+    },
+    async listRouteNames(connectorId) {
+      const found = await routes.find({ connector_id: connectorId }, { session }).toArray();
+      return found.map(({ name }) => name);
+    },
+    async countPricesBeside(routeId) {
+      const count = { $group: { _id: null, prices: { $sum: { $size: "$prices" } } } };
+      const others = { $match: { _id: { $ne: routeId } } };
+      const [sum] = await routes.aggregate([others, count], { session }).toArray();
+      return Number(sum?.prices ?? 0);
+    },
+    async saveRoute(route) {
+      const { _id, ...fields } = toRouteDocument(route);
+      try {
+        await routes.updateOne({ _id }, { $set: fields }, { session, upsert: true });
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        throw new AppError("already_exists", `A route is called ${route.name} already.`, {
+          cause: error,
+        });
+      }
+    },
+    async removeRoute(id) {
+      await routes.deleteOne({ _id: id }, { session });
+    },
+    async savePriceVersion(route, actor) {
+      const { prices } = toRouteDocument(route);
+      const version = route.pricesVersion;
+      const createdAt = new Date(route.updatedAtMs);
+      const document = { route_id: route.id, version, prices, actor, created_at: createdAt };
+      await priceVersions.insertOne({ _id: `${route.id}:${version}`, ...document } as never, {
+        session,
+      });
+    },
+  };
+}
+
+async function raiseVersion({ counters }: Collections, session: ClientSession): Promise<void> {
+  const raise = { $inc: { version: 1 } } as never;
+  await counters.updateOne({ _id: "table" }, raise, { session, upsert: true });
+}
+
+async function writeAudit(
+  { audit }: Collections,
+  entry: AuditEntry,
+  session: ClientSession,
+): Promise<void> {
+  const document = { _id: newId("audit"), ...entry, created_at: new Date() };
+  await audit.insertOne(document, { session });
+}
+
+function routeFilter(idOrName: string) {
+  return { $or: [{ _id: idOrName }, { name: idOrName }] };
+}

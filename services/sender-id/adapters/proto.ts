@@ -1,0 +1,26 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type SenderIdSchema,
+  SenderIdStatus as StatusProto,
+} from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import type { SenderId, SenderIdStatus } from "../domain/sender-id.ts";
+
+const STATUS_TO_PROTO: Readonly<Record<SenderIdStatus, StatusProto>> = {
+  pending: StatusProto.PENDING,
+  approved: StatusProto.APPROVED,
+  rejected: StatusProto.REJECTED,
+  suspended: StatusProto.SUSPENDED,
+};
+
+/** A sender ID as it travels between services. */
+export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {
+  return {
+    id: senderId.id,
+    tenantId: senderId.tenantId,
+    name: senderId.name,
+    status: STATUS_TO_PROTO[senderId.status],
+    rejectionReason: senderId.rejectionReason,
+    createdAtMs: BigInt(senderId.createdAtMs),
+    updatedAtMs: BigInt(senderId.updatedAtMs),
+  };
+}

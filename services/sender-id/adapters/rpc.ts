@@ -1,0 +1,76 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import {
+  SenderIdReview,
+  SenderIdService as SenderIdRpc,
+  SenderIdStatus as StatusProto,
+} from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import { checkCursor, checkItems, checkKnown, pageLimit } from "../../shared/core/limits.ts";
+import type { SenderIdService } from "../app/sender-ids.ts";
+import type { Review, SenderIdStatus } from "../domain/sender-id.ts";
+import { senderIdToProto } from "./proto.ts";
+
+const STATUS_FROM_PROTO: Readonly<Partial<Record<StatusProto, SenderIdStatus>>> = {
+  [StatusProto.PENDING]: "pending",
+  [StatusProto.APPROVED]: "approved",
+  [StatusProto.REJECTED]: "rejected",
+  [StatusProto.SUSPENDED]: "suspended",
+};
+
+const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
+  [SenderIdReview.APPROVE]: "approve",
+  [SenderIdReview.REJECT]: "reject",
+  [SenderIdReview.SUSPEND]: "suspend",
+  [SenderIdReview.REINSTATE]: "reinstate",
+};
+
+/** What a page ends with: a name, as names are compared. */
+const NAME_KEY = /^[a-z0-9 .-]{3,11}$/;
+
+/** Names asked for in one call. */
+const RESOLVED_MAX = 32;
+
+/** Routes of `sms.v1.SenderIdService`: mapping and nothing else. */
+export function senderIdRoutes(service: SenderIdService) {
+  return (router: ConnectRouter): void => {
+    router.service(SenderIdRpc, {
+      createSenderId: async (request) => ({
+        senderId: senderIdToProto(
+          await service.create(request.tenantId, request.name, request.approve),
+        ),
+      }),
+      listSenderIds: async (request) => {
+        checkCursor(request.cursor === "" || NAME_KEY.test(request.cursor));
+        const page = await service.list(request.tenantId, {
+          statuses: request.statuses.map((status) =>
+            checkKnown("statuses", STATUS_FROM_PROTO[status]),
+          ),
+          isUsable: request.usable,
+          name: request.name,
+          limit: pageLimit(request.limit),
+          afterKey: request.cursor,
+        });
+        return { senderIds: page.senderIds.map(senderIdToProto), nextCursor: page.nextCursor };
+      },
+      resolveSenderId: async (request) => ({
+        senderId: senderIdToProto(await service.resolve(request.tenantId, request.name)),
+      }),
+      resolveSenderIds: async ({ requests }) => {
+        checkItems("requests", requests.length, 1, RESOLVED_MAX);
+        const found = await service.resolveMany(requests);
+        return {
+          answers: found.map((one) =>
+            one === undefined ? {} : { senderId: senderIdToProto(one) },
+          ),
+        };
+      },
+      reviewSenderId: async (request) => {
+        const action = checkKnown("review", REVIEW_FROM_PROTO[request.review]);
+        return {
+          senderId: senderIdToProto(
+            await service.review(request.tenantId, request.idOrName, action, request.reason),
+          ),
+        };
+      },
+    });
+  };
+}

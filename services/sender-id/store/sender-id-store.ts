@@ -1,0 +1,137 @@
+import type { Db, MongoClient } from "mongodb";
+import { AppError } from "../../shared/core/errors.ts";
+import { type CollectionShape, shapeCollections } from "../../shared/io/migration.ts";
+import { runTransaction } from "../../shared/io/mongo.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import { migrateOutbox, type Outbox, type OutboxTicket } from "../../shared/io/outbox.ts";
+import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { Reviewed, SenderIdStore } from "../app/sender-ids.ts";
+import { nameKey, type SenderId, type SenderIdStatus } from "../domain/sender-id.ts";
+
+type SenderIdDocument = {
+  _id: string;
+  tenant_id: string;
+  name: string;
+  name_key: string;
+  status: SenderIdStatus;
+  rejection_reason: string;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The MongoDB adapter of the service's port; `toEvent` says what a review publishes. */
+export function createSenderIdStore(options: {
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly outbox: Outbox;
+  readonly toEvent: (reviewed: Reviewed) => StreamItem;
+}): SenderIdStore {
+  const { client, db, outbox, toEvent } = options;
+  const collection = db.collection<SenderIdDocument>("sender_ids");
+
+  return {
+    async insert(senderId) {
+      try {
+        await collection.insertOne(fromSenderId(senderId));
+      } catch (error) {
+        if (isDuplicateKey(error)) {
+          throw new AppError("already_exists", "The tenant has a sender ID of that name.");
+        }
+        throw wrapMongoError(error);
+      }
+    },
+    async find(id) {
+      const document = await guardMongo(collection.findOne({ _id: id }));
+      return document === null ? undefined : toSenderId(document);
+    },
+    async findByNames(names) {
+      const tenantIds = new Set(names.map(({ tenantId }) => tenantId));
+      const keys = new Set(names.map(({ key }) => key));
+      // Each name is looked for under each of these tenants: far cheaper than a branch for each pair.
+      const filter = { tenant_id: { $in: [...tenantIds] }, name_key: { $in: [...keys] } };
+      return (await guardMongo(collection.find(filter).toArray())).map(toSenderId);
+    },
+    async list(tenantId, filter) {
+      const documents = await guardMongo(
+        collection
+          .find({
+            tenant_id: tenantId,
+            name_key:
+              filter.nameKey === ""
+                ? { $gt: filter.afterKey }
+                : { $eq: filter.nameKey, $gt: filter.afterKey },
+            ...(filter.statuses.length === 0 ? {} : { status: { $in: [...filter.statuses] } }),
+          })
+          .sort({ name_key: 1 })
+          .limit(filter.limit)
+          .toArray(),
+      );
+      return documents.map(toSenderId);
+    },
+    async saveReview(reviewed, from) {
+      const item = toEvent(reviewed);
+      let ticket: OutboxTicket | undefined;
+      const isSaved = await runTransaction(client, async (session) => {
+        const { _id, ...fields } = fromSenderId(reviewed.senderId);
+        const result = await collection.updateOne(
+          { _id, status: from },
+          { $set: fields },
+          { session },
+        );
+        if (result.matchedCount === 0) return false;
+        ticket = await outbox.write([item], session);
+        return true;
+      });
+      if (isSaved) outbox.publish(ticket);
+      return isSaved;
+    },
+  };
+}
+
+function fromSenderId(senderId: SenderId): SenderIdDocument {
+  return {
+    _id: senderId.id,
+    tenant_id: senderId.tenantId,
+    name: senderId.name,
+    name_key: nameKey(senderId.name),
+    status: senderId.status,
+    rejection_reason: senderId.rejectionReason,
+    created_at: new Date(senderId.createdAtMs),
+    updated_at: new Date(senderId.updatedAtMs),
+  };
+}
+
+function toSenderId(document: SenderIdDocument): SenderId {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    name: document.name,
+    status: document.status,
+    rejectionReason: document.rejection_reason,
+    createdAtMs: document.created_at.getTime(),
+    updatedAtMs: document.updated_at.getTime(),
+  };
+}
+
+const SHAPES: readonly CollectionShape[] = [
+  {
+    name: "sender_ids",
+    indexes: [{ key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "name", "name_key", "status"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^sid_" },
+        tenant_id: { bsonType: "string", pattern: "^ten_" },
+        name: { bsonType: "string", pattern: "^[A-Za-z0-9 .-]{3,11}$" },
+        status: { enum: ["pending", "approved", "rejected", "suspended"] },
+      },
+    },
+  },
+];
+
+/** Brings the database to the shape this version needs. */
+export async function shapeSenderIdDatabase(db: Db): Promise<void> {
+  await shapeCollections(db, SHAPES);
+  await migrateOutbox(db);
+}

@@ -1,0 +1,173 @@
+import type { PduOf } from "../../shared/smpp/pdu.ts";
+import { STATUS } from "../../shared/smpp/statuses.ts";
+import { planSubmit, type TestPlan } from "../../shared/smpp/test-numbers.ts";
+import type { BehaviourSwitch } from "../domain/behaviour.ts";
+import { submitIdentity } from "../domain/deduplicate.ts";
+import { sampleLatency } from "../domain/latency.ts";
+import { SlidingRate } from "../domain/sliding-rate.ts";
+import type { Counters, SeenSubmit } from "./counters.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { actOnFault } from "./fault-actions.ts";
+import type { MessageStore } from "./message-store.ts";
+import { isReceiptWanted, receiptDelivery } from "./receipt-delivery.ts";
+import type { Peer } from "./sessions.ts";
+
+const REFUSALS = {
+  invalid_destination: STATUS.ESME_RINVDSTADR,
+  throttled: STATUS.ESME_RTHROTTLED,
+  system_error: STATUS.ESME_RSYSERR,
+  queue_full: STATUS.ESME_RMSGQFUL,
+} as const;
+
+/** The test numbers' ordinary second; `receipts.delay_ms` takes its place. */
+const PLAIN_DELAY_MS = 1000;
+
+/** A submit_sm or data_sm that is being answered. */
+export interface Submit {
+  pdu: PduOf<"submit_sm"> | PduOf<"data_sm">;
+  peer: Peer;
+  seen: SeenSubmit;
+  plan: TestPlan;
+  messageId: string;
+}
+
+/** Decides and does what becomes of submits: limits first, then the test numbers, then faults. */
+export class Submits {
+  readonly behaviour: BehaviourSwitch;
+  readonly #counters: Counters;
+  readonly #deliveries: Deliveries;
+  readonly #messages: MessageStore;
+  readonly #admitted = new SlidingRate();
+
+  constructor(parts: {
+    behaviour: BehaviourSwitch;
+    counters: Counters;
+    deliveries: Deliveries;
+    messages: MessageStore;
+  }) {
+    this.behaviour = parts.behaviour;
+    this.#counters = parts.counters;
+    this.#deliveries = parts.deliveries;
+    this.#messages = parts.messages;
+  }
+
+  handle(pdu: Submit["pdu"], peer: Peer): void {
+    const nowMs = performance.now();
+    const destination = destinationOf(pdu);
+    this.#counters.arrived(nowMs);
+    const seen = this.#counters.see(submitIdentity(pdu), nowMs);
+    peer.open++;
+    const isOver = this.#isOverLimit(peer, nowMs);
+    const plan: TestPlan = isOver
+      ? { answer: { kind: "refuse", reason: "throttled" }, receipts: [] }
+      : planSubmit(destination, seen.count, nowMs - seen.firstAtMs);
+    // A submit over the limits does not use up a test number's refusals.
+    if (isOver) seen.count--;
+    else this.#admitted.add(nowMs);
+    const submit: Submit = { pdu, peer, seen, plan, messageId: this.#messages.nextId() };
+    const { answer } = plan;
+    if (answer.kind === "refuse") this.refuse(submit, REFUSALS[answer.reason]);
+    else if (answer.kind === "drop_link") this.drop(submit);
+    else if (answer.kind === "none") {
+      this.leave(submit);
+      this.sendReceipts(submit, 0);
+    } else {
+      const fault = this.behaviour.strike("submit");
+      if (fault === undefined) this.accept(submit, answer.afterMs);
+      else actOnFault(this, submit, fault);
+    }
+  }
+
+  /** Takes the message, answers after the latency and `extraMs`, and lets the receipts follow. */
+  accept(submit: Submit, extraMs: number): void {
+    this.#settle(submit, false);
+    const latencyMs = this.#latencyMs();
+    const isReceiptFirst = submit.plan.receipts[0]?.afterMs === 0;
+    if (isReceiptFirst) this.sendReceipts(submit, 0);
+    // Of two timers that end together the one set first goes first.
+    after(latencyMs + extraMs, () => this.answer(submit));
+    if (!isReceiptFirst) this.sendReceipts(submit, latencyMs);
+  }
+
+  /** Writes the accepting answer; `sequence` may lie. */
+  answer(submit: Submit, sequence?: number): void {
+    const { pdu, peer, messageId } = submit;
+    peer.open--;
+    peer.session.respond(pdu, { body: { messageId }, ...(sequence && { sequence }) });
+  }
+
+  refuse(submit: Submit, status: number): void {
+    this.#settle(submit, true);
+    after(this.#latencyMs(), () => {
+      submit.peer.open--;
+      submit.peer.session.respond(submit.pdu, { status, body: { messageId: "" } });
+    });
+  }
+
+  /** Takes the message and says nothing. */
+  leave(submit: Submit): void {
+    this.#settle(submit, false);
+    submit.peer.open--;
+    submit.peer.session.ignore();
+  }
+
+  /** Counts a submit as refused that is answered by other means. */
+  leaveRefused(submit: Submit): void {
+    this.#settle(submit, true);
+    submit.peer.open--;
+    submit.peer.session.ignore();
+  }
+
+  drop(submit: Submit): void {
+    this.leave(submit);
+    submit.peer.session.close("socket_error");
+  }
+
+  sendReceipts(submit: Submit, sinceAnswerMs: number): void {
+    const { pdu, peer, messageId, plan } = submit;
+    const { format, delay_ms: delayMs } = this.behaviour.current.receipts;
+    const submittedAt = new Date();
+    const wanted = plan.receipts.filter((receipt) =>
+      isReceiptWanted(pdu.body.registeredDelivery, receipt),
+    );
+    this.#counters.report(
+      destinationOf(pdu),
+      wanted.map(({ state }) => state),
+    );
+    const shiftMs = plan.receipts[0]?.afterMs === PLAIN_DELAY_MS ? delayMs - PLAIN_DELAY_MS : 0;
+    for (const receipt of plan.receipts) {
+      const afterMs = sinceAnswerMs + receipt.afterMs + shiftMs;
+      this.#messages.note(messageId, receipt.state, submittedAt.getTime() + afterMs);
+      if (!wanted.includes(receipt)) continue;
+      const { systemId } = peer;
+      const content = { systemId, submit: pdu, messageId, receipt, format, submittedAt };
+      const doneAt = new Date(submittedAt.getTime() + afterMs);
+      this.#deliveries.add(receiptDelivery(content, doneAt), afterMs);
+    }
+  }
+
+  #isOverLimit(peer: Peer, nowMs: number): boolean {
+    const { rate_per_second: rate, window } = this.behaviour.current;
+    return peer.open > window || (rate > 0 && this.#admitted.count(nowMs) >= rate);
+  }
+
+  #latencyMs(): number {
+    return sampleLatency(this.behaviour.current.latency_ms, this.behaviour.random);
+  }
+
+  #settle(submit: Submit, isRefused: boolean): void {
+    this.#counters.settle(destinationOf(submit.pdu), submit.seen, isRefused);
+    if (!isRefused) this.#messages.add(submit.messageId);
+  }
+}
+
+/** The digits that the counters and the test numbers go by. */
+function destinationOf(pdu: Submit["pdu"]): string {
+  const { destinationAddr } = pdu.body;
+  return destinationAddr.startsWith("+") ? destinationAddr.slice(1) : destinationAddr;
+}
+
+function after(delayMs: number, act: () => void): void {
+  if (delayMs <= 0) act();
+  else setTimeout(act, delayMs);
+}

@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { link, open, rename, rm } from "node:fs/promises";
+import { ulid } from "ulid";
+import { type Entry, EntryKind } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { AppError } from "../../shared/core/errors.ts";
+import { formatAmount } from "../../shared/core/money.ts";
+import type { Clients } from "../calls/clients.ts";
+
+const COLUMNS = [
+  "id",
+  "created_at",
+  "kind",
+  "currency",
+  "available_change",
+  "held_change",
+  "balance_after",
+  "held_after",
+  "reference",
+  "reservation_id",
+  "message_id",
+  "reason",
+  "actor",
+] as const;
+
+/**
+ * Writes every entry of a range as CSV (RFC 4180), newest first; answers how many. A file has its name
+ * only when it is whole; one that is there already is not overwritten.
+ */
+export async function exportStatement(
+  clients: Clients,
+  wanted: { tenantId: string; fromMs: bigint; toMs: bigint; kinds: EntryKind[] },
+  file: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const sink = file === "-" ? standardOutput(signal) : await createFile(file);
+  try {
+    await sink.write(lineOf(COLUMNS));
+    let cursor = "";
+    let count = 0;
+    do {
+      const page = await clients.wallets.listEntries(
+        { ...wanted, limit: 1000, cursor },
+        { signal },
+      );
+      await sink.write(page.entries.map((entry) => lineOf(cellsOf(entry))).join(""));
+      count += page.entries.length;
+      cursor = page.nextCursor;
+    } while (cursor !== "");
+    await sink.finish();
+    return count;
+  } catch (thrown) {
+    await sink.abandon();
+    throw thrown;
+  }
+}
+
+function cellsOf(entry: Entry): readonly string[] {
+  const change = (account: string) =>
+    formatAmount(entry.postings.find((posting) => posting.account === account)?.amount ?? 0n);
+  return [
+    entry.id,
+    new Date(Number(entry.createdAtMs)).toISOString(),
+    EntryKind[entry.kind].toLowerCase(),
+    entry.currency,
+    change("available"),
+    change("held"),
+    formatAmount(entry.balanceAfter),
+    formatAmount(entry.heldAfter),
+    entry.reference,
+    entry.reservationId,
+    entry.messageId,
+    entry.reason,
+    entry.actor,
+  ];
+}
+
+/** Where a statement goes. */
+type StatementSink = {
+  write(text: string): Promise<void>;
+  finish(): Promise<void>;
+  /** Leaves no half of a statement behind. */
+  abandon(): Promise<void>;
+};
+
+function standardOutput(signal: AbortSignal): StatementSink {
+  return {
+    async write(text) {
+      if (!process.stdout.write(text)) await once(process.stdout, "drain", { signal });
+    },
+    async finish() {},
+    async abandon() {},
+  };
+}
+
+async function createFile(file: string): Promise<StatementSink> {
+  const part = `${file}.${ulid()}.part`;
+  const refuse = (why: string): never => {
+    throw new AppError("validation_error", `${file} cannot be written: ${why}`);
+  };
+  const refuseFor = (error: Error): never => refuse(error.message);
+  if (existsSync(file)) refuse("it exists");
+  const handle = await open(part, "wx").catch(refuseFor);
+  return {
+    write: (text) => handle.writeFile(text).catch(refuseFor),
+    async finish() {
+      await handle.close().catch(refuseFor);
+      await giveName(part, file).catch(refuseFor);
+    },
+    async abandon() {
+      await handle.close().catch(() => undefined);
+      await rm(part, { force: true });
+    },
+  };
+}
+
+/** A link, unlike a renaming, takes nobody else's place; not every file system has them. */
+async function giveName(part: string, file: string): Promise<void> {
+  try {
+    await link(part, file);
+  } catch (error) {
+    if (existsSync(file)) throw error;
+    await rename(part, file);
+    return;
+  }
+  await rm(part);
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `${cells.map(quote).join(",")}\r\n`;
+}
+
+/** Quotes what CSV needs quoted; a leading `=`, `+`, `-` or `@` of what is no amount is no formula. */
+function quote(cell: string): string {
+  const isFormula = /^[=+@\t\r-]/.test(cell) && !/^-\d+(\.\d+)?$/.test(cell);
+  const text = isFormula ? `'${cell}` : cell;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,223 @@
+import { Binary, type Db } from "mongodb";
+import { AppError } from "../../shared/core/errors.ts";
+import { type CollectionShape, shapeCollections } from "../../shared/io/migration.ts";
+import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import type { TenantStore } from "../app/tenants.ts";
+import type { ApiKey, KeyMode, Scope } from "../domain/api-key.ts";
+import type { Tenant } from "../domain/tenant.ts";
+
+type TenantDocument = {
+  _id: string;
+  name: string;
+  suspended: boolean;
+  email_verified: boolean;
+  rate_limit: number;
+  burst: number;
+  bulk_max: number;
+  currency: string;
+  plan: string;
+  redact_bodies: boolean;
+  created_at: Date;
+  updated_at: Date;
+  /** Rises with each change; guards concurrent updates. */
+  version: number;
+};
+
+type KeyDocument = {
+  _id: string;
+  tenant_id: string;
+  hash: Binary;
+  mode: KeyMode;
+  scopes: Scope[];
+  allowed_networks: string[];
+  created_at: Date;
+  revoked_at?: Date;
+};
+
+/** Keys in one answer. */
+const KEYS_LISTED_MAX = 10_000;
+
+function keysOf(tenantId: string, isRevoked: boolean) {
+  return { tenant_id: tenantId, revoked_at: { $exists: isRevoked } };
+}
+
+/** The MongoDB adapter of the service's port. */
+export function createTenantStore(db: Db): TenantStore {
+  const tenants = db.collection<TenantDocument>("tenants");
+  const keys = db.collection<KeyDocument>("api_keys");
+  const versions = new WeakMap<Tenant, number>();
+
+  function toTenant(document: TenantDocument): Tenant {
+    const tenant: Tenant = {
+      id: document._id,
+      name: document.name,
+      isSuspended: document.suspended,
+      isEmailVerified: document.email_verified,
+      rateLimit: document.rate_limit,
+      burst: document.burst,
+      bulkMax: document.bulk_max,
+      currency: document.currency,
+      plan: document.plan,
+      redactsBodies: document.redact_bodies,
+      createdAtMs: document.created_at.getTime(),
+      updatedAtMs: document.updated_at.getTime(),
+    };
+    versions.set(tenant, document.version);
+    return tenant;
+  }
+
+  return {
+    async insertTenant(tenant) {
+      try {
+        await tenants.insertOne(fromTenant(tenant, 1));
+      } catch (error) {
+        if (isDuplicateKey(error)) {
+          throw new AppError("already_exists", "A tenant of that name exists.");
+        }
+        throw wrapMongoError(error);
+      }
+    },
+    async findTenant(idOrName) {
+      const filter = idOrName.startsWith("ten_") ? { _id: idOrName } : { name: idOrName };
+      const document = await guardMongo(tenants.findOne(filter));
+      return document === null ? undefined : toTenant(document);
+    },
+    async findTenants(ids) {
+      const documents = await guardMongo(tenants.find({ _id: { $in: [...ids] } }).toArray());
+      return documents.map(toTenant);
+    },
+    async listTenants(limit, afterId) {
+      const page = await guardMongo(
+        tenants
+          .find({ _id: { $gt: afterId } })
+          .sort({ _id: 1 })
+          .limit(limit + 1)
+          .toArray(),
+      );
+      const shown = page.slice(0, limit);
+      return {
+        tenants: shown.map(toTenant),
+        nextCursor: page.length > limit ? (shown.at(-1)?._id ?? "") : "",
+      };
+    },
+    async replaceTenant(before, after) {
+      const version = versions.get(before) ?? 0;
+      // Fields that a newer version has put there stay.
+      const { _id, ...fields } = fromTenant(after, version + 1);
+      const result = await guardMongo(tenants.updateOne({ _id, version }, { $set: fields }));
+      return result.matchedCount === 1;
+    },
+    async insertKey(key, secretHash) {
+      await guardMongo(keys.insertOne(fromKey(key, secretHash)));
+    },
+    async listKeys(tenantId) {
+      const newest = (isRevoked: boolean, limit: number) =>
+        guardMongo(keys.find(keysOf(tenantId, isRevoked)).sort({ _id: -1 }).limit(limit).toArray());
+      const good = await newest(false, KEYS_LISTED_MAX);
+      const room = KEYS_LISTED_MAX - good.length;
+      // To MongoDB a limit of zero is none.
+      const revoked = room === 0 ? [] : await newest(true, room);
+      return [...good, ...revoked].map(toKey);
+    },
+    countGoodKeys: (tenantId, max) =>
+      guardMongo(keys.countDocuments(keysOf(tenantId, false), { limit: max })),
+    async revokeKey(keyId, nowMs) {
+      await guardMongo(
+        keys.updateOne(
+          { _id: keyId, revoked_at: { $exists: false } },
+          { $set: { revoked_at: new Date(nowMs) } },
+        ),
+      );
+      const document = await guardMongo(keys.findOne({ _id: keyId }));
+      if (document === null) return undefined;
+      return { key: toKey(document), hash: Buffer.from(document.hash.buffer) };
+    },
+    async findKeysByHash(hashes) {
+      const hash = { $in: hashes.map((one) => new Binary(one)) };
+      const documents = await guardMongo(keys.find({ hash }).toArray());
+      const nameOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+      const found = new Map(documents.map((one) => [nameOf(one.hash.buffer), toKey(one)]));
+      return hashes.map((one) => found.get(nameOf(one)));
+    },
+  };
+}
+
+function fromTenant(tenant: Tenant, version: number): TenantDocument {
+  return {
+    _id: tenant.id,
+    name: tenant.name,
+    suspended: tenant.isSuspended,
+    email_verified: tenant.isEmailVerified,
+    rate_limit: tenant.rateLimit,
+    burst: tenant.burst,
+    bulk_max: tenant.bulkMax,
+    currency: tenant.currency,
+    plan: tenant.plan,
+    redact_bodies: tenant.redactsBodies,
+    created_at: new Date(tenant.createdAtMs),
+    updated_at: new Date(tenant.updatedAtMs),
+    version,
+  };
+}
+
+function fromKey(key: ApiKey, secretHash: Uint8Array): KeyDocument {
+  return {
+    _id: key.id,
+    tenant_id: key.tenantId,
+    hash: new Binary(secretHash),
+    mode: key.mode,
+    scopes: [...key.scopes],
+    allowed_networks: [...key.allowedNetworks],
+    created_at: new Date(key.createdAtMs),
+  };
+}
+
+function toKey(document: KeyDocument): ApiKey {
+  return {
+    id: document._id,
+    tenantId: document.tenant_id,
+    mode: document.mode,
+    scopes: document.scopes,
+    allowedNetworks: document.allowed_networks,
+    createdAtMs: document.created_at.getTime(),
+    ...(document.revoked_at === undefined ? {} : { revokedAtMs: document.revoked_at.getTime() }),
+  };
+}
+
+const SHAPES: readonly CollectionShape[] = [
+  {
+    name: "tenants",
+    indexes: [{ key: { name: 1 }, name: "name", unique: true }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "name", "suspended", "email_verified", "rate_limit", "burst", "version"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^ten_" },
+        name: { bsonType: "string", maxLength: 100 },
+        suspended: { bsonType: "bool" },
+        email_verified: { bsonType: "bool" },
+      },
+    },
+  },
+  {
+    name: "api_keys",
+    indexes: [
+      { key: { hash: 1 }, name: "hash", unique: true },
+      { key: { tenant_id: 1, _id: 1 }, name: "tenant" },
+    ],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "hash", "mode", "scopes"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^key_" },
+        hash: { bsonType: "binData" },
+        mode: { enum: ["live", "test"] },
+      },
+    },
+  },
+];
+
+/** Brings the database to the shape this version needs. */
+export function shapeTenantDatabase(db: Db): Promise<void> {
+  return shapeCollections(db, SHAPES);
+}

@@ -1,0 +1,120 @@
+/** Events in: from the stream, and from the dead letters when an operator replays them. */
+import { fromBinary } from "@bufbuild/protobuf";
+import type { NatsConnection } from "nats";
+import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
+import { isId } from "../../shared/core/ids.ts";
+import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
+import { recordedTrace } from "../../shared/io/tracing.ts";
+import type { Item } from "../app/deliver-events.ts";
+import { UndeliverableError } from "../app/ports.ts";
+import { type Notice, noticesOf } from "../domain/event-fan-out.ts";
+import { NewerEventError, readChange } from "./proto-events.ts";
+
+/** The durable consumer's name on the stream. */
+export const DURABLE = "webhook-deliver";
+
+/** Everything that may become a webhook. */
+export const SUBJECTS = ["events.>"] as const;
+
+/** How often an event that the database refuses is tried before it is put aside. */
+const DELIVERIES_MAX = 10;
+const RETRY_AFTER_MS = 5000;
+
+/** What only a newer version can read waits for it through a rollout: an hour. */
+const NEWER_DELIVERIES_MAX = 120;
+const NEWER_RETRY_AFTER_MS = 30_000;
+
+/**
+ * So many of them wait by this process: each has one of the consumer's places for items that are handed out
+ * and not acknowledged, and where none is left no other event is handed out. What is beyond is put aside.
+ */
+const NEWER_WAITING_MAX = 500;
+
+/** Stores what events ask for; see `deliverNotices`. */
+export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
+
+/** Handles a batch of events: one verdict each. */
+export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
+
+/** An endpoint of this id was turned off or deleted; the truth is in the database. */
+const STOPPED = "invalidate.webhook_endpoint";
+
+/** Opens the way to tell every replica at once that an endpoint is off; a lost word costs what is being connected. */
+export function openStopNotes(connection: NatsConnection): (endpointId: string) => void {
+  const tell = openHints(connection);
+  return (endpointId) => tell(`${STOPPED}.${endpointId}`, "");
+}
+
+/** Hears of stops at other replicas. */
+export function hearStops(connection: NatsConnection, stop: (endpointId: string) => void): void {
+  subscribeHints(connection, `${STOPPED}.*`, ({ subject }) =>
+    stop(subject.slice(STOPPED.length + 1)),
+  );
+}
+
+/**
+ * Makes the handler. What cannot be read is dead, as it would never be readable; what a newer version has
+ * written is handed on for a while.
+ */
+export function createEventHandler(deliver: Deliver): EventHandler {
+  const mayWait = createAllowance(NEWER_WAITING_MAX, NEWER_RETRY_AFTER_MS);
+  return async (items) => {
+    const read = items.map(({ data }) => readNotices(data));
+    const faults = await deliver(
+      read.map((notices, at) => ({
+        notices: notices instanceof Error ? [] : notices,
+        isRepeated: (items[at]?.deliveries ?? 1) > 1,
+      })),
+    );
+    return items.map(({ deliveries }, at): Verdict => {
+      const notices = read[at];
+      const fault = notices instanceof Error ? notices : faults[at];
+      if (fault === undefined) return ACK;
+      return judge(fault, deliveries, mayWait);
+    });
+  };
+}
+
+function judge(fault: Error, deliveries: number, mayWait: () => boolean): Verdict {
+  const dead: Verdict = { kind: "dead", reason: fault.message };
+  if (fault instanceof NewerEventError) {
+    if (deliveries >= NEWER_DELIVERIES_MAX || !mayWait()) return dead;
+    return { kind: "retry", afterMs: NEWER_RETRY_AFTER_MS };
+  }
+  const isHopeless = fault instanceof UnreadableError || fault instanceof UndeliverableError;
+  if (isHopeless || deliveries >= DELIVERIES_MAX) return dead;
+  return { kind: "retry", afterMs: RETRY_AFTER_MS };
+}
+
+/** Says yes at most `max` times within each `windowMs`. */
+function createAllowance(max: number, windowMs: number): () => boolean {
+  let used = 0;
+  let endsAtMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs >= endsAtMs) {
+      used = 0;
+      endsAtMs = nowMs + windowMs;
+    }
+    used += 1;
+    return used <= max;
+  };
+}
+
+/** What the event is cannot be told, now or ever. */
+class UnreadableError extends Error {}
+
+function readNotices(data: Uint8Array): readonly Notice[] | Error {
+  try {
+    const event = fromBinary(EventSchema, data);
+    if (!isId("event", event.id)) return new UnreadableError("the event has no id");
+    const change = readChange(event);
+    const trace = recordedTrace(event.traceparent || undefined);
+    const notices = noticesOf(change);
+    return trace === undefined ? notices : notices.map((notice) => ({ ...notice, trace }));
+  } catch (error) {
+    if (error instanceof NewerEventError) return error;
+    return new UnreadableError("the event cannot be read", { cause: error });
+  }
+}

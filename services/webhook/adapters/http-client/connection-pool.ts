@@ -1,0 +1,200 @@
+import type { LookupFunction } from "node:net";
+import { connect, type SecureContext } from "node:tls";
+import { keepRecent, setRecent } from "../../../shared/flow/lru.ts";
+import type { Target } from "../../domain/url-rules.ts";
+import { Connection, type ConnectionUser } from "./connection.ts";
+
+/** Connections to receivers, kept between requests. */
+export type Connections = {
+  /** The endpoint's connection that was idle for the shortest time, or a new one. */
+  acquire(endpointId: string, target: Target): Connection;
+  /** A new connection, of which its user hears when it is ready. */
+  dial(endpointId: string, target: Target): Connection;
+  /** Takes a connection back, for as long as the server keeps it too. */
+  release(connection: Connection, keepAliveMs: number | undefined): void;
+  /** Cuts all connections, and each that is made later. */
+  close(): void;
+};
+
+/** TLS sessions kept, by host and port; the least recently renewed are forgotten first. */
+const SESSIONS_MAX = 5000;
+
+/** A name that leads elsewhere by now is followed after so long, however busy the connection is. */
+const AGE_MAX_MS = 600_000;
+
+/**
+ * A server that ends the connection with its answer, and does not say so in it, is understood so much later. Whatever
+ * ends later has had the next request in its hands, or let it idle: that one has failed ("connection error is failure",
+ * `service.md` "Delivery rules").
+ */
+const GOODBYE_BEHIND_MS = 50;
+
+/** A server that says when it hangs up is not met in that very moment. */
+const MARGIN_MS = 1000;
+
+/** Idle connections are looked through so many times while one may idle. */
+const LOOKS = 6;
+
+/**
+ * Makes the pools. An endpoint's pool is its own: one endpoint's connections never carry another's
+ * requests, and beyond `poolsMax` the least recently used pools are closed.
+ *
+ * TLS sessions are shared: a connection that resumes one (RFC 8446 section 2.2) spares both sides
+ * most of a handshake, also the first of an endpoint whose host another endpoint has too. So is the
+ * context: reading some hundred certificates for each connection would cost more than the handshake.
+ * No proxy of the environment is used: requests go where the address rules were checked.
+ */
+export function createConnections(options: {
+  readonly secureContext: SecureContext;
+  readonly lookup: LookupFunction;
+  /** How long one address of a name may take to connect before the next one is tried. */
+  readonly addressTimeoutMs: number;
+  /** How many connections of an endpoint may idle. */
+  readonly socketsMax: number;
+  readonly poolsMax: number;
+  /** How long a connection may idle, unless the server says less. */
+  readonly idleMs: number;
+  /** How old a connection may become; ten minutes unless told. */
+  readonly ageMaxMs?: number;
+  /** How long after an answer the connection's end belongs to it; 50 ms unless told. */
+  readonly goodbyeMs?: number;
+}): Connections {
+  const { idleMs, ageMaxMs = AGE_MAX_MS, goodbyeMs = GOODBYE_BEHIND_MS } = options;
+  const connecting = {
+    secureContext: options.secureContext,
+    lookup: options.lookup,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: options.addressTimeoutMs,
+    ALPNProtocols: ["http/1.1"],
+    // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED of the environment would turn it off.
+    rejectUnauthorized: true,
+  };
+  const sessions = new Map<string, Buffer>();
+  const alive = new Set<Connection>();
+  let isClosed = false;
+  const pools = createPools(options.poolsMax);
+  // One timer for all: what is idle for too long is not used, and closed a little later.
+  const sweeping = setInterval(() => pools.sweep(performance.now()), idleMs / LOOKS);
+  sweeping.unref();
+
+  function dial(endpointId: string, target: Target): Connection {
+    const { host, port } = target;
+    // A session is offered only to the very host and port that issued it.
+    const key = `${host}:${port}`;
+    const session = sessions.get(key);
+    const resuming = session === undefined ? {} : { session };
+    const socket = connect({ ...connecting, ...resuming, host, port, servername: host });
+    socket.on("session", (issued) => setRecent(sessions, key, issued, SESSIONS_MAX));
+    socket.once("error", () => sessions.delete(key));
+    const connection = new Connection(endpointId, target, socket);
+    alive.add(connection);
+    socket.once("close", () => alive.delete(connection));
+    if (isClosed) connection.cut();
+    return connection;
+  }
+
+  return {
+    dial,
+    acquire: (endpointId, target) => pools.take(endpointId, target) ?? dial(endpointId, target),
+    release(connection, keepAliveMs) {
+      const nowMs = performance.now();
+      const isOld = nowMs - connection.bornMs >= ageMaxMs;
+      const keptMs = Math.min(idleMs, (keepAliveMs ?? Number.POSITIVE_INFINITY) - MARGIN_MS);
+      if (keptMs <= 0 || isOld) {
+        connection.retire();
+        return;
+      }
+      connection.idleUntilMs = nowMs + keptMs;
+      connection.goodbyeUntilMs = nowMs + goodbyeMs;
+      pools.put(connection, options.socketsMax);
+    },
+    close() {
+      isClosed = true;
+      clearInterval(sweeping);
+      for (const connection of [...alive]) connection.cut();
+    },
+  };
+}
+
+/** Idle connections by endpoint; the last one put in is the first one taken out. */
+function createPools(poolsMax: number) {
+  const pools = new Map<string, Connection[]>();
+  const idler: ConnectionUser = {
+    onReady: () => undefined,
+    // Nobody asked: what comes now could only be mistaken for the next answer.
+    onData(connection) {
+      remove(connection);
+      connection.retire();
+    },
+    onGone: remove,
+  };
+
+  function remove(connection: Connection): void {
+    const idle = pools.get(connection.endpointId);
+    const at = idle?.indexOf(connection) ?? -1;
+    if (at >= 0) idle?.splice(at, 1);
+  }
+
+  function add(connection: Connection, idleMax: number): void {
+    const idle = pools.get(connection.endpointId);
+    if (!connection.isAlive || (idle !== undefined && idle.length >= idleMax)) {
+      connection.retire();
+    } else if (idle !== undefined) {
+      idle.push(connection);
+    } else {
+      pools.set(connection.endpointId, [connection]);
+      keepRecent(forgettable, poolsMax);
+    }
+  }
+
+  const forgettable = {
+    get size() {
+      return pools.size;
+    },
+    keys: () => pools.keys(),
+    delete(endpointId: string) {
+      for (const connection of pools.get(endpointId) ?? []) connection.retire();
+      return pools.delete(endpointId);
+    },
+  };
+
+  return {
+    take(endpointId: string, target: Target): Connection | undefined {
+      const idle = pools.get(endpointId);
+      if (idle === undefined) return undefined;
+      pools.delete(endpointId);
+      pools.set(endpointId, idle);
+      const nowMs = performance.now();
+      for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
+        // An endpoint's URL may have been changed since.
+        if (found.idleUntilMs > nowMs && found.leadsTo(target)) {
+          found.isReused = true;
+          return found;
+        }
+        found.retire();
+      }
+      return undefined;
+    },
+    put(connection: Connection, idleMax: number): void {
+      connection.user = idler;
+      if (connection.hasSentAll) {
+        add(connection, idleMax);
+        return;
+      }
+      // An answer may be read in the very turn in which its request left, before the socket has told
+      // so. Whoever answers what has not left by the next turn has not read it to its end.
+      setImmediate(() => {
+        if (connection.hasSentAll) add(connection, idleMax);
+        else connection.retire();
+      });
+    },
+    sweep(nowMs: number): void {
+      for (const [endpointId, idle] of pools) {
+        const good = idle.filter(({ idleUntilMs }) => idleUntilMs > nowMs);
+        for (const found of idle) if (found.idleUntilMs <= nowMs) found.retire();
+        if (good.length === 0) pools.delete(endpointId);
+        else pools.set(endpointId, good);
+      }
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** Events on the wire → changes of the domain, and nothing else. */
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import type { Event } from "../../../proto/gen/sms/v1/events_pb.js";
+import { Encoding, type Message } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { type SenderId, SenderIdStatus } from "../../../proto/gen/sms/v1/sender_id_pb.js";
+import type { Wallet } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { idTimeMs } from "../../shared/core/ids.ts";
+import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
+import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
+import type { Change, MessageView, SenderIdView, WalletView } from "../domain/domain-event.ts";
+
+/** The event says what only a newer version knows: beside it in a rollout is a process that does. */
+export class NewerEventError extends Error {}
+
+/**
+ * The change that an event reports. Throws a `NewerEventError`, or an `Error` when the event lacks what
+ * its kind must have.
+ */
+export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Change {
+  const atMs = Number(occurredAtMs);
+  // The id was made when the change was recorded; the change itself may be dated back by a receipt.
+  const head = { id, tenantId, occurredAtMs: atMs, recordedAtMs: Math.max(atMs, idTimeMs(id)) };
+  switch (payload.case) {
+    case "messageChanged": {
+      const { message, previousStatus, redact } = payload.value;
+      return {
+        ...head,
+        kind: "message",
+        message: readMessage(present(message)),
+        previousStatus: readStatus(previousStatus),
+        redacts: redact,
+      };
+    }
+    case "walletChanged": {
+      const { type, wallet, amount, reference } = payload.value;
+      return {
+        ...head,
+        kind: "wallet",
+        type,
+        wallet: readWallet(present(wallet)),
+        amount,
+        reference,
+      };
+    }
+    case "senderIdChanged": {
+      const { type, tenantSuspended } = payload.value;
+      const senderId = readSenderId(present(payload.value.senderId), tenantSuspended);
+      return { ...head, kind: "sender_id", type, senderId };
+    }
+    default:
+      throw new NewerEventError("the event is of a kind that is not known");
+  }
+}
+
+function readMessage(message: Message): MessageView {
+  return {
+    id: message.id,
+    mode: message.mode === Mode.TEST ? "test" : "live",
+    status: readStatus(message.status),
+    to: message.to,
+    from: message.from,
+    body: message.body,
+    encoding: message.encoding === Encoding.UCS2 ? "ucs2" : "gsm7",
+    segments: message.segments,
+    heldAmount: message.heldAmount,
+    unitPrice: message.unitPrice,
+    amount: message.amount,
+    currency: message.currency,
+    clientReference: message.clientReference,
+    campaignId: message.campaignId,
+    source: MESSAGE_SOURCES[message.source - 1] ?? "api",
+    error: message.error && { code: message.error.code, message: message.error.message },
+    scheduledAtMs: Number(message.scheduledAtMs),
+    createdAtMs: Number(message.createdAtMs),
+    sentAtMs: Number(message.sentAtMs),
+    completedAtMs: Number(message.completedAtMs),
+    updatedAtMs: Number(message.updatedAtMs),
+    hasHold: message.reservationId !== "" && message.mode !== Mode.TEST,
+  };
+}
+
+/** The names stand in the order of the protocol's numbers, which begin after UNSPECIFIED. */
+function readStatus(status: number): MessageStatus {
+  const known = MESSAGE_STATUSES[status - 1];
+  // Zero is what an event has that lacks it.
+  if (known === undefined && status > 0) {
+    throw new NewerEventError("the event has a status that is not known");
+  }
+  return present(known);
+}
+
+function readWallet(wallet: Wallet): WalletView {
+  const { currency, balance, held, available, lowBalanceThreshold } = wallet;
+  return {
+    currency,
+    balance,
+    held,
+    available,
+    lowBalanceThreshold,
+    asOfMs: Number(wallet.asOfMs),
+  };
+}
+
+const SENDER_ID_STATUSES: Readonly<Record<SenderIdStatus, SenderIdView["status"] | undefined>> = {
+  [SenderIdStatus.UNSPECIFIED]: undefined,
+  [SenderIdStatus.PENDING]: "pending",
+  [SenderIdStatus.APPROVED]: "approved",
+  [SenderIdStatus.REJECTED]: "rejected",
+  [SenderIdStatus.SUSPENDED]: "suspended",
+};
+
+function readSenderId(senderId: SenderId, isTenantSuspended: boolean): SenderIdView {
+  return {
+    id: senderId.id,
+    name: senderId.name,
+    status: present(SENDER_ID_STATUSES[senderId.status]),
+    rejectionReason: senderId.rejectionReason,
+    isUsable: !isTenantSuspended && senderId.status === SenderIdStatus.APPROVED,
+    createdAtMs: Number(senderId.createdAtMs),
+    updatedAtMs: Number(senderId.updatedAtMs),
+  };
+}
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the event lacks what its kind must have");
+  return value;
+}

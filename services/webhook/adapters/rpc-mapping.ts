@@ -1,0 +1,144 @@
+/** proto ↔ domain, and nothing else. */
+import { create } from "@bufbuild/protobuf";
+import { MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  type CheckKeyRequest,
+  DeliverySchema,
+  DeliveryStatus as DeliveryStatusProto,
+  KeyedOperation,
+  type UpdateEndpointRequest,
+  WebhookEndpointSchema,
+  WebhookEndpointStatus,
+} from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { checkKnown, invalidField } from "../../shared/core/limits.ts";
+import { MESSAGE_SOURCES, type MessageSourceName } from "../../shared/core/message-source.ts";
+import type { RequestKey } from "../app/idempotency.ts";
+import type { Delivery, DeliveryStatus } from "../domain/delivery.ts";
+import type { Endpoint, EndpointChange } from "../domain/endpoint.ts";
+
+const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
+  api: MessageSource.API,
+  campaign: MessageSource.CAMPAIGN,
+  quick_send: MessageSource.QUICK_SEND,
+  test_send: MessageSource.TEST_SEND,
+};
+
+/** Sources of a request; throws validation_error for one that does not exist. */
+export function readSources(values: readonly MessageSource[]): MessageSourceName[] {
+  return values.map((value, at) => {
+    const name = MESSAGE_SOURCES[value - 1];
+    if (name !== undefined) return name;
+    throw invalidField(`sources[${at}]`, "invalid_value", "This is no source of messages.");
+  });
+}
+
+export function toEndpointProto(endpoint: Endpoint) {
+  return create(WebhookEndpointSchema, {
+    id: endpoint.id,
+    tenantId: endpoint.tenantId,
+    url: endpoint.url,
+    status:
+      endpoint.status === "enabled"
+        ? WebhookEndpointStatus.ENABLED
+        : WebhookEndpointStatus.DISABLED,
+    eventTypes: [...endpoint.eventTypes],
+    sources: endpoint.sources.map((source) => SOURCES[source]),
+    description: endpoint.description,
+    disabledReason: endpoint.disabledReason,
+    createdAtMs: BigInt(endpoint.createdAtMs),
+    updatedAtMs: BigInt(endpoint.updatedAtMs),
+    failingSinceMs: BigInt(endpoint.failingSinceMs),
+  });
+}
+
+const STATUSES: Readonly<Record<DeliveryStatus, DeliveryStatusProto>> = {
+  pending: DeliveryStatusProto.PENDING,
+  succeeded: DeliveryStatusProto.SUCCEEDED,
+  failed: DeliveryStatusProto.FAILED,
+  dropped: DeliveryStatusProto.DROPPED,
+};
+
+/** Statuses of a filter; throws validation_error for one that does not exist. */
+export function readStatuses(values: readonly DeliveryStatusProto[]): DeliveryStatus[] {
+  const read = values.map((value, at) => {
+    const entry = Object.entries(STATUSES).find(([, proto]) => proto === value);
+    if (entry !== undefined) return entry[0] as DeliveryStatus;
+    throw invalidField(`statuses[${at}]`, "invalid_value", "This is no status of deliveries.");
+  });
+  return [...new Set(read)];
+}
+
+export function toDeliveryProto(delivery: Delivery) {
+  return create(DeliverySchema, {
+    id: delivery.id,
+    tenantId: delivery.tenantId,
+    endpointId: delivery.endpointId,
+    eventId: delivery.eventId,
+    eventType: delivery.eventType,
+    status: STATUSES[delivery.status],
+    nextAttemptAtMs: BigInt(delivery.nextAttemptAtMs),
+    attempts: delivery.attempts.map((attempt) => ({
+      number: attempt.number,
+      startedAtMs: BigInt(attempt.startedAtMs),
+      durationMs: attempt.durationMs,
+      httpStatus: attempt.httpStatus,
+      error: attempt.error,
+      answer: attempt.answer,
+    })),
+    createdAtMs: BigInt(delivery.createdAtMs),
+    completedAtMs: BigInt(delivery.completedAtMs),
+  });
+}
+
+const STATUS_FROM_PROTO: Readonly<Partial<Record<WebhookEndpointStatus, "enabled" | "disabled">>> =
+  {
+    [WebhookEndpointStatus.ENABLED]: "enabled",
+    [WebhookEndpointStatus.DISABLED]: "disabled",
+  };
+
+/** What an update asks for; fields that are not there stay as they are. */
+export function readChange(request: UpdateEndpointRequest): EndpointChange {
+  return {
+    ...(request.url === undefined ? {} : { url: request.url }),
+    ...(request.status === WebhookEndpointStatus.UNSPECIFIED
+      ? {}
+      : { status: checkKnown("status", STATUS_FROM_PROTO[request.status]) }),
+    ...(request.eventTypes === undefined ? {} : { eventTypes: request.eventTypes.values }),
+    ...(request.sources === undefined ? {} : { sources: readSources(request.sources.values) }),
+    ...(request.description === undefined ? {} : { description: request.description }),
+  };
+}
+
+/** What an idempotency key belongs to, and the parts of a request that it is told apart by. */
+type KeyedRequest = Pick<CheckKeyRequest, "tenantId" | "idempotencyKey" | "fingerprint"> &
+  Partial<Pick<CheckKeyRequest, "endpointId" | "deliveryId">>;
+
+/** The key of a request; throws validation_error for an operation that does not exist. */
+export function keyOf(operation: KeyedOperation, request: KeyedRequest): RequestKey {
+  const { tenantId, idempotencyKey: key, fingerprint, endpointId = "", deliveryId = "" } = request;
+  return { tenantId, operation: operationOf(operation, endpointId, deliveryId), key, fingerprint };
+}
+
+function operationOf(operation: KeyedOperation, endpointId: string, deliveryId: string): string {
+  switch (operation) {
+    case KeyedOperation.CREATE_ENDPOINT:
+      return "create";
+    case KeyedOperation.ROTATE_SECRET:
+      return `rotate|${endpointId}`;
+    case KeyedOperation.RESEND_DELIVERY:
+      return `resend|${endpointId}|${deliveryId}`;
+    case KeyedOperation.RECOVER_DELIVERIES:
+      return `recover|${endpointId}`;
+    case KeyedOperation.SEND_TEST_EVENT:
+      return `test|${endpointId}`;
+    default:
+      throw invalidField("operation", "invalid_value", "This is no operation that takes a key.");
+  }
+}
+
+/** A page size; 0 means the default of 50. Throws validation_error outside 1 to 100. */
+export function readLimit(limit: number, max = 100): number {
+  if (limit === 0) return Math.min(50, max);
+  if (limit >= 1 && limit <= max) return limit;
+  throw invalidField("limit", "out_of_range", `The limit is from 1 to ${max}.`);
+}

@@ -1,0 +1,257 @@
+/** The gRPC side: one handler per RPC, each a call of its use case. */
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ClientSession } from "mongodb";
+import {
+  CreateEndpointResponseSchema,
+  KeyedOperation,
+  RecoverDeliveriesResponseSchema,
+  ResendDeliveryResponseSchema,
+  RotateSecretResponseSchema,
+  SendTestEventResponseSchema,
+  type WebhookService,
+} from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { checkItems, invalidField } from "../../shared/core/limits.ts";
+import type { DeadLetters } from "../../shared/io/dead-letters.ts";
+import {
+  type DeliveryParts,
+  findEndpoint,
+  getDelivery,
+  listDeliveries,
+  recoverDeliveries,
+  resendDelivery,
+  sendTestEvent,
+} from "../app/delivery-management.ts";
+import {
+  addEndpoint,
+  deleteEndpoint,
+  type EndpointParts,
+  getEndpoint,
+  type RunOnce,
+  rotateEndpointSecret,
+  updateEndpoint,
+  type WithSecret,
+} from "../app/endpoint-management.ts";
+import type { Idempotency, RequestKey } from "../app/idempotency.ts";
+import type { Delivery } from "../domain/delivery.ts";
+import { readBeforeId, readInstantMs } from "../domain/delivery-log-query.ts";
+import { checkRequestKey } from "../domain/idempotency-key.ts";
+import {
+  keyOf,
+  readChange,
+  readLimit,
+  readSources,
+  readStatuses,
+  toDeliveryProto,
+  toEndpointProto,
+} from "./rpc-mapping.ts";
+
+/** Dead letters that one call may send again. */
+const REPLAY_MAX = 1000;
+
+/** What the handlers call. */
+export type RpcParts = {
+  readonly endpoints: EndpointParts<ClientSession>;
+  readonly deliveries: DeliveryParts<ClientSession>;
+  readonly deadLetters: DeadLetters;
+  readonly idempotency: Idempotency<ClientSession>;
+};
+
+/** The handlers of `WebhookService`. */
+export function createWebhookRpc(parts: RpcParts): ServiceImpl<typeof WebhookService> {
+  return {
+    ...endpointRpc(parts),
+    ...deliveryRpc(parts),
+    ...keyRpc(parts),
+    ...deadLetterRpc(parts),
+  };
+}
+
+type Handlers = ServiceImpl<typeof WebhookService>;
+type EndpointRpc = Pick<
+  Handlers,
+  | "createEndpoint"
+  | "getEndpoint"
+  | "listEndpoints"
+  | "updateEndpoint"
+  | "deleteEndpoint"
+  | "rotateSecret"
+>;
+type DeliveryRpc = Pick<
+  Handlers,
+  "listDeliveries" | "getDelivery" | "resendDelivery" | "recoverDeliveries" | "sendTestEvent"
+>;
+
+function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
+  return {
+    async createEndpoint(request) {
+      if (request.tenantId === "") throw invalidField("tenant_id", "required", "Whose is it?");
+      return once(
+        idempotency,
+        keyOf(KeyedOperation.CREATE_ENDPOINT, request),
+        CreateEndpointResponseSchema,
+        (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
+        (runOnce) =>
+          addEndpoint(endpoints, { ...request, sources: readSources(request.sources) }, runOnce),
+      );
+    },
+    async getEndpoint({ tenantId, endpointId }) {
+      return { endpoint: toEndpointProto(await getEndpoint(endpoints, tenantId, endpointId)) };
+    },
+    async listEndpoints({ tenantId }) {
+      return { endpoints: (await endpoints.store.list(tenantId)).map(toEndpointProto) };
+    },
+    async updateEndpoint(request) {
+      const { tenantId, endpointId } = request;
+      const change = readChange(request);
+      return {
+        endpoint: toEndpointProto(await updateEndpoint(endpoints, tenantId, endpointId, change)),
+      };
+    },
+    async deleteEndpoint({ tenantId, endpointId }) {
+      await deleteEndpoint(endpoints, tenantId, endpointId);
+      return {};
+    },
+    async rotateSecret(request) {
+      const { tenantId, endpointId } = request;
+      await getEndpoint(endpoints, tenantId, endpointId);
+      return once(
+        idempotency,
+        keyOf(KeyedOperation.ROTATE_SECRET, request),
+        RotateSecretResponseSchema,
+        (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
+        (runOnce) => rotateEndpointSecret(endpoints, tenantId, endpointId, runOnce),
+      );
+    },
+  };
+}
+
+function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
+  return {
+    async listDeliveries(request) {
+      const page = await listDeliveries(deliveries, {
+        tenantId: request.tenantId,
+        endpointId: request.endpointId,
+        statuses: readStatuses(request.statuses),
+        eventType: request.eventType,
+        createdAfterMs: readInstantMs("created_after_ms", request.createdAfterMs),
+        createdBeforeMs: readInstantMs("created_before_ms", request.createdBeforeMs),
+        limit: readLimit(request.limit),
+        beforeId: readBeforeId(request.beforeId),
+      });
+      return { deliveries: page.deliveries.map(toDeliveryProto), hasMore: page.hasMore };
+    },
+    async getDelivery(request) {
+      return { delivery: toDeliveryProto(await getDelivery(deliveries, request)) };
+    },
+    async resendDelivery(request) {
+      await getDelivery(deliveries, request);
+      return once(
+        idempotency,
+        keyOf(KeyedOperation.RESEND_DELIVERY, request),
+        ResendDeliveryResponseSchema,
+        (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
+        (runOnce) => resendDelivery(deliveries, request, runOnce),
+      );
+    },
+    async recoverDeliveries(request) {
+      await findEndpoint(deliveries, request.tenantId, request.endpointId);
+      const wanted = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
+      return once(
+        idempotency,
+        keyOf(KeyedOperation.RECOVER_DELIVERIES, request),
+        RecoverDeliveriesResponseSchema,
+        (recovered: number) => ({ recovered: BigInt(recovered) }),
+        (runOnce) => recoverDeliveries(deliveries, wanted, runOnce),
+      );
+    },
+    async sendTestEvent(request) {
+      const { tenantId, endpointId } = request;
+      await findEndpoint(deliveries, tenantId, endpointId);
+      return once(
+        idempotency,
+        keyOf(KeyedOperation.SEND_TEST_EVENT, request),
+        SendTestEventResponseSchema,
+        (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
+        (runOnce) => sendTestEvent(deliveries, tenantId, endpointId, runOnce),
+      );
+    },
+  };
+}
+
+function keyRpc({ idempotency, deliveries }: RpcParts): Pick<Handlers, "checkKey"> {
+  return {
+    async checkKey(request) {
+      const key = keyOf(request.operation, request);
+      checkRequestKey(key);
+      // Under an endpoint that is gone no key has an answer.
+      if (request.operation !== KeyedOperation.CREATE_ENDPOINT) {
+        await findEndpoint(deliveries, request.tenantId, request.endpointId);
+      }
+      return { answered: await idempotency.check(key) };
+    },
+  };
+}
+
+function deadLetterRpc({
+  deadLetters,
+}: RpcParts): Pick<Handlers, "listDeadLetters" | "replayDeadLetters"> {
+  return {
+    async listDeadLetters({ cursor, limit }) {
+      const page = await deadLetters.list(cursor, readLimit(limit, 1000));
+      return {
+        deadLetters: page.letters.map(({ id, subject, reason, createdAtMs }) => ({
+          id,
+          subject,
+          reason,
+          createdAtMs: BigInt(createdAtMs),
+        })),
+        nextCursor: page.nextCursor,
+      };
+    },
+    async replayDeadLetters({ ids }) {
+      checkItems("ids", ids.length, 0, REPLAY_MAX);
+      return { replayed: await deadLetters.replay(ids) };
+    },
+  };
+}
+
+/**
+ * Runs a use case once per key. What the request names has been found: a key does not outlive it. The
+ * stored response is looked for before anything but the key is checked: a repeat must get it even when
+ * the request would no longer pass.
+ */
+async function once<Schema extends DescMessage, Made>(
+  idempotency: Idempotency<ClientSession>,
+  key: RequestKey,
+  schema: Schema,
+  toInit: (made: Made) => Parameters<typeof create<Schema>>[1],
+  useCase: (
+    runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>>,
+  ) => Promise<MessageShape<Schema>>,
+): Promise<MessageShape<Schema>> {
+  checkRequestKey(key);
+  const codec = {
+    encode: (message: MessageShape<Schema>) => toBinary<Schema>(schema, message),
+    decode: (bytes: Uint8Array) => fromBinary<Schema>(schema, bytes),
+  };
+  const findReplay = async () => {
+    const stored = await idempotency.find(key, codec);
+    return stored === undefined ? undefined : Object.assign(stored, { replayed: true });
+  };
+  const runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>> = async (effect) => {
+    const { response, replayed } = await idempotency.run(key, codec, async (session) =>
+      create<Schema>(schema, toInit(await effect(session))),
+    );
+    return Object.assign(response, { replayed });
+  };
+  // The first request may end between the first look and the fence.
+  const runAlone = async () => (await findReplay()) ?? useCase(runOnce);
+  return (await findReplay()) ?? idempotency.alone(key, runAlone);
+}

@@ -1,0 +1,263 @@
+/**
+ * From events to deliveries: one delivery per (event, endpoint) is stored before the event is
+ * acknowledged. Where the dispatcher has room, the first attempt starts at once:
+ *
+ * - to an endpoint that answers quickly, before the delivery is stored (`early-attempts.ts`);
+ * - to any other, after it is stored as leased to this process, without a further query.
+ *
+ * The rest waits in the database. An event that was handed out before is never attempted before it is
+ * stored: it may be there already.
+ */
+import { ulid } from "ulid";
+import type { Clock } from "../../shared/core/clock.ts";
+import { idTimeMs } from "../../shared/core/ids.ts";
+import type { Claimed, EndpointAsRead } from "../domain/delivery.ts";
+import { deliveryId } from "../domain/deterministic-ids.ts";
+import { type Endpoint, isSubscribed } from "../domain/endpoint.ts";
+import type { Notice } from "../domain/event-fan-out.ts";
+import type { EarlyAttempts } from "./attempt-before-store.ts";
+import type { Stops } from "./disabled-endpoints.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import {
+  type DeliveryQueue,
+  type EndpointStore,
+  type Inserted,
+  type Lease,
+  type NewDelivery,
+  UndeliverableError,
+  type WebhookEvents,
+} from "./ports.ts";
+import type { RetryUntilAvailable } from "./retry-until-available.ts";
+
+/** What delivering needs. */
+export type DeliverParts = {
+  readonly clock: Clock;
+  readonly endpoints: Pick<EndpointStore, "findEnabled">;
+  readonly queue: Pick<DeliveryQueue, "insert">;
+  readonly dispatcher: Dispatcher;
+  readonly early: EarlyAttempts;
+  readonly stops: Pick<Stops, "mark">;
+  /** Waits out an outage while results of early attempts are to be stored. */
+  readonly storing: RetryUntilAvailable;
+  readonly events: WebhookEvents;
+  readonly attemptsMax: number;
+  readonly leaseMs: number;
+};
+
+/** The notices of one event, and whether it was handed out before. */
+export type Item = { readonly notices: readonly Notice[]; readonly isRepeated: boolean };
+
+type Planned = { readonly position: number; readonly delivery: NewDelivery };
+
+/**
+ * How long a batch waits for early results before it is stored without them. Where an endpoint has
+ * much to take, the batch goes at its speed, and so do the events behind it: they wait in the
+ * stream, which costs less than storing them first. What hangs holds them up for `quietMs`.
+ */
+const EARLY_WAIT = { quietMs: 100, limitMs: 500 } as const;
+
+/**
+ * Stores the deliveries of each item's notices. Answers, for each item, the error that kept one
+ * of its deliveries from being stored, or nothing. Rejects when the database is away.
+ */
+export async function deliverNotices(
+  parts: DeliverParts,
+  items: readonly Item[],
+): Promise<readonly (Error | undefined)[]> {
+  const tenantIds = [...new Set(items.flatMap(({ notices }) => notices.map((n) => n.tenantId)))];
+  if (tenantIds.length === 0) return items.map(() => undefined);
+  const asRead = { stopMark: parts.stops.mark(), atMs: parts.clock.now() };
+  const endpoints = await parts.endpoints.findEnabled(tenantIds);
+  const byTenant = Map.groupBy(endpoints, ({ tenantId }) => tenantId);
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, { endpoint, ...asRead }]));
+  const lease = { id: ulid(), untilMs: parts.clock.now() + parts.leaseMs };
+  const faults: (Error | undefined)[] = new Array(items.length).fill(undefined);
+  const early: Planned[] = [];
+  const underWay: Planned[] = [];
+  const others: Planned[] = [];
+  const own = new Set<string>();
+  items.forEach(({ notices, isRepeated }, position) => {
+    try {
+      for (const planned of plan(parts, notices, byTenant)) {
+        const { id, tenantId, endpointId } = planned;
+        // Told twice at once: the whole batch is acknowledged, or none of it.
+        if (own.has(id)) continue;
+        // Places are promised last, when nothing can throw any more.
+        const isPromised = parts.dispatcher.reserve(tenantId, endpointId);
+        const delivery = { ...planned, lease: isPromised ? lease : undefined };
+        if (parts.early.isUnderWay(id)) {
+          underWay.push({ position, delivery });
+        } else if (!isRepeated && mayBeEarly(parts, delivery)) {
+          parts.early.expect(delivery, lease.id);
+          own.add(id);
+          early.push({ position, delivery });
+        } else {
+          others.push({ position, delivery });
+        }
+      }
+    } catch (cause) {
+      // One event that has no body must not hold up the others.
+      faults[position] = new UndeliverableError("no body can be made of the event", { cause });
+    }
+  });
+  // All of them end before the batch does: what is under way must not be handed out again.
+  const ends = await Promise.allSettled([
+    attemptThenStore(parts, early, byId, faults),
+    storeThenAttempt(parts, others, faults),
+    storeAfterwards(parts, underWay, faults),
+  ]);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  return faults;
+}
+
+/**
+ * What was recorded longer ago than this, in milliseconds, is stored first: a consumer that was lost and made
+ * anew is handed everything that the stream holds, and only the database knows that it was sent.
+ */
+const EARLY_AGE_MAX_MS = 120_000;
+
+function mayBeEarly({ clock, dispatcher, early }: DeliverParts, delivery: NewDelivery): boolean {
+  const { id, endpointId, lease, activatedAtMs } = delivery;
+  if (lease === undefined || clock.now() - activatedAtMs > EARLY_AGE_MAX_MS) return false;
+  return dispatcher.isQuick(endpointId) && !early.isKnown(id);
+}
+
+/** Attempts at once what is planned, and stores it with what that led to. */
+async function attemptThenStore(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  endpoints: ReadonlyMap<string, EndpointAsRead>,
+  faults: (Error | undefined)[],
+): Promise<void> {
+  if (planned.length === 0) return;
+  const ids = planned.map(({ delivery }) => delivery.id);
+  try {
+    start(parts, planned, new Set(planned.map(({ delivery }) => delivery)), endpoints);
+    const results = await parts.early.results(ids, EARLY_WAIT);
+    const deliveries = planned.map(({ delivery }) => {
+      return { ...delivery, result: results.get(delivery.id) };
+    });
+    // What has been sent must not be sent again because the database is away.
+    const inserted = await parts.storing.run(() => parts.queue.insert(deliveries));
+    noteInserted(parts, planned, inserted, faults);
+  } finally {
+    parts.early.end(ids);
+  }
+}
+
+/** Stores what is planned, and starts what is leased. */
+async function storeThenAttempt(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  faults: (Error | undefined)[],
+): Promise<void> {
+  if (planned.length === 0) return;
+  let stored: ReadonlySet<NewDelivery> = new Set();
+  try {
+    const inserted = await parts.queue.insert(planned.map(({ delivery }) => delivery));
+    stored = noteInserted(parts, planned, inserted, faults);
+    parts.early.noteKnown(planned.map(({ delivery }) => delivery.id));
+  } finally {
+    start(parts, planned, stored);
+  }
+}
+
+/**
+ * Stores what another batch of this process is attempting: the same event, told twice or handed out
+ * again. It is there when that batch is through; if not, it is stored and attempted now.
+ */
+async function storeAfterwards(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  faults: (Error | undefined)[],
+): Promise<void> {
+  if (planned.length === 0) return;
+  await Promise.all(planned.map(({ delivery }) => parts.early.ended(delivery.id)));
+  await storeThenAttempt(parts, planned, faults);
+}
+
+/** Notes what was refused; answers what is stored now and was not before. */
+function noteInserted(
+  parts: DeliverParts,
+  planned: readonly Planned[],
+  inserted: readonly Inserted[],
+  faults: (Error | undefined)[],
+): ReadonlySet<NewDelivery> {
+  const stored = new Set<NewDelivery>();
+  planned.forEach(({ position, delivery }, at) => {
+    const result = inserted[at];
+    if (result instanceof Error) faults[position] = result;
+    if (result === "stored") stored.add(delivery);
+  });
+  parts.events.onStored(stored.size);
+  return stored;
+}
+
+/** Gives the promised places to those of the planned deliveries that start, and the others back. */
+function start(
+  { dispatcher }: DeliverParts,
+  planned: readonly Planned[],
+  starting: ReadonlySet<NewDelivery>,
+  endpoints?: ReadonlyMap<string, EndpointAsRead>,
+): void {
+  const claimed: Claimed[] = [];
+  for (const { delivery } of planned) {
+    const { endpointId, lease } = delivery;
+    if (lease === undefined) continue;
+    dispatcher.unreserve(endpointId);
+    if (starting.has(delivery)) claimed.push(toClaimed(delivery, lease, endpoints));
+  }
+  dispatcher.enqueue(claimed);
+}
+
+/** The deliveries of one item, without a place. */
+function plan(
+  parts: DeliverParts,
+  notices: readonly Notice[],
+  endpoints: ReadonlyMap<string, readonly Endpoint[]>,
+): Omit<NewDelivery, "lease">[] {
+  return notices.flatMap((notice) =>
+    (endpoints.get(notice.tenantId) ?? [])
+      .filter((endpoint) => isSubscribed(endpoint, notice))
+      .map((endpoint) => ({
+        id: deliveryId(notice.eventId(), endpoint.id),
+        tenantId: notice.tenantId,
+        endpointId: endpoint.id,
+        eventId: notice.eventId(),
+        eventType: notice.type,
+        body: notice.body(),
+        attemptsLeft: parts.attemptsMax,
+        createdAtMs: idTimeMs(notice.eventId()),
+        activatedAtMs: notice.recordedAtMs,
+        trace: notice.trace,
+        redacts: notice.redacts,
+        dueAtMs: parts.clock.now(),
+      })),
+  );
+}
+
+function toClaimed(
+  delivery: NewDelivery,
+  lease: Lease,
+  endpoints?: ReadonlyMap<string, EndpointAsRead>,
+): Claimed {
+  return {
+    id: delivery.id,
+    tenantId: delivery.tenantId,
+    endpointId: delivery.endpointId,
+    eventId: delivery.eventId,
+    eventType: delivery.eventType,
+    body: delivery.body,
+    attemptsMade: 0,
+    lastAnswerMs: 0,
+    attemptsLeft: delivery.attemptsLeft,
+    failsAs: "failed",
+    activatedAtMs: delivery.activatedAtMs,
+    trace: delivery.trace,
+    redacts: delivery.redacts === true,
+    dueAtMs: delivery.dueAtMs,
+    leaseId: lease.id,
+    leaseUntilMs: lease.untilMs,
+    asRead: endpoints?.get(delivery.endpointId),
+  };
+}

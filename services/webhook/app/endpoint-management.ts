@@ -1,0 +1,161 @@
+/** What owners do with their endpoints. Each use case: load, decide, save. */
+import type { Clock } from "../../shared/core/clock.ts";
+import { AppError } from "../../shared/core/errors.ts";
+import { newId } from "../../shared/core/ids.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
+import { answerWithin } from "../../shared/flow/backoff.ts";
+import type { Logger } from "../../shared/io/log.ts";
+import {
+  type ChangedEndpoint,
+  changeEndpoint,
+  createEndpoint,
+  ENDPOINTS_MAX,
+  type Endpoint,
+  type EndpointChange,
+  rotateSecret,
+} from "../domain/endpoint.ts";
+import type { DeliveryQueue, EndpointStore } from "./ports.ts";
+
+/** An endpoint with the secret that is shown this once. */
+export type WithSecret = { readonly endpoint: Endpoint; readonly secret: string };
+
+/**
+ * Runs the effect at most once per request and answers what the caller gets, now or from the
+ * first time. `Session` is the database's transaction, opaque here.
+ */
+export type RunOnce<Session, Made, Answer> = (
+  effect: (session: Session) => Promise<Made>,
+) => Promise<Answer>;
+
+/** What managing endpoints needs. */
+export type EndpointParts<Session> = {
+  readonly clock: Clock;
+  readonly store: EndpointStore & {
+    insert(endpoint: Endpoint, session: Session): Promise<boolean>;
+    saveWithin(changed: ChangedEndpoint, session: Session): Promise<boolean>;
+    getWithin(tenantId: string, id: string, session: Session): Promise<Endpoint | undefined>;
+  };
+  readonly queue: Pick<DeliveryQueue, "dropWaiting">;
+  readonly log: Logger;
+  /** Called once an endpoint is off or gone, before what waits for it is dropped. */
+  readonly onStopped: (endpointId: string) => void;
+  /** Rejects when the URL breaks a rule or leads where it must not. */
+  readonly checkUrl: (url: string) => Promise<void>;
+  readonly newSecret: () => string;
+  readonly sealSecret: (endpointId: string, secret: string) => string;
+};
+
+/** Tries again when someone else changed the endpoint between load and save. */
+const SAVE_ATTEMPTS = 10;
+
+/** Creates an endpoint. Throws validation_error (field `url`, or code `too_many` for a sixth). */
+export async function addEndpoint<S, Answer>(
+  parts: EndpointParts<S>,
+  wanted: {
+    readonly tenantId: string;
+    readonly url: string;
+    readonly eventTypes: readonly string[];
+    readonly sources: readonly MessageSourceName[];
+    readonly description: string;
+  },
+  runOnce: RunOnce<S, WithSecret, Answer>,
+): Promise<Answer> {
+  await parts.checkUrl(wanted.url);
+  const id = newId("webhookEndpoint");
+  const secret = parts.newSecret();
+  const sealedSecret = parts.sealSecret(id, secret);
+  const endpoint = createEndpoint({ ...wanted, id, sealedSecret }, parts.clock.now());
+  return runOnce(async (session) => {
+    if (await parts.store.insert(endpoint, session)) return { endpoint, secret };
+    const message = `There are at most ${ENDPOINTS_MAX} endpoints.`;
+    throw new AppError("validation_error", message, {
+      fields: [{ field: "", code: "too_many", message }],
+    });
+  });
+}
+
+/** One endpoint. Throws not_found. */
+export async function getEndpoint<S>(
+  parts: EndpointParts<S>,
+  tenantId: string,
+  endpointId: string,
+): Promise<Endpoint> {
+  return (await parts.store.get(tenantId, endpointId)) ?? notFound();
+}
+
+/** Changes an endpoint. Throws not_found and validation_error. Disabling drops what is due. */
+export async function updateEndpoint<S>(
+  parts: EndpointParts<S>,
+  tenantId: string,
+  endpointId: string,
+  change: EndpointChange,
+): Promise<Endpoint> {
+  if (change.url !== undefined) {
+    await getEndpoint(parts, tenantId, endpointId);
+    await parts.checkUrl(change.url);
+  }
+  for (let attempt = 0; attempt < SAVE_ATTEMPTS; attempt += 1) {
+    const endpoint = await getEndpoint(parts, tenantId, endpointId);
+    const changed = changeEndpoint(endpoint, change, parts.clock.now());
+    if (!(await parts.store.save(changed))) continue;
+    if (changed.status === "disabled") await stopSending(parts, endpointId, changed.updatedAtMs);
+    return changed;
+  }
+  throw new AppError("conflict", "The endpoint is being changed by others; try again.");
+}
+
+/** Deletes an endpoint and drops what is due. Throws not_found. */
+export async function deleteEndpoint<S>(
+  parts: EndpointParts<S>,
+  tenantId: string,
+  endpointId: string,
+): Promise<void> {
+  if (!(await parts.store.delete(tenantId, endpointId))) notFound();
+  await stopSending(parts, endpointId);
+}
+
+/** A million that wait take longer to drop than who asks waits for an answer. */
+const DROP_WAIT_MS = 2000;
+
+/**
+ * First what is about to be sent, then what waits. The endpoint is off or gone already: what is not dropped
+ * here, the database being away, is dropped when its turn comes.
+ */
+async function stopSending<S>(
+  parts: EndpointParts<S>,
+  endpointId: string,
+  disabledAtMs?: number,
+): Promise<void> {
+  parts.onStopped(endpointId);
+  const dropped = parts.queue
+    .dropWaiting(endpointId, parts.clock.now(), disabledAtMs)
+    .catch((error: unknown) => {
+      parts.log.warn({ error, endpointId }, "what waits for a stopped endpoint is dropped later");
+    });
+  await answerWithin(dropped, DROP_WAIT_MS);
+}
+
+/** Gives an endpoint a new secret; the one before signs too for a day. Throws not_found. */
+export function rotateEndpointSecret<S, Answer>(
+  parts: EndpointParts<S>,
+  tenantId: string,
+  endpointId: string,
+  runOnce: RunOnce<S, WithSecret, Answer>,
+): Promise<Answer> {
+  const secret = parts.newSecret();
+  return runOnce(async (session) => {
+    const found = await parts.store.getWithin(tenantId, endpointId, session);
+    if (found === undefined) return notFound();
+    const sealed = parts.sealSecret(endpointId, secret);
+    const endpoint = rotateSecret(found, sealed, parts.clock.now());
+    if (!(await parts.store.saveWithin(endpoint, session))) {
+      throw new AppError("conflict", "The endpoint is being changed by others; try again.");
+    }
+    return { endpoint, secret };
+  });
+}
+
+/** The one answer for what is missing, malformed or another tenant's. */
+export function notFound(): never {
+  throw new AppError("not_found", "There is no such webhook endpoint.");
+}

@@ -1,0 +1,77 @@
+/**
+ * Attempts that have their slot wait here for their turn to start. Some start at each turn of the
+ * event loop, the earliest due first. Starting a thousand at once, after an outage or a restart,
+ * would make a thousand handshakes compete for the processor: all of them would be late, and those
+ * that were due first as late as the last. While the loop has nothing else to do its turns take
+ * microseconds, so that the line holds up nobody.
+ */
+
+/**
+ * How many start at one turn of the event loop: so many that they share the query that reads their
+ * endpoints, and the write of their results. With 4, a restarted process made half the attempts.
+ */
+const STARTS_PER_TURN = 64;
+
+/** How many of those are of slow endpoints, while others wait. */
+const SLOW_STARTS_PER_TURN = 32;
+
+/** What waits to be started. */
+export type StartQueueEntry = { readonly dueAtMs: number; readonly isSlow: boolean };
+
+/** A line of what waits. */
+export type StartQueue<Item> = {
+  add(item: Item): void;
+  /** Gives back all that have not started, and forgets them. */
+  clear(): Item[];
+};
+
+/**
+ * Makes a line. Slow endpoints get half of it at most: when many of them are let in at once, those
+ * that answer do not wait behind them all.
+ */
+export function createStartLine<Item extends StartQueueEntry>(
+  start: (item: Item) => void,
+): StartQueue<Item> {
+  const prompt: Item[] = [];
+  const slow: Item[] = [];
+  let isTurning = false;
+
+  function turn(): void {
+    isTurning = false;
+    let slowStarts = 0;
+    for (let starts = 0; starts < STARTS_PER_TURN; starts += 1) {
+      const maySlow = slowStarts < SLOW_STARTS_PER_TURN || prompt.length === 0;
+      const isSlowFirst = maySlow && dueFirst(slow) < dueFirst(prompt);
+      const item = (isSlowFirst ? slow : prompt).shift();
+      if (item === undefined) return;
+      if (isSlowFirst) slowStarts += 1;
+      start(item);
+    }
+    if (prompt.length + slow.length > 0) schedule();
+  }
+
+  function schedule(): void {
+    if (isTurning) return;
+    isTurning = true;
+    setImmediate(turn);
+  }
+
+  return {
+    add(item) {
+      insertByDue(item.isSlow ? slow : prompt, item);
+      schedule();
+    },
+    clear: () => [...prompt.splice(0), ...slow.splice(0)],
+  };
+}
+
+function dueFirst(line: readonly StartQueueEntry[]): number {
+  return line[0]?.dueAtMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** Behind all that are due no later. Most come in order, so the search begins at the end. */
+function insertByDue<Item extends StartQueueEntry>(line: Item[], item: Item): void {
+  let at = line.length;
+  while (at > 0 && (line[at - 1] as Item).dueAtMs > item.dueAtMs) at -= 1;
+  line.splice(at, 0, item);
+}

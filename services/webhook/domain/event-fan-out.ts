@@ -1,0 +1,97 @@
+/** What one change of the system says to the outside: one notice per type of event it makes. */
+import type { EventType } from "../../shared/core/event-types.ts";
+import type { MessageSourceName } from "../../shared/core/message-source.ts";
+import type { MessageStatus } from "../../shared/core/message-status.ts";
+import { derivedEventId } from "./deterministic-ids.ts";
+import type { Change } from "./domain-event.ts";
+import { isEventType } from "./event-types.ts";
+import { eventBody, messageData, senderIdData, statusChangedData, walletData } from "./payloads.ts";
+
+/** One event as endpoints get it. */
+export type Notice = {
+  readonly tenantId: string;
+  readonly type: EventType;
+  readonly source: MessageSourceName | undefined;
+  /** When the change was recorded, see `Change`. */
+  readonly recordedAtMs: number;
+  /** W3C traceparent of the change, when it is traced. */
+  readonly trace?: string | undefined;
+  /** Whether the text of the message is taken out of the body once the delivery has ended. */
+  readonly redacts: boolean;
+  /** Id and body are made when first asked for, then kept: most notices have no taker. */
+  eventId(): string;
+  body(): string;
+};
+
+/** Statuses whose entry is an event; a recipient refused in the send response makes none. */
+const REPORTED: ReadonlySet<MessageStatus> = new Set([
+  "sent",
+  "delivered",
+  "undelivered",
+  "expired",
+  "rejected",
+  "failed",
+  "cancelled",
+]);
+
+/**
+ * The notices of a change. A change of a message's status is two events: `message.status_changed`
+ * under the change's own id, and `message.<status>` under one derived from it, so that a receiver of both can
+ * tell them apart.
+ */
+export function noticesOf(change: Change): readonly Notice[] {
+  switch (change.kind) {
+    case "message": {
+      const { message, previousStatus } = change;
+      if (!REPORTED.has(message.status)) return [];
+      const typed = `message.${message.status}`;
+      return [
+        ...notice(change, "message.status_changed", false, () =>
+          statusChangedData(message, previousStatus),
+        ),
+        ...notice(change, typed, true, () => messageData(message, previousStatus)),
+      ];
+    }
+    case "wallet": {
+      const { type, wallet, amount, reference } = change;
+      return notice(change, `wallet.${type}`, false, () =>
+        walletData(type, wallet, amount, reference),
+      );
+    }
+    case "sender_id": {
+      const { type, senderId } = change;
+      return notice(change, `sender_id.${type}`, false, () => senderIdData(senderId));
+    }
+  }
+}
+
+/** One notice, or none when no endpoint can subscribe to the type. */
+function notice(
+  change: Change,
+  type: string,
+  isDerived: boolean,
+  data: () => Readonly<Record<string, unknown>>,
+): Notice[] {
+  if (!isEventType(type)) return [];
+  const { tenantId, occurredAtMs, recordedAtMs } = change;
+  let id: string | undefined;
+  let body: string | undefined;
+  const eventId = () => {
+    id ??= isDerived ? derivedEventId(change.id, type) : change.id;
+    return id;
+  };
+  return [
+    {
+      tenantId,
+      type,
+      source: change.kind === "message" ? change.message.source : undefined,
+      recordedAtMs,
+      redacts: change.kind === "message" && change.redacts === true,
+      eventId,
+      body() {
+        body ??= eventBody({ id: eventId(), tenantId, type, occurredAtMs }, data());
+        return body;
+      },
+    },
+  ];
+}

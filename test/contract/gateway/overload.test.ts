@@ -1,0 +1,130 @@
+/** What a request is told that there is no room for, at the door and by the application. */
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { expect } from "chai";
+import { API_KEY, exchange, openRestApp, type RestApp } from "../../support/rest-app.ts";
+
+const SEND = "/v1/sms/messages";
+const BODY = JSON.stringify({ to: "08031234567", from: "Acme", body: "Hello" });
+const ORIGIN = "https://app.example.com";
+
+describe("REST: no room", () => {
+  let app: RestApp;
+  let shed: string[];
+  beforeEach(async () => {
+    shed = [];
+    app = await openRestApp({
+      requestsMax: 0,
+      corsOrigins: ["https://elsewhere.example.com"],
+      onShed: (method, path) => void shed.push(`${method} ${path}`),
+    });
+  });
+  afterEach(() => app.close());
+
+  function request(path: string, lines: readonly string[] = []): string {
+    return [
+      `POST ${path} HTTP/1.1`,
+      "Host: x",
+      `Authorization: Bearer ${API_KEY}`,
+      "Content-Type: application/json",
+      `Content-Length: ${BODY.length}`,
+      ...lines,
+      "",
+      BODY,
+    ].join("\r\n");
+  }
+
+  async function refusal(bytes: string) {
+    const { answers } = await exchange(app.port, (send) => send(bytes), { count: 1 });
+    const [answer] = answers;
+    expect(answer?.status).to.equal(503);
+    const id = /^x-request-id: (.*)$/im.exec(answer?.head ?? "")?.[1] ?? "";
+    expect(id).to.match(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+    const headers = (answer?.head ?? "")
+      .split("\r\n")
+      .filter((line) => !/^date:/i.test(line))
+      .map((line) => line.replace(id, "").toLowerCase());
+    return { headers: headers.sort(), body: answer?.body.replace(id, "") };
+  }
+
+  it("the refusal at the door is the application's, but for the request's id", async () => {
+    const atTheDoor = await refusal(request(SEND));
+    expect(shed).to.deep.equal([`POST ${SEND}`]);
+    const byTheApp = await refusal(request(SEND, [`Origin: ${ORIGIN}`]));
+    expect(shed).to.have.length(1);
+    expect(app.finished.map(({ code }) => code)).to.deep.equal(["service_unavailable"]);
+    expect(atTheDoor).to.deep.equal(byTheApp);
+    expect(atTheDoor.headers).to.include("retry-after: 1");
+  });
+
+  it("a connection goes on after refusals, whose bodies are read over", async () => {
+    const three = request(SEND).repeat(3);
+    const { answers } = await exchange(app.port, (send) => send(three), { count: 3 });
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    expect(shed).to.have.length(3);
+  });
+
+  const GET = `GET /v1/balance HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`;
+
+  it("a request without a body is refused at the door, too, and its connection goes on", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let at = 0; at < 3; at += 1) {
+      const call = get({ agent, port: app.port, host: "127.0.0.1", path: "/v1/balance" });
+      const [answer] = (await once(call, "response")) as [IncomingMessage];
+      expect([answer.statusCode, call.reusedSocket]).to.deep.equal([503, at > 0]);
+      await once(answer.resume(), "end");
+      // The socket returns to its agent a moment later.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    agent.destroy();
+    expect(shed).to.deep.equal(Array(3).fill("GET /v1/balance"));
+  });
+
+  it("requests sent ahead are refused in their order: the first at the door, the others behind it", async () => {
+    const { answers } = await exchange(app.port, (send) => send(GET.repeat(3)), { count: 3 });
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    const ids = answers.map(({ body }) => JSON.parse(body).request_id);
+    expect(shed).to.have.length(1);
+    expect(ids.slice(1)).to.deep.equal(app.finished.map(({ requestId }) => requestId));
+  });
+
+  for (const line of ["Connection: close", "Expect: 100-continue"]) {
+    it(`with ${line} the refusal is read before the connection ends, the body after it`, async () => {
+      const bytes = request(SEND, [line]);
+      const [head = "", body = ""] = bytes.split("\r\n\r\n");
+      const socket = connect({ port: app.port, host: "127.0.0.1", allowHalfOpen: true });
+      let text = "";
+      socket.setEncoding("latin1").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      socket.write(`${head}\r\n\r\n`);
+      await once(socket, "data");
+      // To a connection that has ended the second of these cannot be written.
+      for (const half of [body.slice(0, 9), body.slice(9)]) {
+        socket.write(half);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      socket.end();
+      await once(socket, "close");
+      expect(text).to.match(
+        /^HTTP\/1\.1 503 [\s\S]*\r\nConnection: close\r\n[\s\S]*"service_unavailable"/,
+      );
+      expect(text.match(/HTTP\/1\.1/g)).to.have.length(1);
+      expect(shed).to.have.length(1);
+    });
+  }
+
+  for (const [what, bytes] of [
+    ["a deprecated path", () => request("/v1/messages")],
+    ["a request of a browser", () => request(SEND, [`Origin: ${ORIGIN}`])],
+    ["a path with a parameter", () => request("/v1/messages/msg_1/cancel")],
+    ["an unknown path", () => request("/v1/nothing")],
+  ] as const) {
+    it(`${what} is refused by the application, with all that its answer needs`, async () => {
+      await refusal(bytes());
+      expect(shed).to.deep.equal([]);
+      expect(app.finished.map(({ status }) => status)).to.deep.equal([503]);
+    });
+  }
+});

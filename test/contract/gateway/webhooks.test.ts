@@ -1,0 +1,172 @@
+/** What the gateway itself promises of operations on webhooks, over a webhook service in memory. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect } from "chai";
+import type { EndpointPorts } from "../../../gateway/operations/all.ts";
+import {
+  CreateEndpointRequestSchema,
+  KeyedOperation,
+  type ListDeliveriesRequest,
+} from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { API_KEY, openRestApp, type RestApp } from "../../support/rest-app.ts";
+
+const PATH = "/v1/webhook-endpoints";
+const ENDPOINT = newId("webhookEndpoint");
+const DELIVERY = newId("webhookDelivery");
+
+/** Every POST, with a body that it does not take. */
+const KEYED = [
+  ["", "CREATE_ENDPOINT", { url: 1 }],
+  [`/${ENDPOINT}/rotate-secret`, "ROTATE_SECRET", { more: 1 }],
+  [`/${ENDPOINT}/deliveries/${DELIVERY}/resend`, "RESEND_DELIVERY", { more: 1 }],
+  [`/${ENDPOINT}/recover`, "RECOVER_DELIVERIES", { since: "yesterday" }],
+  [`/${ENDPOINT}/test`, "SEND_TEST_EVENT", { more: 1 }],
+] as const;
+
+/** A webhook service of which a test says what it answers; anything else is never to be called. */
+function serving(methods: Record<string, (request: never) => Promise<unknown>>) {
+  return methods as unknown as EndpointPorts["webhooks"];
+}
+const isThere = async () => ({});
+const isFree = async () => ({ answered: false });
+const isNotKnown = async () => {
+  throw new ConnectError("not known", Code.Unimplemented);
+};
+const reused = async () => {
+  throw new AppError("idempotency_key_reused", "Used with a different body.");
+};
+const isGone = async () => {
+  throw new AppError("not_found", "There is none.");
+};
+
+describe("REST: webhooks, before the service", () => {
+  let app: RestApp | undefined;
+  afterEach(async () => {
+    await app?.close();
+    app = undefined;
+  });
+
+  async function call(
+    webhooks: EndpointPorts["webhooks"],
+    method: string,
+    path: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<{ status: number; code: string; data: unknown }> {
+    app = await openRestApp({ ports: { webhooks } });
+    const answer = await fetch(`${app.url}${PATH}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${API_KEY}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(key === undefined ? {} : { "idempotency-key": key }),
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const { code = "", data } = (await answer.json()) as { code?: string; data?: unknown };
+    await app.close();
+    return { status: answer.status, code, data };
+  }
+
+  for (const [path, operation, body] of KEYED) {
+    const name = path.replace(ENDPOINT, "…").replace(DELIVERY, "…");
+    const finds = path.endsWith("/resend") ? "getDelivery" : "getEndpoint";
+    it(`POST ${name}: 404, then idempotency, then 422`, async () => {
+      const post = (methods: Parameters<typeof serving>[0], key?: string, sent: unknown = body) =>
+        call(serving(methods), "POST", path, sent, key);
+      if (path !== "") {
+        const gone = await post({ [finds]: isGone, checkKey: reused }, "one");
+        expect(gone.status).to.equal(404);
+        expect((await post({ [finds]: isGone }, "no key!")).status).to.equal(404);
+      }
+      const used = await post({ [finds]: isThere, checkKey: reused }, "one");
+      expect([used.status, used.code]).to.deep.equal([409, "idempotency_key_reused"]);
+
+      const asked: unknown[] = [];
+      const checkKey = async (request: unknown) => {
+        asked.push(request);
+        return isFree();
+      };
+      const free = await post({ [finds]: isThere, checkKey }, "one");
+      expect([free.status, free.code]).to.deep.equal([422, "validation_error"]);
+      expect(asked[0]).to.deep.include({
+        operation: KeyedOperation[operation],
+        idempotencyKey: "one",
+        fingerprint: fingerprint(body),
+      });
+
+      // Without a key, or a body that can be told from others, there is nothing to ask.
+      const never = { [finds]: isThere };
+      expect((await post(never)).status).to.equal(422);
+      expect((await post(never, "no key!")).status).to.equal(422);
+      expect((await post(never, "one", "{")).status).to.equal(422);
+    });
+  }
+
+  it("a repeat gets its answer whatever its query says, and no other request does", async () => {
+    const path = `/${ENDPOINT}/recover?dry_run=true`;
+    const since = "2026-11-01T00:00:00Z";
+    const recoverDeliveries = async () => ({ recovered: 7n, replayed: true });
+    const answered = { checkKey: async () => ({ answered: true }), recoverDeliveries };
+    const post = (methods: Parameters<typeof serving>[0], body: unknown) =>
+      call(serving({ getEndpoint: isThere, ...methods }), "POST", path, body, "one");
+    const repeat = await post(answered, { since });
+    expect([repeat.status, repeat.data]).to.deep.equal([
+      202,
+      { object: "webhook_recovery", recovered: 7 },
+    ]);
+    expect((await post({ ...answered, checkKey: isFree }, { since })).status).to.equal(422);
+    expect((await post({ ...answered, checkKey: isNotKnown }, { since })).status).to.equal(422);
+    expect((await post(answered, { since: "yesterday" })).status).to.equal(422);
+  });
+
+  it("a webhook service of the version before is asked for a delivery's endpoint alone", async () => {
+    const path = `/${ENDPOINT}/deliveries/${DELIVERY}/resend`;
+    for (const [getEndpoint, status] of [
+      [isThere, 422],
+      [isGone, 404],
+    ] as const) {
+      const before = serving({ getDelivery: isNotKnown, getEndpoint });
+      expect((await call(before, "POST", path, { more: 1 })).status).to.equal(status);
+    }
+  });
+
+  it("texts are what protobuf makes of them, or the first answer would differ from its replay", async () => {
+    const seen: unknown[] = [];
+    const schema = CreateEndpointRequestSchema;
+    const createEndpoint = async (request: Parameters<typeof create<typeof schema>>[1]) => {
+      const sent = create(schema, request);
+      expect(fromBinary(schema, toBinary(schema, sent))).to.deep.equal(sent);
+      seen.push([sent.url, sent.description]);
+      return isGone();
+    };
+    const body = { url: "https://example.com/\ud800", description: "a\udc00" };
+    const answer = await call(serving({ createEndpoint }), "POST", "", body);
+    expect(answer.status).to.equal(404);
+    expect(seen).to.deep.equal([["https://example.com/\ufffd", "a\ufffd"]]);
+  });
+
+  it("a list of deliveries that ends in 1970 or before has an end", async () => {
+    const ends: bigint[] = [];
+    const listDeliveries = async ({ createdBeforeMs }: ListDeliveriesRequest) => {
+      ends.push(createdBeforeMs);
+      return { deliveries: [], hasMore: false };
+    };
+    for (const query of [
+      "?created_before=1970-01-01T00:00:00Z",
+      "?created_before=1969-12-31T23:59:59Z",
+      "?created_before=1970-01-01T00:00:00.002Z",
+      "",
+    ]) {
+      const path = `/${ENDPOINT}/deliveries${query}`;
+      const answer = await call(serving({ listDeliveries }), "GET", path);
+      expect(answer.data).to.deep.equal([]);
+    }
+    expect(ends, "0 is no end").to.deep.equal([1n, 1n, 2n, 0n]);
+  });
+});

@@ -1,0 +1,220 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { isGenuine } from "../../../gateway/docs/webhook-verification/verify.ts";
+import {
+  findSignatureFault,
+  signingKey,
+  signWebhook,
+} from "../../../services/shared/core/webhook-signature.ts";
+import { skipSince } from "../../support/skip.ts";
+
+const SNIPPETS = join(import.meta.dirname, "../../../gateway/docs/webhook-verification");
+const NOW_S = 1_776_248_430;
+const SECRET = "whsec_zYq0uE1v3S5nB7mK9pL2dF4gH6jA8cQ";
+const BODY = Buffer.from('{"data":{"object":{"body":"₦5 “ok” 😀"}},"id":"evt_1"}');
+
+type Vector = {
+  readonly name: string;
+  /** undefined when the request has none. */
+  readonly header: string | undefined;
+  readonly body: Buffer;
+  readonly secret: string;
+  readonly nowS: number;
+  readonly genuine: boolean;
+};
+
+const sign = (secrets: readonly string[], t = NOW_S) =>
+  signWebhook(secrets.map(signingKey), t, BODY);
+
+const good = { body: BODY, secret: SECRET, nowS: NOW_S, genuine: true };
+const bad = { ...good, genuine: false };
+const VECTORS: readonly Vector[] = [
+  { ...good, name: "signed now", header: sign([SECRET]) },
+  { ...good, name: "300 s old", header: sign([SECRET]), nowS: NOW_S + 300 },
+  { ...good, name: "300 s ahead", header: sign([SECRET]), nowS: NOW_S - 300 },
+  { ...good, name: "rotation, new secret", header: sign([SECRET, "whsec_old"]) },
+  { ...good, name: "rotation, old secret", header: sign(["whsec_new", SECRET]) },
+  { ...good, name: "unknown keys", header: `v0=1,${sign([SECRET])},v2=2` },
+  { ...good, name: "signed in this very second", header: sign([SECRET]), nowS: NOW_S + 0.999 },
+  { ...good, name: "a clock 299.9 s fast", header: sign([SECRET]), nowS: NOW_S + 299.9 },
+  { ...good, name: "a clock 299.9 s slow", header: sign([SECRET]), nowS: NOW_S - 299.9 },
+  { ...bad, name: "a clock 300.1 s fast", header: sign([SECRET]), nowS: NOW_S + 300.1 },
+  { ...bad, name: "a clock 300.1 s slow", header: sign([SECRET]), nowS: NOW_S - 300.1 },
+  { ...bad, name: "a clock a day fast", header: sign([SECRET]), nowS: NOW_S + 86_400 },
+  { ...bad, name: "a clock a day slow", header: sign([SECRET]), nowS: NOW_S - 86_400 },
+  { ...bad, name: "a clock that stands at zero", header: sign([SECRET]), nowS: 0 },
+  { ...bad, name: "301 s old", header: sign([SECRET]), nowS: NOW_S + 301 },
+  { ...bad, name: "301 s ahead", header: sign([SECRET]), nowS: NOW_S - 301 },
+  { ...bad, name: "another secret", header: sign(["whsec_other"]) },
+  { ...bad, name: "a secret without its prefix", header: sign([SECRET.slice(6)]) },
+  { ...bad, name: "another body", header: sign([SECRET]), body: Buffer.from(`${BODY} `) },
+  { ...bad, name: "another time", header: sign([SECRET]).replace(`${NOW_S}`, `${NOW_S + 1}`) },
+  { ...bad, name: "a shortened signature", header: sign([SECRET]).slice(0, -1) },
+  { ...bad, name: "an empty signature", header: `t=${NOW_S},v1=` },
+  { ...bad, name: "no signature", header: `t=${NOW_S}` },
+  { ...bad, name: "no time", header: sign([SECRET]).replace(/^t=\d+,/, "") },
+  { ...bad, name: "a time that is no number", header: sign([SECRET]).replace(/^t=\d+/, "t=now") },
+  { ...bad, name: "a negative time", header: sign([SECRET]).replace(/^t=/, "t=-") },
+  { ...bad, name: "an empty header", header: "" },
+  { ...bad, name: "no key and value", header: "garbage" },
+  { ...bad, name: "no header at all", header: undefined },
+];
+
+/** The vectors as every driver reads them: four fields a line; a dash stands for no header. */
+const LINES = VECTORS.map(({ header, body, secret, nowS }) =>
+  [header ?? "-", body.toString("base64"), secret, nowS].join("\t"),
+).join("\n");
+
+const PYTHON_DRIVER = `
+import base64, sys
+from verify import is_genuine
+for line in sys.stdin.read().split("\\n"):
+    header, body, secret, now = line.split("\\t")
+    header = None if header == "-" else header
+    print(1 if is_genuine(header, base64.b64decode(body), secret, float(now)) else 0)
+`;
+
+const GO_DRIVER = `package webhook
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestVectors(t *testing.T) {
+	input, _ := io.ReadAll(os.Stdin)
+	for _, line := range strings.Split(string(input), "\\n") {
+		field := strings.Split(line, "\\t")
+		// What http.Header.Get gives for a header that is not there.
+		field[0] = strings.TrimPrefix(field[0], "-")
+		body, _ := base64.StdEncoding.DecodeString(field[1])
+		now, _ := strconv.ParseFloat(field[3], 64)
+		if IsGenuine(field[0], body, field[2], time.UnixMilli(int64(now*1000))) {
+			fmt.Println("1")
+		} else {
+			fmt.Println("0")
+		}
+	}
+}
+`;
+
+const PHP_DRIVER = `<?php
+require __DIR__ . '/verify.php';
+foreach (explode("\\n", stream_get_contents(STDIN)) as $line) {
+    [$header, $body, $secret, $now] = explode("\\t", $line);
+    $header = $header === '-' ? null : $header;
+    echo is_genuine($header, base64_decode($body), $secret, (float) $now) ? "1\\n" : "0\\n";
+}
+`;
+
+const JAVA_DRIVER = `
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+
+class Driver {
+  public static void main(String[] args) throws Exception {
+    String input = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
+    for (String line : input.split("\\n")) {
+      String[] field = line.split("\\t");
+      String header = field[0].equals("-") ? null : field[0];
+      byte[] body = Base64.getDecoder().decode(field[1]);
+      double now = Double.parseDouble(field[3]);
+      System.out.println(WebhookVerifier.isGenuine(header, body, field[2], now) ? 1 : 0);
+    }
+  }
+}
+`;
+
+/** How a language's snippet is run over the vectors. */
+type Language = {
+  readonly name: string;
+  readonly probe: readonly string[];
+  readonly snippet: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly build?: readonly string[];
+  readonly run: readonly string[];
+};
+
+const LANGUAGES: readonly Language[] = [
+  {
+    name: "Python",
+    probe: ["python3", "--version"],
+    snippet: "verify.py",
+    files: { "driver.py": PYTHON_DRIVER },
+    run: ["python3", "driver.py"],
+  },
+  {
+    name: "Go",
+    probe: ["go", "version"],
+    snippet: "verify.go",
+    files: { "driver_test.go": GO_DRIVER, "go.mod": "module example.test/webhook\n\ngo 1.21\n" },
+    build: ["go", "test", "-c", "-o", "driver", "."],
+    run: ["./driver"],
+  },
+  {
+    name: "PHP",
+    probe: ["php", "--version"],
+    snippet: "verify.php",
+    files: { "driver.php": PHP_DRIVER },
+    run: ["php", "driver.php"],
+  },
+  {
+    name: "Java",
+    probe: ["javac", "-version"],
+    snippet: "WebhookVerifier.java",
+    files: { "Driver.java": JAVA_DRIVER },
+    build: ["javac", "Driver.java", "WebhookVerifier.java"],
+    run: ["java", "-cp", ".", "Driver"],
+  },
+];
+
+describe("the receivers' signature check", () => {
+  const wanted = VECTORS.map(({ name, genuine }) => `${name}: ${genuine}`);
+
+  it("our own verifier agrees with every vector", () => {
+    const found = VECTORS.map(({ name, header, body, secret, nowS }) => {
+      const check = { header: header ?? "", rawBody: body, secrets: [secret], nowMs: nowS * 1000 };
+      return `${name}: ${findSignatureFault(check) === undefined}`;
+    });
+    expect(found).to.deep.equal(wanted);
+  });
+
+  it("the TypeScript snippet agrees with every vector", () => {
+    const found = VECTORS.map(
+      ({ name, header, body, secret, nowS }) => `${name}: ${isGenuine(header, body, secret, nowS)}`,
+    );
+    expect(found).to.deep.equal(wanted);
+  });
+
+  for (const { name, probe, snippet, files, build, run } of LANGUAGES) {
+    it(`the ${name} snippet agrees with every vector`, function () {
+      this.timeout(120_000);
+      const [program = "", ...args] = probe;
+      // A machine without the language's tools cannot judge its snippet.
+      if (spawnSync(program, args).error !== undefined) skipSince(this, `there is no ${program}`);
+      const cwd = mkdtempSync(join(tmpdir(), "sms-verify-"));
+      try {
+        copyFileSync(join(SNIPPETS, snippet), join(cwd, snippet));
+        for (const [file, text] of Object.entries(files)) writeFileSync(join(cwd, file), text);
+        const options = { cwd, env: { ...process.env, GOTOOLCHAIN: "local" } };
+        if (build !== undefined) execFileSync(build[0] ?? "", build.slice(1), options);
+        const output = execFileSync(run[0] ?? "", run.slice(1), { ...options, input: LINES });
+        const answers = output.toString().match(/^[01]$/gm) ?? [];
+        const found = VECTORS.map((vector, at) => `${vector.name}: ${answers[at] === "1"}`);
+        expect(found).to.deep.equal(wanted);
+        expect(answers.length).to.equal(VECTORS.length);
+      } finally {
+        rmSync(cwd, { recursive: true });
+      }
+    });
+  }
+});

@@ -1,0 +1,286 @@
+/**
+ * Invariant 9 over REST, for every operation that the service publishes in its own OpenAPI
+ * document: what is another tenant's and what never was are answered alike, to the last header.
+ */
+import { expect } from "chai";
+import type { Owned } from "../../support/isolation-rpc-cases.ts";
+import {
+  freeNames,
+  ISOLATION_SETTINGS,
+  makeOwned,
+  maskNames,
+  OWNERS,
+} from "../../support/isolation-world.ts";
+import { fillPath, type OpenApiOperation, operationsOf } from "../../support/openapi-operations.ts";
+import { eventually } from "../../support/poll.ts";
+import {
+  type Customer,
+  openRestStack,
+  type RestAnswer,
+  type RestCall,
+  type RestStack,
+} from "../../support/rest.ts";
+import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
+
+/** What may differ between two answers of the same kind. */
+const VOLATILE = new Set(["date", "x-request-id", "ratelimit-remaining", "ratelimit-reset"]);
+
+/** Every way to ask, so that no order of checks tells a foreign id from a free one. */
+const VARIANTS: Readonly<Record<string, (example: unknown) => RestCall & { query?: string }>> = {
+  "the example's body": (example) => (example === undefined ? {} : { body: example }),
+  "no body": () => ({}),
+  "a body that is no JSON": () => ({ raw: '{"url":' }),
+  "an unknown member": () => ({ body: { nonsense: true } }),
+  "an unknown query parameter": (example) => ({
+    query: "?nonsense=1",
+    ...(example === undefined ? {} : { body: example }),
+  }),
+  "the owner's idempotency key": (example) => ({
+    key: OWNERS.key,
+    ...(example === undefined ? {} : { body: example }),
+  }),
+  "a malformed idempotency key": () => ({ key: "not a key!" }),
+};
+
+/** For each query parameter of a list: what the owner's rows have, and what nobody's have. */
+function filterValues(own: Owned, free: Owned, cursor: string): Record<string, [string, string]> {
+  const forged = `${cursor.slice(0, -1)}${cursor.endsWith("A") ? "B" : "A"}`;
+  return {
+    to: [OWNERS.to, "+2348039998887"],
+    from: [OWNERS.sender, free.senderName],
+    name: [OWNERS.sender, free.senderName],
+    client_reference: [OWNERS.reference, "nobodys-reference"],
+    campaign_id: [own.campaign, free.campaign],
+    cursor: [cursor, forged],
+    event_type: ["message.status_changed", "webhook.test"],
+    limit: ["1", "2"],
+    usable: ["true", "true"],
+    created_after: [new Date(Date.now() - 3_600_000).toISOString(), new Date(0).toISOString()],
+    created_before: [new Date(Date.now() + 60_000).toISOString(), new Date().toISOString()],
+  };
+}
+
+describe("tenants over REST", function () {
+  this.timeout(60_000);
+  let rest: RestStack<TestStack>;
+  let owner: Customer;
+  let stranger: Customer;
+  let own: Owned;
+  let strangersEndpoint: string;
+  let operations: OpenApiOperation[];
+
+  before(async function () {
+    this.timeout(240_000);
+    rest = await openRestStack(ISOLATION_SETTINGS, { processes: ONE_PROCESS });
+    [owner, stranger] = await Promise.all([rest.addCustomer(), rest.addCustomer()]);
+    own = await makeOwned(rest, owner);
+    const { url } = rest.stack.receiver;
+    const made = await stranger.call("POST", "/v1/webhook-endpoints", { body: { url } });
+    strangersEndpoint = made.body.data.id;
+    operations = operationsOf((await rest.call("GET", "/openapi.json")).body);
+  });
+  after(async function () {
+    this.timeout(60_000);
+    await rest?.close();
+  });
+
+  const namesOf = (names: Owned) => ({
+    message_id: names.message,
+    endpoint_id: names.endpoint,
+    delivery_id: names.delivery,
+  });
+
+  /** An answer without what may differ, its names replaced by what they name. */
+  function comparable(answer: RestAnswer, names: Owned): object {
+    const { request_id, ...body } = answer.body ?? {};
+    const headers = [...answer.headers].filter(([name]) => !VOLATILE.has(name));
+    const text = maskNames(JSON.stringify({ headers, body }), names);
+    return { status: answer.status, ...JSON.parse(text) };
+  }
+
+  /** That nothing of the owner's is in an answer. */
+  function expectNothingOfOwner(answer: RestAnswer, what: string): void {
+    const shown = `${answer.text} ${JSON.stringify([...answer.headers])}`;
+    const things = [owner.tenantId, OWNERS.body, OWNERS.to, OWNERS.reference, OWNERS.sender];
+    for (const thing of [...things, ...Object.values(own)]) {
+      expect(shown, what).to.not.contain(thing);
+    }
+  }
+
+  /** Everything that the owner can see, as text. */
+  async function ownersView(): Promise<string> {
+    const paths = [`/v1/messages/${own.message}`, `/v1/messages/${own.scheduled}`, "/v1/balance"];
+    const hooks = [own.endpoint, own.doomed].map((id) => `/v1/webhook-endpoints/${id}`);
+    const answers = await Promise.all(
+      [...paths, ...hooks, "/v1/sender-ids", `${hooks[0]}/deliveries`].map((path) =>
+        owner.call("GET", path),
+      ),
+    );
+    return answers
+      .map(({ status, text }) => `${status} ${text}`.replace(/"as_of":"[^"]*"/, ""))
+      .join("\n");
+  }
+
+  const withNames = () => operations.filter(({ path }) => path.includes("{"));
+  const lists = () =>
+    operations.filter(({ parameters }) => parameters.some(({ in: place }) => place === "query"));
+
+  it("the document has operations of every sort, and each is tested by at least one case", () => {
+    const tested = new Set([...withNames(), ...lists()].map(({ id }) => id));
+    const others = operations.filter(({ id }) => !tested.has(id));
+    expect(operations.length).to.be.at.least(19);
+    expect(withNames().length, "operations on something with an id").to.be.at.least(10);
+    expect(lists().length, "operations with filters").to.be.at.least(3);
+    for (const { id, method, parameters } of others) {
+      const takesKey = parameters.some(({ name }) => name === "Idempotency-Key");
+      expect(method === "GET" || takesKey, `${id} has a case of its own`).to.equal(true);
+    }
+  });
+
+  it("another tenant's id answers like a free one: every operation, however it is asked", async () => {
+    const free = freeNames();
+    const before = await ownersView();
+    for (const { id, method, path, example } of withNames()) {
+      for (const [variant, call] of Object.entries(VARIANTS)) {
+        const { query = "", ...request } = call(example);
+        if (method === "GET" && (request.body ?? request.raw) !== undefined) continue;
+        const ask = (names: Record<string, string>) =>
+          stranger.call(method, `${fillPath(path, names)}${query}`, request);
+        // The owner asks first, so that whatever is cached is warm.
+        if (method === "GET") await owner.call(method, fillPath(path, namesOf(own)));
+        const foreign = await ask(namesOf(own));
+        const what = `${id} with ${variant}`;
+        expect(foreign.status, `${what}: ${foreign.text}`).to.equal(404);
+        expect(comparable(foreign, own), what).to.deep.equal(
+          comparable(await ask(namesOf(free)), free),
+        );
+        if (!path.includes("{delivery_id}")) continue;
+        // An endpoint of one's own with another's delivery.
+        const mixed = (names: Owned) => ask({ ...namesOf(names), endpoint_id: strangersEndpoint });
+        expect(comparable(await mixed(own), own), `${what}, own endpoint`).to.deep.equal(
+          comparable(await mixed(free), free),
+        );
+      }
+    }
+    expect(await ownersView(), "nothing of the owner's has changed").to.equal(before);
+  });
+
+  it("a filter by what another tenant has answers like one by what nobody has", async () => {
+    for (const { id, path, parameters } of lists()) {
+      const target = fillPath(path, { endpoint_id: strangersEndpoint });
+      const owners = fillPath(path, namesOf(own));
+      const first = await eventually(
+        async () => {
+          const answer = await owner.call("GET", `${owners}?limit=1`);
+          const isOnePage = id === "listSenderIds" || id === "listWebhookDeliveries";
+          return (answer.body.next_cursor !== null || isOnePage) && answer;
+        },
+        { what: `a second page of ${id}` },
+      );
+      const cursor = first.body.next_cursor ?? "bm8gY3Vyc29yIGF0IGFsbCwgcmVhbGx5";
+      const values = filterValues(own, freeNames(), cursor);
+      for (const { name, in: place, schema } of parameters) {
+        if (place !== "query") continue;
+        const choices = schema.items?.enum ?? schema.enum;
+        const pair = choices === undefined ? values[name] : [choices[0] ?? "", choices[0] ?? ""];
+        expect(pair, `${id} has a filter ${name} without a case`).to.be.an("array");
+        const [owned = "", nobodys = ""] = pair ?? [];
+        const ask = (value: string, limit = "") =>
+          stranger.call("GET", `${target}?${name}=${encodeURIComponent(value)}${limit}`);
+        // Warm, for whatever is kept of lists.
+        await owner.call("GET", `${owners}?${name}=${encodeURIComponent(owned)}`);
+        const answer = await ask(owned);
+        expectNothingOfOwner(answer, `${id}?${name}`);
+        if (name === "cursor") {
+          expect(answer.status, answer.text).to.equal(422);
+          const same = await ask(owned, "&limit=1");
+          expect(same.status, "with the filters that it was made for").to.equal(422);
+        }
+        if (["created_after", "limit"].includes(name)) continue;
+        const unknown = await ask(nobodys);
+        expect(comparable(answer, own), `${id}?${name}`).to.deep.equal(comparable(unknown, own));
+        for (const choice of choices ?? []) expectNothingOfOwner(await ask(choice), choice);
+      }
+    }
+  });
+
+  it("what is read without any id is one's own: nothing of another tenant's is in it", async () => {
+    const reads = operations.filter(({ method, path }) => method === "GET" && !path.includes("{"));
+    for (const { id, path } of reads) {
+      const shown = await owner.call("GET", path);
+      expect(shown.status, id).to.equal(200);
+      expect(shown.headers.get("cache-control"), id).to.equal("no-store");
+      const answer = await stranger.call("GET", path);
+      expect(answer.status, id).to.equal(200);
+      expectNothingOfOwner(answer, id);
+    }
+    const [ownersRows, strangersRows] = await Promise.all(
+      [owner, stranger].map(({ call }) => call("GET", "/v1/messages")),
+    );
+    expect(ownersRows?.body.data.map(({ id }: { id: string }) => id)).to.include(own.message);
+    expect(strangersRows?.body.data).to.deep.equal([]);
+    const deliveries = `/v1/webhook-endpoints/${strangersEndpoint}/deliveries`;
+    expect((await stranger.call("GET", deliveries)).body.data, "events").to.deep.equal([]);
+  });
+
+  it("an idempotency key is its tenant's: the same key with another body is another request", async () => {
+    const url = rest.stack.receiver.url;
+    const makers = operations.filter(
+      ({ path, parameters }) =>
+        !path.includes("{") && parameters.some(({ name }) => name === "Idempotency-Key"),
+    );
+    expect(makers.length).to.be.at.least(5);
+    for (const [at, { id, method, path, example }] of makers.entries()) {
+      const key = `shared-key-${at}`;
+      const body = (mine: object) => ({
+        ...(example as object),
+        ...(path.startsWith("/v1/webhook") ? { url } : { from: "Acme" }),
+        ...mine,
+      });
+      const field = path.startsWith("/v1/webhook") ? "description" : "client_reference";
+      const isBatch = path.endsWith("/batch");
+      const ofOwner = body(isBatch ? {} : { [field]: OWNERS.reference });
+      const ofStranger = isBatch
+        ? body({ messages: [{ to: "08031110009", body: "The stranger's own" }] })
+        : body({ [field]: "strangers" });
+      const first = await owner.call(method, path, { key, body: ofOwner });
+      expect(first.status, `${id}: ${first.text}`).to.be.within(201, 202);
+      const second = await stranger.call(method, path, { key, body: ofStranger });
+      expect(second.status, `${id}: ${second.text}`).to.equal(first.status);
+      expect(second.headers.get("idempotent-replayed"), id).to.equal(null);
+      expectNothingOfOwner(second, id);
+      const same = await stranger.call(method, path, { key, body: ofOwner });
+      expect(same.body.code, `${id}: judged by one's own first body`).to.equal(
+        "idempotency_key_reused",
+      );
+    }
+  });
+
+  it("another tenant's sender ID is as unusable as one that nobody has", async () => {
+    const sends = operations.filter(
+      ({ method, path }) => method === "POST" && /messages(\/bulk|\/batch)?$/.test(path),
+    );
+    expect(sends.length).to.be.at.least(3);
+    for (const { id, method, path, example } of sends) {
+      const send = (from: string) =>
+        stranger.call(method, path, { body: { ...(example as object), from } });
+      const foreign = await send(OWNERS.sender);
+      expect(foreign.body.code, `${id}: ${foreign.text}`).to.equal("sender_id_not_approved");
+      const unknown = await send("Nobody Had");
+      expect(comparable(foreign, own)).to.deep.equal(comparable(unknown, own));
+    }
+  });
+
+  it("the ids were good: their owner is answered by every operation", async () => {
+    const rank = ({ method }: OpenApiOperation) => (method === "DELETE" ? 1 : 0);
+    const ordered = withNames().sort((a, b) => rank(a) - rank(b));
+    const since = new Date(Date.now() - 60_000).toISOString();
+    for (const { id, method, path, example } of ordered) {
+      const isRecovery = id === "recoverWebhookDeliveries";
+      const body = isRecovery ? { since } : id === "updateWebhookEndpoint" ? {} : example;
+      const answer = await owner.call(method, fillPath(path, namesOf(own)), { body });
+      expect(answer.status, `${id}: ${answer.text}`).to.not.equal(404);
+      expect(answer.status, `${id}: ${answer.text}`).to.be.below(500);
+    }
+  });
+});

@@ -1,0 +1,365 @@
+/** Receipts against the real store: matched, early, in doubt, unknown, and while messaging is away. */
+import { expect } from "chai";
+import {
+  createReceiptDesk,
+  type ReceiptMatcher,
+} from "../../../services/carrier/app/receipt-matcher.ts";
+import { createRecentSubmissions } from "../../../services/carrier/app/recent-submissions.ts";
+import type { IncomingReceipt, MatchedReceipt } from "../../../services/carrier/domain/message.ts";
+import type { Submission } from "../../../services/carrier/domain/submission.ts";
+import { migrate } from "../../../services/carrier/migrate.ts";
+import {
+  type CarrierStore,
+  createCarrierStore,
+} from "../../../services/carrier/store/submissions.ts";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import { freshDatabase } from "../../support/fresh-names.ts";
+import { eventually } from "../../support/poll.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+const partiesAfterMs = () => 3000;
+
+describe("the receipt desk", () => {
+  const log = createLogger("test", "silent");
+  const clock = createManualClock(START);
+  let servers: TestServers;
+  let mongo: Mongo;
+  let store: CarrierStore;
+  let desk: ReceiptMatcher;
+  let recorded: MatchedReceipt[];
+  let isMessagingAway: boolean;
+  let refusedId: string;
+
+  before(async function () {
+    this.timeout(60_000);
+    servers = await startServers();
+  });
+  after(async () => {
+    await servers?.stop();
+  });
+
+  beforeEach(async () => {
+    const database = freshDatabase("carrier_receipts");
+    mongo = await openMongo({ uri: servers.mongodbUri, database, log });
+    await migrate(mongo.db);
+    store = createCarrierStore(mongo.db);
+    recorded = [];
+    isMessagingAway = false;
+    refusedId = "";
+    desk = createReceiptDesk({
+      store,
+      recent: createRecentSubmissions(10),
+      messaging: {
+        async recordReceipts(receipts) {
+          if (isMessagingAway) throw new AppError("service_unavailable", "Away.");
+          if (receipts.some(({ messageId }) => messageId === refusedId)) {
+            throw new AppError("validation_error", "No such state.");
+          }
+          recorded.push(...receipts);
+          return [];
+        },
+      },
+      clock,
+      log,
+      onRecorded: () => undefined,
+      onParked: () => undefined,
+      partiesAfterMs,
+      giveUpAfterMs: 60_000,
+      inDoubtMaxMs: 600_000,
+    });
+  });
+  afterEach(async () => {
+    await desk.close();
+    await mongo.db.dropDatabase();
+    await mongo.close();
+  });
+
+  const receipt = (fields: Partial<IncomingReceipt> = {}): IncomingReceipt => ({
+    connectorId: "smsc",
+    keys: ["k1"],
+    verdict: "delivered",
+    errorCode: "",
+    carrierCode: "DELIVRD",
+    occurredAtMs: clock.now(),
+    to: "2348031234567",
+    from: "demo",
+    messageId: "",
+    ...fields,
+  });
+  const submission = (fields: Partial<Submission> = {}): Submission => ({
+    connectorId: "smsc",
+    key: "k1",
+    messageId: "msg_01J00000000000000000000000",
+    segment: 0,
+    to: "2348031234567",
+    from: "demo",
+    atMs: clock.now(),
+    ...fields,
+  });
+
+  it("a receipt that messaging calls wrong keeps no other back, and stays until it is taken", async () => {
+    const [wrong, right] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];
+    refusedId = wrong;
+    const ids = () => recorded.map(({ messageId }) => messageId);
+    await Promise.all([
+      desk.take(receipt({ keys: [], messageId: wrong })),
+      desk.take(receipt({ keys: [], messageId: right })),
+    ]);
+    expect(ids()).to.deep.equal([right]);
+    clock.advance(120_000);
+    await desk.sweep();
+    expect(await store.countParked()).to.equal(1);
+    expect(await store.listUnmatched(10)).to.deep.equal([]);
+    refusedId = "";
+    clock.advance(120_000);
+    await desk.sweep();
+    expect(ids()).to.deep.equal([right, wrong]);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("a parked receipt is looked at by one process at a time", async () => {
+    await desk.take(receipt());
+    clock.advance(1000);
+    const takes = [1, 2, 3].map(() => store.takeDueParked(clock.now(), 10));
+    expect((await Promise.all(takes)).flat().length).to.equal(1);
+  });
+
+  it("a receipt that messaging calls wrong for a day is left to operators", async () => {
+    refusedId = "msg_01J00000000000000000000001";
+    await desk.take(receipt({ keys: [], messageId: refusedId }));
+    clock.advance(86_400_000);
+    await desk.sweep();
+    expect(await store.countParked()).to.equal(0);
+    expect((await store.listUnmatched(10)).length).to.equal(1);
+    expect(recorded).to.deep.equal([]);
+  });
+
+  it("a receipt of a stored submission is recorded before it may be acknowledged", async () => {
+    await store.saveSubmissions([submission({ segment: 2 })]);
+    await desk.take(receipt());
+    expect(recorded).to.have.length(1);
+    expect(recorded[0]).to.include({ messageId: submission().messageId, segment: 2 });
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("another connector's id is another id", async () => {
+    await store.saveSubmissions([submission({ connectorId: "other" })]);
+    await desk.take(receipt());
+    expect(recorded).to.deep.equal([]);
+    expect(await store.countParked()).to.equal(1);
+  });
+
+  it("an early receipt is parked and matched when its submission is stored", async () => {
+    await desk.take(receipt());
+    expect(await store.countParked()).to.equal(1);
+    await store.saveSubmissions([submission()]);
+    desk.onStored([submission()]);
+    await eventually(() => recorded.length === 1);
+    await eventually(async () => (await store.countParked()) === 0);
+  });
+
+  it("one parked by another process is found by the sweep", async () => {
+    await store.park([receipt()], clock.now(), partiesAfterMs);
+    await store.saveSubmissions([submission()]);
+    await desk.sweep();
+    expect(recorded).to.have.length(1);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("an id in the other notation counts only when the recipient is the same", async () => {
+    await store.saveSubmissions([submission({ key: "k2" })]);
+    await desk.take(receipt({ keys: ["k1", "k2"], to: "2348039999999" }));
+    expect(recorded).to.deep.equal([]);
+    await desk.take(receipt({ keys: ["k1", "k2"] }));
+    expect(recorded).to.have.length(1);
+  });
+
+  it("a receipt by its text alone counts only from the recipient's own number", async () => {
+    await store.saveSubmissions([submission()]);
+    const forged = { isUnmarked: true, verdict: "undelivered" } as const;
+    await desk.take(receipt({ ...forged, to: "2348039999999" }));
+    expect(recorded).to.deep.equal([]);
+    await desk.take(receipt({ isUnmarked: true }));
+    expect(recorded).to.have.length(1);
+  });
+
+  it("without ids, a receipt ends its submit's wait, so that the next message's finds its own", async () => {
+    const { key: _, ...first } = submission();
+    const second = { ...first, messageId: "msg_01J00000000000000000000001" };
+    await store.saveUnknowns([first]);
+    for (const verdict of ["acknowledged", "delivered"] as const) {
+      await desk.take(receipt({ keys: [], verdict }));
+      clock.advance(5000);
+      await desk.sweep();
+    }
+    await store.saveUnknowns([second]);
+    await desk.take(receipt({ keys: [] }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.map(({ messageId, verdict }) => [messageId, verdict])).to.deep.equal([
+      [first.messageId, "acknowledged"],
+      [first.messageId, "delivered"],
+      [second.messageId, "delivered"],
+    ]);
+  });
+
+  it("without ids, receipts of two parts that are looked at together are one for each", async () => {
+    const { key: _, ...unknown } = submission();
+    await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
+    await store.park([receipt({ keys: [] }), receipt({ keys: [] })], clock.now(), partiesAfterMs);
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.map(({ segment }) => segment).toSorted()).to.deep.equal([1, 2]);
+  });
+
+  it("one that its parties tell of is looked at as soon as they may", async () => {
+    await store.park([receipt({ keys: [] })], clock.now(), () => 11_500);
+    const looks: number[] = [];
+    for (const beganMs = clock.now(); clock.now() - beganMs < 30_000; clock.advance(500)) {
+      const due = await store.takeDueParked(clock.now(), 10);
+      if (due.length > 0) looks.push(clock.now() - beganMs);
+    }
+    expect(looks).to.include(11_500);
+  });
+
+  it("an id that a carrier uses again stands for the newer message", async () => {
+    await store.saveSubmissions([submission()]);
+    const newer = { messageId: "msg_01J00000000000000000000001" };
+    await store.saveSubmissions([submission({ key: "k0" }), submission(newer)]);
+    await desk.take(receipt());
+    expect(recorded[0]).to.include(newer);
+  });
+
+  it("messaging away: the receipt is parked, and recorded when it is back", async () => {
+    await store.saveSubmissions([submission()]);
+    isMessagingAway = true;
+    await desk.take(receipt());
+    await desk.sweep();
+    expect(await store.countParked()).to.equal(1);
+    isMessagingAway = false;
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded).to.have.length(1);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("the store away: the carrier hears no, so that it delivers again", async () => {
+    await mongo.client.close(true);
+    const heard = await desk.take(receipt()).then(
+      () => "acknowledged",
+      () => "refused",
+    );
+    expect(heard).to.equal("refused");
+    mongo = await openMongo({ uri: servers.mongodbUri, database: mongo.db.databaseName, log });
+  });
+
+  it("a submit in doubt is found by its parties, not before its answer could have come", async () => {
+    const { key: _, ...doubtful } = submission();
+    await store.saveUnknowns([doubtful]);
+    await desk.take(receipt());
+    await desk.sweep();
+    expect(recorded, "its own submit may still be under way").to.deep.equal([]);
+    clock.advance(3500);
+    await desk.sweep();
+    expect(recorded).to.have.length(1);
+    await desk.take(receipt());
+    expect(recorded, "its id is known from now on").to.have.length(2);
+  });
+
+  it("a segment that was guessed stays a guess when messaging was away at first", async () => {
+    const { key: _, ...unknown } = submission();
+    await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
+    await desk.take(receipt());
+    clock.advance(5000);
+    isMessagingAway = true;
+    await desk.sweep();
+    isMessagingAway = false;
+    clock.advance(5000);
+    await desk.sweep();
+    await desk.take(receipt());
+    const guess = { segment: 1, isSegmentGuessed: true, partKey: "smsc|k1" };
+    expect(recorded).to.have.length(2);
+    for (const one of recorded) expect(one).to.include(guess);
+  });
+
+  it("each of several parts in doubt gets its own receipt, however often and wherever they are looked at", async () => {
+    const { key: _, ...unknown } = submission();
+    await store.saveUnknowns([1, 2, 3].map((segment) => ({ ...unknown, segment })));
+    const others = ["k1", "k2", "k3", "k1", "k2"].map((key) => receipt({ keys: [key] }));
+    await store.park([...others, receipt()], clock.now(), partiesAfterMs);
+    clock.advance(5000);
+    await Promise.all([desk.sweep(), desk.sweep()]);
+    const places = new Set(recorded.map(({ partKey, segment }) => `${partKey} ${segment}`));
+    expect([...places].map((place) => place.at(-1)).toSorted()).to.deep.equal(["1", "2", "3"]);
+    expect(await store.countParked()).to.equal(0);
+  });
+
+  it("messages that had failed when the receipt came are in no other's way; one without an id still is", async () => {
+    const { key: _, ...doubtful } = submission();
+    const [failed, taken, open] = ["1", "2", "3"].map(
+      (last) => `msg_01J0000000000000000000000${last}`,
+    );
+    await store.saveUnknowns([{ ...doubtful, messageId: failed as string }]);
+    clock.advance(1_000_000);
+    const second = "msg_01J00000000000000000000004";
+    await store.saveUnknowns([{ ...doubtful, messageId: second, atMs: clock.now() }]);
+    await desk.take(receipt({ keys: ["k0"] }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded, "its receipt may be this one").to.deep.equal([]);
+    clock.advance(60_000);
+    await desk.sweep();
+    clock.advance(4_000_000);
+    const atMs = clock.now();
+    await store.saveUnknowns([{ ...doubtful, messageId: open as string, atMs }]);
+    await desk.take(receipt({ occurredAtMs: atMs }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([open]);
+
+    const other = { ...doubtful, to: "2348030000000" };
+    await store.saveUnknowns([{ ...other, messageId: taken as string, atMs, isTaken: true }]);
+    clock.advance(3_600_000);
+    await store.saveUnknowns([
+      { ...other, messageId: failed as string, segment: 1, atMs: clock.now() },
+    ]);
+    await desk.take(receipt({ keys: ["k2"], to: other.to }));
+    clock.advance(5000);
+    await desk.sweep();
+    expect(recorded.length, "either of the two may be meant").to.equal(1);
+  });
+
+  it("an id in another notation counts before the likeliest where it alone has the recipient", async () => {
+    const [mine, other] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];
+    await store.saveSubmissions([
+      submission({ key: "16", messageId: other, to: "2348030000000" }),
+      submission({ key: "10", messageId: mine }),
+    ]);
+    await desk.take(receipt({ keys: ["16", "10", "22"] }));
+    expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([mine]);
+    // A carrier that writes recipients in its own way is believed by the likeliest.
+    await desk.take(receipt({ keys: ["16", "10", "22"], to: "08031234567" }));
+    expect(recorded.at(-1)?.messageId).to.equal(other);
+  });
+
+  it("two messages in doubt that fit are none; the receipt ends among the unmatched", async () => {
+    const { key: _, ...doubtful } = submission();
+    await store.saveUnknowns([
+      doubtful,
+      { ...doubtful, messageId: "msg_01J00000000000000000000001" },
+    ]);
+    await desk.take(receipt());
+    clock.advance(61_000);
+    await desk.sweep();
+    expect(recorded).to.deep.equal([]);
+    expect(await store.countParked()).to.equal(0);
+    const [unmatched] = await store.listUnmatched(10);
+    expect(unmatched?.receipt.keys).to.deep.equal(["k1"]);
+    expect(unmatched?.receivedAtMs).to.equal(clock.now() - 61_000);
+  });
+});

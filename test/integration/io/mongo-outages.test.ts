@@ -1,0 +1,114 @@
+import type { Socket } from "node:net";
+import { expect } from "chai";
+import type { MongoClient } from "mongodb";
+import { pollUntil } from "../../../deploy/dev/poll.ts";
+import { answerWithin } from "../../../services/shared/flow/backoff.ts";
+import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import { isMongoOutage } from "../../../services/shared/io/mongo-errors.ts";
+import { freshDatabase } from "../../support/fresh-names.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+import { openTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
+import { silentLog } from "../../support/wallet-harness.ts";
+
+const LIMIT_MS = 4000;
+/** More than the sockets between here and a server that does not read take at once. */
+const LARGE = "x".repeat(14 * 1024 * 1024);
+
+type Connection = { readonly socket: Socket; destroy(): void };
+
+/** The driver's connections that are in use, which no part of it shows. */
+function inUse(client: MongoClient): Connection[] {
+  type Pool = { readonly checkedOut: ReadonlySet<Connection> };
+  type Topology = {
+    readonly s: { readonly servers: ReadonlyMap<string, { readonly pool: Pool }> };
+  };
+  const { topology } = client as unknown as { readonly topology: Topology };
+  return [...topology.s.servers.values()].flatMap(({ pool }) => [...pool.checkedOut]);
+}
+
+/** How work ended: its error, "done", or "late" when it did not. */
+const endOf = async (work: Promise<unknown>) => {
+  const end = work.then(
+    () => "done",
+    (error: unknown) => error,
+  );
+  return (await answerWithin(end, LIMIT_MS)) ?? "late";
+};
+
+describe("the database's outages", () => {
+  let servers: TestServers;
+  let link: TcpProxy;
+  let mongo: Mongo;
+  before(async () => {
+    servers = await startServers();
+    link = await openTcpProxy();
+    link.aimAt(Number(new URL(servers.mongodbUri).port));
+    const uri = `mongodb://127.0.0.1:${link.port}/?directConnection=true`;
+    const database = freshDatabase("outages");
+    mongo = await openMongo({ uri, database, log: silentLog, selectionMs: 1000 });
+  });
+  afterEach(() => link.setMode({ kind: "open" }));
+  after(async () => {
+    await mongo.db.dropDatabase();
+    await mongo.close();
+    await link.close();
+    await servers.stop();
+  });
+  const things = () => mongo.db.collection<{ _id: string; text?: string }>("things");
+
+  it("fail a write that the socket has not taken when its connection is closed", async () => {
+    await things().insertOne({ _id: "first" });
+    link.setMode({ kind: "black_hole" });
+    const work = endOf(things().insertOne({ _id: "large", text: LARGE }));
+    const connection = await pollUntil(
+      () => inUse(mongo.client).find(({ socket }) => socket.writableNeedDrain),
+      LIMIT_MS,
+    );
+    if (connection === undefined) expect.fail("no connection waits for its socket");
+    connection.destroy();
+    // Tried once more over a new connection, which the black hole does not let through either.
+    expect(isMongoOutage(await work)).to.equal(true);
+  });
+
+  it("never leave an operation whose connection is closed as it is being written", async () => {
+    let closed = 0;
+    const trap = {
+      toBSON() {
+        for (const connection of closed === 0 ? inUse(mongo.client) : []) {
+          closed += 1;
+          connection.destroy();
+        }
+        return "first";
+      },
+    };
+    const work = things().findOne({ _id: trap as never });
+    expect(await endOf(work)).to.equal("done");
+    expect(closed).to.equal(1);
+    expect(await work).to.deep.equal({ _id: "first" });
+  });
+
+  for (const [what, act] of [
+    ["one insert", () => things().insertOne({ _id: "a" })],
+    ["many inserts", () => things().insertMany([{ _id: "b" }, { _id: "c" }], { ordered: false })],
+    [
+      "a bulk write",
+      () => things().bulkWrite([{ deleteOne: { filter: { _id: "d" } } }], { ordered: false }),
+    ],
+    ["a change of many", () => things().updateMany({}, { $set: { text: "" } })],
+    ["a read", () => things().find().toArray()],
+  ] as const) {
+    it(`are known as such by ${what} over a link that is cut`, async () => {
+      await things().findOne();
+      link.setMode({ kind: "cut" });
+      const end = await endOf(act());
+      expect(end).to.be.instanceOf(Error);
+      expect(isMongoOutage(end), String(end)).to.equal(true);
+    });
+  }
+
+  it("are not what a refused document is", async () => {
+    const end = await endOf(things().insertMany([{ _id: "first" }]));
+    expect(end).to.be.instanceOf(Error);
+    expect(isMongoOutage(end)).to.equal(false);
+  });
+});

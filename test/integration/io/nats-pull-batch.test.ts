@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect } from "chai";
+import { MongoClient } from "mongodb";
+import { AckPolicy } from "nats";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import {
+  EVENT_STREAM,
+  ensureStream,
+  type Nats,
+  openNats,
+} from "../../../services/shared/io/nats.ts";
+import { pullBatch } from "../../../services/shared/vendor/nats-pull-batch.ts";
+import { freshDatabase, freshSubject } from "../../support/fresh-names.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const log = createLogger("test", "silent");
+
+describe("what JetStream has now", () => {
+  let servers: TestServers;
+  let nats: Nats;
+  const durable = freshDatabase("pull");
+  const subject = `events.${freshSubject("pull").replaceAll(".", "-")}`;
+
+  before(async () => {
+    servers = await startServers();
+    nats = await openNats({ url: servers.natsUrl, name: "test", log });
+    const manager = await nats.connection.jetstreamManager();
+    await ensureStream(manager, {
+      name: EVENT_STREAM,
+      subjects: ["events.>"],
+      replicas: 1,
+      maxAgeMs: 3_600_000,
+      maxBytes: 268_435_456,
+    });
+    await manager.consumers.add(EVENT_STREAM, {
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      filter_subject: subject,
+    });
+  });
+  after(async () => {
+    const manager = await nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, durable);
+    await nats.close();
+    await servers.stop();
+  });
+
+  /** Subscriptions that the client has now. */
+  const subscriptions = () =>
+    (
+      nats.connection as unknown as { protocol: { subscriptions: { size(): number } } }
+    ).protocol.subscriptions.size();
+  const pull = async (batch: number) => {
+    const messages = await pullBatch(nats.connection, EVENT_STREAM, durable, batch);
+    for (const message of messages) message.ack();
+    return messages.map((message) => Number(message.string()));
+  };
+
+  it("comes at once, in order, at most so many, and leaves no subscription behind", async () => {
+    for (let at = 0; at < 5; at += 1) await nats.jetstream.publish(subject, String(at));
+    const before = subscriptions();
+    expect(await pull(3)).to.deep.equal([0, 1, 2]);
+    // Fewer than asked for, and none.
+    expect(await pull(100)).to.deep.equal([3, 4]);
+    const fromMs = performance.now();
+    for (let at = 0; at < 20; at += 1) expect(await pull(10)).to.deep.equal([]);
+    expect(performance.now() - fromMs).to.be.below(1500);
+    expect(subscriptions()).to.equal(before);
+  });
+
+  it("a migration that fails ends with 1, and does not hang on its connections", async function () {
+    this.timeout(30_000);
+    const MONGODB_PREFIX = freshDatabase("migrate");
+    const mongo = await new MongoClient(servers.mongodbUri).connect();
+    const carrier = mongo.db(`${MONGODB_PREFIX}_carrier`);
+    // Another index of the name that the migration wants to give.
+    await carrier.collection("leases").createIndex({ other: 1 }, { name: "expiry" });
+    const { mongodbUri: MONGODB_URI, natsUrl: NATS_URL } = servers;
+    const env = { ...process.env, MONGODB_URI, MONGODB_PREFIX, NATS_URL, LOG_LEVEL: "error" };
+    const child = spawn(process.execPath, ["services/main.ts", "migrate"], { env });
+    let said = "";
+    child.stdout.on("data", (chunk) => {
+      said += chunk;
+    });
+    child.stderr.resume();
+    const timer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    const [code] = await once(child, "exit");
+    clearTimeout(timer);
+    for (const { name } of (await mongo.db().admin().listDatabases()).databases) {
+      if (name.startsWith(MONGODB_PREFIX)) await mongo.db(name).dropDatabase();
+    }
+    await mongo.close();
+    expect(code).to.equal(1);
+    // It says what stopped it, and at this level not what went before.
+    expect(said).to.contain("the migration failed").and.to.not.contain('"migrated"');
+  });
+});

@@ -1,0 +1,70 @@
+/** Sends that cost more than any account can have are refused for want of money, and each alone. */
+import { expect } from "chai";
+import { AMOUNT_MAX, formatAmount, INT64_MAX } from "../../../services/shared/core/money.ts";
+import { toAppError } from "../../../services/shared/rpc/error-status.ts";
+import {
+  bulkSend,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  sendWhenReady,
+  singleSend,
+  type TestTenant,
+} from "../../support/messaging-harness.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const PRICE = 40_000n;
+
+describe("sends that cost more than any account can have", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let tenant: TestTenant;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers);
+    tenant = await makeTenant(harness);
+    await makeRoute(harness, "dear", { price: AMOUNT_MAX, prefix: "49" });
+    await makeRoute(harness, "alpha", { price: PRICE });
+    await sendWhenReady(harness, singleSend(tenant));
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  const refusalOf = (count: number) =>
+    harness.messaging.sendMessages(bulkSend(tenant, "+49151", count)).then(
+      () => undefined,
+      (error: unknown) => toAppError(error),
+    );
+  const heldNow = async () =>
+    (await harness.wallets.getWallet({ tenantId: tenant.id })).wallet?.held ?? 0n;
+
+  for (const [what, count] of [
+    ["more than the largest balance", 2],
+    ["nearly as much as 64 bits can say", Number(INT64_MAX / AMOUNT_MAX)],
+    ["more than 64 bits can say", Number(INT64_MAX / AMOUNT_MAX) + 1],
+  ] as const) {
+    it(`${what}: the whole amount is told, and nothing is held`, async () => {
+      const before = await heldNow();
+      const refusal = await refusalOf(count);
+      expect(refusal?.code).to.equal("insufficient_balance");
+      const required = formatAmount(BigInt(count) * AMOUNT_MAX);
+      expect(refusal?.extra.required_amount).to.equal(required);
+      expect(await heldNow()).to.equal(before);
+    });
+  }
+
+  it("sends beside it are accepted as ever", async () => {
+    const before = await heldNow();
+    const [dear, ...others] = await Promise.all([
+      refusalOf(1000),
+      ...Array.from({ length: 20 }, () => harness.messaging.sendMessages(singleSend(tenant))),
+    ]);
+    expect(dear?.code).to.equal("insufficient_balance");
+    expect(others.every(({ message }) => message !== undefined)).to.equal(true);
+    expect((await heldNow()) - before).to.equal(20n * PRICE);
+  });
+});

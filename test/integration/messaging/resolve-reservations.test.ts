@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import {
+  MessageStatus,
+  OutcomeKind,
+  SendEndpoint,
+} from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { createSendStore } from "../../../services/messaging/store/sends.ts";
+import { createRemembered } from "../../../services/messaging/store/write-cache.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { messageIn } from "../../support/messages.ts";
+import {
+  claimOne,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  report,
+  sendWhenReady,
+  singleSend,
+  type TestTenant,
+} from "../../support/messaging-harness.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+/** The verdict on sends that nothing stands against. */
+const ADMITTED = async () => [undefined, undefined];
+
+describe("reservations that the wallet asks about", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let tenant: TestTenant;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers);
+    tenant = await makeTenant(harness);
+    await makeRoute(harness, "alpha");
+    await sendWhenReady(harness, singleSend(tenant));
+    await claimOne(harness, "alpha");
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  const ask = async (reservationId: string, firstMessageId: string, lastMessageId: string) => {
+    const question = { tenantId: tenant.id, reservationId, firstMessageId, lastMessageId };
+    const { answers } = await harness.messaging.resolveReservations({ reservations: [question] });
+    return answers[0];
+  };
+
+  it("answers a stored send with its messages' charges, long after its record has ended", async () => {
+    const recipients = ["08031234567", "nonsense", "08037654321"].map((to) => ({ to }));
+    const request = singleSend(tenant, { endpoint: SendEndpoint.BULK, recipients });
+    const { reservationId, entries } = await harness.messaging.sendMessages(request);
+    await report(harness, await claimOne(harness, "alpha"), OutcomeKind.ACCEPTED);
+    const [first = "", , last = ""] = entries.map(({ id }) => id);
+    const answer = await ask(reservationId, first, last);
+    expect(answer?.fenced).to.equal(false);
+    expect(answer?.charges.map(({ messageId }) => messageId)).to.deep.equal([first, last]);
+    expect(answer?.charges[0]).to.include({
+      status: MessageStatus.SENT,
+      amount: 40_000n,
+      wasSent: true,
+      heldAmount: 40_000n,
+    });
+    await harness.db.collection("sends").deleteOne({ _id: reservationId as never });
+    expect((await ask(reservationId, first, last))?.charges).to.have.length(2);
+  });
+
+  it("fences a reservation without a send, and a late commit of it then fails", async () => {
+    const reservationId = newId("reservation");
+    const message = messageIn("waiting", { reservationId, tenantId: tenant.id });
+    expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
+    expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
+    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    const [outcome] = await sends.commit([lateSend(reservationId, message)], ADMITTED, Date.now());
+    expect(outcome).to.be.instanceOf(Error);
+    expect(await harness.db.collection("messages").findOne({ _id: message.id as never })).to.equal(
+      null,
+    );
+  });
+
+  it("of a commit and a fence at the same moment exactly one wins, and its neighbours go on", async () => {
+    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    for (let round = 0; round < 100; round += 1) {
+      const [contested, neighbour] = [0, 1].map(() => {
+        const reservationId = newId("reservation");
+        return lateSend(reservationId, messageIn("waiting", { reservationId }));
+      });
+      if (contested === undefined || neighbour === undefined) throw new Error("two were made");
+      const [outcomes, stands] = await Promise.all([
+        sends.commit([contested, neighbour], ADMITTED, Date.now()),
+        sends.fence(contested.record.id, Date.now()),
+      ]);
+      expect(outcomes[0] instanceof Error ? "fenced" : "sent").to.equal(stands);
+      expect(outcomes[1]).to.equal(undefined);
+    }
+  });
+});
+
+function lateSend(id: string, message: ReturnType<typeof messageIn>) {
+  return {
+    record: {
+      id,
+      tenantId: message.tenantId,
+      firstMessageId: message.id,
+      lastMessageId: message.id,
+      key: undefined,
+      fingerprint: new Uint8Array(),
+      response: new Uint8Array(),
+      keepMs: 1000,
+      replaces: undefined,
+    },
+    messages: [message],
+  };
+}

@@ -1,0 +1,132 @@
+import { expect } from "chai";
+import type { CheckedSend } from "../../../services/messaging/app/commit-sends.ts";
+import { insertAll } from "../../../services/messaging/store/bulk-writes.ts";
+import { toDocument } from "../../../services/messaging/store/documents.ts";
+import { createSendStore } from "../../../services/messaging/store/sends.ts";
+import { createRemembered } from "../../../services/messaging/store/write-cache.ts";
+import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
+import { runTransaction } from "../../../services/shared/io/mongo.ts";
+import { messageIn } from "../../support/messages.ts";
+import { type MessagingHarness, openMessagingHarness } from "../../support/messaging-harness.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const HOUR_MS = 3_600_000;
+const KEEP_MS = 25 * HOUR_MS;
+
+describe("what is kept, and for how long", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers);
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+
+  const openSends = () => createSendStore(harness.mongo, harness.db, createRemembered());
+  const admitted = (sends: readonly unknown[]) => async () => sends.map(() => undefined);
+  const kept = async (ids: readonly string[]) =>
+    (
+      await harness.db
+        .collection("sends")
+        .find({ _id: { $in: ids as never[] } })
+        .toArray()
+    ).map(({ _id }) => ids.indexOf(String(_id)));
+
+  it("records of sends go when their key's time is over, tombstones when no commit can be late any more", async () => {
+    const store = openSends();
+    const nowMs = Date.now();
+    const old = nowMs - 26 * HOUR_MS;
+    const ended = sendAt(old, 24 * HOUR_MS);
+    const longer = sendAt(old, 48 * HOUR_MS);
+    const young = sendAt(nowMs, 1);
+    for (const send of [ended, longer]) await store.commit([send], admitted([send]), old);
+    await store.commit([young], admitted([young]), nowMs);
+    const fenced = idAt(old);
+    await store.fence(fenced, old);
+    const closed = `${newId("tenant")}|single|closed`;
+    await store.closeKeys([closed], old);
+    const ids = [ended, longer, young].map(({ record }) => record.id).concat(fenced);
+
+    expect(await store.deleteExpired(nowMs, KEEP_MS)).to.equal(1);
+    expect(await kept(ids)).to.have.members([1, 2, 3]);
+    expect(await store.deleteExpired(nowMs, KEEP_MS), "and nothing again").to.equal(0);
+    expect((await store.findByKeys([closed])).size, "a refused request's tombstone").to.equal(1);
+    expect(await store.deleteExpired(nowMs + 8 * 24 * HOUR_MS, KEEP_MS)).to.equal(4);
+    expect(await kept(ids)).to.deep.equal([]);
+    expect((await store.findByKeys([closed])).size).to.equal(0);
+  });
+
+  it("tombstones go whatever their reservations are called, and nothing that is ours goes with them", async () => {
+    const store = openSends();
+    const nowMs = Date.now();
+    const old = nowMs - 8 * 24 * HOUR_MS;
+    const names = ["hold-1", "RSV", "rsv_1", "rsv_hold", "s", "snd", "snd_9", "snd_hold", "zz"];
+    for (const name of names) {
+      await store.fence(name, old);
+      await store.fence(`${name}-young`, nowMs);
+    }
+    const send = sendAt(nowMs, 1);
+    await store.commit([send], admitted([send]), nowMs);
+    const refused = `${newId("tenant")}|single|refused`;
+    await store.closeKeys([refused], nowMs);
+
+    expect(await store.deleteExpired(nowMs + HOUR_MS, KEEP_MS)).to.equal(names.length);
+    expect(await kept(names)).to.deep.equal([]);
+    const young = names.map((name) => `${name}-young`);
+    expect(await kept([...young, send.record.id])).to.have.length(names.length + 1);
+    expect((await store.findByKeys([refused])).size).to.equal(1);
+  });
+
+  it("a send may have more messages than one command can hold", async () => {
+    const reservationId = newId("reservation");
+    const messages = Array.from({ length: 10_000 }, () =>
+      messageIn("waiting", { reservationId, body: "€".repeat(765) }),
+    );
+    await runTransaction(harness.mongo, (session) =>
+      insertAll(harness.db, "messages", messages.map(toDocument), session),
+    );
+    const ofSend = { reservation_id: reservationId };
+    expect(await harness.db.collection("messages").countDocuments(ofSend)).to.equal(10_000);
+    const again = runTransaction(harness.mongo, (session) => {
+      const documents = [...messages.slice(0, 300).map(() => messageIn("waiting")), messages[7]];
+      return insertAll(
+        harness.db,
+        "messages",
+        documents.map((one) => toDocument(one as never)),
+        session,
+      );
+    });
+    expect(await again.catch((error: { at?: number }) => error.at)).to.equal(300);
+  });
+});
+
+/** An id of an instant in the past, to which `newId` never goes back. */
+function idAt(atMs: number): string {
+  return lowestIdAt("reservation", atMs).slice(0, -16) + newId("reservation").slice(-16);
+}
+
+/** A send whose id is of that instant. */
+function sendAt(atMs: number, keepMs: number): CheckedSend {
+  const reservationId = idAt(atMs);
+  const message = messageIn("waiting", { reservationId });
+  return {
+    record: {
+      id: reservationId,
+      tenantId: message.tenantId,
+      firstMessageId: message.id,
+      lastMessageId: message.id,
+      key: `${message.tenantId}|single|${reservationId}`,
+      fingerprint: new Uint8Array(32),
+      response: new Uint8Array(),
+      keepMs,
+      replaces: undefined,
+    },
+    messages: [message],
+    hold: undefined,
+    isGivenUp: () => false,
+  };
+}

@@ -1,0 +1,121 @@
+import { expect } from "chai";
+import { MessageStatus, OutcomeKind } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import {
+  breachesOf,
+  claimOne,
+  type MessagingHarness,
+  makeRoute,
+  makeTenant,
+  openMessagingHarness,
+  report,
+  sendWhenReady,
+  show,
+  singleSend,
+  type TestTenant,
+} from "../../support/messaging-harness.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const { QUEUED, SENT, DELIVERED, CANCELLED } = MessageStatus;
+/** Longer than a memory that was wrong stays empty. */
+const TRUST_MS = 2100;
+
+type Replica = MessagingHarness["messaging"];
+
+describe("messages that a process remembers", () => {
+  let servers: TestServers;
+  let harness: MessagingHarness;
+  let tenant: TestTenant;
+  let one: Replica;
+  let other: Replica;
+
+  before(async () => {
+    servers = await startServers();
+    harness = await openMessagingHarness(servers, { replicas: 2 });
+    [one = harness.messaging, other = harness.messaging] = harness.replicas;
+    tenant = await makeTenant(harness);
+    await makeRoute(harness, "alpha");
+    await sendWhenReady(harness, singleSend(tenant));
+    await eventuallyRouted(other);
+    for (const replica of harness.replicas) await claimAt(replica, "warm-up");
+  });
+  after(async () => {
+    await harness?.close();
+    await servers?.stop();
+  });
+  beforeEach(() => new Promise((resolve) => setTimeout(resolve, TRUST_MS)));
+
+  const eventuallyRouted = async (replica: Replica) => {
+    await sendWhenReady({ ...harness, messaging: replica }, singleSend(tenant));
+  };
+  const send = async (replica: Replica) =>
+    (await replica.sendMessages(singleSend(tenant))).message?.id ?? "";
+  const claimAt = async (replica: Replica, carrierId = "carrier-1") =>
+    (await replica.claimMessages({ connectorId: "alpha", carrierId, max: 100 })).messages;
+  const at = (messaging: Replica): MessagingHarness => ({ ...harness, messaging });
+  const deliver = (replica: Replica, messageId: string) =>
+    replica.recordReceipts({ receipts: [{ messageId, state: 1, segment: 1 }] });
+  const statuses = async (messageId: string) =>
+    (await show(harness, tenant, messageId)).history.map(({ status }) => status);
+
+  /** How often anything of the messages was looked up, as the database counts. */
+  async function lookups(): Promise<number> {
+    const { totals } = await harness.mongo.db("admin").command({ top: 1 });
+    return totals[`${harness.prefix}_messaging.messages`].queries.count;
+  }
+
+  it("are not looked up again between their acceptance and their receipt", async () => {
+    const before = await lookups();
+    const messageId = await send(one);
+    const claimed = await claimOne(at(one), "alpha");
+    expect(claimed.messageId).to.equal(messageId);
+    await report(at(one), claimed, OutcomeKind.ACCEPTED);
+    await deliver(one, messageId);
+    expect((await lookups()) - before).to.equal(0);
+    expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT, DELIVERED]);
+  });
+
+  it("are read where another process has changed them", async () => {
+    const messageId = await send(one);
+    const claimed = await claimOne(at(one), "alpha");
+    await report(at(other), claimed, OutcomeKind.ACCEPTED);
+    // Remembered here as being sent, which a receipt would end too.
+    await deliver(one, messageId);
+    expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT, DELIVERED]);
+    const messages = harness.db.collection<{ _id: string }>("messages");
+    const stored = await messages.findOne({ _id: messageId });
+    expect(stored).to.include({ revision: 4 });
+  });
+
+  it("are read before it is said that nothing comes of them", async () => {
+    const messageId = await send(one);
+    const first = await claimOne(at(one), "alpha");
+    await report(at(other), first, OutcomeKind.NOT_SENT);
+    const [again] = await claimAt(other, "carrier-2");
+    expect(again?.messageId).to.equal(messageId);
+    // Remembered here under the first claim.
+    const stale = await report(at(one), again ?? first, OutcomeKind.ACCEPTED);
+    expect(stale).to.deep.equal([]);
+    expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT]);
+  });
+
+  it("are not handed out once another process has cancelled them", async () => {
+    const messageId = await send(one);
+    await other.cancelMessage({ tenantId: tenant.id, messageId });
+    expect(await claimAt(one)).to.deep.equal([]);
+    expect(await statuses(messageId)).to.deep.equal([QUEUED, CANCELLED]);
+  });
+
+  it("are handed out by the process that remembers them as they were before", async () => {
+    const messageId = await send(one);
+    const claimed = await claimOne(at(other), "alpha");
+    expect(claimed.messageId).to.equal(messageId);
+    await report(at(other), claimed, OutcomeKind.NOT_SENT, { errorCode: "carrier_unavailable" });
+    const again = await claimOne(at(one), "alpha");
+    expect(again.messageId).to.equal(messageId);
+    expect(again.attempt).to.equal(1);
+    await report(at(one), again, OutcomeKind.ACCEPTED);
+    await deliver(other, messageId);
+    expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT, DELIVERED]);
+    expect(await breachesOf(harness)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,107 @@
+/** Keys, tenants and sender IDs asked for many at once, on a real database. */
+import { expect } from "chai";
+import { toSenderIdEvent } from "../../../services/sender-id/adapters/events.ts";
+import { createSenderIdService } from "../../../services/sender-id/app/sender-ids.ts";
+import {
+  createSenderIdStore,
+  shapeSenderIdDatabase,
+} from "../../../services/sender-id/store/sender-id-store.ts";
+import { systemClock } from "../../../services/shared/core/clock.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import type { Outbox } from "../../../services/shared/io/outbox.ts";
+import { createTenantService } from "../../../services/tenant/app/tenants.ts";
+import { hashSecret } from "../../../services/tenant/domain/api-key.ts";
+import {
+  createTenantStore,
+  shapeTenantDatabase,
+} from "../../../services/tenant/store/tenant-store.ts";
+import { freshDatabase } from "../../support/fresh-names.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+describe("asked together", () => {
+  const log = createLogger("test", "silent");
+  let servers: TestServers;
+  let mongo: Mongo;
+  before(async function () {
+    this.timeout(60_000);
+    servers = await startServers();
+    mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("asked"), log });
+    await shapeTenantDatabase(mongo.db);
+    await shapeSenderIdDatabase(mongo.db);
+  });
+  after(async () => {
+    await mongo?.close();
+    await servers?.stop();
+  });
+
+  describe("keys and tenants", () => {
+    const notices = { tenantChanged: () => undefined, keyChanged: () => undefined };
+    const service = () => createTenantService(createTenantStore(mongo.db), notices, systemClock);
+    const newKey = (tenantId: string) =>
+      service().createApiKey({ tenantId, mode: "live", scopes: [], allowedNetworks: [] });
+
+    it("answers each secret in its place: good, unknown, revoked, and the same one twice", async () => {
+      const one = await service().createTenant({ name: newId("tenant").slice(4) });
+      const other = await service().createTenant({ name: newId("tenant").slice(4) });
+      const [first, second, gone] = [
+        await newKey(one.id),
+        await newKey(other.id),
+        await newKey(one.id),
+      ];
+      await service().revokeApiKey(gone.key.id);
+      const secrets = [second.secret, "unknown", gone.secret, first.secret, second.secret];
+      const found = await service().authenticateMany(secrets.map(hashSecret));
+      expect(found.map((each) => each?.key.id)).to.deep.equal([
+        second.key.id,
+        undefined,
+        undefined,
+        first.key.id,
+        second.key.id,
+      ]);
+      expect(found.map((each) => each?.tenant.id)).to.deep.equal([
+        other.id,
+        undefined,
+        undefined,
+        one.id,
+        other.id,
+      ]);
+    });
+
+    it("answers no tenant that does not exist", async () => {
+      const tenant = await service().createTenant({ name: newId("tenant").slice(4) });
+      const found = await service().findTenants([newId("tenant"), tenant.id]);
+      expect(found.map(({ id }) => id)).to.deep.equal([tenant.id]);
+    });
+  });
+
+  describe("sender IDs", () => {
+    const noOutbox = undefined as unknown as Outbox;
+    const service = () => {
+      const { client, db } = mongo;
+      const store = createSenderIdStore({
+        ...{ client, db, outbox: noOutbox },
+        toEvent: toSenderIdEvent,
+      });
+      const notices = { changed: () => undefined };
+      return createSenderIdService(store, notices, { isActive: async () => true }, systemClock);
+    };
+
+    it("answers each name in its place, without regard to case, and none of another tenant", async () => {
+      const [one, other] = [newId("tenant"), newId("tenant")];
+      const acme = await service().create(one, "Acme", true);
+      const shop = await service().create(other, "Shop", true);
+      const same = await service().create(other, "ACME", true);
+      const found = await service().resolveMany([
+        { tenantId: one, name: "aCME" },
+        { tenantId: one, name: "Shop" },
+        { tenantId: other, name: "shop" },
+        { tenantId: other, name: "Acme" },
+        { tenantId: newId("tenant"), name: "Acme" },
+      ]);
+      const ids = found.map((each) => each?.id);
+      expect(ids).to.deep.equal([acme.id, undefined, shop.id, same.id, undefined]);
+    });
+  });
+});

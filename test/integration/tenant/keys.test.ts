@@ -1,0 +1,78 @@
+/** A tenant's keys on a real database: which are listed, and how many there may be. */
+import { expect } from "chai";
+import { Binary } from "mongodb";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import type { AppError } from "../../../services/shared/core/errors.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
+import { createTenantService, type TenantService } from "../../../services/tenant/app/tenants.ts";
+import { hashSecret } from "../../../services/tenant/domain/api-key.ts";
+import {
+  createTenantStore,
+  shapeTenantDatabase,
+} from "../../../services/tenant/store/tenant-store.ts";
+import { freshDatabase } from "../../support/fresh-names.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+/** As many as one answer holds. */
+const MANY = 10_000;
+
+describe("the keys of a tenant", function () {
+  this.timeout(60_000);
+  let servers: TestServers;
+  let mongo: Mongo;
+  let service: TenantService;
+
+  before(async () => {
+    servers = await startServers();
+    const log = createLogger("test", "silent");
+    mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("tenant"), log });
+    await shapeTenantDatabase(mongo.db);
+    const notices = { tenantChanged: () => undefined, keyChanged: () => undefined };
+    service = createTenantService(createTenantStore(mongo.db), notices, createManualClock(1));
+  });
+  after(async () => {
+    await mongo?.db.dropDatabase();
+    await mongo?.close();
+    await servers?.stop();
+  });
+
+  const makeKey = async (tenantId: string) => {
+    const wanted = { tenantId, mode: "live", scopes: ["messages:send"], allowedNetworks: [] };
+    return (await service.createApiKey(wanted as never)).key.id;
+  };
+  async function insertKeys(tenantId: string, count: number, fields: object): Promise<string[]> {
+    const documents = Array.from({ length: count }, () => {
+      const _id = newId("apiKey");
+      const hash = new Binary(hashSecret(_id));
+      const more = { scopes: [], allowed_networks: [], created_at: new Date(), ...fields };
+      return { _id, tenant_id: tenantId, hash, mode: "live", ...more };
+    });
+    await mongo.db.collection("api_keys").insertMany(documents as never[]);
+    return documents.map(({ _id }) => _id);
+  }
+
+  it("are listed good ones first and newest first, however many were revoked", async () => {
+    const { id } = await service.createTenant({ name: "Turns keys often" });
+    const old = await makeKey(id);
+    const revoked = await insertKeys(id, MANY, { revoked_at: new Date() });
+    const fresh = await makeKey(id);
+    const listed = (await service.listApiKeys(id)).map((key) => key.id);
+    expect(listed.length).to.equal(MANY);
+    expect(listed.slice(0, 3)).to.deep.equal([fresh, old, revoked.at(-1)]);
+  });
+
+  it("are a thousand good ones at most; a revoked one makes room", async () => {
+    const { id } = await service.createTenant({ name: "Has many keys" });
+    const [first = ""] = await insertKeys(id, 1000, {});
+    const refusal = await makeKey(id).catch((error: AppError) => error.fields);
+    expect(refusal).to.deep.include({
+      field: "tenant_id",
+      code: "too_many",
+      message: "has 1000 keys already",
+    });
+    await service.revokeApiKey(first);
+    expect(await makeKey(id)).to.match(/^key_/);
+  });
+});

@@ -1,0 +1,287 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { expect } from "chai";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
+import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { type RunningConsumer, startConsumer } from "../../../services/shared/io/consumer.ts";
+import { createDeadLetters } from "../../../services/shared/io/dead-letters.ts";
+import { runTransaction } from "../../../services/shared/io/mongo.ts";
+import { EVENT_STREAM } from "../../../services/shared/io/nats.ts";
+import { createOutbox } from "../../../services/shared/io/outbox.ts";
+import { publishAll } from "../../../services/shared/io/publisher.ts";
+import { createSettleHandler } from "../../../services/wallet/adapters/events.ts";
+import { eventually } from "../../support/poll.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+import { openWallet, silentLog, type WalletHarness } from "../../support/wallet-harness.ts";
+
+const actor = { name: "test", address: "" };
+const { SENT, DELIVERED, UNDELIVERED, FAILED, CANCELLED, QUEUED } = MessageStatus;
+
+describe("the wallet and the event stream", () => {
+  let servers: TestServers;
+  let wallet: WalletHarness;
+  let consumer: RunningConsumer;
+  const tenantId = newId("tenant");
+  const durable = `wallet-settle-${tenantId}`;
+  before(async () => {
+    servers = await startServers();
+    wallet = await openWallet(servers);
+    await wallet.wallets.create(tenantId, "NGN", 500n, actor);
+    await wallet.wallets.fund(tenantId, { kind: "fund", amount: 1000n, reference: "r", actor });
+    consumer = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable,
+      // Only this test's events: the stream is everyone's.
+      subjects: [`events.message.${tenantId}.>`],
+      batchMax: 100,
+      ackWaitMs: 5000,
+      paceMs: 0,
+      log: silentLog,
+      handle: createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog }),
+    });
+  });
+  after(async () => {
+    await consumer.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, durable);
+    await wallet.close();
+    await servers.stop();
+  });
+
+  function eventOf(messageId: string, reservationId: string, status: MessageStatus, amount = 6n) {
+    const id = newId("event");
+    const isSent = [SENT, DELIVERED, UNDELIVERED].includes(status);
+    const message = {
+      id: messageId,
+      tenantId,
+      reservationId,
+      status,
+      heldAmount: 10n,
+      mode: Mode.LIVE,
+      ...(isSent ? { amount } : {}),
+    };
+    const payload = { case: "messageChanged", value: { message } } as const;
+    const data = toBinary(EventSchema, create(EventSchema, { id, tenantId, payload }));
+    return {
+      id,
+      subject: `events.message.${tenantId}.${MessageStatus[status].toLowerCase()}`,
+      data,
+    };
+  }
+  async function hold(messages: number): Promise<string> {
+    const reservationId = newId("reservation");
+    await wallet.wallets.hold(tenantId, {
+      kind: "hold",
+      reservationId,
+      amount: BigInt(messages) * 10n,
+      messageCount: messages,
+      firstMessageId: "msg_1",
+      lastMessageId: "msg_9",
+    });
+    return reservationId;
+  }
+  const drained = () => eventually(async () => (await consumer.lag()) === 0);
+
+  it("settles each message once from events that come twice, late, and out of order", async () => {
+    const before = await wallet.wallets.get(tenantId);
+    const reservationId = await hold(4);
+    const [a, b, c, d] = [1, 2, 3, 4].map(() => newId("message")) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const sent = eventOf(a, reservationId, SENT);
+    const events = [
+      eventOf(a, reservationId, DELIVERED),
+      sent,
+      eventOf(b, reservationId, FAILED),
+      eventOf(c, reservationId, QUEUED),
+      eventOf(c, reservationId, CANCELLED),
+      eventOf(d, reservationId, UNDELIVERED),
+      eventOf(b, reservationId, FAILED),
+      { ...sent, id: newId("event") },
+    ];
+    await publishAll(wallet.nats.jetstream, events);
+    await drained();
+    const after = await wallet.wallets.get(tenantId);
+    expect(after.held).to.equal(0n);
+    expect(before.balance - after.balance).to.equal(12n);
+    expect(await wallet.breaches(tenantId)).to.deep.equal([]);
+  });
+
+  it("says that a message was settled with other amounts, and moves nothing", async () => {
+    const reservationId = await hold(1);
+    const request = { tenantId, reservationId, messageId: newId("message"), heldAmount: 10n };
+    const settle = async (capturedAmount: bigint) =>
+      (await wallet.settleMessages([{ ...request, capturedAmount }]))[0];
+    expect(await settle(6n)).to.deep.equal({ kind: "settled" });
+    expect(await settle(6n)).to.deep.equal({ kind: "already", differs: false });
+    expect(await settle(7n)).to.deep.equal({ kind: "already", differs: true });
+  });
+
+  it("puts an event aside whose reservation does not exist, and goes on", async () => {
+    const reservationId = await hold(1);
+    const stray = eventOf(newId("message"), newId("reservation"), SENT);
+    const good = eventOf(newId("message"), reservationId, SENT);
+    await publishAll(wallet.nats.jetstream, [stray, good]);
+    await eventually(async () => (await wallet.wallets.get(tenantId)).held === 0n);
+    await drained();
+    const dead = await wallet.mongo.db.collection("dead_letters").find({ durable }).toArray();
+    expect(dead.map(({ reason }) => reason)).to.deep.equal(["not_found: No such reservation."]);
+  });
+
+  it("settles an event that was put aside once its cause is mended, and only then", async () => {
+    const handle = createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog });
+    const letters = createDeadLetters(wallet.mongo.db, handle);
+    const { letters: found } = await letters.list("", 10);
+    const [letter] = found;
+    if (letter === undefined) throw new Error("nothing was put aside");
+    expect(await letters.replay([])).to.equal(0);
+    expect(await letters.count()).to.equal(1);
+
+    const { payload } = fromBinary(EventSchema, letter.data);
+    if (payload.case !== "messageChanged") throw new Error("not a message's event");
+    await wallet.wallets.hold(tenantId, {
+      kind: "hold",
+      reservationId: payload.value.message?.reservationId ?? "",
+      amount: 10n,
+      messageCount: 1,
+      firstMessageId: "msg_1",
+      lastMessageId: "msg_1",
+    });
+    expect(await letters.replay(["another", letter.id])).to.equal(1);
+    expect(await letters.count()).to.equal(0);
+    expect(await wallet.breaches(tenantId)).to.deep.equal([]);
+  });
+
+  it("takes full batches one after the other, and waits for more after one that was not full", async () => {
+    const subject = `events.other.${tenantId}`;
+    const sizes: number[] = [];
+    const items = Array.from({ length: 45 }, () => {
+      return { id: newId("event"), subject: `${subject}.x`, data: new Uint8Array(1) };
+    });
+    await publishAll(wallet.nats.jetstream, items);
+    const read = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable: `${durable}-paced`,
+      subjects: [`${subject}.>`],
+      batchMax: 10,
+      ackWaitMs: 60_000,
+      paceMs: 30_000,
+      log: silentLog,
+      async handle(taken) {
+        sizes.push(taken.length);
+        return taken.map(() => ({ kind: "ack" as const }));
+      },
+    });
+    await eventually(() => sizes.length === 5, { what: "all of them, without a pause" });
+    expect(sizes).to.deep.equal([10, 10, 10, 10, 5]);
+    await read.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, `${durable}-paced`);
+  });
+
+  it("tells how long the oldest event has waited, whatever was handled after it", async () => {
+    const subject = `events.other.${tenantId}`;
+    const publish = async (end: string) => {
+      await publishAll(wallet.nats.jetstream, [
+        { id: newId("event"), subject: `${subject}.${end}`, data: new Uint8Array(1) },
+      ]);
+      return Date.now();
+    };
+    let isMended = false;
+    const read = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable: `${durable}-oldest`,
+      subjects: [`${subject}.good`, `${subject}.bad`],
+      batchMax: 10,
+      ackWaitMs: 60_000,
+      paceMs: 0,
+      log: silentLog,
+      async handle(taken) {
+        return taken.map(({ subject: name }) =>
+          isMended || name.endsWith("good") ? { kind: "ack" } : { kind: "retry", afterMs: 50 },
+        );
+      },
+    });
+    const count = async (lag: number) => (await read.lag().catch(() => -1)) === lag;
+    await publish("good");
+    await eventually(() => count(0), { what: "the first one" });
+    expect(await read.oldestMs()).to.equal(0);
+
+    const beforeMs = Date.now();
+    const badMs = await publish("bad");
+    await eventually(() => Date.now() - badMs > 300);
+    await publish("unheard");
+    await publish("good");
+    await eventually(() => count(1), { what: "the good one behind it" });
+    expect(await read.oldestMs()).to.be.within(300, Date.now() - beforeMs);
+
+    isMended = true;
+    await eventually(() => count(0), { what: "the mended one" });
+    expect(await read.oldestMs()).to.equal(0);
+    await read.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, `${durable}-oldest`);
+  });
+
+  it("an outbox tells how long its oldest batch has waited, until it is published", async () => {
+    const { client, db } = wallet.mongo;
+    const outbox = createOutbox({
+      db,
+      nats: wallet.nats,
+      log: silentLog,
+      sweepIntervalMs: 600_000,
+    });
+    await eventually(async () => (await outbox.backlog()).count === 0);
+    const beforeMs = Date.now();
+    const items = [{ id: newId("event"), subject: "events.other.x", data: new Uint8Array(1) }];
+    const ticket = await runTransaction(client, (session) => outbox.write(items, session));
+    await eventually(() => Date.now() - beforeMs > 200);
+    const { count, oldestMs } = await outbox.backlog();
+    expect(count).to.equal(1);
+    expect(oldestMs).to.be.within(1, Date.now() - beforeMs);
+    outbox.publish(ticket);
+    await eventually(async () => (await outbox.backlog()).count === 0);
+    expect(await outbox.backlog()).to.deep.equal({ count: 0, oldestMs: 0 });
+    await outbox.close();
+  });
+
+  it("tells of money that came in and of a crossing of the threshold, once each", async () => {
+    const subject = `events.wallet.${tenantId}`;
+    const got: string[] = [];
+    const read = startConsumer({
+      nats: wallet.nats,
+      db: wallet.mongo.db,
+      durable: `${durable}-reader`,
+      subjects: [`${subject}.>`],
+      batchMax: 100,
+      ackWaitMs: 5000,
+      paceMs: 0,
+      log: silentLog,
+      async handle(items) {
+        for (const { data } of items) {
+          const { payload } = fromBinary(EventSchema, data);
+          if (payload.case !== "walletChanged") continue;
+          got.push(`${payload.value.type} ${payload.value.reference}`.trim());
+        }
+        return items.map(() => ({ kind: "ack" as const }));
+      },
+    });
+    await eventually(() => got.length === 1, { what: "the first funding's event" });
+    await hold(40);
+    await hold(20);
+    await wallet.wallets.fund(tenantId, { kind: "fund", amount: 400n, reference: "r2", actor });
+    await hold(40);
+    await eventually(() => got.length >= 4, { what: "two crossings and a funding" });
+    expect(got).to.deep.equal(["funded r", "low_balance", "funded r2", "low_balance"]);
+    await read.close();
+    const manager = await wallet.nats.connection.jetstreamManager();
+    await manager.consumers.delete(EVENT_STREAM, `${durable}-reader`);
+  });
+});

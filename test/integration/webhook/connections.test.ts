@@ -1,0 +1,346 @@
+/** How long connections to receivers are kept, who may use them, and how they end. */
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
+import { expect } from "chai";
+import { eventually } from "../../support/poll.ts";
+import { type RawReceiver, say, startRawReceiver } from "../../support/raw-receiver.ts";
+import { testCertificates } from "../../support/webhook-harness.ts";
+import { openTestSender } from "../../support/webhook-sender.ts";
+
+const ACCEPTED = say("HTTP/1.1 204 X\n\n");
+/** However slow the machine is, a second request meets the goodbye of the first one's answer. */
+const ANY_END_IS_GOODBYE = { goodbyeMs: 60_000 };
+
+describe("connections to webhook receivers", () => {
+  const certificates = testCertificates();
+  const closing: (() => unknown)[] = [];
+  let receiver: RawReceiver;
+
+  beforeEach(async () => {
+    receiver = await startRawReceiver(certificates);
+    closing.push(() => receiver.close());
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+  after(() => certificates.remove());
+
+  function openSender(limits: Parameters<typeof openTestSender>[1] = {}) {
+    const sender = openTestSender(certificates.caFile, limits);
+    closing.push(sender.close);
+    return sender;
+  }
+
+  /** Requests that are all on their way before the first is answered. */
+  async function together(count: number, send: () => Promise<unknown>): Promise<void> {
+    const waiting: (() => void)[] = [];
+    receiver.behave((request) => void waiting.push(() => ACCEPTED(request)));
+    const sent = Array.from({ length: count }, send);
+    await eventually(() => waiting.length === count);
+    for (const answer of waiting) answer();
+    await Promise.all(sent);
+    receiver.behave(ACCEPTED);
+  }
+
+  it("one connection carries request after request, and collects no listeners", async () => {
+    const sender = openSender();
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on("warning", note);
+    closing.push(() => process.removeListener("warning", note));
+    for (let count = 0; count < 40; count += 1) await sender.to(receiver.port);
+    expect(receiver.sockets.length).to.equal(1);
+    expect(receiver.requests.length).to.equal(40);
+    expect(sender.used).to.deep.equal(["new", ...Array(39).fill("reused")]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings).to.deep.equal([]);
+  });
+
+  it("an answer that is read before the socket has told that the request left keeps its connection", async () => {
+    const other = await startReceiverThread(certificates);
+    closing.push(other.stop);
+    const sender = openSender();
+    for (let count = 0; count < 50; count += 1) {
+      // What is written among the immediates is told among the next ones, and the answer of another
+      // thread is there by then.
+      await new Promise((resolve) => setImmediate(resolve));
+      const sent = sender.to(other.port);
+      await Promise.resolve();
+      const untilMs = performance.now() + 3;
+      while (performance.now() < untilMs);
+      await sent;
+    }
+    expect(sender.used.filter((kind) => kind === "new").length).to.equal(1);
+  });
+
+  it("the connection used last is used next, and no more are kept than may idle", async () => {
+    const sender = openSender({ socketsMax: 2 });
+    await together(4, () => sender.to(receiver.port));
+    await eventually(() => receiver.sockets.filter(({ destroyed }) => destroyed).length === 2);
+    const before = receiver.requests.length;
+    for (let count = 0; count < 5; count += 1) await sender.to(receiver.port);
+    const used = new Set(receiver.requests.slice(before).map(({ socket }) => socket));
+    expect(used.size).to.equal(1);
+    expect(receiver.sockets.length).to.equal(4);
+  });
+
+  it("a connection closed by the receiver behind its answer costs no attempt", async () => {
+    const sender = openSender(ANY_END_IS_GOODBYE);
+    for (const end of ["destroy", "end"] as const) {
+      receiver.behave((request) => {
+        if (request.number > 1) request.socket[end]();
+        else ACCEPTED(request);
+      });
+      for (let count = 0; count < 4; count += 1) {
+        const result = await sender.to(receiver.port);
+        expect(result, end).to.include({ error: "", httpStatus: 204 });
+      }
+    }
+  });
+
+  it("a connection that is reset behind its answer costs no attempt", async () => {
+    const gate = await openGate();
+    const sender = openSender(ANY_END_IS_GOODBYE);
+    const sent = sender.to(gate.port);
+    await eventually(() => gate.held.length === 1);
+    gate.letThrough();
+    await sent;
+    receiver.behave(() => void gate.held[0]?.resetAndDestroy());
+    const again = sender.to(gate.port);
+    await eventually(() => gate.held.length === 2);
+    receiver.behave(ACCEPTED);
+    gate.letThrough();
+    expect(await again).to.include({ error: "", httpStatus: 204 });
+    expect(receiver.requests.length).to.equal(3);
+  });
+
+  it("nothing is repeated twice, and nothing on a new connection", async () => {
+    const sender = openSender(ANY_END_IS_GOODBYE);
+    await sender.to(receiver.port);
+    receiver.behave(({ socket }) => socket.destroy());
+    const again = await sender.to(receiver.port);
+    expect(again).to.include({ error: "connection", httpStatus: 0 });
+    expect([receiver.requests.length, receiver.sockets.length]).to.deep.equal([3, 2]);
+    const fresh = await sender.to(receiver.port);
+    expect(fresh).to.include({ error: "connection", httpStatus: 0 });
+    expect([receiver.requests.length, receiver.sockets.length]).to.deep.equal([4, 3]);
+  });
+
+  it("a connection that ends later without an answer is a failure, and nothing is repeated", async () => {
+    const sender = openSender();
+    await sender.to(receiver.port);
+    const answeredMs = performance.now();
+    await eventually(() => performance.now() - answeredMs > 60);
+    receiver.behave(({ socket }) => void socket.destroy());
+    expect(await sender.to(receiver.port)).to.include({ error: "connection", httpStatus: 0 });
+    expect(receiver.requests.length).to.equal(2);
+  });
+
+  it("nothing is repeated once an octet of an answer came", async () => {
+    const sender = openSender(ANY_END_IS_GOODBYE);
+    await sender.to(receiver.port);
+    receiver.behave(({ socket }) => void socket.end("H"));
+    expect(await sender.to(receiver.port)).to.include({ error: "connection", httpStatus: 0 });
+    expect(receiver.requests.length).to.equal(2);
+  });
+
+  it("a connection that ends or speaks while it idles is not used again", async () => {
+    const sender = openSender();
+    await sender.to(receiver.port);
+    receiver.sockets[0]?.end();
+    await eventually(() => receiver.sockets[0]?.destroyed);
+    await sender.to(receiver.port);
+    receiver.sockets[1]?.write("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n");
+    await eventually(() => receiver.sockets[1]?.destroyed);
+    expect(await sender.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
+    expect(sender.used).to.deep.equal(["new", "new", "new"]);
+    expect(receiver.requests.length).to.equal(3);
+  });
+
+  it("a connection idles no longer than it may", async () => {
+    const sender = openSender({ idleMs: 60 });
+    await sender.to(receiver.port);
+    await eventually(() => receiver.sockets[0]?.destroyed);
+    await sender.to(receiver.port);
+    expect(receiver.sockets.length).to.equal(2);
+  });
+
+  it("a connection that is used again and again still becomes no older than it may", async () => {
+    const sender = openSender({ ageMaxMs: 300 });
+    const beganMs = performance.now();
+    while (performance.now() - beganMs < 800) await sender.to(receiver.port);
+    expect(receiver.sockets.length).to.be.within(2, 4);
+    expect(receiver.requests.length).to.be.above(20);
+  });
+
+  it("a server that keeps connections for a second is not asked a second time by one", async () => {
+    const sender = openSender();
+    receiver.behave(say("HTTP/1.1 204 X\nKeep-Alive: timeout=1\n\n"));
+    await sender.to(receiver.port);
+    await sender.to(receiver.port);
+    expect(receiver.sockets.length).to.equal(2);
+    receiver.behave(say("HTTP/1.1 204 X\nKeep-Alive: timeout=5\n\n"));
+    await sender.to(receiver.port);
+    await sender.to(receiver.port);
+    expect(receiver.sockets.length).to.equal(3);
+  });
+
+  it("a pool is its endpoint's own, and the least recently used ones are closed", async () => {
+    const sender = openSender({ poolsMax: 2 });
+    for (const endpointId of ["whe_1", "whe_2", "whe_1", "whe_3"]) {
+      await sender.to(receiver.port, { endpointId });
+    }
+    expect(sender.used).to.deep.equal(["new", "new", "reused", "new"]);
+    await eventually(() => receiver.sockets[1]?.destroyed);
+    await sender.to(receiver.port, { endpointId: "whe_1" });
+    expect(sender.used.at(-1)).to.equal("reused");
+  });
+
+  it("an endpoint whose URL was changed leaves its old connections", async () => {
+    const other = await startRawReceiver(certificates);
+    closing.push(() => other.close());
+    const sender = openSender();
+    await sender.to(receiver.port);
+    await sender.to(other.port);
+    expect([receiver.requests.length, other.requests.length]).to.deep.equal([1, 1]);
+    await eventually(() => receiver.sockets[0]?.destroyed);
+  });
+
+  it("a new connection resumes the TLS session of any endpoint of its host and port", async () => {
+    const sender = openSender();
+    await sender.to(receiver.port, { endpointId: "whe_1" });
+    await sender.to(receiver.port, { endpointId: "whe_2" });
+    const resumed = receiver.sockets.map((socket) => socket.isSessionReused());
+    expect(resumed).to.deep.equal([false, true]);
+    const other = await startRawReceiver(certificates);
+    closing.push(() => other.close());
+    await sender.to(other.port, { endpointId: "whe_3" });
+    expect(other.sockets.map((socket) => socket.isSessionReused())).to.deep.equal([false]);
+  });
+
+  /** A way to the receiver on which nothing goes on until it is let through. */
+  async function openGate() {
+    const held: Socket[] = [];
+    let isThrough = 0;
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      held.push(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closing.push(() => {
+      for (const socket of held) socket.destroy();
+      server.close();
+    });
+    return {
+      port: (server.address() as { port: number }).port,
+      held,
+      letThrough() {
+        for (const socket of held.slice(isThrough)) {
+          const onward = connect(receiver.port, "127.0.0.1");
+          onward.on("error", () => undefined);
+          socket.pipe(onward).pipe(socket);
+        }
+        isThrough = held.length;
+      },
+    };
+  }
+
+  it("a stop ends what is still connecting, of that endpoint alone", async () => {
+    const gate = await openGate();
+    const sender = openSender();
+    const stopped = sender.to(gate.port, { endpointId: "whe_stopped" });
+    const other = sender.to(gate.port, { endpointId: "whe_other" });
+    await eventually(() => gate.held.length === 2);
+    sender.stop("whe_stopped");
+    expect(await stopped).to.equal(undefined);
+    gate.letThrough();
+    expect(await other).to.include({ error: "", httpStatus: 204 });
+    expect(receiver.requests.length).to.equal(1);
+  });
+
+  it("a stop lets what is on its way have its answer", async () => {
+    const sender = openSender();
+    for (const kind of ["new", "reused"]) {
+      receiver.behave((request) => {
+        sender.stop("whe_1");
+        ACCEPTED(request);
+      });
+      expect(await sender.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
+      expect(sender.used.at(-1)).to.equal(kind);
+    }
+  });
+
+  it("what is on its way when its endpoint is stopped is not sent again", async () => {
+    const sender = openSender();
+    for (const end of ["destroy", "end"] as const) {
+      receiver.behave(ACCEPTED);
+      await sender.to(receiver.port);
+      const before = receiver.requests.length;
+      receiver.behave(({ socket }) => {
+        sender.stop("whe_1");
+        socket[end]();
+      });
+      const result = await sender.to(receiver.port);
+      expect(result, end).to.include({ error: "connection", httpStatus: 0 });
+      expect(receiver.requests.length, end).to.equal(before + 1);
+    }
+  });
+
+  it("what waits to be sent again ends at a stop as the fault that it met", async () => {
+    const gate = await openGate();
+    const sender = openSender();
+    const first = sender.to(gate.port);
+    await eventually(() => gate.held.length === 1);
+    gate.letThrough();
+    await first;
+    receiver.behave(({ socket }) => socket.destroy());
+    const again = sender.to(gate.port);
+    await eventually(() => gate.held.length === 2);
+    sender.stop("whe_1");
+    expect(await again).to.include({ error: "connection", httpStatus: 0 });
+    const [, socket] = gate.held;
+    socket?.resume();
+    await eventually(() => socket?.destroyed);
+    expect(receiver.requests.length).to.equal(2);
+  });
+
+  it("a handshake that takes too long is a timeout, and its connection is ended", async () => {
+    const gate = await openGate();
+    const sender = openSender();
+    const result = await sender.to(gate.port, { timeoutMs: 200 });
+    expect(result).to.include({ error: "timeout", httpStatus: 0 });
+    const [socket] = gate.held;
+    socket?.resume();
+    await eventually(() => socket?.destroyed);
+  });
+
+  it("closing ends what is on its way and what idles, and nothing is sent afterwards", async () => {
+    const sender = openSender();
+    await together(2, () => sender.to(receiver.port));
+    receiver.behave(() => undefined);
+    const waiting = sender.to(receiver.port);
+    await eventually(() => receiver.requests.length === 3);
+    sender.close();
+    expect(await waiting).to.include({ error: "connection" });
+    await eventually(() => receiver.sockets.every(({ destroyed }) => destroyed));
+    expect(await sender.to(receiver.port)).to.include({ error: "connection" });
+    expect(receiver.requests.length).to.equal(3);
+  });
+});
+
+/** A receiver with an event loop of its own, which answers every piece it reads. */
+async function startReceiverThread(tls: { readonly certFile: string; readonly keyFile: string }) {
+  const program = `
+    const { parentPort, workerData } = require("node:worker_threads");
+    const [cert, key] = workerData.map((file) => require("node:fs").readFileSync(file));
+    const server = require("node:tls").createServer({ cert, key }, (socket) => {
+      socket.on("error", () => undefined);
+      socket.on("data", () => socket.write("HTTP/1.1 204 X\\r\\n\\r\\n"));
+    });
+    server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+  `;
+  const worker = new Worker(program, { eval: true, workerData: [tls.certFile, tls.keyFile] });
+  const [port] = (await once(worker, "message")) as [number];
+  return { port, stop: () => worker.terminate() };
+}

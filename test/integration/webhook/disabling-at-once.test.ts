@@ -1,0 +1,196 @@
+/** Disabling and deleting stop at once: not at the next attempt, but in the middle of this one. */
+import type { ServerResponse } from "node:http";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { expect } from "chai";
+import { DeliveryStatus, WebhookEndpointStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { openStopNotes } from "../../../services/webhook/adapters/events.ts";
+import { eventually } from "../../support/poll.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+import {
+  messageEvent,
+  openWebhooks,
+  testCertificates,
+  type WebhookHarness,
+} from "../../support/webhook-harness.ts";
+import { accept, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
+
+const { DISABLED, ENABLED } = WebhookEndpointStatus;
+
+/** A way to the receiver on which connections stand still until they are let through. */
+async function openGate(port: number) {
+  const held: Socket[] = [];
+  const server: Server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    held.push(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as { port: number }).port,
+    held,
+    letThrough() {
+      for (const socket of held.splice(0)) {
+        const onward = connect(port, "127.0.0.1");
+        onward.on("error", () => undefined);
+        socket.pipe(onward).pipe(socket);
+      }
+    },
+    close: () => void server.close(),
+  };
+}
+
+describe("turning a webhook endpoint off in the middle of an attempt", () => {
+  const certificates = testCertificates();
+  let servers: TestServers;
+  let receiver: Receiver;
+  let gate: Awaited<ReturnType<typeof openGate>>;
+  let webhooks: WebhookHarness;
+  let neighbour: WebhookHarness;
+
+  before(async () => {
+    servers = await startServers();
+    receiver = await startReceiver(certificates);
+    gate = await openGate(receiver.port);
+    const options = {
+      ports: [receiver.port, gate.port],
+      caFile: certificates.caFile,
+      settings: { WEBHOOK_RETRY_DELAYS_MS: "60000", WEBHOOK_TIMEOUT_MS: "8000" },
+    };
+    webhooks = await openWebhooks(servers, options);
+    neighbour = await openWebhooks(servers, { ...options, prefix: webhooks.prefix });
+  });
+  after(async () => {
+    await neighbour?.stop();
+    await webhooks?.close();
+    await neighbour?.close();
+    gate?.close();
+    await receiver?.close();
+    await servers?.stop();
+    await certificates.remove();
+  });
+  beforeEach(() => receiver.behave(accept));
+
+  /** An endpoint behind the gate, with the connection for its first event standing still. */
+  async function connecting(path: string) {
+    const tenantId = newId("tenant");
+    const url = `https://localhost:${gate.port}${path}`;
+    const { endpoint } = await webhooks.client.createEndpoint({ tenantId, url });
+    const key = { tenantId, endpointId: endpoint?.id ?? "" };
+    await webhooks.publish([messageEvent(tenantId)]);
+    await eventually(() => gate.held.length > 0);
+    return key;
+  }
+
+  const dropped = ({ endpointId }: { endpointId: string }) =>
+    eventually(async () => {
+      const deliveries = webhooks.mongo.db.collection("deliveries");
+      return (await deliveries.findOne({ endpoint_id: endpointId, status: "dropped" })) ?? false;
+    });
+
+  /** Whatever was held comes through, and a request of another endpoint after it. */
+  async function openTheGate(): Promise<void> {
+    gate.letThrough();
+    const path = `/fence/${newId("event")}`;
+    const tenantId = newId("tenant");
+    await webhooks.client.createEndpoint({ tenantId, url: receiver.url(path) });
+    await webhooks.publish([messageEvent(tenantId)]);
+    await eventually(() => receiver.at(path).length === 1);
+  }
+
+  // Either replica may hold the connection: the call must stop both.
+  for (const [name, replica] of [
+    ["this replica", () => webhooks],
+    ["another replica", () => neighbour],
+  ] as const) {
+    it(`what is still connecting is never sent, when disabled at ${name}`, async () => {
+      const path = `/disabled/${name.length}`;
+      const key = await connecting(path);
+      await replica().client.updateEndpoint({ ...key, status: DISABLED });
+      expect((await dropped(key)).attempts).to.deep.equal([]);
+      await openTheGate();
+      expect(receiver.at(path)).to.deep.equal([]);
+      await replica().client.updateEndpoint({ ...key, status: ENABLED });
+      await openTheGate();
+      expect(receiver.at(path)).to.deep.equal([]);
+    });
+
+    it(`what is still connecting is never sent, when deleted at ${name}`, async () => {
+      const path = `/deleted/${name.length}`;
+      const key = await connecting(path);
+      await replica().client.deleteEndpoint(key);
+      await dropped(key);
+      await openTheGate();
+      expect(receiver.at(path)).to.deep.equal([]);
+    });
+  }
+
+  /** A delivery whose endpoint has its request and answers 500 after what is done meanwhile. */
+  async function answeredLate(
+    path: string,
+    meanwhile: (key: { tenantId: string; endpointId: string }) => Promise<unknown>,
+  ) {
+    const tenantId = newId("tenant");
+    const { endpoint } = await webhooks.client.createEndpoint({
+      tenantId,
+      url: receiver.url(path),
+    });
+    const key = { tenantId, endpointId: endpoint?.id ?? "" };
+    const waiting: ServerResponse[] = [];
+    receiver.behave((response) => void waiting.push(response));
+    await webhooks.publish([messageEvent(tenantId)]);
+    await eventually(() => waiting.length === 1);
+    await meanwhile(key);
+    for (const response of waiting) response.writeHead(500).end();
+    return eventually(async () => {
+      const { deliveries } = await webhooks.client.listDeliveries(key);
+      return deliveries.find(({ attempts }) => attempts.length === 1);
+    });
+  }
+
+  it("a failure that comes after its endpoint was disabled leaves no retry", async () => {
+    const delivery = await answeredLate("/answered-late", (key) =>
+      webhooks.client.updateEndpoint({ ...key, status: DISABLED }),
+    );
+    expect(delivery.status).to.equal(DeliveryStatus.DROPPED);
+    expect(delivery.nextAttemptAtMs).to.equal(0n);
+  });
+
+  describe("when the word of an earlier stop comes late, the endpoint being on", () => {
+    /** Says what a replica says as it turns an endpoint off, and sees that it was heard. */
+    async function sayStopped(endpointId: string): Promise<void> {
+      const { connection } = webhooks.nats;
+      openStopNotes(connection)(endpointId);
+      await connection.flush();
+    }
+
+    it("what is still connecting is sent all the same, once, as its first attempt", async () => {
+      const path = "/late-word";
+      const { endpointId } = await connecting(path);
+      const [stopped] = gate.held;
+      await sayStopped(endpointId);
+      // The connection that stood still is given up, and a new one made for the same attempt.
+      await eventually(() => stopped?.destroyed === true || gate.held.length > 1);
+      await openTheGate();
+      await eventually(() => {
+        gate.letThrough();
+        return receiver.at(path).length > 0;
+      });
+      const deliveries = webhooks.mongo.db.collection("deliveries");
+      const delivery = await eventually(async () => {
+        const found = await deliveries.findOne({ endpoint_id: endpointId, status: "succeeded" });
+        return found ?? false;
+      });
+      expect(delivery.attempts).to.have.length(1);
+      expect(receiver.at(path)).to.have.length(1);
+      expect(receiver.at(path)[0]?.headers["x-service-delivery-attempt"]).to.equal("1");
+    });
+
+    it("a failure leaves its retry", async () => {
+      const delivery = await answeredLate("/late-word-failure", ({ endpointId }) =>
+        sayStopped(endpointId),
+      );
+      expect(delivery.status).to.equal(DeliveryStatus.PENDING);
+      expect(delivery.nextAttemptAtMs > 0n).to.equal(true);
+    });
+  });
+});

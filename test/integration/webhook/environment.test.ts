@@ -1,0 +1,91 @@
+/** What the environment of a webhook process must not change: where requests go, and whom they trust. */
+import { createServer, type Server, type Socket } from "node:net";
+import { expect } from "chai";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { freshDatabase } from "../../support/fresh-names.ts";
+import { eventually } from "../../support/poll.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+import {
+  messageEvent,
+  openWebhookStores,
+  publishEvents,
+  testCertificates,
+  webhookSettings,
+} from "../../support/webhook-harness.ts";
+import { startWebhookProcess, type WebhookProcess } from "../../support/webhook-process.ts";
+import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
+
+describe("a webhook process in a hostile environment", function () {
+  this.timeout(60_000);
+  const certificates = testCertificates();
+  const strangers = testCertificates();
+  let servers: TestServers;
+  let stores: Awaited<ReturnType<typeof openWebhookStores>>;
+  let receiver: Receiver;
+  let stranger: Receiver;
+  let proxy: Server;
+  let webhook: WebhookProcess;
+  const proxied: string[] = [];
+
+  before(async () => {
+    servers = await startServers();
+    const prefix = freshDatabase("webhook");
+    stores = await openWebhookStores(servers, prefix);
+    receiver = await startReceiver(certificates);
+    stranger = await startReceiver(strangers);
+    proxy = createServer((socket: Socket) => {
+      socket.once("data", (data) => {
+        proxied.push(data.toString("latin1").split("\r\n", 1)[0] ?? "");
+        socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+      });
+      socket.on("error", () => undefined);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    const proxyUrl = `http://127.0.0.1:${(proxy.address() as { port: number }).port}`;
+    const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy"];
+    webhook = await startWebhookProcess({
+      ...webhookSettings(servers, prefix, [receiver.port, stranger.port], certificates.caFile),
+      ...Object.fromEntries([...names, "all_proxy"].map((name) => [name, proxyUrl])),
+      // Nothing is exempt from the proxy, and Node is told to use it.
+      NO_PROXY: "",
+      no_proxy: "",
+      NODE_USE_ENV_PROXY: "1",
+      // gRPC and NATS connections of the process itself heed these; they are none of the sender's.
+      NO_GRPC_PROXY: "127.0.0.1,localhost",
+      no_grpc_proxy: "127.0.0.1,localhost",
+      NODE_TLS_REJECT_UNAUTHORIZED: "0",
+    });
+  });
+  after(async () => {
+    await webhook?.stop();
+    proxy?.close();
+    await receiver?.close();
+    await stranger?.close();
+    await stores?.close();
+    await servers?.stop();
+    await certificates.remove();
+    await strangers.remove();
+  });
+
+  /** Sends one event to a URL and answers the first attempt as it is logged. */
+  async function firstAttempt(url: string) {
+    const tenantId = newId("tenant");
+    const { endpoint } = await webhook.client.createEndpoint({ tenantId, url });
+    await publishEvents(stores.nats, [messageEvent(tenantId)]);
+    return eventually(async () => {
+      const key = { tenantId, endpointId: endpoint?.id ?? "" };
+      return (await webhook.client.listDeliveries(key)).deliveries[0]?.attempts[0];
+    });
+  }
+
+  it("sends straight to the endpoint: no proxy of the environment hears of it", async () => {
+    expect(await firstAttempt(receiver.url("/direct"))).to.include({ error: "", httpStatus: 204 });
+    expect(receiver.at("/direct").length).to.equal(1);
+    expect(proxied).to.deep.equal([]);
+  });
+
+  it("verifies certificates though the environment says not to", async () => {
+    expect(await firstAttempt(stranger.url("/stranger"))).to.include({ error: "tls" });
+    expect(stranger.received).to.deep.equal([]);
+  });
+});

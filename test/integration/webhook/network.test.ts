@@ -1,0 +1,197 @@
+import { createSocket } from "node:dgram";
+import { createServer, type Server } from "node:net";
+import { expect } from "chai";
+import { freePorts } from "../../../deploy/dev/ports.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { toAppError } from "../../../services/shared/rpc/error-status.ts";
+import { createConnections } from "../../../services/webhook/adapters/http-client/connection-pool.ts";
+import { createResolver } from "../../../services/webhook/adapters/http-client/resolver.ts";
+import { createSender } from "../../../services/webhook/adapters/http-client/sender.ts";
+import { createHostGuard } from "../../../services/webhook/adapters/http-client/ssrf-guard.ts";
+import { createTrust } from "../../../services/webhook/adapters/http-client/tls-context.ts";
+import { parseNetwork } from "../../../services/webhook/domain/address-rules.ts";
+import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+import {
+  openWebhooks,
+  testCertificates,
+  type WebhookHarness,
+} from "../../support/webhook-harness.ts";
+import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
+
+/** Names that look harmless, and where they lead. */
+const HOSTILE_NAMES: Readonly<Record<string, readonly string[]>> = {
+  "loopback.example": ["127.0.0.2"],
+  "unspecified.example": ["0.0.0.0"],
+  "private.example": ["10.1.2.3"],
+  "cgnat.example": ["100.64.0.1"],
+  "metadata.example": ["169.254.169.254"],
+  "multicast.example": ["224.0.0.1"],
+  "broadcast.example": ["255.255.255.255"],
+  "loopback6.example": ["::1"],
+  "mapped.example": ["0:0:0:0:0:ffff:7f00:1"],
+  "nat64.example": ["64:ff9b::7f00:1"],
+  "6to4.example": ["2002:7f00:1::"],
+  "ula.example": ["fd00:ec2::254"],
+  "linklocal.example": ["fe80::1"],
+  "mixed.example": ["8.8.8.8", "10.0.0.1"],
+  "mixed6.example": ["8.8.8.8", "::1"],
+  "nowhere.example": [],
+};
+
+describe("where webhooks may go", () => {
+  const certificates = testCertificates();
+  let servers: TestServers;
+  let receiver: Receiver;
+  let dns: DnsServer;
+  let webhooks: WebhookHarness;
+  const closing: (() => unknown)[] = [];
+
+  before(async () => {
+    servers = await startServers();
+    // A port that no client is given: the traps take the same number on another address.
+    receiver = await startReceiver(certificates, (await freePorts(1))[0]);
+    dns = await startDnsServer((name) => HOSTILE_NAMES[name] ?? []);
+    webhooks = await openWebhooks(servers, {
+      ports: [receiver.port],
+      caFile: certificates.caFile,
+      settings: { WEBHOOK_DNS_SERVERS: dns.address, WEBHOOK_ALLOWED_NETWORKS: "127.0.0.1/32" },
+    });
+  });
+  after(async () => {
+    await webhooks?.close();
+    await dns?.close();
+    await receiver?.close();
+    await servers?.stop();
+    await certificates.remove();
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
+
+  for (const name of Object.keys(HOSTILE_NAMES)) {
+    it(`refuses to save a URL at ${name}, without saying why`, async () => {
+      const wanted = { tenantId: newId("tenant"), url: `https://${name}/hook` };
+      const error = await webhooks.client.createEndpoint(wanted).then(
+        () => undefined,
+        (thrown) => toAppError(thrown),
+      );
+      expect(error).to.include({ code: "validation_error" });
+      expect(error?.fields.map(({ field, code }) => [field, code])).to.deep.equal([
+        ["url", "invalid_value"],
+      ]);
+      const text = `${error?.message} ${JSON.stringify(error?.fields)}`;
+      for (const address of HOSTILE_NAMES[name] ?? []) expect(text).not.to.include(address);
+    });
+  }
+
+  /** A sender whose every question goes to the name server: nothing is remembered. */
+  function openForgetfulSender(server: DnsServer) {
+    const guard = createHostGuard({
+      resolve: createResolver({ servers: [server.address], timeoutMs: 1000 }),
+      allowedNetworks: [parseNetwork("127.0.0.1/32")],
+      cacheMs: 0,
+    });
+    const secureContext = createTrust(certificates.caFile);
+    const connections = createConnections({
+      secureContext,
+      lookup: guard.lookup,
+      addressTimeoutMs: 1000,
+      socketsMax: 4,
+      poolsMax: 10,
+      idleMs: 30_000,
+    });
+    const events = { onConnection: () => undefined };
+    const sender = createSender({ connections, guard, events });
+    closing.push(() => sender.close());
+    return sender;
+  }
+
+  /** Counts connections to an address that nobody should connect to. */
+  async function startTrap(host: string, port: number): Promise<{ readonly connections: number }> {
+    const trap = { connections: 0 };
+    const server: Server = createServer((socket) => {
+      trap.connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(port, host, resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve)));
+    return trap;
+  }
+
+  it("a name server that answers the check and the connection differently reaches nothing", async () => {
+    const trap = await startTrap("127.0.0.2", receiver.port);
+    for (const flipAt of [1, 2, 3]) {
+      const rebinding = await startDnsServer((_, asked) =>
+        asked >= flipAt ? ["127.0.0.2"] : ["127.0.0.1"],
+      );
+      closing.push(rebinding.close);
+      const sender = openForgetfulSender(rebinding);
+      const errors: string[] = [];
+      for (let attempt = 0; attempt < 4; attempt += 1) {
+        const result = await sender.send({
+          endpointId: `whe_${flipAt}`,
+          target: { host: "rebinding.example", port: receiver.port, path: "/" },
+          headers: {},
+          body: "{}",
+          timeoutMs: 2000,
+        });
+        errors.push(result?.error ?? "stopped");
+      }
+      expect(errors.at(-1), `flipped at question ${flipAt}`).to.equal("address_not_allowed");
+      expect(rebinding.asked("rebinding.example")).to.be.at.least(flipAt + 1);
+    }
+    expect(trap.connections).to.equal(0);
+  });
+
+  it("a name server that drops questions for IPv6 keeps nobody waiting whose IPv4 answer is there", async () => {
+    const deaf = await startDnsServer(() => ["203.0.113.7"], true);
+    closing.push(deaf.close);
+    const resolve = createResolver({ servers: [deaf.address], timeoutMs: 2000 });
+    const startedMs = performance.now();
+    expect(await resolve("old.example")).to.deep.equal(["203.0.113.7"]);
+    expect(performance.now() - startedMs).to.be.within(400, 1500);
+  });
+
+  it("a name is refused at the next attempt when it begins to lead inside", async () => {
+    const trap = await startTrap("127.0.0.2", receiver.port);
+    let inside = false;
+    const moving = await startDnsServer(() => (inside ? ["127.0.0.2"] : ["127.0.0.1"]));
+    closing.push(moving.close);
+    const sender = openForgetfulSender(moving);
+    const send = () =>
+      sender.send({
+        endpointId: "whe_moving",
+        target: { host: "moving.example", port: receiver.port, path: "/" },
+        headers: {},
+        body: "{}",
+        timeoutMs: 2000,
+      });
+    // The name is none of the certificate's: reaching the handshake proves the connection.
+    expect((await send())?.error).to.equal("tls");
+    inside = true;
+    expect((await send())?.error).to.equal("address_not_allowed");
+    expect(trap.connections).to.equal(0);
+  });
+
+  it("a name server that never answers costs one attempt its time, and no other", async () => {
+    const silent = createSocket("udp4");
+    await new Promise<void>((resolve) => silent.bind(0, "127.0.0.1", resolve));
+    const server = `127.0.0.1:${silent.address().port}`;
+    const guard = createHostGuard({
+      resolve: createResolver({ servers: [server], timeoutMs: 300 }),
+      allowedNetworks: [],
+      cacheMs: 0,
+    });
+    const waits = Array.from({ length: 50 }, (_, at) =>
+      guard.vet(`slow${at}.example`).then(
+        () => "found",
+        () => "failed",
+      ),
+    );
+    const startedMs = performance.now();
+    expect(new Set(await Promise.all(waits))).to.deep.equal(new Set(["failed"]));
+    expect(performance.now() - startedMs).to.be.within(250, 3000);
+    silent.close();
+  });
+});

@@ -1,0 +1,233 @@
+/** What comes of each kind of answer, octet by octet, and what becomes of its connection. */
+import { expect } from "chai";
+import { eventually } from "../../support/poll.ts";
+import {
+  type RawBehaviour,
+  type RawReceiver,
+  say,
+  startRawReceiver,
+} from "../../support/raw-receiver.ts";
+import { testCertificates } from "../../support/webhook-harness.ts";
+import { openTestSender } from "../../support/webhook-sender.ts";
+
+const TIMEOUT_MS = 400;
+
+describe("answers to webhook requests", () => {
+  const certificates = testCertificates();
+  let receiver: RawReceiver;
+  let sender: ReturnType<typeof openTestSender>;
+
+  beforeEach(async () => {
+    receiver = await startRawReceiver(certificates);
+    sender = openTestSender(certificates.caFile);
+  });
+  afterEach(async () => {
+    sender.close();
+    await receiver.close();
+  });
+  after(() => certificates.remove());
+
+  const octetByOctet =
+    (lines: string): RawBehaviour =>
+    async ({ socket }) => {
+      for (const octet of Buffer.from(lines.replaceAll("\n", "\r\n"))) {
+        await new Promise((resolve) => socket.write(Buffer.of(octet), resolve));
+      }
+    };
+  const thenEnd =
+    (lines: string): RawBehaviour =>
+    ({ socket }) =>
+      void socket.end(lines.replaceAll("\n", "\r\n"));
+
+  const OK = "HTTP/1.1 200 OK\n";
+  const CHUNKED = `${OK}Transfer-Encoding: chunked\n\n3;a=b\nhel\n2\nlo\n0\nX: y\n\n`;
+  const big = "x".repeat(300_000);
+
+  const CASES: readonly {
+    readonly name: string;
+    readonly behaviour: RawBehaviour;
+    readonly is: readonly [error: string, status: number, answer: string];
+    /** Whether the next request goes by the same connection. */
+    readonly isKept: boolean;
+  }[] = [
+    { name: "204", behaviour: say("HTTP/1.1 204 X\n\n"), is: ["", 204, ""], isKept: true },
+    {
+      name: "a length",
+      behaviour: say(`${OK}Content-Length: 5\n\nhello`),
+      is: ["", 200, "hello"],
+      isKept: true,
+    },
+    { name: "chunks", behaviour: say(CHUNKED), is: ["", 200, "hello"], isKept: true },
+    {
+      name: "chunks, octet by octet",
+      behaviour: octetByOctet(CHUNKED),
+      is: ["", 200, "hello"],
+      isKept: true,
+    },
+    {
+      name: "100 Continue first",
+      behaviour: say(`HTTP/1.1 100 Continue\n\n${OK}Content-Length: 2\n\nok`),
+      is: ["", 200, "ok"],
+      isKept: true,
+    },
+    {
+      name: "101",
+      behaviour: say("HTTP/1.1 101 X\nUpgrade: x\nConnection: upgrade\n\n"),
+      is: ["status", 101, ""],
+      isKept: false,
+    },
+    {
+      name: "an error with a body",
+      behaviour: say("HTTP/1.1 500 X\nContent-Length: 2\n\nno"),
+      is: ["status", 500, "no"],
+      isKept: true,
+    },
+    {
+      name: "Connection: close",
+      behaviour: say(`${OK}Connection: close\nContent-Length: 2\n\nok`),
+      is: ["", 200, "ok"],
+      isKept: false,
+    },
+    {
+      name: "HTTP/1.0, whose end is the connection's",
+      behaviour: thenEnd("HTTP/1.0 200 OK\n\nhello"),
+      is: ["", 200, "hello"],
+      isKept: false,
+    },
+    {
+      name: "octets behind the answer",
+      behaviour: say(`${OK}Content-Length: 2\n\nok${OK}Content-Length: 2\n\nno`),
+      is: ["", 200, "ok"],
+      isKept: false,
+    },
+    {
+      name: "a body that is too long",
+      behaviour: say(`${OK}Content-Length: 300000\n\n${big}`),
+      is: ["", 200, "x".repeat(1024)],
+      isKept: false,
+    },
+    {
+      name: "an end in the middle of the head",
+      behaviour: thenEnd("HTTP/1.1 200 OK\nContent-"),
+      is: ["connection", 0, ""],
+      isKept: false,
+    },
+    {
+      name: "an end in the middle of the body",
+      behaviour: thenEnd(`${OK}Content-Length: 5\n\nhell`),
+      is: ["", 200, "hell"],
+      isKept: false,
+    },
+    {
+      name: "an end in the middle of an error's body",
+      behaviour: thenEnd("HTTP/1.1 500 X\nContent-Length: 5\n\nhell"),
+      is: ["connection", 500, ""],
+      isKept: false,
+    },
+    {
+      name: "a chunk that is none",
+      behaviour: say(`${OK}Transfer-Encoding: chunked\n\nhello\n`),
+      is: ["", 200, ""],
+      isKept: false,
+    },
+    {
+      name: "an error with a chunk that is none",
+      behaviour: say("HTTP/1.1 500 X\nTransfer-Encoding: chunked\n\nhello\n"),
+      is: ["connection", 500, ""],
+      isKept: false,
+    },
+    {
+      name: "two lengths",
+      behaviour: say(`${OK}Content-Length: 2\nContent-Length: 3\n\nok`),
+      is: ["connection", 0, ""],
+      isKept: false,
+    },
+  ];
+
+  for (const { name, behaviour, is, isKept } of CASES) {
+    it(`${name}: ${is[0] || "success"}, and the connection is ${isKept ? "kept" : "ended"}`, async () => {
+      receiver.behave(behaviour);
+      const result = await sender.to(receiver.port);
+      expect([result?.error, result?.httpStatus, result?.answer]).to.deep.equal(is);
+      if (!isKept) await eventually(() => receiver.sockets[0]?.destroyed);
+      receiver.behave(say("HTTP/1.1 204 X\n\n"));
+      expect((await sender.to(receiver.port))?.error).to.equal("");
+      expect(receiver.sockets.length).to.equal(isKept ? 1 : 2);
+      expect(receiver.requests.length).to.equal(2);
+      const counted = is[1] === 0 ? [] : ["new"];
+      expect(sender.used).to.deep.equal([...counted, isKept ? "reused" : "new"]);
+    });
+  }
+
+  it("a request is one write, as the specification says", async () => {
+    await sender.to(receiver.port);
+    const [request] = receiver.requests;
+    expect(request?.pieces).to.equal(1);
+    expect(Buffer.from(request?.text ?? "", "latin1").toString("utf8")).to.equal(
+      `POST /hook?a=b HTTP/1.1\r\nHost: localhost:${receiver.port}\r\nX-Id: 1\r\n` +
+        'Content-Length: 16\r\nConnection: keep-alive\r\n\r\n{"text":"é☂"}',
+    );
+  });
+
+  const dripAfter =
+    (head: string): RawBehaviour =>
+    ({ socket }) => {
+      socket.write(head.replaceAll("\n", "\r\n"));
+      const timer = setInterval(() => socket.write("."), 20);
+      socket.once("close", () => clearInterval(timer));
+    };
+  const UNENDED = [
+    ["a length that is never reached", "Content-Length: 10000\n\n"],
+    ["a body without a length", "\n"],
+    ["chunks that are never closed", "Transfer-Encoding: chunked\n\n2000\n"],
+  ] as const;
+
+  for (const [name, rest] of UNENDED) {
+    it(`${name}: a 2xx is success within the time, and the connection is ended`, async () => {
+      receiver.behave(dripAfter(`${OK}${rest}`));
+      const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
+      expect(result).to.include({ error: "", httpStatus: 200 });
+      expect(result?.answer).to.match(/^\.+$/);
+      expect(result?.durationMs).to.be.within(TIMEOUT_MS - 5, TIMEOUT_MS + 400);
+      await eventually(() => receiver.sockets[0]?.destroyed);
+    });
+
+    it(`${name}: an error ends with the time, with the status that was heard`, async () => {
+      receiver.behave(dripAfter(`HTTP/1.1 500 X\n${rest}`));
+      const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
+      expect(result).to.include({ error: "timeout", httpStatus: 500, answer: "" });
+      await eventually(() => receiver.sockets[0]?.destroyed);
+    });
+  }
+
+  it("a 2xx that does not end is awaited for a second, not for the whole time", async () => {
+    receiver.behave(say(`${OK}Content-Length: 5\n\nhell`));
+    const result = await sender.to(receiver.port, { timeoutMs: 10_000 });
+    expect(result).to.include({ error: "", httpStatus: 200, answer: "hell" });
+    expect(result?.durationMs).to.be.within(995, 2000);
+    await eventually(() => receiver.sockets[0]?.destroyed);
+  });
+
+  it("an answer before the request has left whole is heard, and its connection not used again", async () => {
+    receiver.onConnection((socket) => {
+      socket.pause();
+      socket.write("HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n");
+    });
+    const wanted = { body: "x".repeat(20_000_000) };
+    for (const connections of [1, 2]) {
+      const result = await sender.to(receiver.port, wanted);
+      expect(result).to.include({ error: "status", httpStatus: 413 });
+      expect(receiver.sockets.length).to.equal(connections);
+    }
+  });
+
+  it("a header that would end its line is refused before anything is sent", async () => {
+    const wanted = { headers: { "X-Id": "1\r\nX-Other: 2" } };
+    const error = await sender.to(receiver.port, wanted).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).to.be.instanceOf(TypeError);
+    expect(receiver.sockets).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import { AckPolicy, type JetStreamManager } from "nats";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { ensureStream, type Nats, openNats } from "../../../services/shared/io/nats.ts";
+import { pullBatch } from "../../../services/shared/vendor/nats-pull-batch.ts";
+import { createLossLook } from "../../../services/webhook/adapters/stream-gaps.ts";
+import { freshDatabase } from "../../support/fresh-names.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const log = createLogger("test", "silent");
+const OCTETS = 100_000;
+
+describe("a stream that is full", () => {
+  let servers: TestServers;
+  let nats: Nats;
+  let manager: JetStreamManager;
+  const stream = freshDatabase("full");
+  const settings = (maxBytes: number) => ({
+    name: stream,
+    subjects: [`${stream}.>`],
+    replicas: 1,
+    maxAgeMs: 3_600_000,
+    maxBytes,
+  });
+  const publish = async (count: number) => {
+    for (let at = 0; at < count; at += 1) {
+      await nats.jetstream.publish(`${stream}.x`, Buffer.alloc(OCTETS));
+    }
+  };
+
+  before(async () => {
+    servers = await startServers();
+    nats = await openNats({ url: servers.natsUrl, name: "test", log });
+    manager = await nats.connection.jetstreamManager();
+    await ensureStream(manager, settings(OCTETS * 10 + 5000));
+    const durable = { durable_name: stream, ack_policy: AckPolicy.Explicit };
+    await manager.consumers.add(stream, durable);
+  });
+  after(async () => {
+    await manager.streams.delete(stream);
+    await nats.close();
+    await servers.stop();
+  });
+
+  it("drops what nobody has had, which is counted once, also by a process that starts then", async () => {
+    await publish(4);
+    for (const message of await pullBatch(nats.connection, stream, stream, 2)) message.ack();
+    // Of fourteen the last nine or ten are left; two of those that are gone had been consumed.
+    await publish(10);
+    const { first_seq: first } = (await manager.streams.info(stream)).state;
+    expect(first).to.be.greaterThan(3);
+    let lost = 0;
+    const onLost = (count: number) => {
+      lost += count;
+    };
+    const look = createLossLook({ nats, durable: stream, log, onLost, stream });
+    await Promise.all([look(), look()]);
+    expect(lost).to.equal(first - 3);
+    await look();
+    expect(lost).to.equal(first - 3);
+  });
+
+  it("a look that fails counts nothing and keeps nobody from work", async () => {
+    let told = 0;
+    const onLost = () => {
+      told += 1;
+    };
+    await createLossLook({ nats, durable: "nobody", log, onLost, stream })();
+    expect(told).to.equal(0);
+  });
+
+  it("is not made smaller than what it holds", async () => {
+    const refused = ensureStream(manager, settings(OCTETS)).catch((error: Error) => error.message);
+    expect(await refused).to.match(/holds \d+ octets, more than the 100000 wanted/);
+    expect((await manager.streams.info(stream)).state.messages).to.be.greaterThan(5);
+    await ensureStream(manager, settings(OCTETS * 20));
+  });
+});

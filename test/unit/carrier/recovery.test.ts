@@ -1,0 +1,61 @@
+import { expect } from "chai";
+import { recoverClaims } from "../../../services/carrier/app/recovery.ts";
+import { readOpenEntries, writtenLine } from "../../../services/carrier/domain/journal-lines.ts";
+import type { UnknownSubmission } from "../../../services/carrier/domain/submission.ts";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+
+const ENTRY = { messageId: "msg_a", connectorId: "smsc", to: "+2348031234567", from: "DEMO" };
+
+/** The segments in doubt, and what messaging is told, after a process with such a journal has died. */
+async function recover(text: string) {
+  const unknowns: UnknownSubmission[] = [];
+  const told: string[] = [];
+  const settled: string[] = [];
+  await recoverClaims({
+    journal: {
+      inherited: readOpenEntries(text),
+      orphaned: new Map(),
+      noteSettled: (messageIds) => void settled.push(...messageIds),
+    },
+    messaging: {
+      recoverClaims: async (written) => {
+        told.push(...written);
+        return { givenBack: 0, inDoubt: written.length };
+      },
+    },
+    store: { saveUnknowns: async (items) => void unknowns.push(...items) },
+    clock: createManualClock(9000),
+    log: createLogger("test", "silent"),
+    signal: new AbortController().signal,
+  });
+  expect(settled).to.deep.equal(told);
+  expect(new Set(unknowns.map(({ to, from }) => `${to} ${from}`))).to.deep.equal(
+    new Set(["2348031234567 demo"]),
+  );
+  expect(
+    unknowns.every(({ atMs }) => atMs === 9000),
+    "in doubt from now on",
+  ).to.equal(true);
+  return { told, segments: unknowns.map(({ segment }) => segment) };
+}
+
+describe("messages that a dead process left in doubt", () => {
+  const cases: readonly (readonly [string, number, number, readonly number[]])[] = [
+    ["in one part are spoken of as a whole", 1, 1, [0]],
+    ["in several parts are spoken of by segment", 2, 2, [1, 2]],
+    ["whose carrier sends one receipt for all are spoken of as a whole", 2, 0, [0, 0]],
+    ["in more parts than segments are spoken of by part", 3, 2, [1, 2, 3]],
+  ];
+  for (const [what, parts, segments, expected] of cases) {
+    it(`messages ${what}`, async () => {
+      const recovered = await recover(writtenLine({ ...ENTRY, parts, segments, atMs: 7 }));
+      expect(recovered).to.deep.equal({ told: ["msg_a"], segments: expected });
+    });
+  }
+
+  it("lines of an earlier version count each part for a segment", async () => {
+    const line = "W\tmsg_a\tsmsc\t+2348031234567\tDEMO\t3\t7\n";
+    expect((await recover(line)).segments).to.deep.equal([1, 2, 3]);
+  });
+});

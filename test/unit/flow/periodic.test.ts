@@ -1,0 +1,25 @@
+import { expect } from "chai";
+import { startLoop } from "../../../services/shared/flow/periodic.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { eventually } from "../../support/poll.ts";
+
+describe("a loop whose work fails", () => {
+  it("pauses no longer than it is told, however often it has failed", async () => {
+    let runs = 0;
+    const loop = startLoop({
+      name: "failing",
+      intervalMs: 1000,
+      retryMaxMs: 10,
+      log: createLogger("test", "silent"),
+      work: async () => {
+        runs += 1;
+        throw new Error("away");
+      },
+    });
+    // The pauses before the fifth run alone would take more than 700 ms otherwise.
+    const fromMs = performance.now();
+    await eventually(() => runs >= 10);
+    expect(performance.now() - fromMs).to.be.lessThan(700);
+    await loop.close();
+  });
+});

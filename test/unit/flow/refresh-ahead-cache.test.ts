@@ -1,0 +1,121 @@
+import { expect } from "chai";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { createFactCache } from "../../../services/shared/flow/refresh-ahead-cache.ts";
+import { eventually } from "../../support/poll.ts";
+
+const MAX_AGE_MS = 5000;
+
+/** A cache of facts that number their questions, and are answered when they are told to be. */
+function makeCache(sizeMax = 100) {
+  const clock = createManualClock(1_800_000_000_000);
+  const asked: string[] = [];
+  const waiting: PromiseWithResolvers<string>[] = [];
+  let isHeld = false;
+  const cache = createFactCache<string>({
+    maxAgeMs: MAX_AGE_MS,
+    sizeMax,
+    clock,
+    async load(key) {
+      asked.push(key);
+      const answer = `${key}${asked.length}`;
+      if (!isHeld) return answer;
+      const held = Promise.withResolvers<string>();
+      waiting.push(held);
+      await held.promise;
+      return answer;
+    },
+  });
+  return {
+    cache,
+    clock,
+    asked,
+    waiting,
+    hold() {
+      isHeld = true;
+    },
+  };
+}
+
+describe("facts of other services", () => {
+  it("are asked for once, told at once from then on, and asked again behind from half their age", async () => {
+    const { cache, clock, asked } = makeCache();
+    expect(await cache.get("a")).to.equal("a1");
+    clock.advance(MAX_AGE_MS / 2 - 1);
+    expect(cache.get("a")).to.equal("a1");
+    expect(asked).to.have.length(1);
+    clock.advance(1);
+    expect(cache.get("a")).to.equal("a1");
+    await eventually(() => cache.get("a") === "a2");
+    expect(asked).to.have.length(2);
+  });
+
+  it("are never older than their age, counted from the question", async () => {
+    const { cache, clock, waiting, hold } = makeCache();
+    hold();
+    const answer = cache.get("a");
+    clock.advance(MAX_AGE_MS - 1);
+    waiting[0]?.resolve("");
+    expect(await answer).to.equal("a1");
+    expect(cache.get("a")).to.equal("a1");
+    clock.advance(1);
+    const anew = cache.get("a");
+    expect(anew).to.be.a("promise");
+    for (const each of waiting) each.resolve("");
+    expect(await anew).to.equal("a2");
+  });
+
+  it("are asked for anew when the clock was set back", async () => {
+    const { cache, clock } = makeCache();
+    await cache.get("a");
+    clock.advance(-1);
+    expect(await cache.get("a")).to.equal("a2");
+  });
+
+  it("that many ask for at once are one question", async () => {
+    const { cache, asked } = makeCache();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => cache.get("a")));
+    expect(new Set(answers)).to.deep.equal(new Set(["a1"]));
+    expect(asked).to.have.length(1);
+  });
+
+  it("that could not be learnt are not remembered, and do not take the place of what is known", async () => {
+    const { cache, clock, waiting, hold } = makeCache();
+    hold();
+    const refused = cache.get("a");
+    waiting[0]?.reject(new Error("away"));
+    expect(await Promise.resolve(refused).catch((error: Error) => error.message)).to.equal("away");
+    const answer = cache.get("a");
+    waiting[1]?.resolve("");
+    expect(await answer).to.equal("a2");
+    clock.advance(MAX_AGE_MS / 2);
+    expect(cache.get("a")).to.equal("a2");
+    waiting[2]?.reject(new Error("away"));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(cache.get("a")).to.equal("a2");
+  });
+
+  it("that are forgotten while they are asked for are not kept", async () => {
+    const { cache, asked, waiting, hold } = makeCache();
+    hold();
+    const before = cache.get("a");
+    const other = cache.get("b");
+    cache.forget((key) => key === "a");
+    const after = cache.get("a");
+    for (const each of waiting) each.resolve("");
+    expect([await before, await other, await after]).to.deep.equal(["a1", "b2", "a3"]);
+    expect([cache.get("a"), cache.get("b")]).to.deep.equal(["a3", "b2"]);
+    expect(asked).to.deep.equal(["a", "b", "a"]);
+  });
+
+  it("are forgotten by the keys that are meant, and no more are kept than there is room for", async () => {
+    const { cache, asked } = makeCache(2);
+    await cache.get("a");
+    await cache.get("b");
+    cache.forget((key) => key === "a");
+    expect(cache.get("b")).to.equal("b2");
+    for (const key of ["c", "d"]) await cache.get(key);
+    expect(cache.get("d")).to.equal("d4");
+    expect(await cache.get("b")).to.equal("b5");
+    expect(asked).to.deep.equal(["a", "b", "c", "d", "b"]);
+  });
+});

@@ -1,0 +1,276 @@
+import { hash } from "node:crypto";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { expect } from "chai";
+import fc from "fast-check";
+import { createAuthenticator } from "../../../gateway/auth/authenticate.ts";
+import { callerAddress, compileNetworks } from "../../../gateway/auth/caller-address.ts";
+import { createKeyQuestions } from "../../../gateway/auth/key-loader.ts";
+import { createLoadGate } from "../../../gateway/load-shedding/limiter.ts";
+import { type Bucket, describeLevel, takeToken } from "../../../gateway/rate-limit/token-bucket.ts";
+import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { toConnectError } from "../../../services/shared/rpc/error-status.ts";
+import { eventually } from "../../support/poll.ts";
+
+describe("the caller's address", () => {
+  const proxies = compileNetworks(["10.0.0.0/8", "fd00::/8", "192.0.2.1"]);
+  for (const [peer, forwarded, wanted] of [
+    ["203.0.113.9", undefined, "203.0.113.9"],
+    ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
+    ["10.0.0.1", "198.51.100.1", "198.51.100.1"],
+    ["::ffff:10.0.0.1", "198.51.100.1", "198.51.100.1"],
+    ["10.0.0.1", "1.1.1.1, 198.51.100.1, 10.0.0.2", "198.51.100.1"],
+    ["10.0.0.1", "198.51.100.1:4711", "198.51.100.1"],
+    ["10.0.0.1", "[2001:db8::1]:443", "2001:db8::1"],
+    ["fd00::1", "2001:db8::2", "2001:db8::2"],
+    ["10.0.0.1", "nonsense", "10.0.0.1"],
+    ["10.0.0.1", "198.51.100.1, nonsense", "10.0.0.1"],
+    ["10.0.0.1", "10.0.0.2, 10.0.0.3", "10.0.0.2"],
+    ["10.0.0.1", "", "10.0.0.1"],
+  ] as const) {
+    it(`is ${wanted} for peer ${peer} with X-Forwarded-For ${forwarded}`, () => {
+      expect(callerAddress(peer, forwarded, proxies)).to.equal(wanted);
+    });
+  }
+
+  for (const [networks, address, isIn] of [
+    [["203.0.113.0/24"], "203.0.113.200", true],
+    [["203.0.113.0/24"], "::ffff:203.0.113.200", true],
+    [["203.0.113.0/24"], "203.0.114.1", false],
+    [["::ffff:203.0.113.0/120"], "203.0.113.7", true],
+    [["2001:db8::/32"], "2001:db8:1::1", true],
+    [["2001:db8::/32"], "2001:db9::1", false],
+    [["203.0.113.7"], "203.0.113.7", true],
+    [["0.0.0.0/0"], "2001:db8::1", false],
+    [["::/0"], "203.0.113.7", false],
+    [["203.0.113.0/24"], "", false],
+  ] as const) {
+    it(`${address} is ${isIn ? "" : "not "}in ${networks}`, () => {
+      expect(compileNetworks(networks)(address)).to.equal(isIn);
+    });
+  }
+});
+
+describe("the token bucket", () => {
+  it("never grants more than a full bucket and what has flowed in since", () => {
+    const steps = fc.array(fc.nat({ max: 500_000 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 1, max: 200 }),
+        steps,
+        (rate, burst, waits) => {
+          let bucket: Bucket | undefined;
+          let granted = 0;
+          let nowUs = 1_000_000;
+          const startUs = nowUs;
+          for (const waitUs of waits) {
+            nowUs += waitUs;
+            const taken = takeToken(bucket, rate, burst, nowUs);
+            bucket = taken.bucket;
+            if (taken.isAllowed) granted += 1;
+            const most = burst + Math.floor(((nowUs - startUs) * rate) / 1e6);
+            expect(granted).to.be.at.most(most);
+          }
+        },
+      ),
+    );
+  });
+
+  it("a clock that steps back grants nothing, and goes on from there", () => {
+    const { bucket } = takeToken(undefined, 1, 1, 10_000_000);
+    const back = takeToken(bucket, 1, 1, 5_000_000);
+    expect(back.isAllowed).to.equal(false);
+    expect(takeToken(back.bucket, 1, 1, 5_999_999).isAllowed).to.equal(false);
+    expect(takeToken(back.bucket, 1, 1, 6_000_000).isAllowed).to.equal(true);
+  });
+
+  for (const [level, rate, burst, isAllowed, wanted] of [
+    [100e6, 50, 100, true, { remaining: 100, resetS: 0, retryAfterMs: 0 }],
+    [99e6, 50, 100, true, { remaining: 99, resetS: 1, retryAfterMs: 0 }],
+    [0, 50, 100, false, { remaining: 0, resetS: 2, retryAfterMs: 20 }],
+    [999_999, 1, 1, false, { remaining: 0, resetS: 1, retryAfterMs: 1 }],
+    [0, 1, 10, false, { remaining: 0, resetS: 10, retryAfterMs: 1000 }],
+  ] as const) {
+    it(`level ${level} at ${rate}/s of ${burst} shows ${JSON.stringify(wanted)}`, () => {
+      expect(describeLevel(level, rate, burst, isAllowed)).to.deep.equal({ isAllowed, ...wanted });
+    });
+  }
+});
+
+describe("the authenticator", () => {
+  const secret = `sk_live_${"a".repeat(43)}`;
+  const header = `Bearer ${secret}`;
+  const good = {
+    key: { id: "key_1", mode: 1, scopes: ["balance:read"], allowedNetworks: [] },
+    tenant: { id: "ten_1", rateLimit: 1, burst: 1, bulkMax: 1, currency: "NGN" },
+  };
+  /** A tenant service of which each call answers the same about every key. */
+  function tenantsThat(answer: () => Promise<unknown>) {
+    const calls: Buffer[][] = [];
+    const client = {
+      authenticateMany: async ({ requests }: { requests: { secretSha256: Buffer }[] }) => {
+        calls.push(requests.map(({ secretSha256 }) => secretSha256));
+        const one = await answer();
+        return { answers: requests.map(() => one) };
+      },
+    };
+    const ask = createKeyQuestions(client as unknown as Client<typeof TenantService>);
+    return { ask, calls };
+  }
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => "none",
+      (error: AppError) => error.code,
+    );
+
+  it("asks once for many requests at once, and by the secret's hash only", async () => {
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
+    expect(calls).to.deep.equal([[hash("sha256", secret, "buffer")]]);
+  });
+
+  it("asks for different keys of the same moment in one call", async () => {
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    const headers = [..."abc"].map((letter) => `Bearer sk_live_${letter.repeat(43)}`);
+    await Promise.all(headers.map((one) => authenticator.authenticate(one)));
+    expect(calls.map((keys) => keys.length)).to.deep.equal([3]);
+  });
+
+  it("asks a service that knows no such call for one key at a time", async () => {
+    const refusal = toConnectError(new AppError("unauthenticated", "Unknown."));
+    const client = {
+      authenticateMany: async () => {
+        throw new ConnectError("no such method", Code.Unimplemented);
+      },
+      authenticate: async ({ secretSha256 }: { secretSha256: Buffer }) => {
+        if (secretSha256.equals(hash("sha256", secret, "buffer"))) return good;
+        throw refusal;
+      },
+    };
+    const ask = createKeyQuestions(client as unknown as Client<typeof TenantService>);
+    const authenticator = createAuthenticator(ask, 60_000);
+    const other = authenticator.authenticate(`Bearer sk_live_${"b".repeat(43)}`);
+    expect((await authenticator.authenticate(header)).tenantId).to.equal("ten_1");
+    expect(await codeOf(other)).to.equal("unauthenticated");
+  });
+
+  it("asks again once a key or its tenant is to be forgotten", async () => {
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    await authenticator.authenticate(header);
+    authenticator.forgetKey(hash("sha256", secret, "hex"));
+    await authenticator.authenticate(header);
+    authenticator.forgetTenant("ten_1");
+    await authenticator.authenticate(header);
+    authenticator.forgetTenant("ten_2");
+    await authenticator.authenticate(header);
+    expect(calls).to.have.length(3);
+  });
+
+  it("asks again when the clock was set back, which says nothing about an age", async () => {
+    const { ask, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    await authenticator.authenticate(header);
+    const { now } = Date;
+    try {
+      Date.now = () => now() - 3_600_000;
+      await authenticator.authenticate(header);
+    } finally {
+      Date.now = now;
+    }
+    expect(calls).to.have.length(2);
+  });
+
+  it("an answer that was on its way when its key was to be forgotten is not kept", async () => {
+    const waiting: ((value: unknown) => void)[] = [];
+    const { ask, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
+    const authenticator = createAuthenticator(ask, 60_000);
+    const first = authenticator.authenticate(header);
+    await eventually(async () => waiting.length === 1);
+    authenticator.forgetKey(hash("sha256", secret, "hex"));
+    waiting[0]?.(good);
+    await first;
+    const second = authenticator.authenticate(header);
+    await eventually(async () => waiting.length === 2);
+    waiting[1]?.(good);
+    await second;
+    expect(calls).to.have.length(2);
+  });
+
+  it("refuses keys that are unknown, malformed or missing, and keeps that too", async () => {
+    const { ask, calls } = tenantsThat(async () => ({}));
+    const authenticator = createAuthenticator(ask, 60_000);
+    for (const value of [
+      header,
+      header,
+      undefined,
+      "",
+      "Bearer",
+      "Bearer x y",
+      `Basic ${secret}`,
+    ]) {
+      expect(await codeOf(authenticator.authenticate(value)), value).to.equal("unauthenticated");
+    }
+    expect(calls).to.have.length(1);
+  });
+
+  it("the scheme's name is read without regard to case", async () => {
+    const { ask } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(ask, 60_000);
+    expect((await authenticator.authenticate(`bearer ${secret}`)).tenantId).to.equal("ten_1");
+  });
+
+  it("a tenant service that is away is 503, not 401, and is asked again", async () => {
+    const { ask, calls } = tenantsThat(async () => {
+      throw new ConnectError("away", Code.Unavailable);
+    });
+    const authenticator = createAuthenticator(ask, 60_000);
+    expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
+    expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
+    expect(calls).to.have.length(2);
+  });
+});
+
+describe("the load gate", () => {
+  it("lets in as many as there is room for, and one more for each that leaves", () => {
+    const gate = createLoadGate({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
+    gate.enter();
+    gate.enter();
+    expect(gate.hasRoom()).to.equal(false);
+    expect(() => gate.enter()).to.throw("busy");
+    gate.leave();
+    expect(gate.hasRoom()).to.equal(true);
+    gate.enter();
+    expect(() => gate.enter()).to.throw("busy");
+    gate.close();
+  });
+
+  it("takes room away while a queue does not move, and gives it back once it is gone", async () => {
+    const gate = createLoadGate({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
+    const enterMany = () => {
+      let count = 0;
+      while (count < 1500 && gate.hasRoom()) {
+        gate.enter();
+        count += 1;
+      }
+      return count;
+    };
+    expect(enterMany()).to.equal(1500);
+    await eventually(() => !gate.hasRoom(), { what: "less room" });
+    for (let left = 1500; left > 600; left -= 1) gate.leave();
+    expect(gate.hasRoom()).to.equal(false);
+    for (let left = 600; left > 0; left -= 1) gate.leave();
+    await eventually(
+      () => {
+        const count = enterMany();
+        for (let left = count; left > 0; left -= 1) gate.leave();
+        return count === 1500;
+      },
+      { what: "all the room" },
+    );
+    gate.close();
+  });
+});

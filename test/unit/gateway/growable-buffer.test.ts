@@ -1,0 +1,27 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { createBodyOctets } from "../../../gateway/http/growable-buffer.ts";
+
+describe("the octets of a body", () => {
+  it("are those that came, and what is kept is what was said", () => {
+    const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 9000 }), { maxLength: 40 });
+    fc.assert(
+      fc.property(chunks, fc.nat(100_000), (parts, spare) => {
+        const sent = Buffer.concat(parts);
+        const octets = createBodyOctets(sent.length + spare);
+        let kept = 0;
+        for (const part of parts) kept += octets.add(Buffer.from(part));
+        expect(octets.whole().equals(sent)).to.equal(true);
+        expect(kept).to.be.at.least(sent.length);
+        expect(kept).to.be.at.most(Math.max(4096, 2 * sent.length));
+      }),
+    );
+  });
+
+  it("that come in one chunk are not copied", () => {
+    const octets = createBodyOctets(10);
+    const chunk = Buffer.from("{}");
+    expect(octets.add(chunk)).to.equal(2);
+    expect(octets.whole().buffer).to.equal(chunk.buffer);
+  });
+});

@@ -1,0 +1,155 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { createCursors } from "../../../gateway/lists/cursor.ts";
+import { readPosition, writePosition } from "../../../gateway/lists/cursor-payload.ts";
+import { resolveWindow } from "../../../gateway/lists/time-range.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { parseInstant } from "../../../services/shared/core/rfc3339.ts";
+
+const DAY_MS = 86_400_000;
+const SPAN_MS = 92 * DAY_MS;
+const NOW = "2026-11-21T12:00:00.000Z";
+
+describe("the window of a list", () => {
+  const at = (text: string | undefined) => parseInstant(text ?? "");
+  const resolve = (after?: string, before?: string, now = NOW) =>
+    resolveWindow(
+      { createdAfterMs: at(after), createdBeforeMs: at(before) },
+      at(now) as number,
+      SPAN_MS,
+    );
+  const shown = (resolved: ReturnType<typeof resolveWindow>) =>
+    "window" in resolved
+      ? [resolved.window.afterMs, resolved.window.beforeMs].map((ms) => new Date(ms).toISOString())
+      : resolved.faults.map(({ field, code }) => `${field} ${code}`);
+
+  for (const [what, after, before, wanted] of [
+    ["no bound: the last 7 days", undefined, undefined, ["2026-11-14T12:00:00.000Z", NOW]],
+    [
+      "only created_before: the 7 days before it",
+      undefined,
+      "2026-10-10T00:00:00Z",
+      ["2026-10-03T00:00:00.000Z", "2026-10-10T00:00:00.000Z"],
+    ],
+    [
+      "only created_after: from then to now",
+      "2026-11-01T00:00:00Z",
+      undefined,
+      ["2026-11-01T00:00:00.000Z", NOW],
+    ],
+    [
+      "both",
+      "2026-11-01T00:00:00+01:00",
+      "2026-11-02T00:00:00Z",
+      ["2026-10-31T23:00:00.000Z", "2026-11-02T00:00:00.000Z"],
+    ],
+    ["92 days fit", "2026-08-21T12:00:00Z", NOW, ["2026-08-21T12:00:00.000Z", NOW]],
+    ["more than 92 days", "2026-08-21T11:59:59.999Z", NOW, ["created_before range_too_large"]],
+    [
+      "92 days to a now that was a moment ago",
+      "2026-08-21T11:59:59Z",
+      undefined,
+      ["2026-08-21T11:59:59.000Z", NOW],
+    ],
+    [
+      "more than 92 days to now",
+      "2026-08-21T11:59:58.999Z",
+      undefined,
+      ["created_before range_too_large"],
+    ],
+    [
+      "12 months ago is the oldest start",
+      "2025-11-21T12:00:00Z",
+      "2025-12-01T00:00:00Z",
+      ["2025-11-21T12:00:00.000Z", "2025-12-01T00:00:00.000Z"],
+    ],
+    [
+      "a start before that",
+      "2025-11-21T11:59:58.999Z",
+      "2025-12-01T00:00:00Z",
+      ["created_after out_of_range"],
+    ],
+    [
+      "everything wrong at once",
+      "2024-01-01T00:00:00Z",
+      undefined,
+      ["created_after out_of_range", "created_before range_too_large"],
+    ],
+    [
+      "an end before its start",
+      "2026-11-02T00:00:00Z",
+      "2026-11-01T00:00:00Z",
+      ["created_before out_of_range"],
+    ],
+    ["an empty window", NOW, NOW, [NOW, NOW]],
+  ] as const) {
+    it(`${what}`, () => {
+      expect(shown(resolve(after, before))).to.deep.equal(wanted);
+    });
+  }
+
+  it("12 months before 29 February is 28 February", () => {
+    const resolved = resolve(
+      "2027-02-28T10:00:00Z",
+      "2027-03-01T00:00:00Z",
+      "2028-02-29T10:00:00Z",
+    );
+    expect(resolved).to.have.property("window");
+  });
+});
+
+describe("cursors", () => {
+  const cursors = createCursors("key one");
+
+  it("read what was issued, with the same binding only", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 60 }),
+        fc.string({ minLength: 1, maxLength: 60 }),
+        (binding, text) => {
+          const position = Buffer.from(text, "utf8").toString("utf8");
+          const cursor = cursors.issue(binding, position);
+          expect(cursors.read(binding, cursor)).to.equal(position);
+          expect(cursors.read(`${binding}x`, cursor)).to.equal(undefined);
+          expect(createCursors("key two").read(binding, cursor)).to.equal(undefined);
+        },
+      ),
+    );
+  });
+
+  it("refuse every change of a single character", () => {
+    const cursor = cursors.issue("filters", "position");
+    for (let at = 0; at < cursor.length; at += 1) {
+      const other = cursor[at] === "A" ? "B" : "A";
+      const changed = cursor.slice(0, at) + other + cursor.slice(at + 1);
+      expect(cursors.read("filters", changed), changed).to.equal(undefined);
+    }
+  });
+
+  it("refuse what is no cursor at all, whatever it is", () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 300 }), (text) => {
+        expect(cursors.read("filters", text)).to.equal(undefined);
+      }),
+    );
+  });
+
+  it("of messages are at most 256 characters, and carry the window", () => {
+    const window = { afterMs: 0, beforeMs: 8.64e15 };
+    const position = { window, beforeId: newId("message") };
+    expect(readPosition(writePosition(position))).to.deep.equal(position);
+    expect(cursors.issue("x".repeat(2000), writePosition(position)).length).to.be.at.most(256);
+  });
+
+  it("positions that were never written are none", () => {
+    for (const text of [
+      "",
+      "a.b",
+      "1.2.msg_1",
+      `1.2.${newId("message")}.3`,
+      `..${newId("message")}`,
+    ]) {
+      expect(readPosition(text), text).to.equal(undefined);
+    }
+  });
+});

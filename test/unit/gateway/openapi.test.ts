@@ -1,0 +1,292 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect } from "chai";
+import { EXAMPLES, examplePage } from "../../../gateway/docs/content/example-pages.ts";
+import { ERROR_CODES, errorPage } from "../../../gateway/docs/error-pages.ts";
+import { migrationPage } from "../../../gateway/docs/migration-page.ts";
+import { buildOpenApi } from "../../../gateway/docs/openapi.ts";
+import { referencePage } from "../../../gateway/docs/reference-page.ts";
+import { createEndpoints } from "../../../gateway/operations/all.ts";
+import { ERRORS } from "../../../services/shared/core/errors.ts";
+import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
+import { DOCS_URL, memoryPorts } from "../../support/rest-app.ts";
+
+type Json = Record<string, unknown>;
+type Response = {
+  description: string;
+  headers: Record<string, { $ref?: string; required?: boolean }>;
+  content?: Record<
+    string,
+    { schema: Json; example?: unknown; examples?: Record<string, { value: unknown }> }
+  >;
+};
+type OperationObject = {
+  operationId: string;
+  parameters: { name: string; in: string; required: boolean; schema: Json }[];
+  requestBody?: { content: Record<string, { schema: Json; example: unknown }> };
+  responses: Record<string, Response>;
+};
+
+const endpoints = createEndpoints(memoryPorts(), true);
+const BASE_URL = "https://api.example.test";
+const document = buildOpenApi(endpoints, { baseUrl: BASE_URL, docsUrl: DOCS_URL });
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    path,
+    operation: operation as OperationObject,
+  })),
+);
+
+/** Validates against schemas of the document, references into its components included. */
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+ajv.addSchema(document, "doc");
+function validate(schema: Json, value: unknown): string {
+  const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc#/components'));
+  return ajv.validate(local, value) ? "" : ajv.errorsText();
+}
+
+describe("the OpenAPI document", () => {
+  it("is version 3.1 and has every endpoint once, each with its own operation id", () => {
+    expect(document.openapi).to.equal("3.1.0");
+    expect(operations.map(({ name }) => name).sort()).to.deep.equal(
+      endpoints.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`).sort(),
+    );
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+
+  it("says of every group of operations what it is for", () => {
+    for (const tag of document.tags) expect(tag, tag.name).to.have.property("description");
+  });
+
+  it("has no reference that leads nowhere", () => {
+    for (const [, reference] of JSON.stringify(document).matchAll(/"\$ref":"#([^"]+)"/g)) {
+      const found = (reference as string)
+        .split("/")
+        .slice(1)
+        .reduce<unknown>((at, name) => (at as Json)?.[name], document);
+      expect(found, reference).to.be.an("object");
+    }
+  });
+
+  for (const { name, path, operation } of operations) {
+    describe(name, () => {
+      it("declares exactly the parameters of its path", () => {
+        const declared = operation.parameters.filter((parameter) => parameter.in === "path");
+        const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
+        expect(declared.map((parameter) => parameter.name)).to.deep.equal(inPath);
+        expect(declared.every(({ required }) => required)).to.equal(true);
+      });
+
+      it("describes every status, with the headers that all answers have", () => {
+        const statuses = Object.keys(operation.responses);
+        expect(statuses).to.include.members(["401", "403", "413", "415", "429", "500", "503"]);
+        for (const [status, { headers }] of Object.entries(operation.responses)) {
+          expect(Object.keys(headers), status).to.include.members([
+            "X-Request-Id",
+            "Cache-Control",
+          ]);
+          const hasRetryAfter = Object.keys(headers).includes("Retry-After");
+          expect(hasRetryAfter, status).to.equal(status === "429" || status === "503");
+        }
+      });
+
+      it("has examples that its own schemas accept", () => {
+        for (const { schema, example } of Object.values(operation.requestBody?.content ?? {})) {
+          expect(validate(schema, example)).to.equal("");
+        }
+        for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+          for (const { schema, example, examples = {} } of Object.values(content)) {
+            const all: unknown[] = example === undefined ? [] : [example];
+            all.push(...Object.values(examples).map(({ value }) => value));
+            expect(all.length, status).to.be.greaterThan(0);
+            for (const value of all) expect(validate(schema, value), status).to.equal("");
+          }
+        }
+      });
+    });
+  }
+
+  it("shows each operation problems of its own", () => {
+    const example = (path: string, method: string, status: string, code: string) => {
+      const operation = (document.paths[path] as Record<string, OperationObject>)[method];
+      const problem = operation?.responses[status]?.content?.["application/problem+json"];
+      return problem?.examples?.[code]?.value as { detail: string; errors: { field: string }[] };
+    };
+    const hooks = "/v1/webhook-endpoints";
+    expect(example("/v1/balance", "get", "403", "insufficient_scope").detail).to.equal(
+      "The API key lacks the scope balance:read.",
+    );
+    expect(example(`${hooks}/{endpoint_id}`, "get", "404", "not_found").detail).to.equal(
+      "There is no such webhook endpoint.",
+    );
+    for (const [path, method, field] of [
+      ["/v1/sms/messages", "post", "to"],
+      ["/v1/sms/messages/batch", "post", "messages[0].to"],
+      [hooks, "post", "url"],
+      [`${hooks}/{endpoint_id}/recover`, "post", "since"],
+      ["/v1/messages", "get", "limit"],
+      ["/v1/balance", "get", "verbose"],
+    ] as const) {
+      const { errors } = example(path, method, "422", "validation_error");
+      expect(errors[0]?.field, path).to.equal(field);
+    }
+    const recover = example(
+      `${hooks}/{endpoint_id}/recover`,
+      "post",
+      "409",
+      "invalid_state_transition",
+    );
+    expect(recover.detail).to.equal("The endpoint is disabled.");
+    const change = example(`${hooks}/{endpoint_id}`, "patch", "409", "conflict");
+    expect(change.detail).to.equal("The endpoint is being changed by others; try again.");
+  });
+
+  it("names every header of a webhook that is the service's own", () => {
+    const { parameters } = document.webhooks["message.status_changed"].post;
+    const names = parameters.map(({ name }: { name: string }) => name);
+    expect(names).to.deep.equal([
+      "User-Agent",
+      "X-Service-Event-Type",
+      "X-Service-Event-Id",
+      "X-Service-Delivery-Id",
+      "X-Service-Delivery-Attempt",
+      "X-Service-Signature",
+    ]);
+  });
+
+  it("says that a change of a webhook endpoint may meet another's", () => {
+    const { operation } = operations.find(
+      ({ name }) => name === "PATCH /v1/webhook-endpoints/{endpoint_id}",
+    ) as (typeof operations)[number];
+    expect(Object.keys(operation.responses)).to.include("409");
+  });
+
+  it("promises RateLimit headers after the limiter, and on 403, 500 and 503 only at times", () => {
+    for (const { name, operation } of operations) {
+      for (const [status, { headers }] of Object.entries(operation.responses)) {
+        const isBefore = ["400", "401", "408", "413", "415", "431"].includes(status);
+        for (const header of ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]) {
+          const said = headers[header];
+          const what = `${name} ${status} ${header}`;
+          if (isBefore) expect(said, what).to.equal(undefined);
+          else if (["403", "500", "503"].includes(status))
+            expect(said?.required, what).to.equal(false);
+          else expect(said?.$ref, what).to.equal(`#/components/headers/${header}`);
+        }
+      }
+    }
+  });
+
+  it("shows deprecation on the old send path only, not on 413, 415 and 431, at times on 400 and 408", () => {
+    for (const { name, operation } of operations) {
+      for (const [status, { headers }] of Object.entries(operation.responses)) {
+        const isDeprecated = name === "POST /v1/messages";
+        for (const header of ["Deprecation", "Sunset", "Link"]) {
+          const said = headers[header];
+          const what = `${name} ${status} ${header}`;
+          if (!isDeprecated || ["413", "415", "431"].includes(status)) {
+            expect(said, what).to.equal(undefined);
+          } else if (["400", "408"].includes(status)) expect(said?.required, what).to.equal(false);
+          else expect(said?.$ref, what).to.equal(`#/components/headers/${header}`);
+        }
+      }
+    }
+  });
+
+  it("names every code of service.md's error table for the sends", () => {
+    const text = JSON.stringify(document.paths["/v1/sms/messages"]);
+    for (const code of [
+      "unauthenticated",
+      "insufficient_balance",
+      "ip_not_allowed",
+      "insufficient_scope",
+      "email_not_verified",
+      "tenant_suspended",
+      "conflict",
+      "idempotency_key_reused",
+      "payload_too_large",
+      "unsupported_media_type",
+      "validation_error",
+      "sender_id_not_approved",
+      "rate_limited",
+      "internal_error",
+      "service_unavailable",
+    ]) {
+      expect(text).to.contain(`"code":"${code}"`);
+    }
+  });
+});
+
+describe("the pages", () => {
+  const pages = new Map<string, string>([
+    [DOCS_URL, referencePage(document, DOCS_URL)],
+    [`${DOCS_URL}/api/migrations/send-endpoint`, migrationPage(DOCS_URL)],
+    ...EXAMPLES.map(
+      (example) =>
+        [`${DOCS_URL}/examples/${example.slug}`, examplePage(example, DOCS_URL)] as const,
+    ),
+    ...ERROR_CODES.map(
+      (code) => [`${DOCS_URL}/errors/${code}`, errorPage(code, DOCS_URL)] as const,
+    ),
+  ]);
+
+  it("every error code has one, which says what happened, how to fix it and whether to retry", () => {
+    for (const code of ERROR_CODES) {
+      const text = pages.get(`${DOCS_URL}/errors/${code}`) ?? "";
+      expect(text).to.contain(ERRORS[code].title);
+      for (const part of ["What happened", "How to fix it", "Retry?"])
+        expect(text).to.contain(part);
+    }
+  });
+
+  it("the reference has a row for each member, also of lists and of what may be null", () => {
+    const text = pages.get(DOCS_URL) ?? "";
+    for (const name of [
+      "messages[].client_reference",
+      "status_history[].occurred_at",
+      "error.code",
+    ]) {
+      expect(text).to.contain(`<code>${name}</code>`);
+    }
+    expect(text).to.contain("object or null");
+  });
+
+  it("the reference explains statuses, money, segments, test mode and headers, and defaults and cursors", () => {
+    const text = pages.get(DOCS_URL) ?? "";
+    for (const status of MESSAGE_STATUSES) expect(text).to.contain(`<code>${status}</code>`);
+    for (let digits = 9901; digits <= 9915; digits += 1) {
+      expect(text).to.contain(`<code>${digits}</code>`);
+    }
+    for (const name of Object.keys(document.components.headers)) {
+      expect(text).to.contain(`<code>${name}</code>`);
+    }
+    for (const part of ["50 when absent", "null on the last", "<td>160</td>", BASE_URL]) {
+      expect(text).to.contain(part);
+    }
+  });
+
+  it("work without a network: they load nothing, from anywhere", () => {
+    for (const [address, text] of pages) {
+      expect(text, address).to.not.match(/<(script|img|link|iframe)\b|@import|url\(/i);
+    }
+  });
+
+  it("have no link that leads nowhere", () => {
+    for (const [address, text] of pages) {
+      for (const [, link = ""] of text.matchAll(/href="([^"]+)"/g)) {
+        const isKnown = link.startsWith("#")
+          ? text.includes(`id="${link.slice(1)}"`)
+          : pages.has(link) || link === `${DOCS_URL}/openapi.json`;
+        expect(isKnown, `${address} → ${link}`).to.equal(true);
+      }
+    }
+  });
+
+  it("the migration page names both paths and the date", () => {
+    const text = pages.get(`${DOCS_URL}/api/migrations/send-endpoint`) ?? "";
+    for (const part of ["POST /v1/messages", "POST /v1/sms/messages", "15 April 2027"]) {
+      expect(text).to.contain(part);
+    }
+  });
+});

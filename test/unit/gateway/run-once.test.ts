@@ -1,0 +1,130 @@
+import { expect } from "chai";
+import type { FenceKeeper } from "../../../gateway/idempotency/lock.ts";
+import { runOnce } from "../../../gateway/idempotency/run-once.ts";
+import { AppError } from "../../../services/shared/core/errors.ts";
+
+describe("a keyed request", () => {
+  const fences = (state: Awaited<ReturnType<FenceKeeper["take"]>>["state"]) => {
+    const released: string[] = [];
+    const keeper: FenceKeeper = {
+      take: async (scope) => ({ state, release: async () => void released.push(scope) }),
+    };
+    return { keeper, released };
+  };
+  const request = (lookup: () => Promise<string | undefined>) => ({
+    scope: "s",
+    fingerprint: Buffer.alloc(32),
+    lookup,
+    run: async (isFenced: boolean) => `ran, fenced: ${isFenced}`,
+  });
+  const codeOf = (work: Promise<unknown>) => work.catch((error: AppError) => error.code);
+
+  it("runs behind its fence, and gives it back", async () => {
+    const { keeper, released } = fences("taken");
+    expect(
+      await runOnce(
+        keeper,
+        request(async () => undefined),
+      ),
+    ).to.equal("ran, fenced: true");
+    expect(released).to.deep.equal(["s"]);
+  });
+
+  it("gives the fence back when it fails", async () => {
+    const { keeper, released } = fences("taken");
+    const failing = {
+      ...request(async () => undefined),
+      run: async () => {
+        throw new AppError("validation_error", "No.");
+      },
+    };
+    expect(await codeOf(runOnce(keeper, failing))).to.equal("validation_error");
+    expect(released).to.deep.equal(["s"]);
+  });
+
+  it("runs without a fence when Redis cannot be asked, and says so", async () => {
+    const { keeper } = fences("unknown");
+    expect(
+      await runOnce(
+        keeper,
+        request(async () => undefined),
+      ),
+    ).to.equal("ran, fenced: false");
+  });
+
+  it("is a conflict while the same request runs", async () => {
+    const { keeper } = fences("busy_same");
+    expect(
+      await codeOf(
+        runOnce(
+          keeper,
+          request(async () => undefined),
+        ),
+      ),
+    ).to.equal("conflict");
+  });
+
+  for (const [state, when] of [
+    ["busy_same", "the same request has just finished"],
+    ["busy_other", "one with another body has the fence"],
+  ] as const) {
+    it(`is answered what is stored when ${when}`, async () => {
+      const { keeper } = fences(state);
+      const asked = request(async () => "stored");
+      expect(await runOnce(keeper, asked)).to.equal("stored");
+    });
+  }
+
+  it("is a conflict when nobody can say whether the same request has finished", async () => {
+    const { keeper } = fences("busy_same");
+    const lookup = async () => {
+      throw new AppError("service_unavailable", "Away.");
+    };
+    expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("conflict");
+  });
+
+  it("is to be tried again when nobody can say whose the key is", async () => {
+    const { keeper } = fences("busy_other");
+    const lookup = async () => {
+      throw new AppError("service_unavailable", "Away.");
+    };
+    expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("service_unavailable");
+  });
+
+  for (const [what, release, isWaitedFor] of [
+    ["waits until its fence is given back", 20, true],
+    ["waits for no fence that does not come back", 60_000, false],
+  ] as const) {
+    it(`when it fails ${what}`, async () => {
+      let isFree = false;
+      const keeper: FenceKeeper = {
+        take: async () => ({
+          state: "taken",
+          release: async () => {
+            await new Promise((resolve) => setTimeout(resolve, release).unref());
+            isFree = true;
+          },
+        }),
+      };
+      const failing = {
+        ...request(async () => undefined),
+        run: async () => {
+          throw new AppError("validation_error", "No.");
+        },
+      };
+      expect(await codeOf(runOnce(keeper, failing))).to.equal("validation_error");
+      expect(isFree).to.equal(isWaitedFor);
+    });
+  }
+
+  it("is a reused key while another body runs", async () => {
+    const { keeper } = fences("busy_other");
+    const answer = await codeOf(
+      runOnce(
+        keeper,
+        request(async () => undefined),
+      ),
+    );
+    expect(answer).to.equal("idempotency_key_reused");
+  });
+});

@@ -1,0 +1,130 @@
+/** The events of the OpenAPI document beside the bodies that the webhook service makes. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect } from "chai";
+import { buildOpenApi } from "../../../gateway/docs/openapi.ts";
+import type { SentEventType } from "../../../gateway/docs/webhook-events.ts";
+import { createEndpoints } from "../../../gateway/operations/all.ts";
+import { EVENT_TYPES } from "../../../services/shared/core/event-types.ts";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
+import type {
+  Change,
+  MessageView,
+  SenderIdView,
+  WalletView,
+} from "../../../services/webhook/domain/domain-event.ts";
+import { noticesOf } from "../../../services/webhook/domain/event-fan-out.ts";
+import { eventBody, testData } from "../../../services/webhook/domain/payloads.ts";
+import { DOCS_URL, memoryPorts } from "../../support/rest-app.ts";
+
+const AT = Date.UTC(2026, 3, 15, 10, 20, 30, 45);
+const HEAD = { id: newId("event"), tenantId: newId("tenant"), occurredAtMs: AT, recordedAtMs: AT };
+
+const MESSAGE: MessageView = {
+  ...{ id: newId("message"), mode: "live", status: "sent", to: "+2348031234567", from: "Acme" },
+  ...{ body: "Hi", encoding: "gsm7", segments: 1, heldAmount: 45_000n, currency: "NGN" },
+  ...{ unitPrice: 40_000n, amount: 40_000n, clientReference: "", campaignId: "", source: "api" },
+  ...{ error: undefined, scheduledAtMs: 0, createdAtMs: AT, sentAtMs: AT, completedAtMs: 0 },
+  ...{ updatedAtMs: AT, hasHold: true },
+};
+const WALLET: WalletView = {
+  ...{ currency: "NGN", balance: 10n, held: 1n, available: 9n },
+  ...{ lowBalanceThreshold: 5n, asOfMs: AT },
+};
+const SENDER_ID: SenderIdView = {
+  ...{ id: newId("senderId"), name: "Acme", status: "approved", rejectionReason: "" },
+  ...{ isUsable: true, createdAtMs: AT, updatedAtMs: AT },
+};
+
+const messages = MESSAGE_STATUSES.map(
+  (status): Change => ({
+    ...{ ...HEAD, kind: "message", previousStatus: "queued" },
+    message: {
+      ...MESSAGE,
+      status,
+      ...(status === "failed"
+        ? {
+            amount: undefined,
+            unitPrice: undefined,
+            sentAtMs: 0,
+            error: { code: "c", message: "m" },
+          }
+        : {}),
+    },
+  }),
+);
+const wallets = ["funded", "low_balance"].map(
+  (type): Change => ({ ...HEAD, kind: "wallet", type, wallet: WALLET, amount: 5n, reference: "" }),
+);
+const reviews = ["approved", "rejected", "suspended", "reinstated"].map(
+  (type): Change => ({ ...HEAD, kind: "sender_id", type, senderId: SENDER_ID }),
+);
+
+/** Bodies by type, as the webhook service makes them. */
+const SENT = new Map<string, unknown>([
+  ...[...messages, ...wallets, ...reviews]
+    .flatMap(noticesOf)
+    .map((notice) => [notice.type, JSON.parse(notice.body())] as const),
+  ["webhook.test", JSON.parse(eventBody({ ...HEAD, type: "webhook.test" }, testData()))],
+]);
+
+const document = buildOpenApi(createEndpoints(memoryPorts(), true), {
+  baseUrl: "/",
+  docsUrl: DOCS_URL,
+});
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+ajv.addSchema(document, "doc");
+
+/** Every member of a value by its path, in its order; arrays and null end a path. */
+function membersOf(value: unknown, path = ""): string[] {
+  if (typeof value !== "object" || value === null) return [path];
+  return Object.entries(value).flatMap(([name, inner]) => membersOf(inner, `${path}/${name}`));
+}
+
+describe("the events of the OpenAPI document", () => {
+  it("are all that an endpoint may ask for, but those of campaigns, which nothing makes", () => {
+    const isOfCampaign = (type: string) => type.startsWith("campaign.");
+    expect(Object.keys(document.webhooks)).to.have.members(
+      EVENT_TYPES.filter((type) => !isOfCampaign(type)),
+    );
+    expect([...SENT.keys()]).to.have.members(Object.keys(document.webhooks));
+  });
+
+  it("have an operation id each", () => {
+    const ids = Object.values(document.webhooks).map(({ post }) => post.operationId);
+    expect(new Set(ids).size).to.equal(ids.length);
+    expect(ids).to.include.members(["messageStatusChanged", "senderIdApproved", "webhookTest"]);
+  });
+
+  for (const [type, { post }] of Object.entries(document.webhooks)) {
+    const { schema, ...shown } = post.requestBody.content["application/json"];
+    const example = "example" in shown ? shown.example : undefined;
+    const wanted = JSON.parse(JSON.stringify(schema).replace("#/components", "doc#/components"));
+
+    it(`${type}: what is sent and the example are as the schema says`, () => {
+      // What is announced only has no example.
+      expect(example === undefined).to.equal(type === "message.rejected");
+      for (const body of [example ?? SENT.get(type), SENT.get(type)]) {
+        expect(ajv.validate(wanted, body), ajv.errorsText()).to.equal(true);
+        expect((body as { type: string }).type).to.equal(type);
+      }
+    });
+
+    it(`${type}: the example has the members of what is sent, in their order`, () => {
+      const known = (value: unknown) =>
+        membersOf(value).map((path) => path.replace(/\/error\/.*/, "/error"));
+      expect([...new Set(known(example ?? SENT.get(type)))]).to.deep.equal([
+        ...new Set(known(SENT.get(type))),
+      ]);
+    });
+  }
+
+  it("refuse a body of another type", () => {
+    const { schema } =
+      document.webhooks["message.sent" satisfies SentEventType].post.requestBody.content[
+        "application/json"
+      ];
+    const wanted = JSON.parse(JSON.stringify(schema).replace("#/components", "doc#/components"));
+    expect(ajv.validate(wanted, SENT.get("wallet.funded"))).to.equal(false);
+  });
+});

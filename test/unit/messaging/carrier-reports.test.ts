@@ -1,0 +1,99 @@
+/** A carrier's claims, where one message cannot be changed. */
+import { expect } from "chai";
+import { createCarriers } from "../../../services/messaging/app/carrier-reports.ts";
+import type { QueueStore } from "../../../services/messaging/app/ports.ts";
+import type { Changes } from "../../../services/messaging/app/update-messages.ts";
+import type { Message } from "../../../services/messaging/domain/message.ts";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { ALL_WELL, messageIn, START_MS, WAITS } from "../../support/messages.ts";
+
+const CARRIER = "carrier-1";
+const LEASE_MS = 60_000;
+
+describe("what a carrier held when it died", () => {
+  const messages = ["sending", "sending", "sending"] as const;
+
+  function setUp(fault: Error) {
+    const held = messages.map((state) => messageIn(state));
+    const [, bad] = held;
+    const carriers = createCarriers({
+      changes: {
+        change: async (id: string, decide: (message: Message, nowMs: number) => unknown) => {
+          if (id === bad?.id) throw fault;
+          return decide(held.find((message) => message.id === id) as Message, START_MS);
+        },
+      } as unknown as Changes,
+      queue: {
+        sendingNames: async () => ["a queue"],
+        findSending: async () => held,
+      } as unknown as QueueStore,
+      clock: createManualClock(START_MS),
+      log: createLogger("test", "silent"),
+      waits: WAITS,
+      leaseMs: LEASE_MS,
+      standingOf: ALL_WELL,
+    });
+    return { carriers, held };
+  }
+
+  it("is taken back but for the one that cannot be", async () => {
+    const { carriers, held } = setUp(new Error("refused by the database"));
+    const written = new Set([held[0]?.id ?? ""]);
+    const result = await carriers.recover(CARRIER, written, undefined);
+    expect(result).to.deep.equal({ givenBack: 1, inDoubt: 1 });
+  });
+
+  it("is not done with while one that was written cannot be put in doubt, or it would be sent twice", async () => {
+    const fault = new Error("refused by the database");
+    const { carriers, held } = setUp(fault);
+    const written = new Set([held[1]?.id ?? ""]);
+    const result = await carriers.recover(CARRIER, written, undefined).catch((error) => error);
+    expect(result).to.equal(fault);
+  });
+
+  it("waits as a whole in an outage", async () => {
+    const { carriers } = setUp(new AppError("service_unavailable", "away"));
+    const error = await carriers.recover(CARRIER, new Set(), undefined).catch(({ code }) => code);
+    expect(error).to.equal("service_unavailable");
+  });
+});
+
+describe("the sweep over carriers", () => {
+  /** The carriers whose claims are looked through, of one that speaks, one that does not, and one nobody knows. */
+  async function lookedThrough(heardMs?: number): Promise<string[]> {
+    const clock = createManualClock(START_MS);
+    const heardAt = { speaks: clock.now(), mute: clock.now() - 2 * LEASE_MS };
+    const looked: string[] = [];
+    const carriers = createCarriers({
+      ...{ clock, log: createLogger("test", "silent"), waits: WAITS, leaseMs: LEASE_MS },
+      standingOf: ALL_WELL,
+      changes: {} as Changes,
+      queue: {
+        queueNames: async () => ["smsc|1", "smsc|sending|speaks", "smsc|sending|forgotten"],
+        carriersHeardBefore: async (beforeMs: number) =>
+          Object.entries(heardAt).flatMap(([id, atMs]) => (atMs < beforeMs ? [id] : [])),
+        sendingNames: async (carrierId: string) => {
+          looked.push(carrierId);
+          return [];
+        },
+        forgetCarrier: async () => undefined,
+      } as unknown as QueueStore,
+    });
+    await carriers.sweep(heardMs);
+    return [...new Set(looked)].sort();
+  }
+
+  for (const [heardMs, expected] of [
+    [undefined, ["forgotten", "mute", "speaks"]],
+    [LEASE_MS, ["forgotten", "mute", "speaks"]],
+    [LEASE_MS - 1, []],
+    [0, []],
+  ] as const) {
+    const how = heardMs === undefined ? "for ever" : `for ${heardMs} ms`;
+    it(`that could be heard ${how} puts in doubt what ${expected.length} of three hold too long`, async () => {
+      expect(await lookedThrough(heardMs)).to.deep.equal(expected);
+    });
+  }
+});

@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import { createClaimer } from "../../../services/messaging/app/claim.ts";
+import { createWaitingTenants } from "../../../services/messaging/app/pending-index.ts";
+import type { QueueStore } from "../../../services/messaging/app/ports.ts";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { messageIn } from "../../support/messages.ts";
+
+/** A claimer over what its bells have named; the store has every message that is asked for. */
+function openClaimer() {
+  const clock = createManualClock(1_000_000);
+  const store = {
+    beat: async () => undefined,
+    queueNames: async () => [],
+    waitingTenants: async () => [],
+    findWaiting: async () => [],
+    findNamed: async (looks: readonly { readonly ids: readonly string[] }[]) =>
+      looks.map(({ ids }) => ids.map((id) => messageIn("waiting", { id }))),
+    claim: async (takings: readonly { readonly found: readonly unknown[] }[]) =>
+      takings.map(({ found }) => [...found]),
+  } as unknown as QueueStore;
+  const tenants = createWaitingTenants(store, clock);
+  const claimer = createClaimer({ store, tenants, clock });
+  const ring = (tenantId: string, count: number, dueAtMs = clock.now()) => {
+    const named = Array.from({ length: count }, (_, at) => ({
+      messageId: `msg_${tenantId}${String(at).padStart(20, "0")}`,
+      dueAtMs,
+    }));
+    const messageId = named[0]?.messageId ?? "";
+    tenants.note("smsc", { lane: "single", tenantId, messageId, dueAtMs, named });
+  };
+  const claim = async (max: number) => {
+    const { messages, more } = await claimer.claim("smsc", "carrier-1", max);
+    return { whose: messages.map(({ id }) => id.slice(4, 9)), more };
+  };
+  return { clock, ring, claim };
+}
+
+describe("tenants' turns at a connector with little room", () => {
+  it("nobody waits behind one whose messages are put off", async () => {
+    const { clock, ring, claim } = openClaimer();
+    ring("ten_a", 1, clock.now() + 5000);
+    ring("ten_b", 2);
+    expect(await claim(1)).to.deep.equal({ whose: ["ten_b"], more: true });
+    expect(await claim(1)).to.deep.equal({ whose: ["ten_b"], more: false });
+    expect(await claim(1), "nothing is due").to.deep.equal({ whose: [], more: false });
+    clock.advance(5000);
+    expect(await claim(1)).to.deep.equal({ whose: ["ten_a"], more: false });
+  });
+
+  it("all have their turn, one after the other", async () => {
+    const { ring, claim } = openClaimer();
+    for (const tenantId of ["ten_a", "ten_b", "ten_c"]) ring(tenantId, 2);
+    const whose: string[] = [];
+    for (let at = 0; at < 6; at += 1) whose.push(...(await claim(1)).whose);
+    expect(whose).to.deep.equal(["ten_a", "ten_b", "ten_c", "ten_a", "ten_b", "ten_c"]);
+    expect(await claim(1)).to.deep.equal({ whose: [], more: false });
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import type { QueueStore } from "../../../services/messaging/app/ports.ts";
+import { createQueueLimits } from "../../../services/messaging/app/queue-limits.ts";
+import type { Lane } from "../../../services/messaging/domain/message.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { eventually } from "../../support/poll.ts";
+
+const LIMIT = 3;
+
+/** Limits over a queue of which the database tells `stored` messages. */
+function limitsOver(queue: { stored: number; counts: number; isAway?: boolean }) {
+  const store = {
+    async countIn(_connectorId: string, _lane: Lane, max: number) {
+      queue.counts += 1;
+      if (queue.isAway === true) throw new Error("the database is away");
+      return Math.min(queue.stored, max);
+    },
+  } as unknown as QueueStore;
+  return createQueueLimits(store, LIMIT, createLogger("test", "silent"));
+}
+
+describe("a queue's limit", () => {
+  it("refuses what comes when as many wait as may, and tells when to come again", () => {
+    const limits = limitsOver({ stored: LIMIT, counts: 0 });
+    for (let at = 0; at < LIMIT; at += 1) {
+      limits.checkRoom("alpha", "single");
+      limits.note("alpha", "single");
+    }
+    expect(() => limits.checkRoom("alpha", "single"))
+      .to.throw("The queue is full")
+      .with.property("retryAfterMs", 5000);
+    limits.checkRoom("beta", "single");
+    limits.checkRoom("alpha", "bulk");
+  });
+
+  it("is lifted soon after the queue was drained, without waiting for the next round of counts", async () => {
+    const queue = { stored: 0, counts: 0 };
+    const limits = limitsOver(queue);
+    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
+    await eventually(() => {
+      limits.checkRoom("alpha", "single");
+      return true;
+    });
+    expect(queue.counts).to.equal(1);
+  });
+
+  it("is counted once for many refusals: counting walks the queue", async () => {
+    const queue = { stored: LIMIT, counts: 0 };
+    const limits = limitsOver(queue);
+    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    for (let at = 0; at < 1000; at += 1)
+      expect(() => limits.checkRoom("alpha", "single")).to.throw();
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let at = 0; at < 1000; at += 1)
+      expect(() => limits.checkRoom("alpha", "single")).to.throw();
+    expect(queue.counts).to.equal(1);
+  });
+
+  it("does not forget what came in while it was counted", async () => {
+    const queue = { stored: 0, counts: 0 };
+    const limits = limitsOver(queue);
+    limits.note("alpha", "single");
+    const counting = limits.recount();
+    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    await counting;
+    expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
+  });
+
+  it("holds while the database cannot be asked", async () => {
+    const queue = { stored: 0, counts: 0, isAway: true };
+    const limits = limitsOver(queue);
+    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
+    await eventually(() => queue.counts === 1);
+    expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
+  });
+});

@@ -1,0 +1,145 @@
+import { expect } from "chai";
+import type { Look } from "../../../services/messaging/app/ports.ts";
+import { createDiverter } from "../../../services/messaging/app/reroute.ts";
+import type { Changes } from "../../../services/messaging/app/update-messages.ts";
+import type { Lane, Message } from "../../../services/messaging/domain/message.ts";
+import { createManualClock } from "../../../services/shared/core/clock.ts";
+import { messageIn, START_MS, standing } from "../../support/messages.ts";
+
+/** Queues in memory: what waits at alpha, and how long beta's queues are. */
+function makeWorld() {
+  let waiting: Message[] = [];
+  const atBeta: Record<Lane, number> = { single: 0, bulk: 0 };
+  const retained: Record<Lane, string[][]> = { single: [], bulk: [] };
+  const moved: Message[] = [];
+  const clock = createManualClock(START_MS);
+  let carrying: ReadonlySet<string> = new Set(["beta"]);
+  const diverter = createDiverter({
+    queue: {
+      waitingTenants: async (_connectorId: string, lane: Lane) => [
+        ...new Set(waiting.filter((one) => one.lane === lane).map(({ tenantId }) => tenantId)),
+      ],
+      findWaiting: async (_connectorId: string, lane: Lane, look: Look) =>
+        waiting
+          .filter((one) => one.lane === lane && look.tenantIds.includes(one.tenantId))
+          .filter((one) => one.id >= look.fromId && one.notBeforeMs <= look.nowMs)
+          .sort((one, other) => (one.id < other.id ? -1 : 1))
+          .slice(0, look.limit),
+      countIn: async (_connectorId: string, lane: Lane, max: number) => Math.min(max, atBeta[lane]),
+    },
+    tenants: {
+      connectors: async () => ["alpha", "beta"],
+      mark: () => 0,
+      retain: (_connectorId, lane, tenantIds) => void retained[lane].push([...tenantIds]),
+    },
+    changes: {
+      change: async (id: string) => {
+        const at = waiting.findIndex((message) => message.id === id);
+        const [message] = waiting.splice(at, 1);
+        if (message === undefined) return undefined;
+        moved.push(message);
+        atBeta[message.lane] += 1;
+        return { message, events: [] };
+      },
+    } as unknown as Changes,
+    standings: {
+      routeOf: standing(({ connectorId }) => (connectorId === "alpha" ? "failing" : "well")),
+      carrying: () => carrying,
+    },
+    clock,
+  });
+  return {
+    diverter,
+    clock,
+    atBeta,
+    moved,
+    retained,
+    left: () => waiting.length,
+    /** The oldest get the route over beta that they lacked. */
+    openSecondRoutes(count = waiting.length) {
+      const { routes } = messageIn("waiting");
+      waiting = waiting.map((message, at) => (at < count ? { ...message, routes } : message));
+    },
+    carry(...connectorIds: readonly string[]) {
+      carrying = new Set(connectorIds);
+    },
+    add(tenantId: string, count: number, overrides: Partial<Message> = {}) {
+      const added = Array.from({ length: count }, () => messageIn("waiting", overrides));
+      waiting = [...waiting, ...added.map((message) => ({ ...message, tenantId }))];
+      return added.map(({ id }) => id);
+    },
+    movedOf: (tenantId: string) => moved.filter((one) => one.tenantId === tenantId).length,
+  };
+}
+
+const ALONE = { routes: messageIn("waiting").routes.slice(0, 1) };
+
+describe("the diverter", () => {
+  it("shares a little room among tenants, however much the first one has", async () => {
+    const world = makeWorld();
+    world.add("ten_a", 1000);
+    world.add("ten_b", 10);
+    for (let run = 0; run < 20; run += 1) {
+      world.atBeta.single = 1999;
+      await world.diverter.run();
+    }
+    expect([world.movedOf("ten_a"), world.movedOf("ten_b")]).to.deep.equal([10, 10]);
+  });
+
+  it("makes room for single messages whatever bulk waits where they go", async () => {
+    const world = makeWorld();
+    world.atBeta.bulk = 50_000;
+    world.add("ten_a", 3);
+    world.add("ten_a", 3, { lane: "bulk" });
+    await world.diverter.run();
+    expect(world.moved.map(({ lane }) => lane)).to.deep.equal(["single", "single", "single"]);
+  });
+
+  it("sees what comes back to the head of a queue while a long one is moved", async () => {
+    const world = makeWorld();
+    const [first = ""] = world.add("ten_a", 1, { notBeforeMs: START_MS + 5000 });
+    world.add("ten_a", 3000);
+    for (const bound of [1900, 1900]) {
+      world.atBeta.single = bound;
+      await world.diverter.run();
+    }
+    world.clock.advance(5000);
+    world.atBeta.single = 1999;
+    await world.diverter.run();
+    expect(world.moved.at(-1)?.id).to.equal(first);
+  });
+
+  it("gets past a thousand messages without another route, and looks at them again later", async () => {
+    const world = makeWorld();
+    const stuck = world.add("ten_a", 1000, ALONE);
+    world.add("ten_a", 5);
+    for (let run = 0; run < 3; run += 1) await world.diverter.run();
+    expect([world.moved.length, world.left()]).to.deep.equal([5, stuck.length]);
+    // A place may be passed over until the end of the queue is reached, and the look begins anew there.
+    world.openSecondRoutes();
+    for (let run = 0; run < 6; run += 1) await world.diverter.run();
+    expect(world.left()).to.equal(0);
+  });
+
+  it("looks at once at all that it passed over when other connectors carry", async () => {
+    const world = makeWorld();
+    world.add("ten_a", 1000, ALONE);
+    await world.diverter.run();
+    await world.diverter.run();
+    world.openSecondRoutes(500);
+    world.carry("beta", "gamma");
+    await world.diverter.run();
+    expect(world.moved.length).to.equal(500);
+  });
+
+  it("goes on at once only while it moves much, and forgets tenants that have nothing there", async () => {
+    const world = makeWorld();
+    world.add("ten_a", 700);
+    expect(await world.diverter.run()).to.equal(true);
+    expect(await world.diverter.run()).to.equal(false);
+    expect(world.left()).to.equal(0);
+    await world.diverter.run();
+    expect(world.retained.single[0]).to.deep.equal(["ten_a"]);
+    expect(world.retained.single.at(-1)).to.deep.equal([]);
+  });
+});

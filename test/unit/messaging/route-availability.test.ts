@@ -1,0 +1,83 @@
+import { expect } from "chai";
+import { createStandings } from "../../../services/messaging/adapters/route-availability.ts";
+import { TEST_ROUTE } from "../../../services/messaging/domain/build-messages.ts";
+import type { FrozenRoute } from "../../../services/messaging/domain/message.ts";
+import { compileRouteTable, type RouteTable } from "../../../services/shared/routes/route-table.ts";
+
+const route = (id: string, connectorId: string, enabled = true) => ({
+  ...{ id, name: id, connectorId, enabled, priority: 1, weight: 1 },
+  ...{ senderIds: [], plans: [], tenantIds: [], prices: [{ prefix: "234", price: 1n }] },
+  ...{ enabledFromMinute: 0, enabledUntilMinute: 0 },
+});
+
+/** Connectors that carry, are paused, and fail; the routes over each. */
+const TABLE = compileRouteTable({
+  version: 1n,
+  routes: [
+    route("good", "up"),
+    route("off", "up", false),
+    route("paused", "idle"),
+    route("failing", "down"),
+    route("failing-off", "down", false),
+    route("lonely-off", "spare", false),
+  ],
+  connectors: [
+    ...["up", "down", "spare"].map((id) => ({ id, isActive: true, isTest: false })),
+    { id: "idle", isActive: false, isTest: false },
+  ],
+  unhealthyConnectorIds: ["down"],
+});
+
+const frozen = (routeId: string, connectorId: string): FrozenRoute => ({
+  ...{ routeId, connectorId, price: 1n },
+});
+const standings = createStandings({ routeTable: () => TABLE });
+
+describe("how frozen routes stand", () => {
+  for (const [routeId, connectorId, standing, over] of [
+    ["good", "up", "well", "up"],
+    ["off", "up", "closed", "up"],
+    ["paused", "idle", "failing", "idle"],
+    ["failing", "down", "failing", "down"],
+    ["failing-off", "down", "closed", "down"],
+    ["removed", "up", "gone", "up"],
+    // It leads elsewhere by now.
+    ["good", "down", "well", "up"],
+    ["failing", "up", "failing", "down"],
+  ] as const) {
+    it(`${routeId}, frozen over ${connectorId}: ${standing} over ${over}`, () => {
+      const found = standings.routeOf(frozen(routeId, connectorId));
+      expect(found).to.deep.equal({ standing, connectorId: over });
+    });
+  }
+
+  it("the connectors that carry are those that are active and healthy, whatever their routes", () => {
+    expect([...standings.carrying()].sort()).to.deep.equal(["spare", "up"]);
+  });
+
+  it("the very same set is told until the table is another", () => {
+    let table: RouteTable = TABLE;
+    const changing = createStandings({ routeTable: () => table });
+    const before = changing.carrying();
+    expect(changing.carrying()).to.equal(before);
+    table = compileRouteTable({
+      version: 2n,
+      routes: [route("good", "up")],
+      connectors: [{ id: "up", isActive: true, isTest: false }],
+      unhealthyConnectorIds: [],
+    });
+    expect(changing.carrying()).to.not.equal(before);
+    expect([...changing.carrying()]).to.deep.equal(["up"]);
+  });
+
+  it("before the first table nothing carries, and the test route stands all the same", () => {
+    const early = createStandings({
+      routeTable() {
+        throw new Error("no table yet");
+      },
+    });
+    expect([...early.carrying()]).to.deep.equal([]);
+    const { connectorId } = TEST_ROUTE;
+    expect(early.routeOf(TEST_ROUTE)).to.deep.equal({ standing: "well", connectorId });
+  });
+});

@@ -1,0 +1,138 @@
+import { create } from "@bufbuild/protobuf";
+import { expect } from "chai";
+import { ChargeSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { ReservationState } from "../../../proto/gen/sms/v1/wallet_pb.js";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { checkCharges } from "../../../services/smsctl/check/charges.ts";
+import { checkOf, refuse } from "../../support/smsctl-fakes.ts";
+
+describe("smsctl check: holds and open messages", () => {
+  const CHARGE = create(ChargeSchema, {
+    tenantId: "ten_1",
+    reservationId: "rsv_0",
+    status: MessageStatus.QUEUED,
+    heldAmount: 1n,
+  });
+  const nothing = { async *streamSettlements() {} };
+
+  describe("looks for the hold of an open message that no open hold explains", () => {
+    const DAY_MS = 86_400_000;
+    const reservationId = newId("reservation", Date.now() - DAY_MS);
+    const charge = {
+      ...CHARGE,
+      messageId: "msg_000000",
+      reservationId,
+      status: MessageStatus.SCHEDULED,
+    };
+
+    async function checkWith(
+      reservation: { state: ReservationState } | undefined,
+      status = MessageStatus.SCHEDULED,
+      ids: { reservationId: string } = { reservationId },
+    ) {
+      const report = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              yield { charges: [{ ...charge, ...ids }] };
+            },
+            getMessage: () => ({ message: { status } }),
+          },
+          wallets: {
+            ...nothing,
+            async *streamReservations() {},
+            getReservation: () =>
+              reservation === undefined ? refuse("not_found", "None.") : { reservation },
+          },
+        }),
+      );
+      return report.breaches.map(({ invariant, what }) => `${invariant} ${what}`);
+    }
+
+    it("there is none", async () => {
+      expect(await checkWith(undefined)).to.deep.equal([
+        "3 an open message whose hold does not exist",
+      ]);
+    });
+
+    it("it is closed", async () => {
+      expect(await checkWith({ state: ReservationState.CLOSED })).to.deep.equal([
+        "3 an open message whose hold is closed",
+      ]);
+    });
+
+    it("it is open, or the message has been sent meanwhile", async () => {
+      expect(await checkWith({ state: ReservationState.OPEN })).to.deep.equal([]);
+      expect(await checkWith(undefined, MessageStatus.SENT)).to.deep.equal([]);
+    });
+
+    it("however young it is", async () => {
+      const young = { reservationId: newId("reservation") };
+      expect(await checkWith(undefined, MessageStatus.SCHEDULED, young)).to.have.length(1);
+      expect(await checkWith(undefined, MessageStatus.SENT, young)).to.deep.equal([]);
+    });
+  });
+
+  describe("looks again at a hold of less than its messages held", () => {
+    const id = (at: number) => `msg_${String(at).padStart(26, "0")}`;
+    const charge = (at: number) => ({
+      ...CHARGE,
+      messageId: id(at),
+      status: MessageStatus.QUEUED,
+    });
+    const message = (at: number, status = MessageStatus.QUEUED, reservationId = "rsv_0") => ({
+      ...{ id: id(at), status, reservationId, heldAmount: 1n },
+    });
+    const { QUEUED, SENT, REJECTED } = MessageStatus;
+
+    /** The breaches of a hold of three, of which so much is open, and of messages as they are by then. */
+    async function checkWith(openAmount: bigint, now: ReturnType<typeof message>[]) {
+      const asked: string[] = [];
+      const report = await checkCharges(
+        checkOf({
+          messaging: {
+            async *streamCharges() {
+              yield { charges: [charge(7), charge(8), charge(9)] };
+            },
+            getMessage({ messageId }) {
+              asked.push(messageId);
+              return { message: now.find((one) => one.id === messageId) };
+            },
+            listMessages({ beforeId }) {
+              asked.push(`< ${beforeId}`);
+              const below = now.filter((one) => one.id < beforeId);
+              return { messages: below.slice(0, 2), hasMore: below.length > 2 };
+            },
+          },
+          wallets: {
+            ...nothing,
+            async *streamReservations() {
+              yield { reservations: [{ id: "rsv_0", tenantId: "ten_1", openAmount: 2n }] };
+            },
+            getReservation: () => ({ reservation: { openAmount } }),
+          },
+        }),
+      );
+      return { asked, whats: report.breaches.map(({ what }) => what) };
+    }
+
+    it("what was settled meanwhile is no breach", async () => {
+      const now = [message(9, SENT), message(8), message(7), message(6, QUEUED, "rsv_1")];
+      expect((await checkWith(2n, now)).whats).to.deep.equal([]);
+    });
+
+    it("what is open and held by nothing is one, however its messages are paged", async () => {
+      const now = [
+        message(9),
+        message(8, REJECTED, ""),
+        message(7),
+        message(5),
+        message(4, QUEUED, "rsv_1"),
+      ];
+      const { whats, asked } = await checkWith(2n, now);
+      expect(whats).to.deep.equal(["a hold of 0.0002 where open messages need 0.0003"]);
+      expect(asked).to.deep.equal([id(9), `< ${id(9)}`, `< ${id(7)}`]);
+      expect((await checkWith(3n, now)).whats).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { expect } from "chai";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import {
+  createApiKey,
+  hashSecret,
+  newSecret,
+  SCOPES,
+} from "../../../services/tenant/domain/api-key.ts";
+import { changeTenant, createTenant } from "../../../services/tenant/domain/tenant.ts";
+
+function fieldsOf(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (error) {
+    expect(error).to.be.instanceOf(AppError);
+    return (error as AppError).fields.map(({ field }) => field);
+  }
+  return [];
+}
+
+describe("a tenant", () => {
+  it("starts with the limits of the decisions page", () => {
+    const tenant = createTenant("ten_1", { name: "Acme" }, 5);
+    expect(tenant).to.include({
+      rateLimit: 50,
+      burst: 100,
+      bulkMax: 1000,
+      currency: "NGN",
+      isEmailVerified: true,
+      isSuspended: false,
+    });
+  });
+
+  it("with wrong fields is refused, naming all of them", () => {
+    const wrong = { name: "", currency: "naira", plan: "A B", rateLimit: 0, burst: -1, bulkMax: 0 };
+    expect(fieldsOf(() => createTenant("ten_1", wrong, 0))).to.have.members([
+      "name",
+      "currency",
+      "plan",
+      "rate_limit",
+      "burst",
+      "bulk_max",
+    ]);
+    expect(fieldsOf(() => createTenant("ten_1", { name: "ten_x" }, 0))).to.deep.equal(["name"]);
+  });
+
+  it("changes only what the change names", () => {
+    const tenant = createTenant("ten_1", { name: "Acme", rateLimit: 10 }, 0);
+    const changed = changeTenant(tenant, { isSuspended: true }, 9);
+    expect(changed).to.deep.equal({ ...tenant, isSuspended: true, updatedAtMs: 9 });
+  });
+});
+
+describe("an API key", () => {
+  const make = (scopes: string[], allowedNetworks: string[]) =>
+    createApiKey({
+      id: "key_1",
+      tenantId: "ten_1",
+      mode: "live",
+      scopes,
+      allowedNetworks,
+      nowMs: 0,
+    });
+
+  it("is refused with few faults, however long its lists are", () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => `no-${at}`);
+    expect(fieldsOf(() => make(many, many)).length).to.be.below(200);
+    expect(fieldsOf(() => make(many, []))).to.include("scopes");
+  });
+
+  it("has every scope when none is named", () => {
+    expect(make([], []).scopes).to.deep.equal([...SCOPES]);
+  });
+
+  it("with unknown scopes or malformed networks is refused", () => {
+    expect(fieldsOf(() => make(["messages:delete"], []))).to.deep.equal(["scopes"]);
+    for (const network of [
+      "10.0.0.0/33",
+      "300.1.1.1",
+      "x",
+      "::/129",
+      "010.0.0.1",
+      "10/8",
+      "256",
+      "fe80::1%eth0",
+    ]) {
+      expect(
+        fieldsOf(() => make([], [network])),
+        network,
+      ).to.deep.equal(["allowed_networks"]);
+    }
+    expect(make([], ["10.0.0.0/8", "2001:db8::/32", "192.0.2.1"]).allowedNetworks).to.have.length(
+      3,
+    );
+  });
+
+  it("has a secret of the form that customers see, and only its hash is derived from it", () => {
+    expect(newSecret("live")).to.match(/^sk_live_[A-Za-z0-9_-]{43}$/);
+    expect(newSecret("test")).to.match(/^sk_test_[A-Za-z0-9_-]{43}$/);
+    expect(newSecret("live")).not.to.equal(newSecret("live"));
+    expect(hashSecret("abc").toString("hex")).to.match(/^ba7816bf/);
+  });
+});

@@ -1,0 +1,124 @@
+import { expect } from "chai";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { signingKey } from "../../../services/shared/core/webhook-signature.ts";
+import { createSecretBox } from "../../../services/shared/io/encryption.ts";
+import { createLogger } from "../../../services/shared/io/log.ts";
+import { createSecrets } from "../../../services/webhook/adapters/secrets.ts";
+import { type AttemptParts, makeAttempt } from "../../../services/webhook/app/attempt.ts";
+import type { Settlement } from "../../../services/webhook/app/ports.ts";
+import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
+import {
+  createEndpoint,
+  type Endpoint,
+  rotateSecret,
+} from "../../../services/webhook/domain/endpoint.ts";
+
+const NOW_MS = 1_800_000_000_000;
+
+describe("an attempt", () => {
+  const tenantId = newId("tenant");
+  const fresh = createEndpoint(
+    {
+      ...{ id: newId("webhookEndpoint"), tenantId, url: "https://example.com/" },
+      ...{ eventTypes: [], sources: [], description: "", sealedSecret: "lost" },
+    },
+    NOW_MS - 1000,
+  );
+  const claimed: Claimed = {
+    ...{ id: newId("webhookDelivery"), tenantId, endpointId: fresh.id, eventId: newId("event") },
+    ...{ eventType: "message.sent", body: "{}", attemptsMade: 0, lastAnswerMs: 0, attemptsLeft: 5 },
+    ...{ failsAs: "failed", activatedAtMs: NOW_MS, redacts: false, dueAtMs: NOW_MS },
+    ...{ leaseId: "lease", leaseUntilMs: NOW_MS + 60_000 },
+  };
+
+  /** Attempts once; answers the signature, one part for each key. Whatever is sealed as "lost" does not open. */
+  async function attempt(endpoint: Endpoint, over: Partial<AttemptParts> = {}): Promise<string[]> {
+    let signature = "";
+    const parts: AttemptParts = {
+      clock: { now: () => NOW_MS },
+      log: createLogger("test", "silent"),
+      sender: {
+        async send({ headers }) {
+          signature = headers["X-Service-Signature"] ?? "";
+          return { error: "", httpStatus: 200, durationMs: 1, answer: "" };
+        },
+        stop: () => undefined,
+        close: async () => undefined,
+      },
+      readEndpoint: async () => endpoint,
+      stopOf: () => 0,
+      attemptMsMax: 10_000,
+      renewLease: async () => undefined,
+      openSecret(_endpoint, sealed) {
+        if (sealed === "lost") throw new Error("the key that sealed this secret is not configured");
+        return signingKey(sealed);
+      },
+      settle: async () => undefined,
+      reportHealth: () => undefined,
+      events: {
+        ...{ onStored: () => undefined, onAttempt: () => undefined, onFinal: () => undefined },
+        ...{ onLeaseLost: () => undefined, onDisabled: () => undefined },
+      },
+      retryDelaysMs: [],
+      timeoutMs: 10_000,
+      readTarget: () => ({ host: "example.com", port: 443, path: "/" }),
+      random: () => 0,
+      ...over,
+    };
+    await makeAttempt(parts, claimed);
+    return signature.split(",");
+  }
+
+  for (const [what, latest, outcome] of [
+    [
+      "on again by then: it is made anew, and not counted",
+      fresh,
+      { status: "pending", attemptsLeft: 5, nextAttemptAtMs: NOW_MS },
+    ],
+    ["off: it is dropped", { ...fresh, status: "disabled" as const }, { status: "dropped" }],
+    ["gone: it is dropped", undefined, { status: "dropped" }],
+  ] as const) {
+    it(`that a stop ended before it was sent finds its endpoint ${what}`, async () => {
+      const reads = [rotateSecret(fresh, "new", NOW_MS - 500), latest];
+      const settled: Settlement[] = [];
+      await attempt(fresh, {
+        readEndpoint: async () => reads.shift(),
+        sender: {
+          send: async () => undefined,
+          stop: () => undefined,
+          close: async () => undefined,
+        },
+        settle: async (settlement) => void settled.push(settlement),
+      });
+      expect(settled.map((one) => [one.outcome, one.attempt])).to.deep.equal([
+        [outcome, undefined],
+      ]);
+    });
+  }
+
+  it("an older secret that does not open keeps the one that replaced it from nothing", async () => {
+    expect(await attempt(rotateSecret(fresh, "new", NOW_MS - 500))).to.have.length(2);
+    const both = rotateSecret(rotateSecret(fresh, "new", NOW_MS - 500), "newer", NOW_MS - 400);
+    expect(await attempt(both)).to.have.length(3);
+  });
+
+  it("without the present secret nothing is sent: the delivery waits for its key", async () => {
+    const error = await attempt(fresh).catch((thrown: unknown) => thrown);
+    expect(String(error)).to.contain("is not configured");
+    const rotated = rotateSecret(rotateSecret(fresh, "old", NOW_MS - 500), "lost", NOW_MS - 400);
+    const second = await attempt(rotated).catch((thrown: unknown) => thrown);
+    expect(String(second)).to.contain("is not configured");
+  });
+});
+
+describe("the keeper of secrets", () => {
+  it("opens a sealed text for its own endpoint alone, also once it is known", () => {
+    const box = createSecretBox(`k1:${Buffer.alloc(32, 1).toString("base64")}`);
+    const secrets = createSecrets(box);
+    const own = { id: newId("webhookEndpoint") } as Endpoint;
+    const other = { id: newId("webhookEndpoint") } as Endpoint;
+    const sealed = secrets.seal(own.id, "whsec_of_the_owner");
+    expect(secrets.openKey(own, sealed)).to.equal(secrets.openKey(own, sealed));
+    expect(() => secrets.openKey(other, sealed)).to.throw();
+  });
+});

@@ -1,0 +1,260 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { AppError } from "../../../services/shared/core/errors.ts";
+import { isId, newId } from "../../../services/shared/core/ids.ts";
+import {
+  type AttemptResult,
+  attemptsOf,
+  decideOutcome,
+  RETRY_JITTER_MS_MAX,
+} from "../../../services/webhook/domain/delivery.ts";
+import { deliveryId, derivedEventId } from "../../../services/webhook/domain/deterministic-ids.ts";
+import {
+  activeSecrets,
+  changeEndpoint,
+  createEndpoint,
+  disableEndpoint,
+  type Endpoint,
+  isSubscribed,
+  rotateSecret,
+  SECRET_OVERLAP_MS,
+} from "../../../services/webhook/domain/endpoint.ts";
+import {
+  type HealthChange,
+  judgeHealth,
+  queueChange,
+} from "../../../services/webhook/domain/health.ts";
+
+const NOW = 1_700_000_000_000;
+const DAY_MS = 86_400_000;
+const DELAYS = [60_000, 300_000, 900_000, 3_600_000];
+
+const success: AttemptResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
+const failure: AttemptResult = { error: "status", httpStatus: 500, durationMs: 5, answer: "no" };
+const gone: AttemptResult = { ...failure, httpStatus: 410 };
+
+function endpoint(): Endpoint {
+  const wanted = { eventTypes: [], sources: [], description: "", sealedSecret: "first" };
+  const url = "https://example.com/";
+  return createEndpoint({ ...wanted, id: "whe_1", tenantId: "ten_1", url }, NOW);
+}
+
+describe("the schedule of a delivery", () => {
+  it("waits 1, 5, 15 and 60 minutes from each failure, never less, and a quarter second more at most", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 3 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (step, random) => {
+          const claimed = { attemptsLeft: 5 - step, failsAs: "failed" } as const;
+          const outcome = decideOutcome(claimed, failure, NOW, DELAYS, random);
+          if (outcome.status !== "pending") throw new Error("it must go on");
+          const waitMs = outcome.nextAttemptAtMs - NOW - (DELAYS[step] ?? 0);
+          expect(waitMs).to.be.within(0, RETRY_JITTER_MS_MAX);
+          expect(outcome.attemptsLeft).to.equal(4 - step);
+        },
+      ),
+    );
+  });
+
+  it("fails after the fifth attempt, and succeeds at any", () => {
+    expect(attemptsOf(DELAYS)).to.equal(5);
+    for (let attemptsLeft = 5; attemptsLeft >= 1; attemptsLeft -= 1) {
+      const claimed = { attemptsLeft, failsAs: "failed" } as const;
+      expect(decideOutcome(claimed, success, NOW, DELAYS, 0)).to.deep.equal({
+        status: "succeeded",
+      });
+      const { status } = decideOutcome(claimed, failure, NOW, DELAYS, 0);
+      expect(status).to.equal(attemptsLeft === 1 ? "failed" : "pending");
+    }
+  });
+
+  it("goes on after 410 as after any other status", () => {
+    const claimed = { attemptsLeft: 5, failsAs: "failed" } as const;
+    const outcome = { status: "pending", attemptsLeft: 4, nextAttemptAtMs: NOW + 60_000 };
+    expect(decideOutcome(claimed, gone, NOW, DELAYS, 0)).to.deep.equal(outcome);
+  });
+
+  it("leaves a success a success when sending it again by hand fails", () => {
+    const claimed = { attemptsLeft: 1, failsAs: "succeeded" } as const;
+    expect(decideOutcome(claimed, failure, NOW, DELAYS, 0)).to.deep.equal({ status: "succeeded" });
+  });
+});
+
+describe("deterministic ids", () => {
+  it("are well-formed, keep the event's time, and differ by event, endpoint and type", () => {
+    const event = newId("event", NOW);
+    const id = deliveryId(event, "whe_1");
+    expect(isId("webhookDelivery", id)).to.equal(true);
+    expect(id.slice(4, 14)).to.equal(event.slice(4, 14));
+    expect(deliveryId(event, "whe_1")).to.equal(id);
+    expect(deliveryId(event, "whe_2")).to.not.equal(id);
+    expect(deliveryId(newId("event", NOW), "whe_1")).to.not.equal(id);
+    const typed = derivedEventId(event, "message.sent");
+    expect(isId("event", typed)).to.equal(true);
+    expect(typed).to.not.equal(event);
+    expect(deliveryId(typed, "whe_1")).to.not.equal(id);
+  });
+
+  it("do not collide over 20,000 events of one millisecond", () => {
+    const ids = Array.from({ length: 20_000 }, () => deliveryId(newId("event", NOW), "whe_1"));
+    expect(new Set(ids).size).to.equal(ids.length);
+  });
+});
+
+describe("an endpoint", () => {
+  it("subscribes to message.status_changed unless its owner names types", () => {
+    expect(endpoint().eventTypes).to.deep.equal(["message.status_changed"]);
+  });
+
+  it("refuses types that do not exist, an empty choice, and a long description", () => {
+    const refusals = [
+      { change: { eventTypes: ["message.sent", "nope"] }, field: "event_types[1]" },
+      { change: { eventTypes: [] }, field: "event_types" },
+      { change: { description: "x".repeat(257) }, field: "description" },
+      { change: { description: "😀".repeat(257) }, field: "description" },
+    ];
+    for (const { change, field } of refusals) {
+      expect(() => changeEndpoint(endpoint(), change, NOW))
+        .to.throw(AppError)
+        .with.nested.property("fields[0].field", field);
+    }
+  });
+
+  it("takes a description of 256 characters, be they one UTF-16 unit or two", () => {
+    for (const description of ["x".repeat(256), "😀".repeat(256)]) {
+      expect(changeEndpoint(endpoint(), { description }, NOW)).to.include({ description });
+    }
+  });
+
+  it("wants events of its types, sources and present enabled period alone", () => {
+    const type = "message.status_changed" as const;
+    const event = { type, source: "api", recordedAtMs: NOW } as const;
+    const fromApi = { ...endpoint(), sources: ["api"] as const };
+    expect(isSubscribed(endpoint(), event)).to.equal(true);
+    expect(isSubscribed(endpoint(), { ...event, type: "message.sent" })).to.equal(false);
+    expect(isSubscribed(fromApi, event)).to.equal(true);
+    expect(isSubscribed(fromApi, { ...event, source: "campaign" })).to.equal(false);
+    expect(isSubscribed(fromApi, { ...event, source: undefined })).to.equal(true);
+    // The clock of who published it may be behind.
+    expect(isSubscribed(endpoint(), { ...event, recordedAtMs: NOW - 600_000 })).to.equal(true);
+    expect(isSubscribed(endpoint(), { ...event, recordedAtMs: NOW - 600_001 })).to.equal(false);
+
+    const off = changeEndpoint(endpoint(), { status: "disabled" }, NOW + 10);
+    expect(isSubscribed(off, { ...event, recordedAtMs: NOW + 20 })).to.equal(false);
+    const on = changeEndpoint(off, { status: "enabled" }, NOW + 30);
+    expect(isSubscribed(on, { ...event, recordedAtMs: NOW + 20 })).to.equal(false);
+    expect(isSubscribed(on, { ...event, recordedAtMs: NOW + 30 })).to.equal(true);
+  });
+
+  it("shows why it is disabled, and forgets it when enabled", () => {
+    const failing = { ...endpoint(), failingSinceMs: NOW, warnedAtMs: NOW };
+    const off = disableEndpoint(failing, "because", NOW);
+    expect(off).to.include({ status: "disabled", disabledReason: "because" });
+    expect(changeEndpoint(off, { status: "enabled" }, NOW)).to.include({
+      status: "enabled",
+      disabledReason: "",
+      failingSinceMs: 0,
+      warnedAtMs: 0,
+    });
+    expect(changeEndpoint(endpoint(), { status: "disabled" }, NOW).disabledReason).to.not.equal("");
+  });
+
+  it("starts a clean record at a new address and when it is enabled, and else leaves it alone", () => {
+    const failing = { ...endpoint(), failingSinceMs: NOW - 1000, warnedAtMs: NOW - 500 };
+    const kept = { failingSinceMs: NOW - 1000, warnedAtMs: NOW - 500 };
+    const clean = { failingSinceMs: 0, warnedAtMs: 0, startsClean: true };
+    const change = (wanted: Parameters<typeof changeEndpoint>[1]) =>
+      changeEndpoint(failing, wanted, NOW);
+    expect(change({ url: "https://example.com/new" })).to.include(clean);
+    for (const wanted of [
+      { description: "x" },
+      { url: failing.url },
+      { status: "enabled" },
+    ] as const) {
+      expect(change(wanted)).to.include(kept).and.not.have.property("startsClean");
+    }
+    const off = disableEndpoint(failing, "no", NOW);
+    expect(changeEndpoint(off, { status: "enabled" }, NOW)).to.include(clean);
+    expect(rotateSecret(failing, "second", NOW))
+      .to.include(kept)
+      .and.not.have.property("startsClean");
+  });
+
+  it("does not begin a new enabled period when it is enabled twice", () => {
+    const again = changeEndpoint(endpoint(), { status: "enabled" }, NOW + DAY_MS);
+    expect(again.enabledAtMs).to.equal(endpoint().enabledAtMs);
+  });
+
+  it("signs with the newest secret first, and with the one before for 24 hours", () => {
+    const rotated = rotateSecret(endpoint(), "second", NOW + 1000);
+    const sealed = (atMs: number) => activeSecrets(rotated, atMs).map((secret) => secret.sealed);
+    expect(sealed(NOW + 1000)).to.deep.equal(["second", "first"]);
+    expect(sealed(NOW + 1000 + SECRET_OVERLAP_MS - 1)).to.deep.equal(["second", "first"]);
+    expect(sealed(NOW + 1000 + SECRET_OVERLAP_MS)).to.deep.equal(["second"]);
+  });
+
+  it("keeps each secret's own 24 hours when rotated twice", () => {
+    const once = rotateSecret(endpoint(), "second", NOW);
+    const twice = rotateSecret(once, "third", NOW + 1000);
+    const sealed = (atMs: number) => activeSecrets(twice, atMs).map((secret) => secret.sealed);
+    expect(sealed(NOW + 1000)).to.deep.equal(["third", "second", "first"]);
+    expect(sealed(NOW + SECRET_OVERLAP_MS)).to.deep.equal(["third", "second"]);
+    expect(sealed(NOW + 1000 + SECRET_OVERLAP_MS)).to.deep.equal(["third"]);
+  });
+});
+
+describe("an endpoint's health", () => {
+  const AFTER = 3 * DAY_MS;
+  const healthy = { failingSinceMs: 0, warnedAtMs: 0 };
+  const failing = { failingSinceMs: NOW, warnedAtMs: 0 };
+  const judge = (record: typeof healthy, result: AttemptResult, atMs: number, isMarked = false) =>
+    judgeHealth(record, result, atMs, AFTER, isMarked).kind;
+
+  it("starts its clock at the first failure, and one success clears it", () => {
+    expect(judge(healthy, failure, NOW)).to.equal("failing");
+    expect(judge(failing, success, NOW + AFTER)).to.equal("clear");
+    expect(judge(healthy, success, NOW)).to.equal("none");
+  });
+
+  it("warns once at half way", () => {
+    expect(judge(failing, failure, NOW + AFTER / 2 - 1)).to.equal("none");
+    expect(judge(failing, failure, NOW + AFTER / 2)).to.equal("warn");
+    expect(judge({ ...failing, warnedAtMs: NOW }, failure, NOW + AFTER / 2)).to.equal("none");
+  });
+
+  it("disables at the first failure after three days without one success", () => {
+    const warned = { ...failing, warnedAtMs: NOW };
+    expect(judge(warned, failure, NOW + AFTER - 1)).to.equal("none");
+    expect(judge(warned, failure, NOW + AFTER)).to.equal("disable");
+    expect(judge(failing, failure, NOW + AFTER)).to.equal("disable");
+    expect(judge(warned, success, NOW + AFTER)).to.equal("clear");
+  });
+
+  it("takes 410 for a failure like any other", () => {
+    expect(judge(healthy, gone, NOW)).to.equal("failing");
+    expect(judge(failing, gone, NOW + AFTER)).to.equal("disable");
+  });
+
+  it("is cleared by a success that knows of a failure after its endpoint was read", () => {
+    expect(judge(healthy, success, NOW, true)).to.equal("clear");
+    expect(judge(healthy, failure, NOW, true)).to.equal("failing");
+  });
+
+  it("waits to be written in order: a success overtakes failures, and nothing is said twice", () => {
+    const disable: HealthChange = { kind: "disable", reason: "Every delivery failed." };
+    const names = (...changes: readonly HealthChange[]) => {
+      let waiting: readonly { readonly change: HealthChange }[] = [];
+      for (const change of changes) waiting = queueChange(waiting, { change });
+      return waiting.map(({ change }) => change.kind);
+    };
+    const [none, clear, mark, warn] = (["none", "clear", "failing", "warn"] as const).map(
+      (kind): HealthChange => ({ kind }),
+    ) as [HealthChange, HealthChange, HealthChange, HealthChange];
+    expect(names(none)).to.deep.equal([]);
+    expect(names(mark, mark, warn, mark)).to.deep.equal(["failing", "warn"]);
+    expect(names(disable, disable)).to.deep.equal(["disable"]);
+    expect(names(mark, warn, disable, clear)).to.deep.equal(["clear"]);
+    expect(names(clear, mark, clear, mark)).to.deep.equal(["clear", "failing"]);
+  });
+});

@@ -1,0 +1,44 @@
+import { expect } from "chai";
+import { newId } from "../../../services/shared/core/ids.ts";
+import { recoverDeliveries } from "../../../services/webhook/app/delivery-management.ts";
+import { createEndpoint } from "../../../services/webhook/domain/endpoint.ts";
+
+const nothing = {} as never;
+const BEGUN_MS = 1_800_000_000_000;
+
+describe("recovering what failed", () => {
+  const wanted = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint"), sinceMs: 0 };
+  const endpoint = createEndpoint(
+    {
+      ...{ id: wanted.endpointId, tenantId: wanted.tenantId, url: "https://example.com/" },
+      ...{ eventTypes: [], sources: [], description: "", sealedSecret: "" },
+    },
+    BEGUN_MS - 1,
+  );
+
+  it("counts also what an attempt of the transaction recovered that had to be repeated", async () => {
+    const dueAt: number[] = [];
+    const answers = [3, 1];
+    let nowMs = BEGUN_MS;
+    const parts = {
+      clock: { now: () => nowMs++ },
+      endpoints: { get: async () => endpoint },
+      deliveries: {
+        ...{ list: nothing, get: nothing, insertDue: nothing, resend: nothing },
+        async recover(_endpointId: string, _sinceMs: number, _attempts: number, atMs: number) {
+          dueAt.push(atMs);
+          return answers.shift() ?? 0;
+        },
+      },
+      nudge: () => undefined,
+      attemptsMax: 5,
+    };
+    const repeated = async (effect: (session: undefined) => Promise<number>) => {
+      await effect(undefined);
+      return effect(undefined);
+    };
+    expect(await recoverDeliveries(parts, wanted, repeated)).to.equal(4);
+    // One instant: what failed again between the attempts is not this call's any more.
+    expect(dueAt).to.deep.equal([BEGUN_MS, BEGUN_MS]);
+  });
+});

@@ -1,0 +1,235 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import {
+  ANSWER_BYTES_MAX,
+  ANSWER_KEPT_BYTES,
+  AnswerReader,
+  HEAD_BYTES_MAX,
+  INTERIM_MAX,
+} from "../../../services/webhook/adapters/http-client/response-parser.ts";
+
+/** What came of an answer, in one word where that says it all. */
+type Read = "faulty" | "unfinished" | readonly [status: number, text: string, isReusable: boolean];
+
+/** Reads octets in pieces that end at the places named, then the connection's end if one is wanted. */
+function read(octets: Buffer, cuts: readonly number[] = [], ends = false): Read {
+  const reader = new AnswerReader();
+  let from = 0;
+  for (const to of [...cuts, octets.length]) {
+    if (to > from) reader.push(octets.subarray(from, to));
+    from = Math.max(from, to);
+  }
+  if (ends) reader.end();
+  if (reader.isFaulty) return "faulty";
+  return reader.isDone ? [reader.httpStatus, reader.text, reader.isReusable] : "unfinished";
+}
+
+const octetsOf = (lines: string) => Buffer.from(lines.replaceAll("\n", "\r\n"), "latin1");
+const byteByByte = (octets: Buffer) => Array.from(octets, (_, at) => at);
+
+const OK = "HTTP/1.1 200 OK\n";
+const CHUNKED = `${OK}Transfer-Encoding: chunked\n\n`;
+const interims = (count: number) => "HTTP/1.1 102 Processing\n\n".repeat(count);
+const x = (count: number) => "x".repeat(count);
+
+/** Line ends are written as one character; they are sent as two. */
+const CASES: readonly (readonly [name: string, lines: string, expected: Read])[] = [
+  ["204 without a body", "HTTP/1.1 204 No Content\nDate: x\n\n", [204, "", true]],
+  ["304 whose length is not sent", "HTTP/1.1 304 X\nContent-Length: 5\n\n", [304, "", false]],
+  ["204 with a length of 0", "HTTP/1.1 204 X\nContent-Length: 0\n\n", [204, "", true]],
+  ["204 with a length of 5", "HTTP/1.1 204 X\nContent-Length: 5\n\n", [204, "", false]],
+  ["204 with chunks", "HTTP/1.1 204 X\nTransfer-Encoding: chunked\n\n", [204, "", false]],
+  ["a length", `${OK}Content-Length: 5\n\nhello`, [200, "hello", true]],
+  ["a length of 0", `${OK}content-length:0\n\n`, [200, "", true]],
+  ["names in any case", `${OK}CONTENT-LENGTH:\t2 \n\nok`, [200, "ok", true]],
+  ["no reason", "HTTP/1.1 200\nContent-Length: 0\n\n", [200, "", true]],
+  ["an empty reason", "HTTP/1.1 200 \nContent-Length: 0\n\n", [200, "", true]],
+  ["a length that never comes", `${OK}Content-Length: 5\n\nhell`, "unfinished"],
+  ["a head without its end", `${OK}Content-Length: 5\n`, "unfinished"],
+  ["octets behind the end", `${OK}Content-Length: 2\n\nokHTTP`, [200, "ok", false]],
+  ["octets behind a 204", "HTTP/1.1 204 X\n\nx", [204, "", false]],
+  ["one length twice", `${OK}Content-Length: 2\nContent-Length: 2\n\nok`, [200, "ok", true]],
+  ["one length twice in a line", `${OK}Content-Length: 2, 2\n\nok`, [200, "ok", true]],
+  ["two lengths", `${OK}Content-Length: 2\nContent-Length: 3\n\nok`, "faulty"],
+  ["two lengths in a line", `${OK}Content-Length: 2, 3\n\nok`, "faulty"],
+  ["a length below 0", `${OK}Content-Length: -1\n\n`, "faulty"],
+  ["a length with a sign", `${OK}Content-Length: +1\n\nx`, "faulty"],
+  ["a length in hexadecimal", `${OK}Content-Length: 0x1\n\nx`, "faulty"],
+  ["an empty length", `${OK}Content-Length:\n\n`, "faulty"],
+  ["a length beyond numbers", `${OK}Content-Length: 9999999999999999\n\n`, "faulty"],
+  ["chunks", `${CHUNKED}5\nhello\n6;name="a;b"\n world\n0\n\n`, [200, "hello world", true]],
+  ["a size in capitals", `${CHUNKED}A\n0123456789\n0\n\n`, [200, "0123456789", true]],
+  ["a size with zeros and spaces", `${CHUNKED}002 \nok\n000\n\n`, [200, "ok", true]],
+  ["trailers", `${CHUNKED}2\nok\n0\nContent-Length: 9\nX: y\n\n`, [200, "ok", true]],
+  ["trailers that are none", `${CHUNKED}0\nno field\n\n`, "faulty"],
+  ["endless trailers", `${CHUNKED}0\n${`X: ${x(500)}\n`.repeat(40)}`, "faulty"],
+  ["chunks without their end", `${CHUNKED}2\nok\n`, "unfinished"],
+  ["a chunk longer than it says", `${CHUNKED}2\noks\n0\n\n`, "faulty"],
+  ["a size that is none", `${CHUNKED}x\n`, "faulty"],
+  ["an empty size", `${CHUNKED}\n`, "faulty"],
+  ["a size below 0", `${CHUNKED}-1\n`, "faulty"],
+  ["a size beyond numbers", `${CHUNKED}${"f".repeat(14)}\n`, "faulty"],
+  ["an endless extension", `${CHUNKED}1;${x(1100)}`, "faulty"],
+  ["octets behind the chunks", `${CHUNKED}0\n\nx`, [200, "", false]],
+  [
+    "chunks and a length",
+    `${OK}Content-Length: 4\nTransfer-Encoding: chunked\n\n2\nok\n0\n\n`,
+    [200, "ok", false],
+  ],
+  ["codings", `${OK}Transfer-Encoding: gzip, chunked\n\n2\nok\n0\n\n`, [200, "ok", false]],
+  ["chunks by HTTP/1.0", `HTTP/1.0 200 X\nTransfer-Encoding: chunked\n\n0\n\n`, [200, "", false]],
+  ["a coding without chunks", `${OK}Transfer-Encoding: gzip\n\nx`, "unfinished"],
+  ["no length", `${OK}\nhello`, "unfinished"],
+  ["Connection: close", `${OK}Connection: close\nContent-Length: 2\n\nok`, [200, "ok", false]],
+  ["close among others", `${OK}Connection: X, Close\nContent-Length: 0\n\n`, [200, "", false]],
+  [
+    "close in a second line",
+    "HTTP/1.1 204 X\nConnection: x\nConnection: close\n\n",
+    [204, "", false],
+  ],
+  ["HTTP/1.0", "HTTP/1.0 200 OK\nContent-Length: 2\n\nok", [200, "ok", false]],
+  [
+    "HTTP/1.0 that is kept",
+    "HTTP/1.0 200 OK\nConnection: Keep-Alive\nContent-Length: 2\n\nok",
+    [200, "ok", true],
+  ],
+  ["100 and then the answer", "HTTP/1.1 100 Continue\n\nHTTP/1.1 204 X\n\n", [204, "", true]],
+  ["100 alone", "HTTP/1.1 100 Continue\n\n", "unfinished"],
+  [
+    "as many interim answers as may be",
+    `${interims(INTERIM_MAX)}HTTP/1.1 204 X\n\n`,
+    [204, "", true],
+  ],
+  ["one interim answer more", `${interims(INTERIM_MAX + 1)}HTTP/1.1 204 X\n\n`, "faulty"],
+  ["101, which is final", "HTTP/1.1 101 Switching\nUpgrade: x\n\n", [101, "", false]],
+  ["a field over two lines", `${OK}Content-Length:\n\t2\n\nok`, [200, "ok", true]],
+  ["a space before the colon", `${OK}Content-Length : 2\n\nok`, "faulty"],
+  ["a field without a colon", `${OK}hello\n\n`, "faulty"],
+  ["a field without a name", `${OK}: 5\n\n`, "faulty"],
+  ["a zero octet", `${OK}X: \0\n\n`, "faulty"],
+  ["a carriage return in a field", `${OK}X: a\rb\n\n`, "faulty"],
+  ["something else", "hello\n\n", "faulty"],
+  ["something else without an end", "hello", "faulty"],
+  ["another protocol", "HTTP/2 200 OK\n\n", "faulty"],
+  ["a status of two digits", "HTTP/1.1 20 OK\n\n", "faulty"],
+  ["a status of four digits", "HTTP/1.1 2000 OK\n\n", "faulty"],
+  ["a status below 100", "HTTP/1.1 099 OK\n\n", "faulty"],
+  ["an empty line first", `\n${OK}Content-Length: 0\n\n`, "faulty"],
+  ["a head without an end", `${OK}X: ${x(HEAD_BYTES_MAX)}`, "faulty"],
+  [
+    "a body that is too long",
+    `${OK}Content-Length: 999999\n\n${x(ANSWER_BYTES_MAX + 1)}`,
+    [200, x(ANSWER_KEPT_BYTES), false],
+  ],
+  [
+    "a body as long as is read",
+    `${OK}Content-Length: ${ANSWER_BYTES_MAX}\n\n${x(ANSWER_BYTES_MAX)}`,
+    [200, x(ANSWER_KEPT_BYTES), true],
+  ],
+];
+
+describe("the reader of webhook answers", () => {
+  for (const [name, lines, expected] of CASES) {
+    it(`${name}: ${typeof expected === "string" ? expected : "read"}`, () => {
+      const octets = octetsOf(lines);
+      expect(read(octets), "whole").to.deep.equal(expected);
+      expect(read(octets, byteByByte(octets)), "byte by byte").to.deep.equal(expected);
+      const halves = octets.length < 2000 ? byteByByte(octets) : [];
+      for (const at of halves) {
+        expect(read(octets, [at]), `cut at ${at}`).to.deep.equal(expected);
+      }
+    });
+  }
+
+  it("a head is as long as may be, or one octet longer", () => {
+    const around = "HTTP/1.1 204 X\nX: \n\n";
+    const room = HEAD_BYTES_MAX - octetsOf(around).length;
+    for (const [count, expected] of [
+      [room, [204, "", true]],
+      [room + 1, "faulty"],
+    ] as const) {
+      const octets = octetsOf(around.replace("X: ", `X: ${x(count)}`));
+      for (const cuts of [[], [1], byteByByte(octets)]) {
+        expect(read(octets, cuts)).to.deep.equal(expected);
+      }
+    }
+  });
+
+  it("a line that ends with a line feed alone is a fault at once, and not when time is up", () => {
+    const octets = Buffer.from("HTTP/1.1 200 OK\nContent-Length: 0\n\n");
+    expect(read(octets)).to.equal("faulty");
+    expect(read(octets, byteByByte(octets))).to.equal("faulty");
+    expect(read(octetsOf(`${CHUNKED}2\n`).subarray(0, -2))).to.equal("unfinished");
+    expect(read(Buffer.concat([octetsOf(CHUNKED), Buffer.from("2\n")]))).to.equal("faulty");
+  });
+
+  it("the connection's end ends what has no length, and nothing else", () => {
+    const ended = (lines: string) => read(octetsOf(lines), [], true);
+    expect(ended(`${OK}\nhello`)).to.deep.equal([200, "hello", false]);
+    expect(ended(`${OK}\n`)).to.deep.equal([200, "", false]);
+    expect(ended("HTTP/1.0 503 X\n\nlater")).to.deep.equal([503, "later", false]);
+    expect(ended(`${OK}Transfer-Encoding: gzip\n\nx`)).to.deep.equal([200, "x", false]);
+    const early = ["", "HTTP/1.1 2", `${OK}Content-Length: 5\n\nhell`, `${CHUNKED}2\nok\n`];
+    for (const lines of early) expect(ended(lines), lines).to.equal("faulty");
+    expect(ended(`${OK}Content-Length: 2\n\nok`)).to.deep.equal([200, "ok", true]);
+  });
+
+  it("the status of an answer is known before its body, and stays known when it breaks off", () => {
+    const reader = new AnswerReader();
+    expect(reader.hasBegun).to.equal(false);
+    reader.push(octetsOf("HTTP/1.1 100 Continue\n\n"));
+    expect([reader.hasBegun, reader.httpStatus]).to.deep.equal([true, 0]);
+    reader.push(octetsOf("HTTP/1.1 500 X\nContent-Length: 5\n\nhe"));
+    expect(reader.httpStatus).to.equal(500);
+    reader.end();
+    expect([reader.isFaulty, reader.httpStatus]).to.deep.equal([true, 500]);
+  });
+
+  it("says for how long the server keeps the connection", () => {
+    const hint = (value: string) => {
+      const reader = new AnswerReader();
+      reader.push(octetsOf(`HTTP/1.1 204 X\nKeep-Alive: ${value}\n\n`));
+      return reader.keepAliveMs;
+    };
+    expect(hint("timeout=5, max=100")).to.equal(5000);
+    expect(hint("max=100,TIMEOUT = 15")).to.equal(15_000);
+    expect(hint("max=100")).to.equal(undefined);
+    expect(hint("idletimeout=5")).to.equal(undefined);
+  });
+
+  it("what is kept of a body is its beginning, and what is no UTF-8 is shown as such", () => {
+    const body = Buffer.concat([Buffer.of(0xff), Buffer.alloc(2000, "é")]);
+    const octets = Buffer.concat([octetsOf(`${OK}Content-Length: ${body.length}\n\n`), body]);
+    const expected = [200, body.subarray(0, ANSWER_KEPT_BYTES).toString("utf8"), true];
+    expect(read(octets)).to.deep.equal(expected);
+    expect(read(octets, byteByByte(octets))).to.deep.equal(expected);
+  });
+
+  it("however an answer is cut into pieces, it is the same answer", () => {
+    const line = fc.constantFrom(
+      ...["Date: x", "Content-Length: 5", "Transfer-Encoding: chunked", "Connection: close"],
+      ...["Connection: keep-alive", "Keep-Alive: timeout=3", " folded", "bad", "X: y"],
+    );
+    const answers = fc.record({
+      start: fc.constantFrom(OK, "HTTP/1.0 200 X\n", "HTTP/1.1 100 X\n\nHTTP/1.1 503\n", "HTTP"),
+      lines: fc.array(line, { maxLength: 4 }),
+      body: fc.constantFrom("", "hello", "5\nhello\n0\n\n", "3;a\nabc\n0\nT: 1\n\n", "4\nhello\n"),
+      rest: fc.constantFrom("", "x", "\n"),
+    });
+    fc.assert(
+      fc.property(
+        answers,
+        fc.array(fc.nat(200), { maxLength: 6 }),
+        fc.boolean(),
+        ({ start, lines, body, rest }, cuts, ends) => {
+          const octets = octetsOf(
+            `${start}${lines.map((one) => `${one}\n`).join("")}\n${body}${rest}`,
+          );
+          const within = cuts.map((at) => Math.min(at, octets.length)).sort((a, b) => a - b);
+          expect(read(octets, within, ends)).to.deep.equal(read(octets, [], ends));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});

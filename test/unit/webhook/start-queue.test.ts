@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import {
+  createStartLine,
+  type StartQueueEntry,
+} from "../../../services/webhook/app/start-queue.ts";
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+type Named = StartQueueEntry & { readonly name: string };
+
+function starters(count: number, isSlow: boolean): Named[] {
+  const kind = isSlow ? "slow" : "prompt";
+  return Array.from({ length: count }, (_, dueAtMs) => ({
+    dueAtMs,
+    isSlow,
+    name: `${kind} ${dueAtMs}`,
+  }));
+}
+
+describe("the line of attempts that wait to start", () => {
+  it("starts a part at each turn, the earliest due first, whatever the order of coming", async () => {
+    const started: string[] = [];
+    const line = createStartLine<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(100, false).reverse()) line.add(starter);
+    assert.equal(started.length, 0);
+    await turn();
+    assert.equal(started.length, 64);
+    await turn();
+    assert.deepEqual(
+      started,
+      Array.from({ length: 100 }, (_, at) => `prompt ${at}`),
+    );
+  });
+
+  it("gives slow endpoints half of a turn while others wait, and all of it when none do", async () => {
+    const started: string[] = [];
+    const line = createStartLine<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(100, true)) line.add(starter);
+    // Due later than all of the slow ones.
+    for (const starter of starters(32, false)) {
+      line.add({ ...starter, dueAtMs: starter.dueAtMs + 1000 });
+    }
+    await turn();
+    assert.equal(started.filter((one) => one.startsWith("slow")).length, 32);
+    assert.equal(started.filter((one) => one.startsWith("prompt")).length, 32);
+    await turn();
+    assert.equal(started.length, 128);
+  });
+
+  it("starts nothing that was cleared", async () => {
+    const started: string[] = [];
+    const line = createStartLine<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(3, false)) line.add(starter);
+    assert.equal(line.clear().length, 3);
+    await turn();
+    assert.deepEqual(started, []);
+  });
+});
