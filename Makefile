@@ -52,7 +52,7 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@cd proto && ../$(BIN)/buf breaking --against "../.git#ref=HEAD,subdir=proto"
 	@cd proto && ../$(BIN)/buf breaking --against published.binpb
 	@sh deploy/dev/check-generated.sh
-	@$(BIN)/mocha --reporter dot test/tidy.test.ts
+	@$(BIN)/mocha --reporter dot "test/tidy/*.test.ts"
 
 test: install ## unit, contract, chart, integration and e2e on servers of its own; TESTS=file for some
 	@$(NODE) test/support/run-tests.ts $(TESTS)

@@ -6,7 +6,7 @@
 import Koa, { type Context, type Middleware } from "koa";
 import { AppError, asAppError } from "../services/shared/core/errors.ts";
 import { newId } from "../services/shared/core/ids.ts";
-import type { Logger } from "../services/shared/io/log.ts";
+import type { Logger } from "../services/shared/core/logger.ts";
 import { traceFields } from "../services/shared/io/tracing.ts";
 import { runInCall } from "../services/shared/rpc/call-context.ts";
 import { type AdmissionParts, admit } from "./auth/admission.ts";

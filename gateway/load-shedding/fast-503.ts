@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../../services/shared/core/ids.ts";
-import type { Logger } from "../../services/shared/io/log.ts";
+import type { Logger } from "../../services/shared/core/logger.ts";
 import { makeLast } from "../http/connection-close.ts";
 import { endDrained, leavesBodyUnread } from "../http/drain-request.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "../http/problem.ts";

@@ -1,7 +1,7 @@
 /** How many gateways share the rate limits, by asking DNS for a name with one address for each. */
 import { Resolver } from "node:dns/promises";
+import type { Logger } from "../../services/shared/core/logger.ts";
 import { startLoop } from "../../services/shared/flow/periodic.ts";
-import type { Logger } from "../../services/shared/io/log.ts";
 
 /** The gateways that DNS knew at an instant. */
 export type Seen = { readonly count: number; readonly atMs: number };

@@ -1,5 +1,5 @@
 import type { Clock } from "../shared/core/clock.ts";
-import type { Logger } from "../shared/io/log.ts";
+import type { Logger } from "../shared/core/logger.ts";
 import type { Mongo } from "../shared/io/mongo.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { toStreamItem } from "./adapters/events.ts";

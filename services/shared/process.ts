@@ -11,12 +11,13 @@ import {
   createClient,
   type Transport,
 } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import { systemClock } from "./core/clock.ts";
 import { ADDRESS_SETTINGS, PROCESS_SETTINGS } from "./io/base-config.ts";
 import { type Config, ConfigError, faultsOf, readConfig } from "./io/config.ts";
 import { releaseStartUpMemory } from "./io/gc-after-start.ts";
 import { createLifecycle, installSignalHandlers, type Lifecycle } from "./io/lifecycle.ts";
-import { createLogger, type Logger } from "./io/log.ts";
+import { createLogger } from "./io/log.ts";
 import { createMetrics } from "./io/metrics.ts";
 import { natsOptions } from "./io/nats-options.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";

@@ -1,7 +1,7 @@
 /** The wallet's metrics, and the check of its own books that feeds one of them. */
 
+import type { Logger } from "../shared/core/logger.ts";
 import { startLoop } from "../shared/flow/periodic.ts";
-import type { Logger } from "../shared/io/log.ts";
 import {
   Counter,
   DURATION_BUCKETS_S,

@@ -1,10 +1,10 @@
 import type { Client } from "@connectrpc/connect";
 import type { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { pause } from "../../shared/flow/backoff.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
 import type { Lifecycle } from "../../shared/io/lifecycle.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { MessagingPort } from "../adapters/messaging-client.ts";
 import type { Journal } from "../store/journal.ts";
 import type { CarrierStore } from "../store/submissions.ts";

@@ -6,8 +6,8 @@
  * and is given back when it cannot go.
  */
 import { type Clock, steadyClock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin, backoffMs } from "../../shared/flow/backoff.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { Link, LinkEvents, LinkStatus } from "../adapters/links/link.ts";
 import type { MessagingPort } from "../adapters/messaging-client.ts";
 import type { BindFigures } from "../domain/bind-stats.ts";

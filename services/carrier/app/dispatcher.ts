@@ -7,9 +7,9 @@
  * settlement, at the latest when the dispatcher closes.
  */
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { pause } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { Part } from "../adapters/links/link.ts";
 import { endSubmitSpan, openSubmitSpan } from "../adapters/submit-span.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";

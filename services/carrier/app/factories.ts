@@ -1,6 +1,6 @@
 import type { Connector } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { Redis } from "../../shared/io/redis.ts";
 import type { LinkEvents } from "../adapters/links/link.ts";
 import { makeLink } from "../adapters/links/make-link.ts";

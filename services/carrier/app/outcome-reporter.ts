@@ -13,9 +13,9 @@
  * It is worth something for some twenty minutes: then messaging takes the claim for lost, and ends it.
  */
 
+import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { MessagingPort } from "../adapters/messaging-client.ts";
 import { isOutage } from "../adapters/transport-errors.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/core/clock.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { Link, Part } from "../adapters/links/link.ts";
 import { type BindFigures, type BindStats, createBindStats } from "../domain/bind-stats.ts";
 import {

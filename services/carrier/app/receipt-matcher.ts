@@ -12,9 +12,9 @@
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { MessagingPort } from "../adapters/messaging-client.ts";
 import { isOutage } from "../adapters/transport-errors.ts";
 import type { IncomingReceipt, MatchedReceipt } from "../domain/message.ts";

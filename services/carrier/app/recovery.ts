@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { MessagingPort } from "../adapters/messaging-client.ts";
 import { normalizeAddress } from "../domain/receipt.ts";
 import { placeOfPart, type UnknownSubmission } from "../domain/submission.ts";

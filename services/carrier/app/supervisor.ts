@@ -11,8 +11,8 @@ import {
   HttpSettingsSchema,
   SmppSettingsSchema,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
+import type { Logger } from "../../shared/core/logger.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { answerTimeoutMs, bindCount } from "../adapters/links/make-link.ts";
 import type { Leases } from "../store/bind-leases.ts";
 import type { Pacer } from "../store/rate-limiter.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { Redis } from "../../shared/io/redis.ts";
 import {
   acquirePermits,

@@ -1,5 +1,5 @@
 import type { AppError } from "../../shared/core/errors.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 
 /** What one part of a call failed with. A fault of ours is logged, as that of a call of its own is. */

@@ -5,8 +5,8 @@
  */
 import type { NatsConnection } from "nats";
 import { isId } from "../../shared/core/ids.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { Arrival } from "../app/pending-index.ts";
 
 /** One replica's bells. */

@@ -8,7 +8,7 @@ import type {
   ClaimResultSchema,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { checkItems } from "../../shared/core/limits.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { currentCall } from "../../shared/rpc/call-context.ts";
 import { fairShare } from "../domain/fair-share.ts";
 import { readPartError } from "./batch-item-error.ts";

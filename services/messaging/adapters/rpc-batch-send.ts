@@ -11,7 +11,7 @@ import {
   type SendResultSchema,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { checkItems, invalidField } from "../../shared/core/limits.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { OpenSpan } from "../../shared/io/tracing.ts";
 import { currentCall, runInCall } from "../../shared/rpc/call-context.ts";
 import { inCompletionOrder } from "../app/in-completion-order.ts";

@@ -6,7 +6,7 @@ import type {
   SendMessagesRequest,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { checkItems, invalidField } from "../../shared/core/limits.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { SendService } from "../app/accept.ts";
 import type { Cancels } from "../app/cancel.ts";
 import type { Carriers } from "../app/carrier-reports.ts";

@@ -2,7 +2,7 @@
  * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StandingOf } from "../domain/choose-route.ts";
 import { type ClaimCall, isClaimCallFinished } from "../domain/claim-epoch.ts";

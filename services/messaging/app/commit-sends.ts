@@ -13,10 +13,10 @@
 
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type BatcherOptions, createBatcher } from "../../shared/flow/batcher.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
 import { IdempotencyConflict } from "./idempotency.ts";

@@ -14,9 +14,9 @@
 
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isRetryable } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import type { KeyFence } from "../../shared/io/idempotency-locks.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";

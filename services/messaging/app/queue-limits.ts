@@ -1,5 +1,5 @@
 import { AppError } from "../../shared/core/errors.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { Lane } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";

@@ -4,8 +4,8 @@
  * sweep, after its time of grace; a crash leaves the same.
  */
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { runDetached } from "../../shared/rpc/call-context.ts";
 import type { Hold, SendStore, ServiceClients } from "./ports.ts";
 

@@ -4,8 +4,8 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StandingOf } from "../domain/choose-route.ts";
 import type { Waits } from "../domain/queue-transitions.ts";

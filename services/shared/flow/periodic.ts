@@ -1,4 +1,4 @@
-import type { Logger } from "../io/log.ts";
+import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "./backoff.ts";
 
 /** A repeated piece of background work: a sweeper, a poller, a consumer. */

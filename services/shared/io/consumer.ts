@@ -12,11 +12,11 @@
 import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type JsMsg } from "nats";
 import { ulid } from "ulid";
+import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "../flow/backoff.ts";
 import { createPace, type Pace } from "../flow/min-interval.ts";
 import { pullBatch } from "../vendor/nats-pull-batch.ts";
 import { openBatchSpan } from "./batch-span.ts";
-import type { Logger } from "./log.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
 
 /** What a handler decided about one item. */

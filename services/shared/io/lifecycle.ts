@@ -11,7 +11,7 @@
  * - closed: the process exits 0. Parts that need longer than `closeTimeoutMs` are left behind
  *   and the process exits 1; what they held is recovered like after a crash.
  */
-import type { Logger } from "./log.ts";
+import type { Logger } from "pino";
 
 /** Which part of its life the process is in. */
 export type LifeState = "starting" | "ready" | "draining" | "closed";

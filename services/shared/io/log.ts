@@ -1,7 +1,5 @@
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 
-export type { Logger } from "pino";
-
 /**
  * Names whose values never reach a log line. Bodies, numbers and secrets are personal data or
  * keys; call sites must not log them, and this list is the second fence.

@@ -5,10 +5,10 @@ import {
   type MongoClientOptions,
   MongoError,
 } from "mongodb";
+import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "../flow/backoff.ts";
 import { ClosingConnection } from "../vendor/mongodb-closing-connection.ts";
 import { endAbandonedTransactions } from "./abandoned-transactions.ts";
-import type { Logger } from "./log.ts";
 import { isConnectionFault, wrapMongoError } from "./mongo-errors.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 

@@ -6,9 +6,9 @@ import {
   RetentionPolicy,
   StorageType,
 } from "nats";
+import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "../flow/backoff.ts";
 import { connectNats } from "../vendor/nats-transport.ts";
-import type { Logger } from "./log.ts";
 import { natsOptions } from "./nats-options.ts";
 
 /** The stream of events (design section 5). */

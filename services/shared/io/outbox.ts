@@ -8,9 +8,9 @@
  */
 import { type ClientSession, type Collection, type Db, Binary as MongoBinary } from "mongodb";
 import { ulid } from "ulid";
+import type { Logger } from "../core/logger.ts";
 import { createBatcher } from "../flow/batcher.ts";
 import { startLoop } from "../flow/periodic.ts";
-import type { Logger } from "./log.ts";
 import type { Nats } from "./nats.ts";
 import { publishAll, type StreamItem } from "./publisher.ts";
 

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
+import type { Logger } from "../core/logger.ts";
 import { backoffMs } from "../flow/backoff.ts";
-import type { Logger } from "./log.ts";
 import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 export type { Redis } from "ioredis";

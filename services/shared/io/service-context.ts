@@ -1,10 +1,10 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectRouter } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Clock } from "../core/clock.ts";
 import type { GuardedPage } from "../rpc/authenticated-page.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { Logger } from "./log.ts";
 
 /**
  * What the process gives a service's `start`: the composition root's side of the bargain. The

@@ -37,8 +37,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import type { Logger } from "../core/logger.ts";
 import { answerWithin } from "../flow/backoff.ts";
-import type { Logger } from "./log.ts";
 import type { OpenSpan, SpanAttributes, Tracer } from "./tracing.ts";
 import type { TracingConfig } from "./tracing-settings.ts";
 

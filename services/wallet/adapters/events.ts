@@ -11,8 +11,8 @@ import {
   type Message,
   MessageStatus,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import type { Logger } from "../../shared/core/logger.ts";
 import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { SettleMessages, SettleRequest, SettleResult } from "../app/settle-messages.ts";

@@ -1,7 +1,7 @@
 /** Messaging's side of the sweep: what it knows of reservations that stay open. */
 import type { Client } from "@connectrpc/connect";
 import type { MessagingService } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import type { ResolveReservations } from "../app/sweep.ts";
 import { askedBy } from "./events.ts";

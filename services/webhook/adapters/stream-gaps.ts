@@ -1,5 +1,5 @@
 /** Items that a full stream has dropped before its consumer was given them. */
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { EVENT_STREAM, type Nats } from "../../shared/io/nats.ts";
 
 /** What a consumer of a whole stream and the stream look like at one moment. */

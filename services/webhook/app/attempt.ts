@@ -4,8 +4,8 @@
  */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { signWebhook } from "../../shared/core/webhook-signature.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { OpenSpan } from "../../shared/io/tracing.ts";
 import type { Sender } from "../adapters/http-client/sender.ts";
 import {

@@ -1,7 +1,7 @@
 /** The delivery engine: dispatcher, attempts, results and health, wired together. */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
-import type { Logger } from "../../shared/io/log.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { Sender } from "../adapters/http-client/sender.ts";
 import type { WebhookConfig } from "../config.ts";
 import { createSlots, SLOW_ANSWER_MS, type SlotLimits } from "../domain/concurrency-limits.ts";

@@ -4,8 +4,8 @@
  */
 import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/concurrency-limits.ts";
 import type { Claimed } from "../domain/delivery.ts";

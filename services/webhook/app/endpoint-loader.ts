@@ -1,5 +1,5 @@
+import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EndpointStore } from "./ports.ts";

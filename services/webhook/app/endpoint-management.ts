@@ -2,9 +2,9 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import {
   type ChangedEndpoint,
   changeEndpoint,

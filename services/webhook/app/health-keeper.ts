@@ -1,7 +1,7 @@
 /** Keeps endpoints' health records, and disables those that fail for too long. */
 import type { Clock } from "../../shared/core/clock.ts";
+import type { Logger } from "../../shared/core/logger.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import type { AttemptResult } from "../domain/delivery.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import { type HealthChange, judgeHealth, queueChange } from "../domain/health.ts";

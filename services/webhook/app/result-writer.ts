@@ -2,8 +2,9 @@
  * Writes what attempts led to, many at a time. An outage of the database is waited out here:
  * forgetting a success would mean sending it again. While it lasts, nothing new is taken on.
  */
+
+import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { DeliveryQueue, Settlement, WebhookEvents } from "./ports.ts";
 import { createPatience } from "./retry-until-available.ts";

@@ -1,6 +1,7 @@
 /** Waiting out an outage of the database, for work that must neither fail nor be forgotten. */
+
+import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
-import type { Logger } from "../../shared/io/log.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 
 /** Runs work again and again until the database lets it through. */

@@ -1,6 +1,6 @@
 import { type Connector, ConnectorType } from "../../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../../shared/core/clock.ts";
-import type { Logger } from "../../../shared/io/log.ts";
+import type { Logger } from "../../../shared/core/logger.ts";
 import type { CarrierStore } from "../../store/submissions.ts";
 import { createHttpLink } from "./http-link.ts";
 import type { Link, LinkEvents } from "./link.ts";

@@ -1,7 +1,7 @@
 import type { SmppSettings } from "../../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../../shared/core/clock.ts";
+import type { Logger } from "../../../shared/core/logger.ts";
 import { splitText } from "../../../shared/core/segments.ts";
-import type { Logger } from "../../../shared/io/log.ts";
 import { recipientAddress, senderAddress } from "../../../shared/smpp/addresses.ts";
 import { createSmppClient } from "../../../shared/smpp/client.ts";
 import type { IncomingMessage, LinkInfo, LinkState } from "../../../shared/smpp/client-options.ts";
