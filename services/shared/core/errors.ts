@@ -4,6 +4,9 @@
  * (RFC 9457). Anything else that is thrown is a bug and becomes `internal_error`.
  */
 
+/** How many `cause` links `isUnavailable` follows: a cycle of causes ends there. */
+const CAUSES_MAX = 8;
+
 /** gRPC status numbers used by the table (grpc/grpc, doc/statuscodes.md). */
 export const GRPC = {
   cancelled: 1,
@@ -111,6 +114,19 @@ export function isErrorCode(text: string): text is ErrorCode {
 /** Tells whether the same request may succeed when it is made again. */
 export function isRetryable(code: ErrorCode): boolean {
   return ERRORS[code].retryable;
+}
+
+/**
+ * True when work failed because a server or the network is down: the same work may succeed later.
+ * An `AppError` is judged by its own code, any other error by its `cause`.
+ */
+export function isUnavailable(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < CAUSES_MAX && current instanceof Error; depth += 1) {
+    if (current instanceof AppError) return current.code === "service_unavailable";
+    current = current.cause;
+  }
+  return false;
 }
 
 /** Passes an `AppError` through; wraps anything else as `internal_error` with the cause kept. */
