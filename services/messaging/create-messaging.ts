@@ -29,7 +29,6 @@ import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
 import { createSendStore } from "./store/sends.ts";
 import { openMessageSnapshot } from "./store/snapshot.ts";
-import { createRemembered } from "./store/write-cache.ts";
 
 /** Messaging without its process: every use case, and the work to be done in the background. */
 export type OpenMessaging = UseCases & {
@@ -57,10 +56,9 @@ export type MessagingParts = {
 /** Wires the use cases to their stores. */
 export function openMessaging(parts: MessagingParts): OpenMessaging {
   const { mongo, outbox, neighbours, config, clock, log, underWay } = parts;
-  const remembered = createRemembered();
-  const store = createMessageStore(mongo.client, mongo.db, outbox, remembered);
-  const sends = createSendStore(mongo.client, mongo.db, remembered);
-  const queue = createQueueStore(mongo.db, remembered);
+  const store = createMessageStore(mongo.client, mongo.db, outbox);
+  const sends = createSendStore(mongo.client, mongo.db);
+  const queue = createQueueStore(mongo.db);
   const lists = createMessageLists(mongo.db);
   const openSnapshot = () => openMessageSnapshot(mongo.client, mongo.db);
 

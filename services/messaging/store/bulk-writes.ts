@@ -42,36 +42,23 @@ export async function insertAll(
   }
 }
 
-/** The database has another revision of a document than was believed. Nothing was written. */
-export class StaleCacheError extends Error {}
-
 /**
- * Writes new revisions of documents by deleting and inserting them: few statements for the whole
- * batch, which cost MongoDB half of what a list of updates does
- * (`docs/adr/0034-update-batches-by-delete-and-insert.md`). For what this transaction has read, it is the
- * guard: a document that another hand changed since is a write conflict, and nothing of this is
- * written. What is only `believed` is deleted by its revision; where that is not what is stored, this
- * throws `BelievedWrongly`. Only a scan of one instant (`SNAPSHOT`) can neither miss such a document
- * nor meet it twice.
+ * Replaces documents that this transaction has read: one delete and one insert for the whole batch, which
+ * cost MongoDB half of what a list of updates does (`docs/adr/0034-update-batches-by-delete-and-insert.md`).
+ * The transaction is the guard: a document that another writer has changed since is a write conflict, and
+ * nothing is written. Readers need the read concern `SNAPSHOT`: other scans can miss such a document or
+ * return it twice.
  */
 export async function replaceAll(
   db: Db,
   collection: string,
   documents: readonly Document[],
-  believed: ReadonlyMap<string, { readonly revision: number }>,
   session: ClientSession,
 ): Promise<void> {
   if (documents.length === 0) return;
-  const byRevision = Map.groupBy(documents, ({ _id }) => believed.get(_id)?.revision);
-  const deletes = [...byRevision].map(([revision, group]) => {
-    const q = { _id: { $in: group.map(({ _id }) => _id) } };
-    return { q: revision === undefined ? q : { ...q, revision }, limit: 0 };
-  });
+  const deletes = [{ q: { _id: { $in: documents.map(({ _id }) => _id) } }, limit: 0 }];
   const reply = await db.command({ delete: collection, deletes, ordered: true }, { session });
   throwWriteError(reply);
-  if (reply.n !== documents.length) {
-    if (believed.size > 0) throw new StaleCacheError();
-    throw new Error("a document to be replaced was never read");
-  }
+  if (reply.n !== documents.length) throw new Error("a document to be replaced was never read");
   await insertAll(db, collection, documents, session);
 }

@@ -3,15 +3,12 @@ import { idTimeMs } from "../../shared/core/ids.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
 import type { ClaimBatch, QueueFigures, QueueQuery, QueueStore } from "../app/ports.ts";
-import type { Claim, Message } from "../domain/message.ts";
+import type { Message } from "../domain/message.ts";
 import { queueName, sendingName, sentBy } from "../domain/queue-transitions.ts";
 import { fromDocument, type MessageDocument } from "./documents.ts";
 import { INDEXES } from "./schema.ts";
-import type { WriteCache } from "./write-cache.ts";
 
 const LOCAL = { readConcern: { level: "local" } } as const;
-/** What is read to be claimed is remembered: it must last, and int64 is to be written again. */
-const TO_BE_CLAIMED = { readConcern: { level: "majority" }, promoteLongs: false } as const;
 const MAJORITY = { w: "majority", j: true } as const;
 
 /**
@@ -19,7 +16,7 @@ const MAJORITY = { w: "majority", j: true } as const;
  * _id, not_before`: entering, claiming and leaving it is writing the message itself, so no second
  * store can disagree.
  */
-export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
+export function createQueueStore(db: Db): QueueStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
   const carriers: Collection<{ _id: string; heard_at: Date }> = db.collection("carriers");
 
@@ -30,30 +27,16 @@ export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
     return Number(reply.n);
   }
 
-  async function readNamed(looks: readonly QueueQuery[]): Promise<MessageDocument[]> {
+  async function findNamed(looks: readonly QueueQuery[]): Promise<Message[][]> {
     const ids = looks.flatMap((look) => look.ids);
-    if (ids.length === 0) return [];
     const names = looks.map(({ connectorId, lane }) => queueName(connectorId, lane));
     const latest = new Date(Math.max(...looks.map(({ nowMs }) => nowMs)));
     const documents = await messages
-      .find(
-        { _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } },
-        TO_BE_CLAIMED,
-      )
+      .find({ _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } }, LOCAL)
       .batchSize(ids.length + 1)
       .hint({ _id: 1 })
       .toArray();
-    remembered.note(documents);
-    return documents;
-  }
-
-  async function findNamed(looks: readonly QueueQuery[]): Promise<Message[][]> {
-    const found = remembered.look(looks.flatMap((look) => look.ids));
-    const unknown = looks.map((look) => ({
-      ...look,
-      ids: look.ids.filter((id) => !isClaimable(found.get(id), look)),
-    }));
-    for (const document of await readNamed(unknown)) found.set(document._id, document);
+    const found = new Map(documents.map((document) => [document._id, document]));
     return looks.map((look) =>
       look.ids.flatMap((id) => {
         const document = found.get(id);
@@ -64,13 +47,11 @@ export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
 
   async function claim(takings: readonly ClaimBatch[]): Promise<Message[][]> {
     const found = takings.flatMap((taking) => taking.found);
-    const before = remembered.take(found.map(({ id }) => id));
     const { modifiedCount } = await messages.bulkWrite(takings.flatMap(takeOver), {
       ordered: false,
       writeConcern: MAJORITY,
     });
     if (modifiedCount === found.length) {
-      remembered.note(takings.flatMap((taking) => afterwards(taking, before)));
       return takings.map(({ found, claim }) =>
         found.map((message) => ({
           ...message,
@@ -88,27 +69,7 @@ export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
       .sort({ _id: 1 })
       .toArray();
     const byClaim = Map.groupBy(documents.map(fromDocument), (message) => message.claim?.id);
-    const claimed = takings.map(({ claim }) => byClaim.get(claim.id) ?? []);
-    return before.size === 0 ? claimed : claimAgain(takings, claimed);
-  }
-
-  /** Claims what was not as it was remembered, and waits all the same, as it is now. */
-  async function claimAgain(
-    takings: readonly ClaimBatch[],
-    claimed: readonly Message[][],
-  ): Promise<Message[][]> {
-    remembered.distrust();
-    const done = new Set(claimed.flat().map(({ id }) => id));
-    const missed = takings.map(({ connectorId, lane, found, claim }) => {
-      const ids = found.map(({ id }) => id).filter((id) => !done.has(id));
-      return { connectorId, lane, ids, nowMs: claim.atMs };
-    });
-    const waiting = await findNamed(missed);
-    if (waiting.flat().length === 0) return [...claimed];
-    const again = await claim(
-      takings.map((taking, at) => ({ ...taking, found: waiting[at] ?? [] })),
-    );
-    return claimed.map((messages, at) => [...messages, ...(again[at] ?? [])]);
+    return takings.map(({ claim }) => byClaim.get(claim.id) ?? []);
   }
 
   async function queueNames(): Promise<string[]> {
@@ -128,14 +89,13 @@ export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
             ...(fromId === "" ? {} : { _id: { $gte: fromId } }),
             not_before: { $lte: new Date(nowMs) },
           },
-          TO_BE_CLAIMED,
+          LOCAL,
         )
         .sort({ tenant_id: 1, _id: 1 })
         .limit(limit)
         .batchSize(limit)
         .hint(INDEXES.queue)
         .toArray();
-      remembered.note(documents);
       return documents.map(fromDocument);
     },
     findNamed,
@@ -198,31 +158,15 @@ export function createQueueStore(db: Db, remembered: WriteCache): QueueStore {
  */
 function takeOver({ connectorId, lane, found, claim }: ClaimBatch) {
   const queue = queueName(connectorId, lane);
-  const update = { $set: claimFields(connectorId, claim), $inc: { revision: 1 } };
-  return [...Map.groupBy(found, ({ revision }) => revision)].map(([revision, group]) => {
-    const filter = { _id: { $in: group.map(({ id }) => id) }, queue, revision };
-    return { updateMany: { filter, update } };
-  });
-}
-
-function claimFields(connectorId: string, claim: Claim) {
-  return {
+  const $set = {
     phase: "sending" as const,
     queue: sendingName(connectorId, claim.carrierId),
     claim: { id: claim.id, carrier: claim.carrierId, at: new Date(claim.atMs) },
   };
-}
-
-/** The documents as `takeOver` leaves them, of those that were remembered as they were found. */
-function afterwards(
-  { connectorId, found, claim }: ClaimBatch,
-  before: ReadonlyMap<string, MessageDocument>,
-): MessageDocument[] {
-  const fields = claimFields(connectorId, claim);
-  return found.flatMap(({ id, revision }) => {
-    const document = before.get(id);
-    if (document?.revision !== revision) return [];
-    return [{ ...document, ...fields, revision: revision + 1 }];
+  const update = { $set, $inc: { revision: 1 } };
+  return [...Map.groupBy(found, ({ revision }) => revision)].map(([revision, group]) => {
+    const filter = { _id: { $in: group.map(({ id }) => id) }, queue, revision };
+    return { updateMany: { filter, update } };
   });
 }
 

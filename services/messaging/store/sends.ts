@@ -21,7 +21,6 @@ import {
 } from "../app/ports.ts";
 import { insertAll } from "./bulk-writes.ts";
 import { toDocument } from "./documents.ts";
-import type { WriteCache } from "./write-cache.ts";
 
 /**
  * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
@@ -63,7 +62,7 @@ const CLOSINGS_MAX = 5;
 class NotAll extends Error {}
 
 /** Makes the store over one database. */
-export function createSendStore(client: MongoClient, db: Db, remembered: WriteCache): SendStore {
+export function createSendStore(client: MongoClient, db: Db): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
   const fences: Collection<FenceDocument> = db.collection("fences");
 
@@ -79,8 +78,6 @@ export function createSendStore(client: MongoClient, db: Db, remembered: WriteCa
       await insertAll(db, "messages", messages, session);
       await beforeCommit();
     });
-    // Bulk messages wait their turn in thousands, and would push out what is under way.
-    remembered.note(messages.filter(({ queue, lane }) => queue !== undefined && lane === "single"));
   }
 
   async function findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>> {

@@ -10,7 +10,6 @@ import {
   type ServiceClients,
 } from "../../../services/messaging/app/ports.ts";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
-import { createRemembered } from "../../../services/messaging/store/write-cache.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -92,7 +91,7 @@ describe("holds and commits at the same time", () => {
     };
     const committer = createSendCommitter({
       neighbours,
-      sends: { ...createSendStore(harness.mongo, harness.db, createRemembered()), ...changed },
+      sends: { ...createSendStore(harness.mongo, harness.db), ...changed },
       clock: harness.clock,
       log: createLogger("test", "silent"),
       acceptQueueMax: 1000,
@@ -177,7 +176,7 @@ describe("holds and commits at the same time", () => {
     ["by itself", () => bulkOf(checkedSend(rich), 40)],
   ] as const) {
     it(`a send that fails ${what} once its hold stands gives it back, however late the database is`, async () => {
-      const store = createSendStore(harness.mongo, harness.db, createRemembered());
+      const store = createSendStore(harness.mongo, harness.db);
       const away = () => new AppError("service_unavailable", "The database is away.");
       let fences = 0;
       const { committer } = openCommitter(undefined, {
@@ -206,7 +205,7 @@ describe("holds and commits at the same time", () => {
   }
 
   it("a send whose commit stood although its answer was lost keeps its hold", async () => {
-    const store = createSendStore(harness.mongo, harness.db, createRemembered());
+    const store = createSendStore(harness.mongo, harness.db);
     let asked = "";
     const { committer } = openCommitter(undefined, {
       async commit(items, judge, nowMs) {
@@ -247,7 +246,7 @@ describe("holds and commits at the same time", () => {
   });
 
   it("asks again whether a send may be committed when its transaction is made again", async () => {
-    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    const sends = createSendStore(harness.mongo, harness.db);
     const [given, neighbour] = [checkedSend(rich), checkedSend(rich)];
     let asked = 0;
     const judge = async () => {
@@ -278,7 +277,7 @@ describe("holds and commits at the same time", () => {
   });
 
   it("a refusal waits for a commit under way with its key, and what comes later finds the key closed", async () => {
-    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    const sends = createSendStore(harness.mongo, harness.db);
     const key = `${rich.id}|single|${newId("request")}`;
     const door = Promise.withResolvers<void>();
     const { committer } = openCommitter(door.promise);

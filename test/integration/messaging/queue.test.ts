@@ -4,7 +4,6 @@ import { createClaimer } from "../../../services/messaging/app/claim.ts";
 import { createWaitingTenants } from "../../../services/messaging/app/pending-index.ts";
 import { type MessageDocument, toDocument } from "../../../services/messaging/store/documents.ts";
 import { createQueueStore } from "../../../services/messaging/store/queue.ts";
-import { createRemembered } from "../../../services/messaging/store/write-cache.ts";
 import { lowestIdAt } from "../../../services/shared/core/ids.ts";
 import { messageIn } from "../../support/messages.ts";
 import {
@@ -86,7 +85,7 @@ describe("the queue", () => {
     // Made last, so that its turn comes last.
     const long = await makeTenant(harness);
     await bulk(long, 500);
-    const store = createQueueStore(harness.db, createRemembered());
+    const store = createQueueStore(harness.db);
     const tenants = createWaitingTenants(store, harness.clock);
     const claimer = createClaimer({ store, tenants, clock: harness.clock });
     let claimed = 0;

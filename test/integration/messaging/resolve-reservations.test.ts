@@ -5,7 +5,6 @@ import {
   SendEndpoint,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
-import { createRemembered } from "../../../services/messaging/store/write-cache.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { messageIn } from "../../support/messages.ts";
 import {
@@ -72,7 +71,7 @@ describe("reservations that the wallet asks about", () => {
     const message = messageIn("waiting", { reservationId, tenantId: tenant.id });
     expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
     expect((await ask(reservationId, message.id, message.id))?.fenced).to.equal(true);
-    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    const sends = createSendStore(harness.mongo, harness.db);
     const [outcome] = await sends.commit([lateSend(reservationId, message)], ADMITTED, Date.now());
     expect(outcome).to.be.instanceOf(Error);
     expect(await harness.db.collection("messages").findOne({ _id: message.id as never })).to.equal(
@@ -81,7 +80,7 @@ describe("reservations that the wallet asks about", () => {
   });
 
   it("of a commit and a fence at the same moment exactly one wins, and its neighbours go on", async () => {
-    const sends = createSendStore(harness.mongo, harness.db, createRemembered());
+    const sends = createSendStore(harness.mongo, harness.db);
     for (let round = 0; round < 100; round += 1) {
       const [contested, neighbour] = [0, 1].map(() => {
         const reservationId = newId("reservation");

@@ -3,7 +3,6 @@ import type { CheckedSend } from "../../../services/messaging/app/commit-sends.t
 import { insertAll } from "../../../services/messaging/store/bulk-writes.ts";
 import { toDocument } from "../../../services/messaging/store/documents.ts";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
-import { createRemembered } from "../../../services/messaging/store/write-cache.ts";
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { runTransaction } from "../../../services/shared/io/mongo.ts";
 import { messageIn } from "../../support/messages.ts";
@@ -26,7 +25,7 @@ describe("what is kept, and for how long", () => {
     await servers?.stop();
   });
 
-  const openSends = () => createSendStore(harness.mongo, harness.db, createRemembered());
+  const openSends = () => createSendStore(harness.mongo, harness.db);
   const admitted = (sends: readonly unknown[]) => async () => sends.map(() => undefined);
   const kept = async (ids: readonly string[]) =>
     (

@@ -16,12 +16,10 @@ import {
 import { startServers, type TestServers } from "../../support/servers.ts";
 
 const { QUEUED, SENT, DELIVERED, CANCELLED } = MessageStatus;
-/** Longer than a memory that was wrong stays empty. */
-const TRUST_MS = 2100;
 
 type Replica = MessagingHarness["messaging"];
 
-describe("messages that a process remembers", () => {
+describe("two replicas of messaging that change the same message", () => {
   let servers: TestServers;
   let harness: MessagingHarness;
   let tenant: TestTenant;
@@ -42,7 +40,6 @@ describe("messages that a process remembers", () => {
     await harness?.close();
     await servers?.stop();
   });
-  beforeEach(() => new Promise((resolve) => setTimeout(resolve, TRUST_MS)));
 
   const eventuallyRouted = async (replica: Replica) => {
     await sendWhenReady({ ...harness, messaging: replica }, singleSend(tenant));
@@ -57,28 +54,10 @@ describe("messages that a process remembers", () => {
   const statuses = async (messageId: string) =>
     (await show(harness, tenant, messageId)).history.map(({ status }) => status);
 
-  /** How often anything of the messages was looked up, as the database counts. */
-  async function lookups(): Promise<number> {
-    const { totals } = await harness.mongo.db("admin").command({ top: 1 });
-    return totals[`${harness.prefix}_messaging.messages`].queries.count;
-  }
-
-  it("are not looked up again between their acceptance and their receipt", async () => {
-    const before = await lookups();
-    const messageId = await send(one);
-    const claimed = await claimOne(at(one), "alpha");
-    expect(claimed.messageId).to.equal(messageId);
-    await report(at(one), claimed, OutcomeKind.ACCEPTED);
-    await deliver(one, messageId);
-    expect((await lookups()) - before).to.equal(0);
-    expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT, DELIVERED]);
-  });
-
-  it("are read where another process has changed them", async () => {
+  it("apply a receipt after the outcome that the other replica has stored", async () => {
     const messageId = await send(one);
     const claimed = await claimOne(at(one), "alpha");
     await report(at(other), claimed, OutcomeKind.ACCEPTED);
-    // Remembered here as being sent, which a receipt would end too.
     await deliver(one, messageId);
     expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT, DELIVERED]);
     const messages = harness.db.collection<{ _id: string }>("messages");
@@ -86,26 +65,25 @@ describe("messages that a process remembers", () => {
     expect(stored).to.include({ revision: 4 });
   });
 
-  it("are read before it is said that nothing comes of them", async () => {
+  it("accept the outcome of a claim that the other replica made", async () => {
     const messageId = await send(one);
     const first = await claimOne(at(one), "alpha");
     await report(at(other), first, OutcomeKind.NOT_SENT);
     const [again] = await claimAt(other, "carrier-2");
     expect(again?.messageId).to.equal(messageId);
-    // Remembered here under the first claim.
     const stale = await report(at(one), again ?? first, OutcomeKind.ACCEPTED);
     expect(stale).to.deep.equal([]);
     expect(await statuses(messageId)).to.deep.equal([QUEUED, SENT]);
   });
 
-  it("are not handed out once another process has cancelled them", async () => {
+  it("do not claim a message that the other replica has cancelled", async () => {
     const messageId = await send(one);
     await other.cancelMessage({ tenantId: tenant.id, messageId });
     expect(await claimAt(one)).to.deep.equal([]);
     expect(await statuses(messageId)).to.deep.equal([QUEUED, CANCELLED]);
   });
 
-  it("are handed out by the process that remembers them as they were before", async () => {
+  it("claim a message again after the other replica has put it back in its queue", async () => {
     const messageId = await send(one);
     const claimed = await claimOne(at(other), "alpha");
     expect(claimed.messageId).to.equal(messageId);
