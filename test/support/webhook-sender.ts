@@ -15,7 +15,6 @@ export function openTestSender(
     readonly poolsMax?: number;
     readonly idleMs?: number;
     readonly ageMaxMs?: number;
-    readonly goodbyeMs?: number;
   } = {},
 ) {
   const guard = createHostGuard({
@@ -31,7 +30,6 @@ export function openTestSender(
     poolsMax: limits.poolsMax ?? 10,
     idleMs: limits.idleMs ?? 30_000,
     ...(limits.ageMaxMs === undefined ? {} : { ageMaxMs: limits.ageMaxMs }),
-    ...(limits.goodbyeMs === undefined ? {} : { goodbyeMs: limits.goodbyeMs }),
   });
   const used: string[] = [];
   const events = { onConnection: (kind: string) => void used.push(kind) };

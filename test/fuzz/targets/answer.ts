@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
-  ANSWER_BYTES_MAX,
-  ANSWER_KEPT_BYTES,
-  AnswerReader,
+  BODY_BYTES_MAX,
+  BODY_KEPT_BYTES,
+  ResponseParser,
 } from "../../../services/webhook/adapters/http-client/response-parser.ts";
 import type { Random } from "../random.ts";
 import type { FuzzTarget } from "../run-target.ts";
@@ -43,9 +43,9 @@ export const answerTarget: FuzzTarget = {
         }
       }
       const { isDone, isReusable, httpStatus, text } = read(input, input.length, false);
-      assert.ok(Buffer.byteLength(text) <= ANSWER_KEPT_BYTES * 3, "no more is kept");
+      assert.ok(Buffer.byteLength(text) <= BODY_KEPT_BYTES * 3, "no more is kept");
       assert.ok(httpStatus === 0 || (httpStatus > 100 && httpStatus < 1000), "a status");
-      if (input.length > ANSWER_BYTES_MAX * 8) assert.ok(!isReusable, "nothing huge is read whole");
+      if (input.length > BODY_BYTES_MAX * 8) assert.ok(!isReusable, "nothing huge is read whole");
       const more = read(Buffer.concat([input, Buffer.of(0x48)]), input.length + 1, false);
       if (isDone) assert.ok(!more.isReusable, "an octet too many is noticed");
       if (isReusable) assert.deepEqual({ ...more, isReusable }, read(input, 7, false));
@@ -64,7 +64,7 @@ function generateAnswer(random: Random): Buffer {
 
 /** Reads input in pieces of a size; only what is done can be used again. */
 function read(input: Buffer, size: number, ends: boolean) {
-  const reader = new AnswerReader();
+  const reader = new ResponseParser();
   for (let at = 0; at < input.length; at += size) reader.push(input.subarray(at, at + size));
   if (ends) reader.end();
   const { httpStatus, isDone, isFaulty, text, keepAliveMs } = reader;

@@ -137,6 +137,24 @@ describe("answers to webhook requests", () => {
       isKept: false,
     },
     {
+      name: "a 2xx head of 200 KiB",
+      behaviour: say(`${OK}${`X: ${"x".repeat(1019)}\n`.repeat(200)}\nhello`),
+      is: ["", 200, ""],
+      isKept: false,
+    },
+    {
+      name: "an error head of 200 KiB",
+      behaviour: say(`HTTP/1.1 500 X\n${`X: ${"x".repeat(1019)}\n`.repeat(200)}\n`),
+      is: ["connection", 0, ""],
+      isKept: false,
+    },
+    {
+      name: "a 2xx head whose lines end with LF alone",
+      behaviour: ({ socket }) => void socket.write("HTTP/1.1 200 OK\nContent-Length: 2\n\nok"),
+      is: ["", 200, "ok"],
+      isKept: false,
+    },
+    {
       name: "two lengths",
       behaviour: say(`${OK}Content-Length: 2\nContent-Length: 3\n\nok`),
       is: ["connection", 0, ""],

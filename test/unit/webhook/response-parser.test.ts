@@ -1,11 +1,12 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import {
-  ANSWER_BYTES_MAX,
-  ANSWER_KEPT_BYTES,
-  AnswerReader,
+  BODY_BYTES_MAX,
+  BODY_KEPT_BYTES,
   HEAD_BYTES_MAX,
   INTERIM_MAX,
+  ResponseParser,
+  SUCCESS_HEAD_BYTES_MAX,
 } from "../../../services/webhook/adapters/http-client/response-parser.ts";
 
 /** What came of an answer, in one word where that says it all. */
@@ -13,7 +14,7 @@ type Read = "faulty" | "unfinished" | readonly [status: number, text: string, is
 
 /** Reads octets in pieces that end at the places named, then the connection's end if one is wanted. */
 function read(octets: Buffer, cuts: readonly number[] = [], ends = false): Read {
-  const reader = new AnswerReader();
+  const reader = new ResponseParser();
   let from = 0;
   for (const to of [...cuts, octets.length]) {
     if (to > from) reader.push(octets.subarray(from, to));
@@ -115,16 +116,20 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ["a status of four digits", "HTTP/1.1 2000 OK\n\n", "faulty"],
   ["a status below 100", "HTTP/1.1 099 OK\n\n", "faulty"],
   ["an empty line first", `\n${OK}Content-Length: 0\n\n`, "faulty"],
-  ["a head without an end", `${OK}X: ${x(HEAD_BYTES_MAX)}`, "faulty"],
+  ["an error head without an end", `HTTP/1.1 500 X\nX: ${x(HEAD_BYTES_MAX)}`, "faulty"],
+  ["an interim head without an end", `HTTP/1.1 102 X\nX: ${x(HEAD_BYTES_MAX)}`, "faulty"],
+  ["a 2xx head without an end", `${OK}X: ${x(HEAD_BYTES_MAX)}`, "unfinished"],
+  ["a long 2xx head", `${OK}X: ${x(HEAD_BYTES_MAX)}\n\nbody`, [200, "", false]],
+  ["a long 2xx reason phrase", `HTTP/1.1 202 ${x(HEAD_BYTES_MAX)}\n\n`, [202, "", false]],
   [
     "a body that is too long",
-    `${OK}Content-Length: 999999\n\n${x(ANSWER_BYTES_MAX + 1)}`,
-    [200, x(ANSWER_KEPT_BYTES), false],
+    `${OK}Content-Length: 999999\n\n${x(BODY_BYTES_MAX + 1)}`,
+    [200, x(BODY_KEPT_BYTES), false],
   ],
   [
     "a body as long as is read",
-    `${OK}Content-Length: ${ANSWER_BYTES_MAX}\n\n${x(ANSWER_BYTES_MAX)}`,
-    [200, x(ANSWER_KEPT_BYTES), true],
+    `${OK}Content-Length: ${BODY_BYTES_MAX}\n\n${x(BODY_BYTES_MAX)}`,
+    [200, x(BODY_KEPT_BYTES), true],
   ],
 ];
 
@@ -141,24 +146,59 @@ describe("the reader of webhook answers", () => {
     });
   }
 
-  it("a head is as long as may be, or one octet longer", () => {
-    const around = "HTTP/1.1 204 X\nX: \n\n";
-    const room = HEAD_BYTES_MAX - octetsOf(around).length;
-    for (const [count, expected] of [
-      [room, [204, "", true]],
-      [room + 1, "faulty"],
+  /** A head of exactly `bytes` octets, its empty line included. */
+  function headOf(status: number, bytes: number): Buffer {
+    const around = `HTTP/1.1 ${status} X\nX: \n\n`;
+    const fill = x(bytes - octetsOf(around).length);
+    return octetsOf(around.replace("X: ", `X: ${fill}`));
+  }
+
+  it("parses a head of 16 KiB, and rejects a longer one unless its status is 2xx", () => {
+    for (const [status, bytes, expected] of [
+      [204, HEAD_BYTES_MAX, [204, "", true]],
+      [500, HEAD_BYTES_MAX + 1, "faulty"],
+      [204, HEAD_BYTES_MAX + 1, [204, "", false]],
+      [204, HEAD_BYTES_MAX + 2, [204, "", false]],
+      [204, HEAD_BYTES_MAX + 3, [204, "", false]],
+      [204, HEAD_BYTES_MAX + 4, [204, "", false]],
     ] as const) {
-      const octets = octetsOf(around.replace("X: ", `X: ${x(count)}`));
-      for (const cuts of [[], [1], byteByByte(octets)]) {
-        expect(read(octets, cuts)).to.deep.equal(expected);
+      const octets = headOf(status, bytes);
+      for (const cuts of [[], [1], [HEAD_BYTES_MAX], byteByByte(octets)]) {
+        expect(read(octets, cuts), `${status} with ${bytes} octets`).to.deep.equal(expected);
       }
     }
   });
 
-  it("a line that ends with a line feed alone is a fault at once, and not when time is up", () => {
-    const octets = Buffer.from("HTTP/1.1 200 OK\nContent-Length: 0\n\n");
-    expect(read(octets)).to.equal("faulty");
-    expect(read(octets, byteByByte(octets))).to.equal("faulty");
+  it("takes a complete 2xx head of up to 256 KiB as success by its status line", () => {
+    for (const [bytes, expected] of [
+      [SUCCESS_HEAD_BYTES_MAX, [200, "", false]],
+      [SUCCESS_HEAD_BYTES_MAX + 1, "faulty"],
+    ] as const) {
+      const octets = headOf(200, bytes);
+      const pieces = Array.from({ length: 200 }, (_, at) => at * 1447);
+      for (const cuts of [[], pieces]) expect(read(octets, cuts)).to.deep.equal(expected);
+      const early = octets.subarray(0, -1);
+      expect(read(early, [], true), "without its end").to.equal("faulty");
+    }
+  });
+
+  it("accepts LF alone as a line end in a head, and does not reuse that connection", () => {
+    for (const [text, expected] of [
+      ["HTTP/1.1 200 OK\nContent-Length: 2\n\nok", [200, "ok", false]],
+      ["HTTP/1.1 200 OK\nContent-Length: 2\r\n\r\nok", [200, "ok", false]],
+      ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\nok", [200, "ok", false]],
+      ["HTTP/1.1 200 OK\r\nContent-Length: 2\n\r\nok", [200, "ok", false]],
+      ["HTTP/1.1 204 X\n\n", [204, "", false]],
+      [`HTTP/1.1 200 OK\nX: ${x(HEAD_BYTES_MAX)}\n\n`, [200, "", false]],
+      ["HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3\n\nok", "faulty"],
+    ] as const) {
+      const octets = Buffer.from(text);
+      expect(read(octets), text).to.deep.equal(expected);
+      expect(read(octets, byteByByte(octets)), text).to.deep.equal(expected);
+    }
+  });
+
+  it("rejects LF alone as a line end among chunks", () => {
     expect(read(octetsOf(`${CHUNKED}2\n`).subarray(0, -2))).to.equal("unfinished");
     expect(read(Buffer.concat([octetsOf(CHUNKED), Buffer.from("2\n")]))).to.equal("faulty");
   });
@@ -175,10 +215,9 @@ describe("the reader of webhook answers", () => {
   });
 
   it("the status of an answer is known before its body, and stays known when it breaks off", () => {
-    const reader = new AnswerReader();
-    expect(reader.hasBegun).to.equal(false);
+    const reader = new ResponseParser();
     reader.push(octetsOf("HTTP/1.1 100 Continue\n\n"));
-    expect([reader.hasBegun, reader.httpStatus]).to.deep.equal([true, 0]);
+    expect(reader.httpStatus).to.equal(0);
     reader.push(octetsOf("HTTP/1.1 500 X\nContent-Length: 5\n\nhe"));
     expect(reader.httpStatus).to.equal(500);
     reader.end();
@@ -187,7 +226,7 @@ describe("the reader of webhook answers", () => {
 
   it("says for how long the server keeps the connection", () => {
     const hint = (value: string) => {
-      const reader = new AnswerReader();
+      const reader = new ResponseParser();
       reader.push(octetsOf(`HTTP/1.1 204 X\nKeep-Alive: ${value}\n\n`));
       return reader.keepAliveMs;
     };
@@ -200,7 +239,7 @@ describe("the reader of webhook answers", () => {
   it("what is kept of a body is its beginning, and what is no UTF-8 is shown as such", () => {
     const body = Buffer.concat([Buffer.of(0xff), Buffer.alloc(2000, "é")]);
     const octets = Buffer.concat([octetsOf(`${OK}Content-Length: ${body.length}\n\n`), body]);
-    const expected = [200, body.subarray(0, ANSWER_KEPT_BYTES).toString("utf8"), true];
+    const expected = [200, body.subarray(0, BODY_KEPT_BYTES).toString("utf8"), true];
     expect(read(octets)).to.deep.equal(expected);
     expect(read(octets, byteByByte(octets))).to.deep.equal(expected);
   });

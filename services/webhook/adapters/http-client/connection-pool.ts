@@ -8,8 +8,6 @@ import { Connection, type ConnectionUser } from "./connection.ts";
 export type Connections = {
   /** The endpoint's connection that was idle for the shortest time, or a new one. */
   acquire(endpointId: string, target: Target): Connection;
-  /** A new connection, of which its user hears when it is ready. */
-  dial(endpointId: string, target: Target): Connection;
   /** Takes a connection back, for as long as the server keeps it too. */
   release(connection: Connection, keepAliveMs: number | undefined): void;
   /** Cuts all connections, and each that is made later. */
@@ -21,13 +19,6 @@ const SESSIONS_MAX = 5000;
 
 /** A name that leads elsewhere by now is followed after so long, however busy the connection is. */
 const AGE_MAX_MS = 600_000;
-
-/**
- * A server that ends the connection with its answer, and does not say so in it, is understood so much later. Whatever
- * ends later has had the next request in its hands, or let it idle: that one has failed ("connection error is failure",
- * `service.md` "Delivery rules").
- */
-const GOODBYE_BEHIND_MS = 50;
 
 /** A server that says when it hangs up is not met in that very moment. */
 const MARGIN_MS = 1000;
@@ -56,10 +47,8 @@ export function createConnections(options: {
   readonly idleMs: number;
   /** How old a connection may become; ten minutes unless told. */
   readonly ageMaxMs?: number;
-  /** How long after an answer the connection's end belongs to it; 50 ms unless told. */
-  readonly goodbyeMs?: number;
 }): Connections {
-  const { idleMs, ageMaxMs = AGE_MAX_MS, goodbyeMs = GOODBYE_BEHIND_MS } = options;
+  const { idleMs, ageMaxMs = AGE_MAX_MS } = options;
   const connecting = {
     secureContext: options.secureContext,
     lookup: options.lookup,
@@ -94,7 +83,6 @@ export function createConnections(options: {
   }
 
   return {
-    dial,
     acquire: (endpointId, target) => pools.take(endpointId, target) ?? dial(endpointId, target),
     release(connection, keepAliveMs) {
       const nowMs = performance.now();
@@ -105,7 +93,6 @@ export function createConnections(options: {
         return;
       }
       connection.idleUntilMs = nowMs + keptMs;
-      connection.goodbyeUntilMs = nowMs + goodbyeMs;
       pools.put(connection, options.socketsMax);
     },
     close() {

@@ -39,8 +39,6 @@ export class Connection {
   readonly bornMs: number = performance.now();
   /** While idle: until when it may be used again, by `performance.now()`. */
   idleUntilMs = 0;
-  /** Until when its end is the goodbye behind its last answer, by `performance.now()`. */
-  goodbyeUntilMs = 0;
   readonly #socket: TLSSocket;
 
   constructor(endpointId: string, target: Target, socket: TLSSocket) {

@@ -3,7 +3,7 @@ import { startTimeLimit } from "../../../shared/flow/deadline-timer.ts";
 import type { AttemptError, AttemptResult } from "../../domain/delivery.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { Connections } from "./connection-pool.ts";
-import { AnswerReader } from "./response-parser.ts";
+import { ResponseParser } from "./response-parser.ts";
 import type { SenderEvents, SendRequest } from "./sender.ts";
 import { composeRequest } from "./serialize-request.ts";
 import { AddressNotAllowedError } from "./ssrf-guard.ts";
@@ -29,11 +29,9 @@ export class HttpRequest implements ConnectionUser {
   readonly #startedMs = performance.now();
   #timer: NodeJS.Timeout;
   #connection: Connection | undefined = undefined;
-  #answer = new AnswerReader();
+  #answer = new ResponseParser();
   /** Whether the request is still to be written, to the connection that it has or waits for. */
   #isToBeWritten = true;
-  #isRepeat = false;
-  #isStopped = false;
   #isOver = false;
 
   constructor(
@@ -57,23 +55,15 @@ export class HttpRequest implements ConnectionUser {
     const { connections } = this.#parts;
     const { endpointId } = this;
     const { target } = this.#wanted;
-    const connection = this.#isRepeat
-      ? connections.dial(endpointId, target)
-      : connections.acquire(endpointId, target);
+    const connection = connections.acquire(endpointId, target);
     this.#connection = connection;
     connection.user = this;
     if (connection.isReady) this.onReady(connection);
   }
 
-  /**
-   * From now on nothing is written: what is on its way gets its answer, and anything else ends. What
-   * was about to be repeated has left once, so it ends as the fault that it met.
-   */
+  /** Ends the request if it was not written; a written request still gets its response. */
   stop(): void {
-    this.#isStopped = true;
-    if (!this.#isToBeWritten) return;
-    if (this.#isRepeat) this.fail("connection");
-    else this.#end(undefined);
+    if (this.#isToBeWritten) this.#end(undefined);
   }
 
   /** A 2xx head in time is success, whatever becomes of the body (`service.md` "Delivery rules"). */
@@ -110,17 +100,13 @@ export class HttpRequest implements ConnectionUser {
     this.#timer = setTimeout(() => this.#judge(), Math.min(BODY_GRACE_MS, leftMs));
   }
 
-  onGone(connection: Connection, error: Error | undefined): void {
+  /**
+   * A connection that ends without a response is a failed attempt, also when it carried requests
+   * before: the receiver may have processed this one, so it must not leave twice.
+   */
+  onGone(_connection: Connection, error: Error | undefined): void {
     const answer = this.#answer;
     this.#connection = undefined;
-    // The receiver took its leave behind the answer before, and has not seen this request: nobody is at fault.
-    const isGoodbye = performance.now() < connection.goodbyeUntilMs && isClosing(error);
-    if (isGoodbye && !answer.hasBegun && !this.#isStopped) {
-      this.#isRepeat = true;
-      this.#isToBeWritten = true;
-      this.start();
-      return;
-    }
     if (error === undefined) answer.end();
     if (answer.isDone) this.#judge();
     else this.fail(answer.httpStatus === 0 ? classify(error) : "connection");
@@ -159,11 +145,6 @@ export function classify(error: unknown): AttemptError {
     code === "EPROTO" ||
     /CERT|SIGNATURE|ISSUER|SELF_SIGNED|CRL|HOSTNAME_MISMATCH/.test(code);
   return isTls ? "tls" : "connection";
-}
-
-function isClosing(error: Error | undefined): boolean {
-  const code = codeOf(error);
-  return error === undefined || code === "ECONNRESET" || code === "EPIPE";
 }
 
 function codeOf(error: unknown): string {

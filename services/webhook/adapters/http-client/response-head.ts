@@ -1,7 +1,7 @@
 /** The status line and the header fields of an answer, as far as they say how to go on. */
 
 /** What the head of an answer says. */
-export type AnswerHead = {
+export type ResponseHead = {
   readonly httpStatus: number;
   /** Octets of the body, infinite when the connection's end is its end; or chunks. */
   readonly body: number | "chunked";
@@ -27,26 +27,41 @@ const HEAD = /^HTTP\/1\.\d [1-9]\d\d(?: [^\r\n]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-
 /** Answers whose body is empty whatever they say (RFC 9112 section 6.3, and RFC 9110 for 101). */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 304]);
 
+/** Finds a line feed without a carriage return before it. */
+const BARE_LINE_FEED = /(?:^|[^\r])\n/;
+
 /**
- * Reads a head, given without the empty line that ends it. Answers `undefined` when it is none, or
- * when it contradicts itself about the body's length.
+ * Parses a head, given with the empty line that ends it. Returns `undefined` when it breaks a rule,
+ * or contradicts itself about the length of the body.
+ *
+ * LF alone ends a line too (RFC 9112 section 2.2), and a field may continue in the next line
+ * (obs-fold, section 5.2). A connection that sent LF alone is not used again.
  */
-export function readAnswerHead(text: string): AnswerHead | undefined {
+export function parseResponseHead(text: string): ResponseHead | undefined {
   if (text.includes("\0")) return undefined;
-  if (HEAD.test(text)) return decide(text);
-  // A field may go on in the next line (obs-fold), which a client has to take for spaces.
-  const unfolded = text.replace(/\r\n[ \t]+/g, " ");
-  return HEAD.test(unfolded) ? decide(unfolded) : undefined;
+  const strict = text.endsWith("\r\n\r\n") ? text.slice(0, -4) : "";
+  if (HEAD.test(strict)) return decide(strict);
+  const lines = text.replace(/\r?\n/g, "\r\n").slice(0, -4);
+  const unfolded = lines.replace(/\r\n[ \t]+/g, " ");
+  const head = HEAD.test(unfolded) ? decide(unfolded) : undefined;
+  if (head === undefined || !BARE_LINE_FEED.test(text)) return head;
+  return { ...head, isReusable: false };
 }
 
-function decide(text: string): AnswerHead | undefined {
+/** The status of a 2xx status line, read from the first octets of a head; else `undefined`. */
+export function parseSuccessStatus(beginning: string): number | undefined {
+  const digits = /^HTTP\/1\.\d (2\d\d)[ \r\n]/.exec(beginning)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function decide(text: string): ResponseHead | undefined {
   const httpStatus = Number(text.slice(9, 12));
   const isOld = text[7] === "0";
   const { length, isLengthBad, codings, saysClose, saysKeepAlive, keepAliveMs } = readFields(text);
   if (isLengthBad) return undefined;
   const isCoded = codings.length > 0;
   let isReusable = !saysClose && (!isOld || saysKeepAlive) && httpStatus !== 101;
-  let body: AnswerHead["body"] = length ?? Number.POSITIVE_INFINITY;
+  let body: ResponseHead["body"] = length ?? Number.POSITIVE_INFINITY;
   if (EMPTY.has(httpStatus)) {
     body = 0;
     // What says so and sends a body all the same would be read as the next answer.

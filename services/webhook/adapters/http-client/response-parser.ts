@@ -1,43 +1,46 @@
 /**
- * Reads one answer of HTTP/1.1 (RFC 9112) from its octets, in whatever pieces they come.
+ * Parses one HTTP/1.1 response (RFC 9112) from octets that arrive in any pieces. The pieces do not
+ * change the result.
  *
- *   head → head (an interim answer) | body | chunk_size | done
+ *   head → head (an interim response) | long_head | body | chunk_size | done
  *   chunk_size → chunk → chunk_end → chunk_size | trailers → done
  *
- * - head: first. Left by the empty line after the header fields.
- * - body: so many octets, or all until the connection ends.
+ * - head: the start. The empty line after the header fields ends it.
+ * - long_head: the rest of a 2xx head beyond 16 KiB; skipped, not stored. Its empty line ends it.
+ * - body: a known number of octets, or all octets until the connection ends.
  * - chunk_size: the line before a chunk; a size of 0 leads to the trailers.
- * - chunk: its octets. chunk_end: the line end behind them.
- * - trailers: fields after the last chunk, not kept. Left by an empty line.
- * - done: entered at the end of the answer, or where enough of it was read.
- * - faulty: entered from any other when the octets break a rule or a bound, or end too early.
- *
- * However the octets are cut into pieces, the result is the same.
+ * - chunk: the octets of a chunk. chunk_end: the line end after them.
+ * - trailers: fields after the last chunk, not kept. An empty line ends them.
+ * - done: the response has ended, or enough of it was read.
+ * - faulty: entered from any other state when the octets break a rule or a limit, or end too early.
  */
-import { readAnswerHead } from "./response-head.ts";
+import { parseResponseHead, parseSuccessStatus } from "./response-head.ts";
 
-/** Of an answer's body so much is read; what goes on for longer is cut off. */
-export const ANSWER_BYTES_MAX = 16_384;
+/** Octets of a body that are read; the connection of a longer body is closed. */
+export const BODY_BYTES_MAX = 16_384;
 
-/** Of an answer's body so much is kept for the log. */
-export const ANSWER_KEPT_BYTES = 1024;
+/** Octets of a body that the delivery log keeps. */
+export const BODY_KEPT_BYTES = 1024;
 
-/** Longest head, its empty line included, and longest trailers. */
+/** Longest head that is parsed, its empty line included, and longest trailers. */
 export const HEAD_BYTES_MAX = 16_384;
+
+/** Longest head of a 2xx response. Beyond `HEAD_BYTES_MAX` only its status line counts. */
+export const SUCCESS_HEAD_BYTES_MAX = 262_144;
 
 /** Longest line among chunks: a size with its extensions, or a trailer. */
 const LINE_BYTES_MAX = 1024;
 
-/** So many interim answers (100 Continue, 102 Processing) may come before the one that counts. */
+/** Interim responses (100 Continue, 102 Processing) accepted before the final response. */
 export const INTERIM_MAX = 64;
 
-const HEAD_END = Buffer.from("\r\n\r\n");
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BEGINNING = "HTTP/1.";
 
 type State =
   | "head"
+  | "long_head"
   | "body"
   | "chunk_size"
   | "chunk"
@@ -46,20 +49,22 @@ type State =
   | "done"
   | "faulty";
 
-/** The reader of one answer. */
-export class AnswerReader {
+/** The parser of one response. */
+export class ResponseParser {
   #state: State = "head";
-  /** 0 until the head is there. */
+  /** 0 until the head is complete. */
   httpStatus = 0;
-  /** Whether any octet has come. */
-  hasBegun = false;
-  /** Once done: whether the connection may be used again. */
+  /** Once done: whether the connection may carry another request. */
   isReusable = false;
-  /** For how long the server says it keeps the idle connection. */
+  /** How long the server says it keeps an idle connection. */
   keepAliveMs: number | undefined = undefined;
-  /** A head that came in pieces, so far. */
+  /** The octets so far of a head that arrives in pieces. */
   #head: Buffer | undefined = undefined;
   #headBytes = 0;
+  /** The status of a long head. */
+  #longStatus = 0;
+  /** The last two octets of a long head. */
+  #tail: readonly [before: number, last: number] = [0, 0];
   #interims = 0;
   /** Octets of the body or of the chunk still to come. */
   #left = 0;
@@ -86,10 +91,10 @@ export class AnswerReader {
 
   /** Takes the next octets. Octets behind the end make the connection unusable. */
   push(chunk: Buffer): void {
-    this.hasBegun = true;
     let at = 0;
     while (at < chunk.length) {
       if (this.#state === "head") at = this.#takeHead(chunk, at);
+      else if (this.#state === "long_head") at = this.#skipHead(chunk, at);
       else if (this.#state === "body" || this.#state === "chunk") at = this.#takeBody(chunk, at);
       else if (this.#state === "done") {
         this.isReusable = false;
@@ -105,40 +110,73 @@ export class AnswerReader {
     if (this.#state !== "done") this.#state = isEnd ? "done" : "faulty";
   }
 
-  /** A head that lies whole in one piece is read where it lies. */
+  /** Parse a head that lies whole in one piece in place. */
   #takeHead(chunk: Buffer, at: number): number {
     if (this.#head !== undefined) return this.#completeHead(this.#head, chunk, at);
-    const end = chunk.indexOf(HEAD_END, at);
-    if (end < 0) {
+    const end = endOfHead(chunk, at);
+    if (end < 0 || end - at > HEAD_BYTES_MAX) {
       this.#head = Buffer.allocUnsafe(HEAD_BYTES_MAX);
       return this.#completeHead(this.#head, chunk, at);
     }
-    if (end + HEAD_END.length - at > HEAD_BYTES_MAX) this.#state = "faulty";
-    else this.#readHead(chunk.toString("latin1", at, end));
-    return end + HEAD_END.length;
+    this.#readHead(chunk.toString("latin1", at, end));
+    return end;
   }
 
-  /** Adds to a head in pieces; answers where in the piece it ends. */
+  /** Adds octets to a head that arrives in pieces; returns how far the piece was read. */
   #completeHead(head: Buffer, chunk: Buffer, at: number): number {
     const before = this.#headBytes;
     const bytes = before + chunk.copy(head, before, at);
-    const end = head.subarray(0, bytes).indexOf(HEAD_END, Math.max(0, before - 3));
+    const end = endOfHead(head.subarray(0, bytes), Math.max(0, before - 2));
     if (end >= 0) {
       this.#head = undefined;
       this.#headBytes = 0;
       this.#readHead(head.toString("latin1", 0, end));
-      return at + end + HEAD_END.length - before;
+      return at + end - before;
     }
     this.#headBytes = bytes;
-    // What can no longer become a head is not waited for until the time is up.
+    // Fail at once, not at the timeout, when the octets can no longer become a head.
     const beginning = head.toString("latin1", 0, Math.min(bytes, BEGINNING.length));
-    const isHopeless = !BEGINNING.startsWith(beginning) || hasBareLineFeed(head, before, bytes);
-    if (isHopeless || bytes === HEAD_BYTES_MAX) this.#state = "faulty";
+    if (!BEGINNING.startsWith(beginning)) this.#state = "faulty";
+    else if (bytes === HEAD_BYTES_MAX) this.#beginLongHead(head);
+    return at + bytes - before;
+  }
+
+  /** The status line alone decides about a head that is too long to parse. */
+  #beginLongHead(head: Buffer): void {
+    const httpStatus = parseSuccessStatus(head.toString("latin1", 0, 16));
+    this.#head = undefined;
+    this.#longStatus = httpStatus ?? 0;
+    this.#tail = [head.at(-2) ?? 0, head.at(-1) ?? 0];
+    this.#state = httpStatus === undefined ? "faulty" : "long_head";
+  }
+
+  /** Skips a long head to its empty line. The fields are unread, so the connection is closed. */
+  #skipHead(chunk: Buffer, from: number): number {
+    let [before, last] = this.#tail;
+    for (let at = from; at < chunk.length; at += 1) {
+      this.#headBytes += 1;
+      if (this.#headBytes > SUCCESS_HEAD_BYTES_MAX) {
+        this.#state = "faulty";
+        return chunk.length;
+      }
+      const octet = chunk[at] ?? 0;
+      const isEnd =
+        octet === LINE_FEED &&
+        (last === LINE_FEED || (last === CARRIAGE_RETURN && before === LINE_FEED));
+      if (isEnd) {
+        this.httpStatus = this.#longStatus;
+        this.#state = "done";
+        return chunk.length;
+      }
+      before = last;
+      last = octet;
+    }
+    this.#tail = [before, last];
     return chunk.length;
   }
 
   #readHead(text: string): void {
-    const head = readAnswerHead(text);
+    const head = parseResponseHead(text);
     if (head === undefined) {
       this.#state = "faulty";
       return;
@@ -161,11 +199,11 @@ export class AnswerReader {
 
   #takeBody(chunk: Buffer, at: number): number {
     const end = Math.min(chunk.length, at + this.#left);
-    const room = ANSWER_KEPT_BYTES - this.#bodyBytes;
+    const room = BODY_KEPT_BYTES - this.#bodyBytes;
     if (room > 0) this.#kept.push(chunk.subarray(at, Math.min(end, at + room)));
     this.#bodyBytes += end - at;
     this.#left -= end - at;
-    if (this.#bodyBytes > ANSWER_BYTES_MAX) {
+    if (this.#bodyBytes > BODY_BYTES_MAX) {
       this.isReusable = false;
       this.#state = "done";
       return chunk.length;
@@ -202,11 +240,14 @@ export class AnswerReader {
   }
 }
 
-/** Tells whether a line ends without its carriage return, in octets that came just now. */
-function hasBareLineFeed(head: Buffer, from: number, to: number): boolean {
-  for (let at = head.indexOf(LINE_FEED, from); at >= 0 && at < to; ) {
-    if (head[at - 1] !== CARRIAGE_RETURN) return true;
-    at = head.indexOf(LINE_FEED, at + 1);
+/**
+ * Where the empty line that ends a head ends, or -1. A line ends with CR LF or with LF alone
+ * (RFC 9112 section 2.2).
+ */
+function endOfHead(octets: Buffer, from: number): number {
+  for (let at = octets.indexOf(LINE_FEED, from); at >= 0; at = octets.indexOf(LINE_FEED, at + 1)) {
+    if (octets[at + 1] === LINE_FEED) return at + 2;
+    if (octets[at + 1] === CARRIAGE_RETURN && octets[at + 2] === LINE_FEED) return at + 3;
   }
-  return false;
+  return -1;
 }
