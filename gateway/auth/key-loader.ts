@@ -3,6 +3,7 @@ import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createDataLoader } from "../../services/shared/flow/data-loader.ts";
+import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import type { Caller } from "../http/request-state.ts";
 import { compileNetworks } from "./caller-address.ts";
 
@@ -14,17 +15,16 @@ export type AskKey = (hashHex: string) => Promise<Caller | undefined>;
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 
-/** Makes the question; keys of one moment are asked for in one call. */
+/** Loads keys; those of the same moment go in one call. */
 export function createKeyQuestions(tenants: Client<typeof TenantService>): AskKey {
   const ask = createDataLoader({
     name: "keys",
-    atOnceMax: 256,
-    together: async (hashes: readonly string[]) => {
+    batchMax: 256,
+    load: async (hashes: readonly string[]) => {
       const requests = hashes.map(toRequest);
-      return (await tenants.authenticateMany({ requests }, TIMEOUT)).answers;
+      const { answers } = await rpcAnswer(tenants.authenticateMany({ requests }, TIMEOUT));
+      return hashes.map((_, at) => toCaller(answers[at]));
     },
-    each: (hashHex) => tenants.authenticate(toRequest(hashHex), TIMEOUT),
-    read: (answer) => (answer instanceof AppError ? unlessRefused(answer) : toCaller(answer)),
   });
   return (hashHex) =>
     ask(hashHex).catch((cause: unknown) => {
@@ -39,11 +39,8 @@ function toRequest(hashHex: string) {
   return { secretSha256: Buffer.from(hashHex, "hex") };
 }
 
-function unlessRefused(error: AppError): undefined | AppError {
-  return error.code === "unauthenticated" ? undefined : error;
-}
-
-function toCaller({ key, tenant }: AuthenticateResponse): Caller | undefined {
+function toCaller(answer: AuthenticateResponse | undefined): Caller | undefined {
+  const { key, tenant } = answer ?? {};
   if (key === undefined || tenant === undefined) return undefined;
   const { allowedNetworks } = key;
   return {

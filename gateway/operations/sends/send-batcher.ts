@@ -7,9 +7,10 @@ import type {
 import { AppError, isErrorCode } from "../../../services/shared/core/errors.ts";
 import { createBatcher } from "../../../services/shared/flow/batcher.ts";
 import { createTurnstile } from "../../../services/shared/flow/keyed-semaphore.ts";
+import { runDetached } from "../../../services/shared/flow/run-detached.ts";
 import { recordedTrace, tracer } from "../../../services/shared/io/tracing.ts";
-import { isUnimplemented } from "../../../services/shared/rpc/batch-or-single.ts";
-import { activeCall, runDetached, runInCall } from "../../../services/shared/rpc/call-context.ts";
+import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
+import { activeCall, runInCall } from "../../../services/shared/rpc/call-context.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import type { SendRequest } from "./send-operations.ts";
 
@@ -100,18 +101,15 @@ async function carryEach(
   const settleRest = (outcome: Outcome) => {
     for (const at of items.keys()) settle(at, outcome);
   };
-  let isKnown = false;
   try {
     const answers = messaging.sendEach(toRequest(items), { timeoutMs: TIMEOUT_MS });
     for await (const { positions, results } of answers) {
-      isKnown = true;
       for (const [index, at] of positions.entries()) settle(at, toOutcome(results[index]));
     }
     settleRest(incomplete());
   } catch (error) {
-    // A call whose outcome is unknown is not made again: that is the customer's to decide.
-    if (isKnown || !isUnimplemented(error)) return settleRest(toAppError(error));
-    for (const [at, outcome] of (await carryMany(messaging, items)).entries()) settle(at, outcome);
+    // Do not retry: messaging may have accepted the sends. The customer decides.
+    settleRest(toAppError(error));
   }
 }
 
@@ -125,22 +123,8 @@ export async function sendList(
   request: SendRequest,
   requestId: string,
 ): Promise<SendMessagesResponse> {
-  const [outcome] = await carryMany(messaging, [{ request, requestId }]);
-  return unwrap(outcome ?? incomplete());
-}
-
-/** Carries sends in a call that ends when all of them have; never rejects. */
-async function carryMany(
-  messaging: Client<typeof MessagingService>,
-  items: readonly Item[],
-): Promise<Outcome[]> {
-  try {
-    const { results } = await messaging.sendMany(toRequest(items));
-    return items.map((_, at) => toOutcome(results[at]));
-  } catch (error) {
-    const failure = toAppError(error);
-    return items.map(() => failure);
-  }
+  const { results } = await rpcAnswer(messaging.sendMany(toRequest([{ request, requestId }])));
+  return unwrap(toOutcome(results[0]));
 }
 
 function toRequest(items: readonly Item[]) {

@@ -8,7 +8,6 @@ import type {
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import { AppError, type FieldError } from "../../../services/shared/core/errors.ts";
 import { isId } from "../../../services/shared/core/ids.ts";
-import { isUnimplemented } from "../../../services/shared/rpc/batch-or-single.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
 import { readBody } from "../../schemas/parse-body.ts";
@@ -93,38 +92,20 @@ export function existsEndpoint(
   return () => rpcAnswer(webhooks.getEndpoint(target));
 }
 
-/**
- * Asks whether the delivery and its endpoint exist; throws `not_found` when one does not. A webhook service of
- * the version before is asked for the endpoint alone.
- */
+/** Throws `not_found` when the delivery or its endpoint does not exist. */
 export function existsDelivery(
   webhooks: Webhooks,
   target: ReturnType<typeof endpointTarget> & { readonly deliveryId: string },
 ): () => Promise<unknown> {
-  return () => {
-    const asked = webhooks.getDelivery(target).catch((error: unknown) => {
-      if (!isUnimplemented(error)) throw error;
-      return webhooks.getEndpoint(target);
-    });
-    return rpcAnswer<unknown>(asked);
-  };
+  return () => rpcAnswer(webhooks.getDelivery(target));
 }
 
-/**
- * Asks whether a key has its answer; throws when it is another request's. A webhook service of the version
- * before cannot tell: then the request is only refused for its own faults.
- */
+/** Answers whether the key has a stored response; throws when another request used the key. */
 export function keyCheck(
   webhooks: Webhooks,
   target: MessageInitShape<typeof CheckKeyRequestSchema>,
 ): (keyed: Keyed) => Promise<boolean> {
-  return async (keyed) => {
-    const checked = webhooks.checkKey({ ...target, ...keyed }).catch((error: unknown) => {
-      if (!isUnimplemented(error)) throw error;
-      return { answered: false };
-    });
-    return (await rpcAnswer(checked)).answered;
-  };
+  return async (keyed) => (await rpcAnswer(webhooks.checkKey({ ...target, ...keyed }))).answered;
 }
 
 /** An answer, marked when it is the stored first one. */

@@ -11,6 +11,7 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError, isErrorCode } from "../../shared/core/errors.ts";
 import { createDataLoader } from "../../shared/flow/data-loader.ts";
+import { rpcAnswer } from "../../shared/rpc/call.ts";
 import type {
   ClaimedMessage,
   MatchedReceipt,
@@ -70,16 +71,14 @@ const CLAIM_PACE_MS = 40;
 const CLAIMS_AT_ONCE = 64;
 
 function createClaimQuestions(client: Client<typeof MessagingService>) {
-  return createDataLoader<Claim, ClaimMessagesResponse, ClaimMessagesResponse>({
+  return createDataLoader<Claim, ClaimMessagesResponse>({
     name: "claims",
-    atOnceMax: CLAIMS_AT_ONCE,
-    paceMs: CLAIM_PACE_MS,
-    together: async (claims) => {
-      const { results } = await client.claimMany({ claims: claims.map(toRequest) });
+    batchMax: CLAIMS_AT_ONCE,
+    minIntervalMs: CLAIM_PACE_MS,
+    load: async (claims) => {
+      const { results } = await rpcAnswer(client.claimMany({ claims: claims.map(toRequest) }));
       return claims.map((_, at) => readResult(results[at]));
     },
-    each: (claim) => client.claimMessages(toRequest(claim)),
-    read: (answer) => answer,
   });
 }
 

@@ -116,13 +116,7 @@ function forgetEarlier(journal: Journal, log: Logger): void {
 }
 
 async function ringWaiting(messaging: MessagingPort, supervisor: Supervisor): Promise<void> {
-  try {
-    for (const connectorId of await messaging.waitingConnectors()) supervisor.ring(connectorId);
-  } catch (error) {
-    // A messaging of the version before does not know the question: each connector asks for itself.
-    for (const connectorId of supervisor.runners.keys()) supervisor.ring(connectorId);
-    throw error;
-  }
+  for (const connectorId of await messaging.waitingConnectors()) supervisor.ring(connectorId);
 }
 
 async function reportHealth({ routing, runners, clock, carrierName }: BackgroundOptions) {

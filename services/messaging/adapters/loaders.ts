@@ -6,26 +6,23 @@ import {
   SenderIdStatus,
 } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import type { Tenant, TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
-import { AppError } from "../../shared/core/errors.ts";
 import { createDataLoader } from "../../shared/flow/data-loader.ts";
+import { rpcAnswer } from "../../shared/rpc/call.ts";
 import type { TenantFacts } from "../app/ports.ts";
 
 /** Of every call to a neighbour. */
 export const CALL = { timeoutMs: 5000 } as const;
 
-/** Makes the question after a tenant's facts, by id; undefined when there is none. */
+/** Loads a tenant's facts by id; undefined when there is no such tenant. */
 export function createTenantQuestions(client: Client<typeof TenantService>) {
   return createDataLoader({
     name: "tenants",
-    atOnceMax: 256,
-    together: async (ids: readonly string[]) => {
-      const { tenants } = await client.getTenants({ ids: [...ids] }, CALL);
-      const byId = new Map(tenants.map((tenant) => [tenant.id, tenant]));
+    batchMax: 256,
+    load: async (ids: readonly string[]) => {
+      const { tenants } = await rpcAnswer(client.getTenants({ ids: [...ids] }, CALL));
+      const byId = new Map(tenants.map((tenant) => [tenant.id, toFacts(tenant)]));
       return ids.map((id) => byId.get(id));
     },
-    each: async (id) => (await client.getTenant({ idOrName: id }, CALL)).tenant,
-    read: (answer, id) =>
-      answer instanceof AppError ? unlessMissing(answer) : toFacts(answer, id),
   });
 }
 
@@ -34,15 +31,16 @@ export function senderKey(tenantId: string, name: string): string {
   return `${tenantId}|${name.toLowerCase()}`;
 }
 
-/** Makes the question after the registered spelling of a sender ID that can be used now. */
+/** Loads the registered spelling of a sender ID; undefined when it cannot be used now. */
 export function createSenderQuestions(client: Client<typeof SenderIdService>) {
   return createDataLoader({
     name: "sender IDs",
-    atOnceMax: 32,
-    together: async (keys: readonly string[]) =>
-      (await client.resolveSenderIds({ requests: keys.map(toRequest) }, CALL)).answers,
-    each: (key) => client.resolveSenderId(toRequest(key), CALL),
-    read: (answer) => (answer instanceof AppError ? unlessMissing(answer) : usableName(answer)),
+    batchMax: 32,
+    load: async (keys: readonly string[]) => {
+      const requests = keys.map(toRequest);
+      const { answers } = await rpcAnswer(client.resolveSenderIds({ requests }, CALL));
+      return keys.map((_, at) => usableName(answers[at]));
+    },
   });
 }
 
@@ -51,12 +49,7 @@ function toRequest(senderKey: string) {
   return { tenantId: senderKey.slice(0, at), name: senderKey.slice(at + 1) };
 }
 
-function unlessMissing(error: AppError): undefined | AppError {
-  return error.code === "not_found" ? undefined : error;
-}
-
-function toFacts(tenant: Tenant | undefined, askedId: string): TenantFacts | undefined {
-  if (tenant === undefined || tenant.id !== askedId) return undefined;
+function toFacts(tenant: Tenant): TenantFacts {
   return {
     id: tenant.id,
     suspended: tenant.suspended,
@@ -68,6 +61,7 @@ function toFacts(tenant: Tenant | undefined, askedId: string): TenantFacts | und
   };
 }
 
-function usableName({ senderId }: SenderIdResponse): string | undefined {
+function usableName(answer: SenderIdResponse | undefined): string | undefined {
+  const senderId = answer?.senderId;
   return senderId?.status === SenderIdStatus.APPROVED ? senderId.name : undefined;
 }

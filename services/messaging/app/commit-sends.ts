@@ -17,8 +17,8 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type BatcherOptions, createBatcher } from "../../shared/flow/batcher.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
+import { runDetached } from "../../shared/flow/run-detached.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import { runDetached } from "../../shared/rpc/call-context.ts";
 import { IdempotencyConflict } from "./idempotency.ts";
 import {
   type AcceptedSend,

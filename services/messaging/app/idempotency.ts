@@ -16,9 +16,9 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isRetryable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
+import { runDetached } from "../../shared/flow/run-detached.ts";
 import type { KeyFence } from "../../shared/io/idempotency-locks.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import { runDetached } from "../../shared/rpc/call-context.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";
 import type { SendStore } from "./ports.ts";
 

@@ -6,7 +6,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
-import { runDetached } from "../../shared/rpc/call-context.ts";
+import { runDetached } from "../../shared/flow/run-detached.ts";
 import type { Hold, SendStore, ServiceClients } from "./ports.ts";
 
 /** Frees holds. */

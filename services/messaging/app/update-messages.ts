@@ -8,9 +8,10 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
+import { runDetached } from "../../shared/flow/run-detached.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
-import { activeCall, runDetached } from "../../shared/rpc/call-context.ts";
+import { activeCall } from "../../shared/rpc/call-context.ts";
 import type { Decision, Message, StatusEvent } from "../domain/message.ts";
 import { queueOf } from "../domain/queue-transitions.ts";
 import { IdempotencyConflict } from "./idempotency.ts";

@@ -11,15 +11,9 @@
  *   item fails with it, because each half would meet the same outage.
  * - Ordered where it matters: one flush at a time per batcher (`lanes` of 1) keeps arrival order.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../core/errors.ts";
 import { createPace } from "./min-interval.ts";
-
-/**
- * Runs a function outside any caller's asynchronous context: a flush serves many callers, and must
- * not carry the deadline and request id of whichever of them happened to come first.
- */
-const runOutsideCalls = AsyncLocalStorage.snapshot();
+import { runDetached } from "./run-detached.ts";
 
 /** Shape and bounds of a batcher. */
 export type BatcherOptions<Item, Result> = {
@@ -81,12 +75,12 @@ export function createBatcher<Item, Result>(
     const [kept, enough] = running === 0 ? [pace, batchMax] : [paceBeside, besideFrom];
     const waitMs = closed || queue.length >= enough ? 0 : kept.leftMs();
     if (waitMs > 0) {
-      timer ??= setTimeout(runOutsideCalls, waitMs, start);
+      timer ??= setTimeout(runDetached, waitMs, start);
       return;
     }
     scheduled = true;
     // One turn of the event loop lets requests that were read together be written together.
-    setImmediate(runOutsideCalls, start);
+    setImmediate(runDetached, start);
   }
 
   function start(): void {

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
-import { runDetached } from "../rpc/call-context.ts";
 import { setRecent } from "./lru.ts";
+import { runDetached } from "./run-detached.ts";
 
 /** Facts of other services, kept for a short time. */
 export type RefreshAheadCache<Value> = {

@@ -55,14 +55,6 @@ export function runInCall<T>(context: CallContext, run: () => T): T {
   return storage.run(context, run);
 }
 
-/**
- * Runs a function outside any call: for work shared by many callers (a batch, a sweep), which must
- * not inherit the deadline or the identity of whichever caller happened to start it.
- */
-export function runDetached<T>(run: () => T): T {
-  return storage.exit(run);
-}
-
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const TENANT_ID = /^[0-9A-Za-z_-]{1,64}$/;
 /** A well-formed `traceparent` (W3C Trace Context section 3.2). */

@@ -1,6 +1,5 @@
 /** What the gateway itself promises of operations on webhooks, over a webhook service in memory. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
 import type { EndpointPorts } from "../../../gateway/operations/all.ts";
 import {
@@ -32,9 +31,6 @@ function serving(methods: Record<string, (request: never) => Promise<unknown>>) 
 }
 const isThere = async () => ({});
 const isFree = async () => ({ answered: false });
-const isNotKnown = async () => {
-  throw new ConnectError("not known", Code.Unimplemented);
-};
 const reused = async () => {
   throw new AppError("idempotency_key_reused", "Used with a different body.");
 };
@@ -121,19 +117,7 @@ describe("REST: webhooks, before the service", () => {
       { object: "webhook_recovery", recovered: 7 },
     ]);
     expect((await post({ ...answered, checkKey: isFree }, { since })).status).to.equal(422);
-    expect((await post({ ...answered, checkKey: isNotKnown }, { since })).status).to.equal(422);
     expect((await post(answered, { since: "yesterday" })).status).to.equal(422);
-  });
-
-  it("a webhook service of the version before is asked for a delivery's endpoint alone", async () => {
-    const path = `/${ENDPOINT}/deliveries/${DELIVERY}/resend`;
-    for (const [getEndpoint, status] of [
-      [isThere, 422],
-      [isGone, 404],
-    ] as const) {
-      const before = serving({ getDelivery: isNotKnown, getEndpoint });
-      expect((await call(before, "POST", path, { more: 1 })).status).to.equal(status);
-    }
   });
 
   it("texts are what protobuf makes of them, or the first answer would differ from its replay", async () => {

@@ -8,8 +8,7 @@ import { createKeyQuestions } from "../../../gateway/auth/key-loader.ts";
 import { createLoadGate } from "../../../gateway/load-shedding/limiter.ts";
 import { type Bucket, describeLevel, takeToken } from "../../../gateway/rate-limit/token-bucket.ts";
 import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
-import { AppError } from "../../../services/shared/core/errors.ts";
-import { toConnectError } from "../../../services/shared/rpc/error-status.ts";
+import type { AppError } from "../../../services/shared/core/errors.ts";
 import { eventually } from "../../support/poll.ts";
 
 describe("the caller's address", () => {
@@ -137,24 +136,6 @@ describe("the authenticator", () => {
     const headers = [..."abc"].map((letter) => `Bearer sk_live_${letter.repeat(43)}`);
     await Promise.all(headers.map((one) => authenticator.authenticate(one)));
     expect(calls.map((keys) => keys.length)).to.deep.equal([3]);
-  });
-
-  it("asks a service that knows no such call for one key at a time", async () => {
-    const refusal = toConnectError(new AppError("unauthenticated", "Unknown."));
-    const client = {
-      authenticateMany: async () => {
-        throw new ConnectError("no such method", Code.Unimplemented);
-      },
-      authenticate: async ({ secretSha256 }: { secretSha256: Buffer }) => {
-        if (secretSha256.equals(hash("sha256", secret, "buffer"))) return good;
-        throw refusal;
-      },
-    };
-    const ask = createKeyQuestions(client as unknown as Client<typeof TenantService>);
-    const authenticator = createAuthenticator(ask, 60_000);
-    const other = authenticator.authenticate(`Bearer sk_live_${"b".repeat(43)}`);
-    expect((await authenticator.authenticate(header)).tenantId).to.equal("ten_1");
-    expect(await codeOf(other)).to.equal("unauthenticated");
   });
 
   it("asks again once a key or its tenant is to be forgotten", async () => {

@@ -182,35 +182,12 @@ describe("single sends", () => {
     expect(calls).to.have.length(1);
   });
 
-  it("are not made again by another call once one of them was answered", async () => {
-    const { client, calls } = heldMessaging(async ({ requests }) => ({
-      results: requests.map(accepted),
-    }));
-    const sendOne = createSendOne(client);
-    const outcomes = Promise.allSettled(["a", "b"].map((body) => send(sendOne, body)));
-    await tick();
-    calls[0]?.answer([0]);
-    calls[0]?.end(new ConnectError("of a proxy", Code.Unimplemented));
-    expect((await outcomes).map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected"]);
-  });
-
   it("without an answer of theirs at the end are a fault, not an acceptance", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendOne(client), "a").catch((error: AppError) => error.code);
     await tick();
     calls[0]?.end();
     expect(await one).to.equal("internal_error");
-  });
-
-  it("are sent in a call that ends as a whole to a messaging that does not know this one yet", async () => {
-    const { client, calls } = heldMessaging(async ({ requests }) => ({
-      results: requests.map(accepted),
-    }));
-    const sendOne = createSendOne(client);
-    const sends = ["a", "b"].map((body) => send(sendOne, body));
-    await tick();
-    calls[0]?.end(new ConnectError("unknown method", Code.Unimplemented));
-    expect((await Promise.all(sends)).map(({ sendId }) => sendId)).to.deep.equal(["a", "b"]);
   });
 });
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
+import { runDetached } from "../../../services/shared/flow/run-detached.ts";
 import {
   activeCall,
   currentCall,
   readCall,
-  runDetached,
   runInCall,
 } from "../../../services/shared/rpc/call-context.ts";
 
