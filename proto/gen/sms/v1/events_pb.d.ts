@@ -1,4 +1,4 @@
-// What services publish to the JetStream stream SMS_EVENTS. Each item is one Event.
+// Events that services publish to the JetStream stream SMS_EVENTS. Each stream message is one Event.
 //
 // Subjects: events.message.<tenant id>.<status>, events.wallet.<tenant id>.<type>,
 // events.sender_id.<tenant id>.<type>. Nats-Msg-Id is the event's id.

@@ -103,7 +103,7 @@ export declare type Message = Message$1<"sms.v1.Message"> & {
   segments: number;
 
   /**
-   * What was held at acceptance; it does not change later.
+   * The amount held at acceptance. It does not change.
    *
    * @generated from field: int64 held_amount = 12;
    */
@@ -273,7 +273,8 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   /**
    * Empty when the caller gave none, else 1 to 64 of A-Z, a-z, 0-9, _ and -. A key belongs to the tenant and the
    * endpoint, across modes and sources: the customer's own REST requests share it, so use keys that no customer
-   * would. Kept for 24 hours from the first success, after which it sends anew; refused requests keep nothing.
+   * would. Kept for 24 hours from the first success, after which the same key sends again. Refused requests store
+   * nothing.
    *
    * @generated from field: string idempotency_key = 6;
    */
@@ -288,7 +289,7 @@ export declare type SendMessagesRequest = Message$1<"sms.v1.SendMessagesRequest"
   fingerprint: Uint8Array;
 
   /**
-   * False when the caller could not fence the key in Redis; messaging then fences it itself. Leave it false without
+   * False when the caller could not lock the key in Redis; messaging then locks it itself. Leave it false without
    * a fence of your own.
    *
    * @generated from field: bool fenced = 8;
@@ -496,7 +497,7 @@ export declare type SendManyRequest = Message$1<"sms.v1.SendManyRequest"> & {
   requestIds: string[];
 
   /**
-   * The W3C traceparent of each, or empty; none at all when nobody traces.
+   * The W3C traceparent of each, or empty; the list is empty when tracing is off.
    *
    * @generated from field: repeated string traceparents = 3;
    */
@@ -536,7 +537,7 @@ export declare type FieldFailure = Message$1<"sms.v1.FieldFailure"> & {
 export declare const FieldFailureSchema: GenMessage<FieldFailure>;
 
 /**
- * What a status of its own would have carried.
+ * The content of the gRPC status that a call for this send alone would have returned.
  *
  * @generated from message sms.v1.SendFailure
  */
@@ -564,7 +565,7 @@ export declare type SendFailure = Message$1<"sms.v1.SendFailure"> & {
   extra: { [key: string]: string };
 
   /**
-   * Suggested wait before a retry; 0 means that it is not to be repeated unchanged.
+   * Suggested wait before a retry; 0 means: do not repeat it unchanged.
    *
    * @generated from field: int64 retry_after_ms = 5;
    */
@@ -669,15 +670,15 @@ export declare type LookupSendRequest = Message$1<"sms.v1.LookupSendRequest"> & 
   fingerprint: Uint8Array;
 
   /**
-   * Set: the key is one of this message's cancel, and endpoint is not looked at.
+   * If set, the key belongs to the cancel of this message, and endpoint is ignored.
    *
    * @generated from field: string cancel_message_id = 5;
    */
   cancelMessageId: string;
 
   /**
-   * The caller is about to refuse this request. When the key is free, it is closed to requests from
-   * before: none of them stores anything under it any more, though its commit be under way.
+   * The caller is about to refuse this request. If the key is free, it is closed to earlier requests: none of them
+   * can commit under it any more, even if its commit is in flight.
    *
    * @generated from field: bool before_refusal = 6;
    */
@@ -805,7 +806,7 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   sources: MessageSource[];
 
   /**
-   * At or after; 0 means no bound: there is no window of its own here.
+   * At or after; 0 means no bound; unlike the REST API there is no default time range.
    *
    * @generated from field: int64 created_after_ms = 9;
    */
@@ -833,9 +834,9 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
   beforeId: string;
 
   /**
-   * The first page waits for sends that are under way and fall before created_before_ms, and has none that
-   * begins later, so that no later list has more below its newest message; UNAVAILABLE when one takes longer
-   * than some seconds.
+   * The first page waits for in-flight sends created before created_before_ms and leaves out later ones, so no
+   * later list contains more messages older than its newest one. UNAVAILABLE when an in-flight send takes longer
+   * than a few seconds.
    *
    * @generated from field: bool settled = 13;
    */
@@ -1066,8 +1067,8 @@ export declare type ClaimedMessage = Message$1<"sms.v1.ClaimedMessage"> & {
   routeId: string;
 
   /**
-   * Submits that a carrier's own system failed since the message last failed over; throttling does not count. A
-   * diverted message keeps the count, so the eight after which it fails over may be of several carriers.
+   * Submits since the last failover that failed in the carrier's own system; throttling does not count. A rerouted
+   * message keeps the count, so the eight attempts before a failover may be spread over several carriers.
    *
    * @generated from field: int32 attempt = 10;
    */
@@ -1086,7 +1087,7 @@ export declare type ClaimedMessage = Message$1<"sms.v1.ClaimedMessage"> & {
   mode: Mode;
 
   /**
-   * W3C traceparent of what accepted the message, or empty.
+   * W3C traceparent of the request that created the message, or empty.
    *
    * @generated from field: string traceparent = 13;
    */
@@ -1241,8 +1242,8 @@ export declare type Outcome = Message$1<"sms.v1.Outcome"> & {
   carrierCode: string;
 
   /**
-   * For NOT_SENT: not to be claimed again before this instant, by the clock of occurred_at_ms: what lies between
-   * the two is waited for, a minute at most.
+   * For NOT_SENT: the earliest instant of the next claim, by the clock of occurred_at_ms. Messaging waits for the
+   * difference of the two, at most a minute.
    *
    * @generated from field: int64 retry_at_ms = 5;
    */
@@ -1348,32 +1349,32 @@ export declare type Receipt = Message$1<"sms.v1.Receipt"> & {
   occurredAtMs: bigint;
 
   /**
-   * The carrier named no segment, and this one is the likely one: should it have been heard of, the
-   * receipt counts for the first segment that has not.
+   * The carrier named no segment, and this one is likely. If it already has a receipt, this receipt counts for the
+   * first segment without one.
    *
    * @generated from field: bool is_segment_guessed = 7;
    */
   isSegmentGuessed: boolean;
 
   /**
-   * What tells the submit that this is about apart from the message's others, in at most 256 characters;
-   * empty when nothing does. Receipts with the same key count for the same segment.
+   * Identifies the submit among those of the message, at most 256 characters; empty when unknown. Receipts with the
+   * same key count for the same segment.
    *
    * @generated from field: string part_key = 8;
    */
   partKey: string;
 
   /**
-   * How many parts the message travels in, all of which must be heard of; 0 means as many as it has
-   * segments. A connector's charset may make more parts of a message than its price counts.
+   * The number of parts the message is sent in, each of which needs a receipt; 0 means its number of segments. The
+   * connector's charset may need more parts than the price counts.
    *
    * @generated from field: int32 parts = 9;
    */
   parts: number;
 
   /**
-   * By which connector it came, where the receipt itself names its message; empty when the carrier's id did. A
-   * message that has gone to another connector meanwhile is not undelivered by what this one says.
+   * The connector it came from, if the receipt itself names the message; empty if the carrier's id did. Such a
+   * receipt cannot make a message undelivered that has since moved to another connector.
    *
    * @generated from field: string connector_id = 10;
    */
@@ -1428,8 +1429,8 @@ export declare type RenewClaimsRequest = Message$1<"sms.v1.RenewClaimsRequest"> 
   carrierId: string;
 
   /**
-   * With lists_held: every message this carrier has claimed and whose outcome messaging has not
-   * answered yet. Older claims that are not among them were answered to nobody and go back.
+   * With lists_held: every message that this carrier has claimed and whose outcome messaging has not acknowledged.
+   * The responses of older claims that are not listed were lost; those messages return to the queue.
    *
    * @generated from field: repeated string held_message_ids = 2;
    */
@@ -1441,8 +1442,8 @@ export declare type RenewClaimsRequest = Message$1<"sms.v1.RenewClaimsRequest"> 
   listsHeld: boolean;
 
   /**
-   * `<epoch>.<round>`: when the list was made, every claim call up to this one had ended. Claims are
-   * then told apart by their calls; without it, by their age.
+   * `<epoch>.<round>`: when the list was made, every claim call up to this one had finished. Claims
+   * are then identified by their calls; without it, by their age.
    *
    * @generated from field: string ended_claim_calls = 4;
    */
@@ -1484,8 +1485,8 @@ export declare type RecoverClaimsRequest = Message$1<"sms.v1.RecoverClaimsReques
   writtenMessageIds: string[];
 
   /**
-   * The epoch of the asking process, which has claimed nothing yet: claims of this and of later epochs
-   * stay as they are, so that a call which is heard late, or twice, harms none of them.
+   * The epoch of the calling process, which has claimed nothing yet. Claims of this and later epochs are left
+   * alone, so a late or repeated call is harmless.
    *
    * @generated from field: string epoch = 3;
    */
@@ -1613,7 +1614,7 @@ export declare type Charge = Message$1<"sms.v1.Charge"> & {
   mode: Mode;
 
   /**
-   * Has the message ever been sent?
+   * Whether the message was ever sent.
    *
    * @generated from field: bool was_sent = 9;
    */
@@ -1636,7 +1637,7 @@ export declare type ReservationAnswer = Message$1<"sms.v1.ReservationAnswer"> & 
   reservationId: string;
 
   /**
-   * True: no send exists, and a tombstone now stands where it would have to be written.
+   * True: no send exists, and a tombstone now has its id, so it can never be committed.
    *
    * @generated from field: bool fenced = 2;
    */
@@ -1810,21 +1811,21 @@ export declare const GetQueueStatsRequestSchema: GenMessage<GetQueueStatsRequest
  */
 export declare type QueueStats = Message$1<"sms.v1.QueueStats"> & {
   /**
-   * Empty for what waits while all of its routes are disabled.
+   * Empty for messages whose routes are all disabled.
    *
    * @generated from field: string connector_id = 1;
    */
   connectorId: string;
 
   /**
-   * Those put off for a while included; counted up to 100,000 in each lane.
+   * Includes delayed messages; counted up to 100,000 per priority class.
    *
    * @generated from field: int64 waiting = 2;
    */
   waiting: bigint;
 
   /**
-   * How long it has waited; 0 when none does. Among the first 200 tenants that wait there.
+   * Age of the oldest waiting message, 0 without one; among the first 200 tenants with waiting messages.
    *
    * @generated from field: int64 oldest_waiting_ms = 3;
    */
@@ -2104,8 +2105,8 @@ export declare const ReceiptStateSchema: GenEnum<ReceiptState>;
 export declare const MessagingService: GenService<{
   /**
    * Accepts one request for one to many recipients: checks, prices, holds and stores it, all or nothing. In BULK
-   * and BATCH a recipient that fails its own checks is stored as REJECTED, costs nothing and hinders nobody; where
-   * none passes, INVALID_ARGUMENT and nothing is stored. Field violations name fields as the REST API does
+   * and BATCH a recipient that fails its own checks is stored as REJECTED, costs nothing and does not affect the
+   * others; if none passes, INVALID_ARGUMENT and nothing is stored. Field violations name fields as the REST API does
    * ("to[3]", "messages[3].body").
    * NOT_FOUND: no such tenant. PERMISSION_DENIED: email_not_verified, or tenant_suspended (also for a frozen
    * wallet). FAILED_PRECONDITION: sender_id_not_approved, insufficient_balance (also without a wallet),
@@ -2120,10 +2121,10 @@ export declare const MessagingService: GenService<{
     output: typeof SendMessagesResponseSchema;
   },
   /**
-   * Several sends in one call, each judged as if it had come alone: for gateways under load, where a call costs
-   * more than what it carries. One result per request, in order. At most 256, together of 40,000 recipients whose
-   * numbers have 4 MiB, or the whole call is INVALID_ARGUMENT. send_at_ms may lie 5 s beside its bounds, which the
-   * gateway has judged when the request came.
+   * Several independent sends in one call, for gateways under load, where the call costs more than its content. One
+   * result per request, in order. At most 256 requests with 40,000 recipients and 4 MiB of numbers in all, otherwise
+   * the whole call is INVALID_ARGUMENT. send_at_ms may be 5 s outside its bounds, because the gateway checked it when
+   * the request arrived.
    *
    * @generated from rpc sms.v1.MessagingService.SendMany
    */
@@ -2133,9 +2134,9 @@ export declare const MessagingService: GenService<{
     output: typeof SendManyResponseSchema;
   },
   /**
-   * The same as a stream: results come as sends end, those that end together in one item. Sends of many accounts
-   * share a call, and a slow one delays nobody else. It is over when every position was told; after an error or a
-   * deadline those that were not told may or may not have been sent: repeat them with their keys.
+   * SendMany as a stream: one item holds the results of the sends that finished together. Sends of several accounts
+   * share a call, and a slow send does not delay the others. The stream ends when every position has a result. After
+   * an error or a deadline, positions without a result may or may not have been sent: repeat them with their keys.
    *
    * @generated from rpc sms.v1.MessagingService.SendEach
    */
@@ -2145,7 +2146,7 @@ export declare const MessagingService: GenService<{
     output: typeof SendEachResponseSchema;
   },
   /**
-   * What an idempotency key stands for, without sending anything: the stored first response, or nothing.
+   * Returns the stored first response of an idempotency key, if any, and sends nothing.
    * FAILED_PRECONDITION idempotency_key_reused when it belongs to another body.
    *
    * @generated from rpc sms.v1.MessagingService.LookupSend
@@ -2166,8 +2167,8 @@ export declare const MessagingService: GenService<{
     output: typeof GetMessageResponseSchema;
   },
   /**
-   * Newest first; filters combine, and empty ones mean any. A page may be shorter than its limit: only has_more
-   * tells of the end. UNAVAILABLE when a page takes longer than 5 s.
+   * Newest first; filters combine, and empty ones mean any. A page may be shorter than its limit: only
+   * has_more = false marks the end. UNAVAILABLE when a page takes longer than 5 s.
    *
    * @generated from rpc sms.v1.MessagingService.ListMessages
    */
@@ -2179,7 +2180,7 @@ export declare const MessagingService: GenService<{
   /**
    * Cancels a scheduled or waiting message whose source is not CAMPAIGN; one already cancelled is answered as it
    * is, with a key or without. NOT_FOUND: unknown, or another tenant's or mode's. FAILED_PRECONDITION
-   * invalid_state_transition otherwise. What it held is free within about a minute.
+   * invalid_state_transition otherwise. Its hold is released within about a minute.
    *
    * @generated from rpc sms.v1.MessagingService.CancelMessage
    */
@@ -2190,9 +2191,9 @@ export declare const MessagingService: GenService<{
   },
   /**
    * Cancels every message that names a campaign and still can be cancelled, of every source and both modes. Not
-   * atomic: after an error or a deadline a part is cancelled, and the work may go on unheard. Repeating is
-   * harmless: stop sending, then repeat until none is cancelled, since sends under way may be missed. A campaign of
-   * no message answers zeros.
+   * atomic: after an error or a deadline a part is cancelled, and the server may continue. Repeating is harmless:
+   * stop sending, then repeat until the response cancels none, since in-flight sends may be missed. A campaign
+   * without messages returns zeros.
    *
    * @generated from rpc sms.v1.MessagingService.CancelCampaign
    */
@@ -2202,7 +2203,7 @@ export declare const MessagingService: GenService<{
     output: typeof CancelCampaignResponseSchema;
   },
   /**
-   * For carriers: moves waiting messages of a connector to sending, tenants by turn, at most max.
+   * For carriers: moves at most max waiting messages of a connector to sending, round robin over tenants.
    *
    * @generated from rpc sms.v1.MessagingService.ClaimMessages
    */
@@ -2212,7 +2213,7 @@ export declare const MessagingService: GenService<{
     output: typeof ClaimMessagesResponseSchema;
   },
   /**
-   * For carriers: the claims of one moment, each for a connector of its own. Each fails alone.
+   * For carriers: a batch of claims, each for another connector. Each fails independently.
    *
    * @generated from rpc sms.v1.MessagingService.ClaimMany
    */
@@ -2222,8 +2223,7 @@ export declare const MessagingService: GenService<{
     output: typeof ClaimManyResponseSchema;
   },
   /**
-   * For carriers: the connectors at which messages wait, due or not. One question for all
-   * connectors of a process that no doorbell rings for.
+   * For carriers: the connectors with waiting messages, due or not. One poll for all idle connectors of a process.
    *
    * @generated from rpc sms.v1.MessagingService.ListWaitingConnectors
    */
@@ -2233,7 +2233,7 @@ export declare const MessagingService: GenService<{
     output: typeof ListWaitingConnectorsResponseSchema;
   },
   /**
-   * For carriers: what became of claimed messages; of 10,000 at most.
+   * For carriers: the submit outcomes of at most 10,000 claimed messages.
    *
    * @generated from rpc sms.v1.MessagingService.ReportOutcomes
    */
@@ -2263,7 +2263,8 @@ export declare const MessagingService: GenService<{
     output: typeof RenewClaimsResponseSchema;
   },
   /**
-   * For a restarted carrier: gives back what its journal says was never written; the rest is in doubt.
+   * For a restarted carrier: returns claimed messages that its journal proves unwritten to the queue. The rest are in
+   * doubt.
    *
    * @generated from rpc sms.v1.MessagingService.RecoverClaims
    */
@@ -2273,7 +2274,7 @@ export declare const MessagingService: GenService<{
     output: typeof RecoverClaimsResponseSchema;
   },
   /**
-   * For the wallet: the messages behind reservations; unknown ones are fenced off for ever.
+   * For the wallet: the messages of reservations. An unknown reservation gets a tombstone and can never be used.
    *
    * @generated from rpc sms.v1.MessagingService.ResolveReservations
    */
@@ -2283,9 +2284,9 @@ export declare const MessagingService: GenService<{
     output: typeof ResolveReservationsResponseSchema;
   },
   /**
-   * For reconciliation: every message's charge, rejected ones included, ordered by id, as of the moment of the
-   * first read. The end with OK is the whole. DEADLINE_EXCEEDED request_timeout: it took longer than MongoDB keeps
-   * a moment (300 s); ask for one tenant.
+   * For reconciliation: every message's charge, rejected ones included, ordered by id, in one snapshot taken at
+   * the first read. The list is complete only if the stream ends with OK. DEADLINE_EXCEEDED request_timeout: it took
+   * longer than MongoDB keeps a snapshot (300 s); ask for one tenant.
    *
    * @generated from rpc sms.v1.MessagingService.StreamCharges
    */
@@ -2295,8 +2296,8 @@ export declare const MessagingService: GenService<{
     output: typeof StreamChargesResponseSchema;
   },
   /**
-   * For reconciliation: walks messages and their histories as of one moment, streams breaches. The end with OK,
-   * after the item with `done`, is the whole; as StreamCharges otherwise.
+   * For reconciliation: reads messages and their histories in one snapshot and streams breaches. The check is
+   * complete only if an item with `done` arrived and the stream ended with OK; otherwise as StreamCharges.
    *
    * @generated from rpc sms.v1.MessagingService.CheckMessages
    */

@@ -302,7 +302,7 @@ export declare type Connector = Message<"sms.v1.Connector"> & {
   version: bigint;
 
   /**
-   * Read only: its secrets cannot be opened, their key being gone. They are left out where they would be told.
+   * Read only: the secrets cannot be decrypted because their key is missing. Responses leave them out.
    *
    * @generated from field: bool secrets_unreadable = 10;
    */
@@ -316,7 +316,7 @@ export declare type Connector = Message<"sms.v1.Connector"> & {
 export declare const ConnectorSchema: GenMessage<Connector>;
 
 /**
- * What a segment costs for numbers that begin with a prefix.
+ * The price of a segment for numbers with a prefix.
  *
  * @generated from message sms.v1.Price
  */
@@ -413,8 +413,8 @@ export declare type Route = Message<"sms.v1.Route"> & {
   prices: Price[];
 
   /**
-   * Minutes of the day, UTC, at which messages are accepted for the route: by when they are accepted, or by their
-   * scheduled time. What was accepted for it is sent over it whenever its turn comes, also after closing time.
+   * Minutes of the day, UTC, at which messages are accepted for the route: by their time of acceptance or
+   * their scheduled time. A message accepted in these hours may be submitted later, also outside them.
    * Both the same means always. May wrap midnight.
    *
    * @generated from field: int32 enabled_from_minute = 11;
@@ -469,7 +469,7 @@ export declare type UpdateConnectorRequest = Message<"sms.v1.UpdateConnectorRequ
   id: string;
 
   /**
-   * Only what `fields` names is read of it; secrets left empty stay.
+   * Only the fields named in `fields` are read; empty secrets keep their values.
    *
    * @generated from field: sms.v1.Connector connector = 2;
    */
@@ -594,8 +594,8 @@ export declare type BindHealth = Message<"sms.v1.BindHealth"> & {
   receiptSecondsP50: number;
 
   /**
-   * Submits that had an outcome since the bind began, and those of them that failed for the carrier's own
-   * reasons. Absent from carriers that tell only the share.
+   * Submits with an outcome since the bind, and those that failed in the carrier's own system. Absent from carriers
+   * that report only the share.
    *
    * @generated from field: optional int64 answers = 16;
    */
@@ -939,7 +939,7 @@ export declare const ImportPricesResponseSchema: GenMessage<ImportPricesResponse
  */
 export declare type GetRouteTableRequest = Message<"sms.v1.GetRouteTableRequest"> & {
   /**
-   * When nothing has changed since it, routes and connectors are left out; health is always told.
+   * If nothing has changed since this version, routes and connectors are left out; health is always included.
    *
    * @generated from field: int64 known_version = 1;
    */
@@ -995,7 +995,7 @@ export declare const GetRouteTableResponseSchema: GenMessage<GetRouteTableRespon
  */
 export declare type ExplainRequest = Message<"sms.v1.ExplainRequest"> & {
   /**
-   * Not looked up; nor is from.
+   * The tenant and the sender ID are not read from their services.
    *
    * @generated from field: string tenant_id = 1;
    */

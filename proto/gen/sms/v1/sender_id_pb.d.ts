@@ -342,8 +342,8 @@ export declare const SenderIdReviewSchema: GenEnum<SenderIdReview>;
  */
 export declare const SenderIdService: GenService<{
   /**
-   * Registers a name as pending, or approved when an operator says so, of which no event tells. NOT_FOUND without
-   * the tenant; ALREADY_EXISTS when taken, by one that was rejected, too, and for a repeat.
+   * Registers a name as pending, or as approved if an operator asks for it; approval here publishes no event.
+   * NOT_FOUND without the tenant; ALREADY_EXISTS when the name exists, rejected ones included, and for a repeat.
    *
    * @generated from rpc sms.v1.SenderIdService.CreateSenderId
    */
@@ -385,7 +385,7 @@ export declare const SenderIdService: GenService<{
   /**
    * Moves a sender ID along its state table. One that is in the wanted status already is answered unchanged,
    * whichever review led there; a second rejection's reason is not kept. FAILED_PRECONDITION when the table has no
-   * such move. ABORTED conflict: somebody else has reviewed it; look again.
+   * such move. ABORTED conflict: a concurrent review won; read it again.
    *
    * @generated from rpc sms.v1.SenderIdService.ReviewSenderId
    */

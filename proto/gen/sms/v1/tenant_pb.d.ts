@@ -662,7 +662,7 @@ export declare const TenantService: GenService<{
   },
   /**
    * Changes the fields that are present, all or none. A present 0 is INVALID_ARGUMENT and not the default. ABORTED
-   * conflict when somebody else changes it: repeat.
+   * conflict for a concurrent change: repeat.
    *
    * @generated from rpc sms.v1.TenantService.UpdateTenant
    */
@@ -672,7 +672,7 @@ export declare const TenantService: GenService<{
     output: typeof UpdateTenantResponseSchema;
   },
   /**
-   * Makes a key and answers its secret, once. A repeat makes another key: revoke the one whose secret was lost.
+   * Creates a key and returns its secret, once. A repeat creates another key: revoke the one whose secret was lost.
    * INVALID_ARGUMENT too_many beyond 1,000 good keys.
    *
    * @generated from rpc sms.v1.TenantService.CreateApiKey

@@ -94,7 +94,7 @@ export declare type Reservation = Message<"sms.v1.Reservation"> & {
   amount: bigint;
 
   /**
-   * What is still held.
+   * The amount still held.
    *
    * @generated from field: int64 open_amount = 4;
    */
@@ -402,7 +402,7 @@ export declare type HoldOutcome = Message<"sms.v1.HoldOutcome"> & {
   currency: string;
 
   /**
-   * After the hold; for insufficient_balance what there was; else 0.
+   * The available amount after the hold; for insufficient_balance the amount before it; otherwise 0.
    *
    * @generated from field: int64 available = 4;
    */
@@ -453,21 +453,21 @@ export declare type Settlement = Message<"sms.v1.Settlement"> & {
   reservationId: string;
 
   /**
-   * What was held for this message.
+   * The amount held for this message.
    *
    * @generated from field: int64 held_amount = 4;
    */
   heldAmount: bigint;
 
   /**
-   * What is captured of it; the remainder is released. 0 for failed and cancelled.
+   * The part of it that is captured; the rest is released. 0 for failed and cancelled.
    *
    * @generated from field: int64 captured_amount = 5;
    */
   capturedAmount: bigint;
 
   /**
-   * Told; not read in a request.
+   * Output only.
    *
    * @generated from field: int64 settled_at_ms = 6;
    */
@@ -508,7 +508,7 @@ export declare type SettleMessagesResponse = Message<"sms.v1.SettleMessagesRespo
   settled: number;
 
   /**
-   * Those settled earlier with other amounts, too: the first settlement stands, and the difference is not told.
+   * Includes settlements that exist with other amounts: the first one stands, and the difference is not reported.
    *
    * @generated from field: int32 already_settled = 2;
    */
@@ -1157,8 +1157,8 @@ export declare const EntryKindSchema: GenEnum<EntryKind>;
  */
 export declare const WalletService: GenService<{
   /**
-   * Creates a tenant's wallet. The tenant is not looked up: give its currency (`smsctl check` compares them).
-   * Repeating it with the same currency is harmless and leaves the wallet as it is, whatever threshold it names;
+   * Creates a tenant's wallet. The tenant is not read: pass its currency (`smsctl check` compares them).
+   * Repeating it with the same currency is harmless and leaves the wallet and its threshold unchanged;
    * another currency is FAILED_PRECONDITION.
    *
    * @generated from rpc sms.v1.WalletService.CreateWallet
@@ -1177,10 +1177,9 @@ export declare const WalletService: GenService<{
     output: typeof WalletResponseSchema;
   },
   /**
-   * Holds funds for one send, all or nothing. For messaging: a hold that messaging knows no send of is released
-   * after the grace time (SETTLEMENT_GRACE_MS, five minutes). Repeating a hold that was placed answers it again,
-   * with the present `available`, also after its release (GetReservation tells); one that was refused is decided
-   * anew. FAILED_PRECONDITION idempotency_key_reused where the reservation id has another amount or number of
+   * Holds funds for one send, all or nothing. For messaging: a hold without a stored send is released after the
+   * grace time (SETTLEMENT_GRACE_MS, five minutes). Repeating a placed hold returns it again with the current
+   * `available`, also after its release (see GetReservation); a refused hold is decided again. FAILED_PRECONDITION idempotency_key_reused where the reservation id has another amount or number of
    * messages. FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
    *
    * @generated from rpc sms.v1.WalletService.PlaceHold
@@ -1214,8 +1213,8 @@ export declare const WalletService: GenService<{
     output: typeof SettleMessagesResponseSchema;
   },
   /**
-   * Releases what is open of a reservation whose send messaging has fenced off (never committed). Fence first: it
-   * is not checked. A repeat releases nothing.
+   * Releases the open part of a reservation whose send has a tombstone in messaging (never committed). Write the
+   * tombstone first: this call does not check it. A repeat releases nothing.
    *
    * @generated from rpc sms.v1.WalletService.ReleaseReservation
    */

@@ -1088,9 +1088,8 @@ export declare const KeyedOperationSchema: GenEnum<KeyedOperation>;
  */
 export declare const WebhookService: GenService<{
   /**
-   * Creates an endpoint; its secret is in the answer, once, and for 24 hours in that of a repeat under the same
-   * key. Without a key a repeat makes another endpoint. The tenant is not looked up. INVALID_ARGUMENT too_many for
-   * a sixth.
+   * Creates an endpoint. The response contains its secret; a repeat under the same key returns it again for 24 hours.
+   * Without a key a repeat creates another endpoint. The tenant is not read. INVALID_ARGUMENT too_many for a sixth.
    *
    * @generated from rpc sms.v1.WebhookService.CreateEndpoint
    */
@@ -1117,8 +1116,8 @@ export declare const WebhookService: GenService<{
   },
   /**
    * Absent fields and an unspecified status stay; no event types are INVALID_ARGUMENT, no sources mean all.
-   * Disabling drops what is pending, and enabling brings nothing back. ABORTED conflict when somebody else changes
-   * it: repeat.
+   * Disabling drops pending deliveries, and enabling does not restore them. ABORTED conflict for a concurrent change:
+   * repeat.
    *
    * @generated from rpc sms.v1.WebhookService.UpdateEndpoint
    */
@@ -1128,7 +1127,7 @@ export declare const WebhookService: GenService<{
     output: typeof EndpointResponseSchema;
   },
   /**
-   * Drops what is pending; its deliveries can be read no more. A repeat is NOT_FOUND.
+   * Drops pending deliveries; the delivery log can no longer be read. A repeat is NOT_FOUND.
    *
    * @generated from rpc sms.v1.WebhookService.DeleteEndpoint
    */
