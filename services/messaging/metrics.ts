@@ -1,4 +1,4 @@
-import { shareAnswer } from "../shared/flow/single-flight.ts";
+import { singleFlight } from "../shared/flow/single-flight.ts";
 import { Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
@@ -63,5 +63,5 @@ type Queue = Awaited<ReturnType<OpenMessaging["reads"]["queues"]>>[number];
  * is away, so that the last figures stand: a scrape that fails would take all others with it.
  */
 function createLook({ reads }: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
-  return shareAnswer(() => reads.queues().catch(() => undefined));
+  return singleFlight(() => reads.queues().catch(() => undefined));
 }

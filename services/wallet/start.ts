@@ -83,7 +83,7 @@ export const start: StartService = async (context) => {
     batchMax: config.WALLET_SETTLE_BATCH_MAX,
     // What a killed process had taken is handed out again after this long.
     ackWaitMs: 6000,
-    paceMs: SETTLE_PACE_MS,
+    minIntervalMs: SETTLE_PACE_MS,
     log,
     handle,
   });

@@ -170,7 +170,7 @@ function consume(
       subjects: SUBJECTS,
       batchMax: config.WEBHOOK_EVENT_BATCH_MAX,
       ackWaitMs: ACK_WAIT_MS,
-      paceMs: EVENT_PACE_MS,
+      minIntervalMs: EVENT_PACE_MS,
       log: context.log,
       handle: parts.handle,
       beforeTaking,

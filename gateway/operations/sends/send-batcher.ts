@@ -6,7 +6,7 @@ import type {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError, isErrorCode } from "../../../services/shared/core/errors.ts";
 import { createBatcher } from "../../../services/shared/flow/batcher.ts";
-import { createTurnstile } from "../../../services/shared/flow/keyed-semaphore.ts";
+import { createKeyedSemaphore } from "../../../services/shared/flow/keyed-semaphore.ts";
 import { runDetached } from "../../../services/shared/flow/run-detached.ts";
 import { recordedTrace, tracer } from "../../../services/shared/io/tracing.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
@@ -61,14 +61,14 @@ export function createSendOne(
     name: "single sends",
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
-    paceMs: PACE_MS,
+    minIntervalMs: PACE_MS,
     flush: async (items) => inTraceOf(items, () => depart(messaging, items)),
   });
-  const accounts = createTurnstile(ACCOUNT_MAX);
+  const accounts = createKeyedSemaphore(ACCOUNT_MAX);
   return (tenantId, request, requestId) => {
     const traceparent = recordedTrace(activeCall()?.traceparent);
     const cameAtMs = performance.now();
-    return accounts.pass(tenantId, async () => {
+    return accounts.run(tenantId, async () => {
       if (performance.now() - cameAtMs > lineMaxMs) {
         throw new AppError("service_unavailable", "The send took too long; try again shortly.");
       }

@@ -88,13 +88,13 @@ export function createOutcomeReporter(options: {
     batchMax: BATCH_MAX,
     // None is refused: claiming stops at PENDING_MAX, and what was claimed has an outcome.
     queueMax: Number.POSITIVE_INFINITY,
-    lanes: LANES,
+    concurrency: LANES,
     // A batch is never tried again in parts: each step of it insists by itself.
     isTransient: () => true,
   };
   const storing = createBatcher<Report, Report>({
     ...bounds,
-    ...{ name: "submissions", paceMs: PACE_MS, flush: storeAll },
+    ...{ name: "submissions", minIntervalMs: PACE_MS, flush: storeAll },
   });
   const telling = createBatcher<Report, boolean>({
     ...bounds,

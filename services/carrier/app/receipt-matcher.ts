@@ -84,7 +84,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptMatcher {
     name: "receipts",
     batchMax: BATCH_MAX,
     queueMax: 20_000,
-    lanes: 3,
+    concurrency: 3,
     isTransient: () => true,
     async flush(receipts) {
       const { recorded } = await record(await match(receipts));

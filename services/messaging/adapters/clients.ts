@@ -19,7 +19,7 @@ import { formatAmount, INT64_MAX } from "../../shared/core/money.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
-import { createFactCache } from "../../shared/flow/refresh-ahead-cache.ts";
+import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
 import { runDetached } from "../../shared/flow/run-detached.ts";
 import { subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
 import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
@@ -52,8 +52,14 @@ export function openNeighbours(options: {
 }): ServiceClients & { close(): Promise<void> } {
   const { clients, nats, clock, log } = options;
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
-  const tenants = createFactCache({ ...cache, load: createTenantQuestions(clients.tenant) });
-  const senders = createFactCache({ ...cache, load: createSenderQuestions(clients.senderId) });
+  const tenants = createRefreshAheadCache({
+    ...cache,
+    load: createTenantQuestions(clients.tenant),
+  });
+  const senders = createRefreshAheadCache({
+    ...cache,
+    load: createSenderQuestions(clients.senderId),
+  });
   // The other holds of a batch do not wait for it, and do not fail with it.
   const currencyOf = async (tenantId: string) => {
     const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
@@ -64,7 +70,7 @@ export function openNeighbours(options: {
     name: "holds",
     batchMax: 256,
     queueMax: 8192,
-    lanes: 4,
+    concurrency: 4,
     flush: (items) => runDetached(() => placeHolds(clients.wallet, items, currencyOf)),
   });
   const subscriptions = [

@@ -5,7 +5,7 @@
  * being sent on another replica, which a later list of the window has.
  */
 import type { NatsConnection } from "nats";
-import { startTimeLimit } from "../../shared/flow/deadline-timer.ts";
+import { startDeadlineTimer } from "../../shared/flow/deadline-timer.ts";
 import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
 import type { InflightPeers } from "../app/inflight-sends.ts";
 
@@ -37,7 +37,7 @@ export function openUnderWayNotes(connection: NatsConnection, replica: string): 
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const busy = new Set<string>();
       let isSilenceOver = false;
-      const silence = startTimeLimit(SILENCE_MS, () => {
+      const silence = startDeadlineTimer(SILENCE_MS, () => {
         isSilenceOver = true;
         if (busy.size === 0) finish(true);
       });

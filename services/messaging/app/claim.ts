@@ -44,7 +44,7 @@ const CROWDED_MS = 1000;
 const BEAT_EVERY_MS = 5000;
 const LANES: readonly Lane[] = ["single", "bulk"];
 /** Connectors' claims that share a command, commands at once, and claims that may wait for one. */
-const TOGETHER = { batchMax: 32, lanes: 4, queueMax: 4096 } as const;
+const TOGETHER = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;
 
 /** Makes the claimer. */
 export function createClaimer(options: {

@@ -93,15 +93,19 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
     {
       name: "single sends",
       batchMax: 256,
-      lanes: 3,
-      besideMs: BESIDE_MS.least,
-      besideMostMs: BESIDE_MS.most,
-      besideFrom: BESIDE_FROM,
+      concurrency: 3,
+      minIntervalMs: BESIDE_MS.least,
+      maxIntervalMs: BESIDE_MS.most,
+      flushesWhenIdle: true,
+      fullAt: BESIDE_FROM,
     },
     (items) => sends.commit(items, placeAll(items), clock.now()),
   );
-  const singles = batch<CheckedSend>({ name: "held sends", batchMax: 512, lanes: 3 }, commitHeld);
-  const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, lanes: 2 }, commitHeld);
+  const singles = batch<CheckedSend>(
+    { name: "held sends", batchMax: 512, concurrency: 3 },
+    commitHeld,
+  );
+  const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, concurrency: 2 }, commitHeld);
 
   function batch<S extends CheckedSend>(
     shape: Omit<BatcherOptions<S, undefined>, "queueMax" | "isTransient" | "flush">,

@@ -83,13 +83,13 @@ export function createIdempotency(options: {
 }): Idempotency {
   const { sends, clock, log } = options;
   const running = new Map<string, Uint8Array>();
-  const lookups = askTogether("look-ups", { batchMax: 500, lanes: 4 }, (scopes) =>
+  const lookups = askTogether("look-ups", { batchMax: 500, concurrency: 4 }, (scopes) =>
     sends.findByKeys(scopes),
   );
-  const responses = askTogether("answers", { batchMax: 8, lanes: 3 }, (ids) =>
+  const responses = askTogether("answers", { batchMax: 8, concurrency: 3 }, (ids) =>
     sends.readResponses(ids),
   );
-  const closings = askTogether("keys to close", { batchMax: 100, lanes: 4 }, (scopes) =>
+  const closings = askTogether("keys to close", { batchMax: 100, concurrency: 4 }, (scopes) =>
     sends.closeKeys(scopes, clock.now()),
   );
 
@@ -186,7 +186,7 @@ export function createIdempotency(options: {
 /** Questions that arrive together are asked together; undefined is the answer to what is not found. */
 function askTogether<Found>(
   name: string,
-  shape: { readonly batchMax: number; readonly lanes: number },
+  shape: { readonly batchMax: number; readonly concurrency: number },
   find: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,
 ) {
   return createBatcher<string, Found | undefined>({

@@ -8,7 +8,7 @@
  * here: more than can be told, and every few seconds everything, because a bell may be lost.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import { createFactCache } from "../../shared/flow/refresh-ahead-cache.ts";
+import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
 import type { Lane } from "../domain/message.ts";
 import { queueName, waitingAt } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";
@@ -115,7 +115,7 @@ export function createWaitingTenants(
   let namesTotal = 0;
   let arrivals = 0;
   /** Queues that hold anything: one question for all, because most connectors are idle. */
-  const inUse = createFactCache<ReadonlySet<string>>({
+  const inUse = createRefreshAheadCache<ReadonlySet<string>>({
     maxAgeMs: WHOLE_LOOK_MS,
     sizeMax: 1,
     clock,

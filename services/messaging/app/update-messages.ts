@@ -99,8 +99,8 @@ export function createChanges(options: {
     name: "changes",
     batchMax: 500,
     queueMax: 20_000,
-    paceMs: PACE_MS.least,
-    paceMostMs: PACE_MS.most,
+    minIntervalMs: PACE_MS.least,
+    maxIntervalMs: PACE_MS.most,
     isTransient: isMongoOutage,
     flush: (items) => runDetached(() => apply(items)),
   });

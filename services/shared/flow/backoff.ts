@@ -1,4 +1,4 @@
-/** Exponential back-off with full jitter: between half and all of min(cap, base × 2^attempt). */
+/** Exponential backoff with jitter: between half and all of min(cap, base × 2^attempt). */
 export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
   const ceiling = Math.min(capMs, baseMs * 2 ** Math.min(attempt, 20));
   return ceiling / 2 + Math.random() * (ceiling / 2);
@@ -18,12 +18,12 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** What work gives, or undefined when it takes longer than a time; it then goes on unheard. */
+/** The result of work, or undefined after `ms`; the work then continues and its result is ignored. */
 export async function answerWithin<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-  const over = Promise.withResolvers<undefined>();
-  const timer = setTimeout(over.resolve, ms, undefined);
+  const expired = Promise.withResolvers<undefined>();
+  const timer = setTimeout(expired.resolve, ms, undefined);
   try {
-    return await Promise.race([work, over.promise]);
+    return await Promise.race([work, expired.promise]);
   } finally {
     clearTimeout(timer);
   }

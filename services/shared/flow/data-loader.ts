@@ -22,8 +22,8 @@ export function createDataLoader<Key, Value>(options: {
     name: options.name,
     batchMax: options.batchMax,
     queueMax: QUEUE_MAX,
-    lanes: CONCURRENCY,
-    paceMs: options.minIntervalMs ?? MIN_INTERVAL_MS,
+    concurrency: CONCURRENCY,
+    minIntervalMs: options.minIntervalMs ?? MIN_INTERVAL_MS,
     // A failed read is not split: the caller asks again, and each half would meet the same outage.
     isTransient: () => true,
     flush: options.load,

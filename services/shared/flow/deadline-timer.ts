@@ -1,7 +1,7 @@
 /**
- * Calls back when a time is over and the sockets have been looked at once more: where the process stood
- * still for as long, timers run before what has come in meanwhile is read, and that may be the answer.
+ * Calls back when a time is over, after one more poll of the sockets. When the process was blocked, timers run
+ * before waiting data is read; without the extra poll an answer that arrived in time would be lost.
  */
-export function startTimeLimit(ms: number, onOver: () => void): NodeJS.Timeout {
-  return setTimeout(() => setImmediate(onOver), ms);
+export function startDeadlineTimer(ms: number, onExpired: () => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(onExpired), ms);
 }

@@ -1,31 +1,31 @@
-/** Lets so many of each key in at once. */
+/** Limits how many holders each key has at once. */
 export type KeyedSemaphore = {
-  /** Runs `work` when fewer than that are inside; what is one too many waits behind its own kind. */
-  pass<T>(key: string, work: () => Promise<T>): Promise<T>;
+  /** Runs `work` when its key has a free slot; until then it waits behind others of the same key. */
+  run<T>(key: string, work: () => Promise<T>): Promise<T>;
 };
 
-type Line = { inside: number; readonly waiting: (() => void)[] };
+type Slots = { taken: number; readonly waiting: (() => void)[] };
 
 /**
- * Makes one. A key with much to do fills its own places and then its own line; what the places lead to is
- * never full of one key. Those that wait have no bound here: their callers count them.
+ * At most `max` holders per key; waiters of a key run in order of arrival. One key with much work never blocks
+ * another. The number of waiters has no bound here: callers must bound it.
  */
-export function createTurnstile(places: number): KeyedSemaphore {
-  const lines = new Map<string, Line>();
+export function createKeyedSemaphore(max: number): KeyedSemaphore {
+  const slotsByKey = new Map<string, Slots>();
   return {
-    async pass(key, work) {
-      const line = lines.get(key) ?? { inside: 0, waiting: [] };
-      lines.set(key, line);
-      if (line.inside < places) line.inside += 1;
-      else await new Promise<void>((resolve) => line.waiting.push(resolve));
+    async run(key, work) {
+      const slots = slotsByKey.get(key) ?? { taken: 0, waiting: [] };
+      slotsByKey.set(key, slots);
+      if (slots.taken < max) slots.taken += 1;
+      else await new Promise<void>((resolve) => slots.waiting.push(resolve));
       try {
         return await work();
       } finally {
-        // A place goes from hand to hand: nobody who comes meanwhile takes it from who waits.
-        const next = line.waiting.shift();
+        // Hand the slot to the next waiter, so that a later caller cannot take it first.
+        const next = slots.waiting.shift();
         if (next !== undefined) next();
-        else line.inside -= 1;
-        if (line.inside === 0) lines.delete(key);
+        else slots.taken -= 1;
+        if (slots.taken === 0) slotsByKey.delete(key);
       }
     },
   };

@@ -1,35 +1,34 @@
 /**
- * A beat for work that nobody waits for. What comes alone is done at once; what comes while there is
- * much to do is done together once a beat, because a batch costs little more than one item of it.
+ * Keeps a minimum interval between the starts of repeated work. Work that arrives alone starts at once; work
+ * that arrives in between waits and is done together, because a batch costs little more than one item.
  */
-export type Pace = {
-  /** How long the next turn should wait, in milliseconds; 0 when the last one is long enough ago. */
-  leftMs(): number;
-  /** A turn begins now. */
-  beat(): void;
-  /** A turn took so long, in milliseconds. */
-  took(turnMs: number): void;
+export type MinInterval = {
+  /** How long the next start must wait, in milliseconds; 0 when the last start is long enough ago. */
+  waitMs(): number;
+  /** Records a start. */
+  start(): void;
+  /** Records how long the work took, in milliseconds. */
+  finish(durationMs: number): void;
 };
 
 /**
- * Makes a pace of one turn in `everyMs`; 0 makes no turn wait. With a `mostMs` above that, turns that
- * take long are fewer: one in twice the time that the last one took, in `mostMs` at the most. Where
- * the processor is short, every turn takes longer, and larger batches are what makes it less short.
+ * Keeps `minMs` between starts; 0 never waits. With a larger `maxMs` the interval is twice the last duration,
+ * between the two: on a busy processor all work takes longer, and larger batches relieve it.
  */
-export function createPace(
-  everyMs: number,
-  mostMs = everyMs,
+export function createMinInterval(
+  minMs: number,
+  maxMs = minMs,
   nowMs: () => number = () => performance.now(),
-): Pace {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  let distanceMs = everyMs;
+): MinInterval {
+  let lastStartMs = Number.NEGATIVE_INFINITY;
+  let intervalMs = minMs;
   return {
-    leftMs: () => Math.max(0, Math.ceil(lastMs + distanceMs - nowMs())),
-    beat() {
-      lastMs = nowMs();
+    waitMs: () => Math.max(0, Math.ceil(lastStartMs + intervalMs - nowMs())),
+    start() {
+      lastStartMs = nowMs();
     },
-    took(turnMs) {
-      distanceMs = Math.max(everyMs, Math.min(mostMs, 2 * turnMs));
+    finish(durationMs) {
+      intervalMs = Math.max(minMs, Math.min(maxMs, 2 * durationMs));
     },
   };
 }

@@ -1,23 +1,22 @@
 import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "./backoff.ts";
 
-/** A repeated piece of background work: a sweeper, a poller, a consumer. */
+/** Background work that runs at an interval: a sweeper, a poller. */
 export type Loop = {
-  /** Runs the work soon instead of after the rest of the interval. */
+  /** Ends the current wait, so that the work runs now. */
   nudge(): void;
-  /** Waits for the run in progress, and stops. */
+  /** Stops, after the run in progress. */
   close(): Promise<void>;
 };
 
 /**
- * Runs `work` again and again, `intervalMs` apart, one at a time. `work` answers whether more is
- * waiting: then it runs again at once. A failure is logged and backed off, never fatal: the
- * next run starts from what the database says.
+ * Runs `work` every `intervalMs`, one run at a time. `work` answers whether there is more to do: then it runs
+ * again at once. A failure is logged and retried with backoff; it never ends the loop.
  */
 export function startLoop(options: {
   readonly name: string;
   readonly intervalMs: number;
-  /** The longest wait after failures; ten seconds, or a longer interval, unless said. */
+  /** The longest wait after failures; 10 s or `intervalMs`, the longer of the two, unless set. */
   readonly retryMaxMs?: number;
   readonly log: Logger;
   readonly work: (signal: AbortSignal) => Promise<boolean>;

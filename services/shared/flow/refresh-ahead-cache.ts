@@ -2,71 +2,66 @@ import type { Clock } from "../core/clock.ts";
 import { setRecent } from "./lru.ts";
 import { runDetached } from "./run-detached.ts";
 
-/** Facts of other services, kept for a short time. */
+/** A bounded cache that refreshes values in use before they expire. */
 export type RefreshAheadCache<Value> = {
-  /** The fact, at once when it is known; a promise while it has to be asked for. */
+  /** The value when it is fresh, else a promise of one. */
   get(key: string): Value | Promise<Value>;
-  /** Forgets what was known, and what is just being asked, of the keys a test picks. */
-  forget(isMeant: (key: string) => boolean): void;
+  /** Drops the matching keys, and the results of loads in flight for them. */
+  forget(isMatch: (key: string) => boolean): void;
 };
 
-type Fact<Value> = { readonly value: Value; readonly askedAtMs: number };
+type Entry<Value> = { readonly value: Value; readonly loadedAtMs: number };
 
 /**
- * Makes a cache whose answers are never older than `maxAgeMs`. From half that age on, a fact in
- * use is asked again in the background, so that busy keys never wait. Many callers that miss the
- * same key share one question. A failed question is not remembered.
+ * Values are never older than `maxAgeMs`, counted from the start of their load. From half that age on, a `get`
+ * starts a load in the background, so that busy keys never wait. Concurrent loads of a key are one
+ * (single-flight). A failed load is not cached and does not replace a fresh value.
  */
-export function createFactCache<Value>(options: {
+export function createRefreshAheadCache<Value>(options: {
   readonly maxAgeMs: number;
   readonly sizeMax: number;
   readonly clock: Clock;
   readonly load: (key: string) => Promise<Value>;
 }): RefreshAheadCache<Value> {
   const { maxAgeMs, sizeMax, clock, load } = options;
-  const facts = new Map<string, Fact<Value>>();
-  const questions = new Map<string, Promise<Value>>();
+  const entries = new Map<string, Entry<Value>>();
+  const loads = new Map<string, Promise<Value>>();
 
-  function ask(key: string): Promise<Value> {
-    const pending = questions.get(key);
+  function startLoad(key: string): Promise<Value> {
+    const pending = loads.get(key);
     if (pending !== undefined) return pending;
-    // An answer is as old as its question: it may have been given before a change was made.
-    const askedAtMs = clock.now();
-    const question: Promise<Value> = runDetached(() => load(key)).then(
+    // The age counts from the start: the owner may have read the value before a later change.
+    const loadedAtMs = clock.now();
+    const loading: Promise<Value> = runDetached(() => load(key)).then(
       (value) => {
-        if (questions.get(key) === question) {
-          questions.delete(key);
-          remember(key, { value, askedAtMs });
+        if (loads.get(key) === loading) {
+          loads.delete(key);
+          setRecent(entries, key, { value, loadedAtMs }, sizeMax);
         }
         return value;
       },
       (error: unknown) => {
-        if (questions.get(key) === question) questions.delete(key);
+        if (loads.get(key) === loading) loads.delete(key);
         throw error;
       },
     );
-    questions.set(key, question);
-    return question;
-  }
-
-  function remember(key: string, fact: Fact<Value>): void {
-    setRecent(facts, key, fact, sizeMax);
+    loads.set(key, loading);
+    return loading;
   }
 
   return {
     get(key) {
-      const fact = facts.get(key);
-      // A clock that was set back says nothing about how old an answer is.
-      const elapsedMs =
-        fact === undefined ? Number.POSITIVE_INFINITY : clock.now() - fact.askedAtMs;
-      const ageMs = elapsedMs < 0 ? Number.POSITIVE_INFINITY : elapsedMs;
-      if (fact === undefined || ageMs >= maxAgeMs) return ask(key);
-      if (ageMs >= maxAgeMs / 2) ask(key).catch(() => undefined);
-      return fact.value;
+      const entry = entries.get(key);
+      if (entry === undefined) return startLoad(key);
+      const ageMs = clock.now() - entry.loadedAtMs;
+      // After the clock was set back the age is unknown.
+      if (ageMs < 0 || ageMs >= maxAgeMs) return startLoad(key);
+      if (ageMs >= maxAgeMs / 2) startLoad(key).catch(() => undefined);
+      return entry.value;
     },
-    forget(isMeant) {
-      for (const key of facts.keys()) if (isMeant(key)) facts.delete(key);
-      for (const key of questions.keys()) if (isMeant(key)) questions.delete(key);
+    forget(isMatch) {
+      for (const key of entries.keys()) if (isMatch(key)) entries.delete(key);
+      for (const key of loads.keys()) if (isMatch(key)) loads.delete(key);
     },
   };
 }

@@ -1,10 +1,10 @@
-/** Those that ask while the answer is being made get that one: many of them cost as much as one. */
-export function shareAnswer<T>(ask: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | undefined;
+/** Shares one run of `work` among all callers that arrive before it has ended. */
+export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
   return () => {
-    underWay ??= ask().finally(() => {
-      underWay = undefined;
+    running ??= work().finally(() => {
+      running = undefined;
     });
-    return underWay;
+    return running;
   };
 }

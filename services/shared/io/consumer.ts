@@ -14,7 +14,7 @@ import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type Js
 import { ulid } from "ulid";
 import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "../flow/backoff.ts";
-import { createPace, type Pace } from "../flow/min-interval.ts";
+import { createMinInterval, type MinInterval } from "../flow/min-interval.ts";
 import { pullBatch } from "../vendor/nats-pull-batch.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
@@ -57,7 +57,7 @@ export type ConsumerOptions = {
    * A batch begins this long after the one before it, so that it finds more; in milliseconds. After
    * a full one there is no more to be found, and the next begins at once.
    */
-  readonly paceMs: number;
+  readonly minIntervalMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
   /** Awaited before each batch is asked for. */
@@ -68,7 +68,7 @@ export type ConsumerOptions = {
 /** Starts a durable consumer; answers at once and keeps at it until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
-  const pace = createPace(options.paceMs);
+  const interval = createMinInterval(options.minIntervalMs);
   const abort = new AbortController();
 
   async function run(): Promise<void> {
@@ -81,9 +81,9 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
         consumer ??= await ensureConsumer(options, stream, isSet);
         isSet = true;
         await options.beforeTaking?.();
-        const waitMs = wasFull ? 0 : pace.leftMs();
+        const waitMs = wasFull ? 0 : interval.waitMs();
         if (waitMs > 0) await pause(waitMs, abort.signal);
-        const taken = await takeBatch(consumer, options, stream, abort.signal, pace);
+        const taken = await takeBatch(consumer, options, stream, abort.signal, interval);
         wasFull = taken === options.batchMax;
         failures = 0;
       } catch (error) {
@@ -171,11 +171,11 @@ async function takeBatch(
   options: ConsumerOptions,
   stream: string,
   signal: AbortSignal,
-  pace: Pace,
+  interval: MinInterval,
 ): Promise<number> {
   const messages = await fetchBatch(consumer, options, stream, signal);
   if (messages.length === 0) return 0;
-  pace.beat();
+  interval.start();
   let verdicts: readonly Verdict[];
   const span = openBatchSpan(options.durable, stream, messages);
   // A batch at work is nobody else's, however long an outage holds it up.

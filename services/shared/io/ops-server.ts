@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { shareAnswer } from "../flow/single-flight.ts";
+import { singleFlight } from "../flow/single-flight.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { type Listening, listen } from "./listen.ts";
 
@@ -24,8 +24,8 @@ export async function startOpsServer(options: {
   const { host, port, lifecycle, metrics, handlers } = options;
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 });
   // Anybody in the cluster may ask, and each answer asks the databases.
-  const failing = shareAnswer(() => lifecycle.failingChecks());
-  const figures = shareAnswer(() => metrics.metrics());
+  const failing = singleFlight(() => lifecycle.failingChecks());
+  const figures = singleFlight(() => metrics.metrics());
   server.on("request", (request, response) => {
     const path = (request.url ?? "/").split("?", 1)[0];
     if (path === "/livez") return answer(response, 200, "ok\n");

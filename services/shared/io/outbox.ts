@@ -68,7 +68,7 @@ export function createOutbox(options: {
     name: "outbox publisher",
     batchMax: 64,
     queueMax: 4096,
-    lanes: 2,
+    concurrency: 2,
     isTransient: () => true,
     async flush(tickets) {
       await publishAll(
@@ -84,7 +84,7 @@ export function createOutbox(options: {
     name: "outbox remover",
     batchMax: 1024,
     queueMax: 4096,
-    paceMs: REMOVE_PACE_MS,
+    minIntervalMs: REMOVE_PACE_MS,
     isTransient: () => true,
     async flush(published) {
       await collection.deleteMany({ _id: { $in: published.flat() } });

@@ -1,4 +1,4 @@
-import { keepRecent } from "../../shared/flow/lru.ts";
+import { evictOldest } from "../../shared/flow/lru.ts";
 import type { TestReceipt } from "../../shared/smpp/test-numbers.ts";
 import { SlidingRate } from "../domain/sliding-rate.ts";
 
@@ -86,7 +86,7 @@ export class Counters {
     }
     const seen = { count: 1, firstAtMs: nowMs, isTaken: false };
     this.#seen.set(identity, seen);
-    keepRecent(this.#seen, this.#identitiesMax);
+    evictOldest(this.#seen, this.#identitiesMax);
     return seen;
   }
 
@@ -94,7 +94,7 @@ export class Counters {
   settle(destination: string, seen: SeenSubmit, isRefused: boolean): void {
     const counts = this.#destinations.get(destination) ?? { total: 0, refused: 0, duplicates: 0 };
     this.#destinations.set(destination, counts);
-    keepRecent(this.#destinations, this.#destinationsMax);
+    evictOldest(this.#destinations, this.#destinationsMax);
     const isDuplicate = seen.isTaken;
     for (const sum of [counts, this.#sums]) {
       sum.total++;
@@ -109,7 +109,7 @@ export class Counters {
     if (states.length === 0) return;
     const counts = this.#reported.get(destination) ?? { delivered: 0, failed: 0, late: 0 };
     this.#reported.set(destination, counts);
-    keepRecent(this.#reported, this.#destinationsMax);
+    evictOldest(this.#reported, this.#destinationsMax);
     const isDelivered = states.includes("delivered");
     const isFailed = states.some((state) => state !== "delivered");
     if (isDelivered) counts.delivered++;

@@ -1,4 +1,4 @@
-import { keepRecent } from "../../shared/flow/lru.ts";
+import { evictOldest } from "../../shared/flow/lru.ts";
 
 /** message_state of query_sm_resp, SMPP 3.4 section 5.2.28. */
 const STATES = { enroute: 1, delivered: 2, expired: 3, undelivered: 5 } as const;
@@ -31,7 +31,7 @@ export class MessageStore {
 
   add(messageId: string): void {
     this.#messages.set(messageId, { ends: [] });
-    keepRecent(this.#messages, this.#messagesMax);
+    evictOldest(this.#messages, this.#messagesMax);
   }
 
   /** Notes what will become of a message. */

@@ -28,7 +28,7 @@ export function createEndpointReader(options: {
     name: "webhook endpoint reads",
     batchMax: 512,
     queueMax: options.queueMax,
-    lanes: 2,
+    concurrency: 2,
     isTransient: isMongoOutage,
     async flush(ids) {
       const found = await patience.run(() => options.store.findByIds([...new Set(ids)]));

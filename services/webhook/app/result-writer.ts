@@ -40,7 +40,7 @@ export function createSettler(options: {
     },
     batchMax: 256,
     queueMax: options.queueMax,
-    lanes: 2,
+    concurrency: 2,
     isTransient: isMongoOutage,
   });
   return {

@@ -37,7 +37,7 @@ describe("the wallet and the event stream", () => {
       subjects: [`events.message.${tenantId}.>`],
       batchMax: 100,
       ackWaitMs: 5000,
-      paceMs: 0,
+      minIntervalMs: 0,
       log: silentLog,
       handle: createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog }),
     });
@@ -171,7 +171,7 @@ describe("the wallet and the event stream", () => {
       subjects: [`${subject}.>`],
       batchMax: 10,
       ackWaitMs: 60_000,
-      paceMs: 30_000,
+      minIntervalMs: 30_000,
       log: silentLog,
       async handle(taken) {
         sizes.push(taken.length);
@@ -201,7 +201,7 @@ describe("the wallet and the event stream", () => {
       subjects: [`${subject}.good`, `${subject}.bad`],
       batchMax: 10,
       ackWaitMs: 60_000,
-      paceMs: 0,
+      minIntervalMs: 0,
       log: silentLog,
       async handle(taken) {
         return taken.map(({ subject: name }) =>
@@ -262,7 +262,7 @@ describe("the wallet and the event stream", () => {
       subjects: [`${subject}.>`],
       batchMax: 100,
       ackWaitMs: 5000,
-      paceMs: 0,
+      minIntervalMs: 0,
       log: silentLog,
       async handle(items) {
         for (const { data } of items) {

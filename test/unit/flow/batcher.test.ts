@@ -4,7 +4,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { type Batcher, createBatcher } from "../../../services/shared/flow/batcher.ts";
 import { eventually } from "../../support/poll.ts";
 
-/** A flush that the test completes by hand. */
+/** A flush that the test completes itself. */
 function manualFlush() {
   const flushes: { items: readonly number[]; done: (results: (number | Error)[]) => void }[] = [];
   return {
@@ -14,43 +14,43 @@ function manualFlush() {
   };
 }
 
-async function turns(count = 5): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+async function ticks(count = 5): Promise<void> {
+  for (let tick = 0; tick < count; tick += 1) await new Promise(setImmediate);
 }
 
-describe("group commit", () => {
+describe("a batcher", () => {
   it("writes a lone item at once, without a timer", async () => {
     const { flushes, flush } = manualFlush();
     const batcher = createBatcher({ name: "t", batchMax: 10, queueMax: 10, flush });
     const result = batcher.add(7);
-    await turns();
+    await ticks();
     expect(flushes.map(({ items }) => items)).to.deep.equal([[7]]);
     flushes[0]?.done([70]);
     expect(await result).to.equal(70);
   });
 
-  it("writes what arrives during a flush together in the next one, in order", async () => {
+  it("writes the items that arrive during a flush together in the next one, in order", async () => {
     const { flushes, flush } = manualFlush();
     const batcher = createBatcher({ name: "t", batchMax: 10, queueMax: 10, flush });
     const results = [batcher.add(1)];
-    await turns();
+    await ticks();
     results.push(batcher.add(2), batcher.add(3), batcher.add(4));
-    await turns();
+    await ticks();
     expect(flushes).to.have.length(1);
     flushes[0]?.done([1]);
-    await turns();
+    await ticks();
     expect(flushes[1]?.items).to.deep.equal([2, 3, 4]);
     flushes[1]?.done([2, 3, 4]);
     expect(await Promise.all(results)).to.deep.equal([1, 2, 3, 4]);
   });
 
-  it("keeps its pace: a lone item goes at once, the next ones together or as soon as they fill a batch", async () => {
+  it("flushes a lone item at once, and later ones after the interval or as soon as they fill a batch", async () => {
     const begun: { items: readonly number[]; atMs: number }[] = [];
     const batcher = createBatcher<number, number>({
       name: "t",
       batchMax: 3,
       queueMax: 10,
-      paceMs: 300,
+      minIntervalMs: 300,
       flush: async (items) => {
         begun.push({ items, atMs: performance.now() });
         return items;
@@ -65,14 +65,14 @@ describe("group commit", () => {
     expect(third - second).to.be.below(250);
   });
 
-  it("keeps a longer pace after a long flush", async () => {
+  it("lengthens the interval after a long flush", async () => {
     const begunMs: number[] = [];
     const batcher = createBatcher<number, number>({
       name: "t",
       batchMax: 3,
       queueMax: 10,
-      paceMs: 1,
-      paceMostMs: 200,
+      minIntervalMs: 1,
+      maxIntervalMs: 200,
       flush: async (items) => {
         begunMs.push(performance.now());
         const endsMs = performance.now() + 40;
@@ -86,15 +86,16 @@ describe("group commit", () => {
     expect(second - first).to.be.at.least(78);
   });
 
-  it("keeps a pace beside a running flush, and none when that ends before", async () => {
+  it("keeps the interval only while a flush runs when flushesWhenIdle is set", async () => {
     const begun: { items: readonly number[]; atMs: number }[] = [];
     const ends: (() => void)[] = [];
     const batcher = createBatcher<number, number>({
       name: "t",
       batchMax: 10,
       queueMax: 10,
-      lanes: 2,
-      besideMs: 300,
+      concurrency: 2,
+      minIntervalMs: 300,
+      flushesWhenIdle: true,
       flush: async (items) => {
         begun.push({ items, atMs: performance.now() });
         await new Promise<void>((resolve) => ends.push(resolve));
@@ -117,16 +118,17 @@ describe("group commit", () => {
     expect(begun.map(({ items }) => items)).to.deep.equal([[1], [2, 3], [4]]);
   });
 
-  it("keeps no distance to the flush beside it once enough wait", async () => {
+  it("ends the interval once fullAt items wait", async () => {
     const begun: (readonly number[])[] = [];
     const ends: (() => void)[] = [];
     const batcher = createBatcher<number, number>({
       name: "t",
       batchMax: 10,
       queueMax: 20,
-      lanes: 2,
-      besideMs: 60_000,
-      besideFrom: 3,
+      concurrency: 2,
+      minIntervalMs: 60_000,
+      flushesWhenIdle: true,
+      fullAt: 3,
       flush: async (items) => {
         begun.push(items);
         await new Promise<void>((resolve) => ends.push(resolve));
@@ -142,7 +144,7 @@ describe("group commit", () => {
     await eventually(() => begun.length === 2);
     added.push(batcher.add(5), batcher.add(6), batcher.add(7));
     await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(begun, "no lane is free").to.deep.equal([[1], [2, 3, 4]]);
+    expect(begun, "no flush may start").to.deep.equal([[1], [2, 3, 4]]);
     ends[0]?.();
     await eventually(() => begun.length === 3);
     for (const end of ends) end();
@@ -165,22 +167,22 @@ describe("group commit", () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).to.equal(10);
   });
 
-  it("refuses at once when the queue is full, and loses nothing that it took", async () => {
+  it("refuses at once when the queue is full, and loses no accepted item", async () => {
     const { flushes, flush } = manualFlush();
     const batcher = createBatcher({ name: "t", batchMax: 1, queueMax: 2, flush });
     const first = batcher.add(1);
-    await turns();
+    await ticks();
     const taken = [batcher.add(2), batcher.add(3)];
     const error = await batcher.add(4).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(AppError).with.property("code", "service_unavailable");
     for (const at of [0, 1, 2]) {
       flushes[at]?.done([at]);
-      await turns();
+      await ticks();
     }
     expect(await Promise.all([first, ...taken])).to.deep.equal([0, 1, 2]);
   });
 
-  it("fails one item without failing its neighbours when a flush fails as a whole", async () => {
+  it("fails only the bad items when a whole flush fails", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }), async (bad) => {
         const written: number[] = [];
@@ -206,7 +208,7 @@ describe("group commit", () => {
     );
   });
 
-  it("does not split a batch over an outage that each half would meet again", async () => {
+  it("does not split a batch that failed in an outage", async () => {
     let flushes = 0;
     const batcher = createBatcher<number, number>({
       name: "t",
@@ -238,7 +240,7 @@ describe("group commit", () => {
     ]);
   });
 
-  it("settles everything it took before close answers, and refuses what comes later", async () => {
+  it("settles every item before close answers, and refuses later items", async () => {
     const { flushes, flush } = manualFlush();
     const batcher: Batcher<number, number> = createBatcher({
       name: "t",
@@ -253,9 +255,9 @@ describe("group commit", () => {
     });
     const late = await batcher.add(3).catch((thrown: unknown) => thrown);
     expect(late).to.be.instanceOf(AppError);
-    await turns();
+    await ticks();
     flushes[0]?.done([1]);
-    await turns();
+    await ticks();
     expect(closed).to.equal(false);
     flushes[1]?.done([2]);
     await closing;

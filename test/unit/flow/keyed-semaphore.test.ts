@@ -1,16 +1,16 @@
 import { expect } from "chai";
-import { createTurnstile } from "../../../services/shared/flow/keyed-semaphore.ts";
+import { createKeyedSemaphore } from "../../../services/shared/flow/keyed-semaphore.ts";
 
-describe("a turnstile", () => {
+describe("a keyed semaphore", () => {
   const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-  /** Work that is noted when it begins and ends when told to. */
-  function open(places: number) {
-    const turnstile = createTurnstile(places);
+  /** Work that records its start and ends when the test resolves it. */
+  function open(max: number) {
+    const semaphore = createKeyedSemaphore(max);
     const begun: string[] = [];
     const ends = new Map<string, PromiseWithResolvers<string>>();
     const pass = (key: string, name: string) =>
-      turnstile.pass(key, () => {
+      semaphore.run(key, () => {
         begun.push(name);
         const end = Promise.withResolvers<string>();
         ends.set(name, end);
@@ -19,7 +19,7 @@ describe("a turnstile", () => {
     return { begun, pass, end: (name: string) => ends.get(name) };
   }
 
-  it("lets so many of a key in, and the others of it in order as places become free", async () => {
+  it("runs at most max holders of a key, and its waiters in order of arrival", async () => {
     const { begun, pass, end } = open(2);
     const all = ["a1", "a2", "a3", "a4"].map((name) => pass("a", name));
     await tick();
@@ -37,7 +37,7 @@ describe("a turnstile", () => {
     expect(await Promise.all([...all, late])).to.deep.equal(["first", "second", "a3", "a4", "a5"]);
   });
 
-  it("keeps no key waiting for another", async () => {
+  it("never blocks one key for another", async () => {
     const { begun, pass, end } = open(1);
     const all = [pass("a", "a1"), pass("a", "a2"), pass("b", "b1")];
     await tick();
@@ -48,7 +48,7 @@ describe("a turnstile", () => {
     await Promise.all(all);
   });
 
-  it("frees the place of what fails", async () => {
+  it("frees the slot of work that fails", async () => {
     const { pass, end } = open(1);
     const failing = pass("a", "a1").catch((error: Error) => error.message);
     const next = pass("a", "a2");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { keepRecent, setRecent } from "../../../services/shared/flow/lru.ts";
+import { evictOldest, setRecent } from "../../../services/shared/flow/lru.ts";
 
 describe("bounded memories", () => {
   it("keep the most recent keys, a key set again among them", () => {
@@ -37,9 +37,9 @@ describe("bounded memories", () => {
 
   it("shorten sets as well", () => {
     const set = new Set([1, 2, 3, 4]);
-    keepRecent(set, 4);
+    evictOldest(set, 4);
     expect(set.size).to.equal(4);
-    keepRecent(set, 2);
+    evictOldest(set, 2);
     expect([...set]).to.deep.equal([3, 4]);
   });
 

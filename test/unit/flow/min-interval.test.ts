@@ -1,42 +1,42 @@
 import { expect } from "chai";
-import { createPace } from "../../../services/shared/flow/min-interval.ts";
+import { createMinInterval } from "../../../services/shared/flow/min-interval.ts";
 
-describe("the pace of work that nobody waits for", () => {
-  for (const { what, everyMs, beatMs, nowMs, leftMs } of [
-    { what: "the first turn", everyMs: 20, beatMs: undefined, nowMs: 5, leftMs: 0 },
-    { what: "right after a turn", everyMs: 20, beatMs: 100, nowMs: 100, leftMs: 20 },
-    { what: "halfway", everyMs: 20, beatMs: 100, nowMs: 109.5, leftMs: 11 },
-    { what: "a whole beat later", everyMs: 20, beatMs: 100, nowMs: 120, leftMs: 0 },
-    { what: "long after", everyMs: 20, beatMs: 100, nowMs: 5000, leftMs: 0 },
-    { what: "no pace at all", everyMs: 0, beatMs: 100, nowMs: 100, leftMs: 0 },
+describe("a minimum interval", () => {
+  for (const { name, minMs, startMs, nowMs, waitMs } of [
+    { name: "before the first start", minMs: 20, startMs: undefined, nowMs: 5, waitMs: 0 },
+    { name: "right after a start", minMs: 20, startMs: 100, nowMs: 100, waitMs: 20 },
+    { name: "half of the interval later", minMs: 20, startMs: 100, nowMs: 109.5, waitMs: 11 },
+    { name: "the whole interval later", minMs: 20, startMs: 100, nowMs: 120, waitMs: 0 },
+    { name: "long after", minMs: 20, startMs: 100, nowMs: 5000, waitMs: 0 },
+    { name: "an interval of 0", minMs: 0, startMs: 100, nowMs: 100, waitMs: 0 },
   ]) {
-    it(`${what}: ${leftMs} ms`, () => {
-      let atMs = beatMs ?? 0;
-      const pace = createPace(everyMs, everyMs, () => atMs);
-      if (beatMs !== undefined) pace.beat();
+    it(`${name}: ${waitMs} ms`, () => {
+      let atMs = startMs ?? 0;
+      const interval = createMinInterval(minMs, minMs, () => atMs);
+      if (startMs !== undefined) interval.start();
       atMs = nowMs;
-      expect(pace.leftMs()).to.equal(leftMs);
+      expect(interval.waitMs()).to.equal(waitMs);
     });
   }
 
-  for (const { what, tookMs, leftMs } of [
-    { what: "a short turn", tookMs: 3, leftMs: 20 },
-    { what: "half of the time for others", tookMs: 25, leftMs: 50 },
-    { what: "a turn that met an outage", tookMs: 9000, leftMs: 60 },
+  for (const { name, durationMs, waitMs } of [
+    { name: "a short run", durationMs: 3, waitMs: 20 },
+    { name: "a longer run", durationMs: 25, waitMs: 50 },
+    { name: "a run during an outage", durationMs: 9000, waitMs: 60 },
   ]) {
-    it(`grows with what turns take: after ${what} ${leftMs} ms`, () => {
-      const pace = createPace(20, 60, () => 100);
-      pace.beat();
-      pace.took(tookMs);
-      expect(pace.leftMs()).to.equal(leftMs);
+    it(`is twice the duration within its bounds: after ${name}, ${waitMs} ms`, () => {
+      const interval = createMinInterval(20, 60, () => 100);
+      interval.start();
+      interval.finish(durationMs);
+      expect(interval.waitMs()).to.equal(waitMs);
     });
   }
 
-  it("is short again after a short turn", () => {
-    const pace = createPace(20, 60, () => 100);
-    pace.beat();
-    pace.took(30);
-    pace.took(1);
-    expect(pace.leftMs()).to.equal(20);
+  it("is short again after a short run", () => {
+    const interval = createMinInterval(20, 60, () => 100);
+    interval.start();
+    interval.finish(30);
+    interval.finish(1);
+    expect(interval.waitMs()).to.equal(20);
   });
 });

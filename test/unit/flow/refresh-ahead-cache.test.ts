@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
-import { createFactCache } from "../../../services/shared/flow/refresh-ahead-cache.ts";
+import { createRefreshAheadCache } from "../../../services/shared/flow/refresh-ahead-cache.ts";
 import { eventually } from "../../support/poll.ts";
 
 const MAX_AGE_MS = 5000;
@@ -11,7 +11,7 @@ function makeCache(sizeMax = 100) {
   const asked: string[] = [];
   const waiting: PromiseWithResolvers<string>[] = [];
   let isHeld = false;
-  const cache = createFactCache<string>({
+  const cache = createRefreshAheadCache<string>({
     maxAgeMs: MAX_AGE_MS,
     sizeMax,
     clock,

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { shareAnswer } from "../../../services/shared/flow/single-flight.ts";
+import { singleFlight } from "../../../services/shared/flow/single-flight.ts";
 
-describe("an answer that is shared", () => {
-  it("is made once for all that ask meanwhile, and anew for who asks later", async () => {
+describe("singleFlight", () => {
+  it("runs once for concurrent callers, and again for a later one", async () => {
     const makings: PromiseWithResolvers<number>[] = [];
-    const ask = shareAnswer(() => {
+    const ask = singleFlight(() => {
       const making = Promise.withResolvers<number>();
       makings.push(making);
       return making.promise;
@@ -18,9 +18,9 @@ describe("an answer that is shared", () => {
     expect(await second).to.equal(2);
   });
 
-  it("that fails fails for those, and for nobody after them", async () => {
+  it("shares a failure with concurrent callers, and runs again for a later one", async () => {
     let count = 0;
-    const ask = shareAnswer(async () => {
+    const ask = singleFlight(async () => {
       count += 1;
       if (count === 1) throw new Error("away");
       return count;

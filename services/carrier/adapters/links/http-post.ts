@@ -1,7 +1,7 @@
 /** One request to a carrier, and whether any of it can have left when no answer came. */
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as AgentHttps, request as requestHttps } from "node:https";
-import { startTimeLimit } from "../../../shared/flow/deadline-timer.ts";
+import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
 
 /** What a carrier answered. */
 export type HttpReply = { readonly status: number; readonly body: string };
@@ -51,7 +51,7 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
 
   function post(body: string): Promise<HttpReply> {
     const time = new AbortController();
-    const timer = startTimeLimit(timeoutMs, () => time.abort());
+    const timer = startDeadlineTimer(timeoutMs, () => time.abort());
     return exchange(body, time.signal).finally(() => clearTimeout(timer));
   }
 

@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { connect, type SecureContext } from "node:tls";
-import { keepRecent, setRecent } from "../../../shared/flow/lru.ts";
+import { evictOldest, setRecent } from "../../../shared/flow/lru.ts";
 import type { Target } from "../../domain/url-rules.ts";
 import { Connection, type ConnectionUser } from "./connection.ts";
 
@@ -130,7 +130,7 @@ function createPools(poolsMax: number) {
       idle.push(connection);
     } else {
       pools.set(connection.endpointId, [connection]);
-      keepRecent(forgettable, poolsMax);
+      evictOldest(forgettable, poolsMax);
     }
   }
 

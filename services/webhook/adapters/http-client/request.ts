@@ -1,5 +1,5 @@
 /** One request and its answer: a connection is taken, used and given back. */
-import { startTimeLimit } from "../../../shared/flow/deadline-timer.ts";
+import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
 import type { AttemptError, AttemptResult } from "../../domain/delivery.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { Connections } from "./connection-pool.ts";
@@ -45,7 +45,7 @@ export class HttpRequest implements ConnectionUser {
     this.#request = composeRequest(wanted.target, wanted.headers, wanted.body);
     this.#onEnd = onEnd;
     // One clock for everything: name, connection, handshake and the answer's head.
-    this.#timer = startTimeLimit(wanted.timeoutMs, () => this.fail("timeout"));
+    this.#timer = startDeadlineTimer(wanted.timeoutMs, () => this.fail("timeout"));
     parts.live.add(this);
   }
 
