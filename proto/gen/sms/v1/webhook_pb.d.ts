@@ -1202,8 +1202,9 @@ export declare const WebhookService: GenService<{
     output: typeof SendTestEventResponseSchema;
   },
   /**
-   * Whether an idempotency key is free for a request, or has its answer; nothing is done. FAILED_PRECONDITION
-   * idempotency_key_reused when it belongs to another body, ABORTED conflict while the same is running, NOT_FOUND where its endpoint is not there.
+   * Whether an idempotency key is free for a request, or has a stored response; changes nothing. FAILED_PRECONDITION
+   * idempotency_key_reused when it belongs to another body, ABORTED conflict while the same request is running,
+   * NOT_FOUND when the endpoint does not exist.
    *
    * @generated from rpc sms.v1.WebhookService.CheckKey
    */
