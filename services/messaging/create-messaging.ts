@@ -4,26 +4,26 @@ import type { Mongo } from "../shared/io/mongo.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { toStreamItem } from "./adapters/events.ts";
 import type { QueueNotifier } from "./adapters/queue-notifications-nats.ts";
-import { createStandings } from "./adapters/route-availability.ts";
+import { createRouteAvailability } from "./adapters/route-availability.ts";
 import type { UseCases } from "./adapters/rpc.ts";
 import { encodeCancelResponse, encodeSendResponse } from "./adapters/rpc-mapping.ts";
-import { createAccepter } from "./app/accept.ts";
+import { createSendService } from "./app/accept.ts";
 import { createCancels } from "./app/cancel.ts";
-import { createCarriers } from "./app/carrier-reports.ts";
+import { createCarrierReports } from "./app/carrier-reports.ts";
 import { createClaimer } from "./app/claim.ts";
 import { createIdempotency } from "./app/idempotency.ts";
-import type { SendsUnderWay } from "./app/inflight-sends.ts";
-import { createDoorbells } from "./app/notify.ts";
-import { createWaitingTenants } from "./app/pending-index.ts";
+import type { InflightSends } from "./app/inflight-sends.ts";
+import { createQueueNotifications } from "./app/notify.ts";
+import { createPendingIndex } from "./app/pending-index.ts";
 import type { ServiceClients } from "./app/ports.ts";
-import { createReads } from "./app/queries.ts";
+import { createQueries } from "./app/queries.ts";
 import { createQueueLimits, type QueueLimits } from "./app/queue-limits.ts";
-import { createDiverter, type Rerouter } from "./app/reroute.ts";
-import { createResolver } from "./app/resolve-reservations.ts";
+import { createRerouter, type Rerouter } from "./app/reroute.ts";
+import { createReservationResolver } from "./app/resolve-reservations.ts";
 import { createSweeps, type Sweeps } from "./app/sweep.ts";
 import { createChanges } from "./app/update-messages.ts";
 import type { MessagingConfig } from "./config.ts";
-import type { Waits } from "./domain/queue-transitions.ts";
+import type { Timeouts } from "./domain/queue-transitions.ts";
 import { createMessageLists } from "./store/lists.ts";
 import { createMessageStore } from "./store/messages.ts";
 import { createQueueStore } from "./store/queue.ts";
@@ -34,7 +34,7 @@ import { openMessageSnapshot } from "./store/snapshot.ts";
 export type OpenMessaging = UseCases & {
   readonly sweeps: Sweeps;
   readonly limits: QueueLimits;
-  readonly diverter: Rerouter;
+  readonly rerouter: Rerouter;
   /** Waits until everything taken in has been written. */
   close(): Promise<void>;
 };
@@ -43,49 +43,49 @@ export type OpenMessaging = UseCases & {
 export type MessagingParts = {
   readonly mongo: Pick<Mongo, "client" | "db">;
   readonly outbox: Outbox;
-  readonly neighbours: ServiceClients;
+  readonly services: ServiceClients;
   readonly config: MessagingConfig;
   readonly clock: Clock;
   readonly log: Logger;
   /** Names this process among its replicas. */
   readonly owner: string;
-  readonly bells: QueueNotifier;
-  readonly underWay: SendsUnderWay;
+  readonly notifier: QueueNotifier;
+  readonly inflight: InflightSends;
 };
 
 /** Wires the use cases to their stores. */
 export function openMessaging(parts: MessagingParts): OpenMessaging {
-  const { mongo, outbox, neighbours, config, clock, log, underWay } = parts;
+  const { mongo, outbox, services, config, clock, log, inflight } = parts;
   const store = createMessageStore(mongo.client, mongo.db, outbox);
   const sends = createSendStore(mongo.client, mongo.db);
   const queue = createQueueStore(mongo.db);
   const lists = createMessageLists(mongo.db);
   const openSnapshot = () => openMessageSnapshot(mongo.client, mongo.db);
 
-  const waits: Waits = {
+  const timeouts: Timeouts = {
     queueMs: config.QUEUE_TIME_MAX_MS,
     unknownMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
     receiptMs: config.RECEIPT_WAIT_MS,
   };
-  const standings = createStandings(neighbours);
-  const standingOf = standings.routeOf;
+  const availability = createRouteAvailability(services);
+  const availabilityOf = availability.availabilityOf;
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
-  const tenants = createWaitingTenants(queue, clock);
+  const tenants = createPendingIndex(queue, clock);
   const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
-  const doorbells = createDoorbells({ ring: parts.bells.ring, tenants, limits });
-  parts.bells.onRing(tenants.note);
+  const notifications = createQueueNotifications({ ring: parts.notifier.ring, tenants, limits });
+  parts.notifier.onNotify(tenants.note);
   const idempotency = createIdempotency({ sends, clock, log, owner: parts.owner });
-  const changes = createChanges({ store, doorbells, clock, toStreamItem });
-  const accepter = createAccepter({
-    neighbours,
+  const changes = createChanges({ store, notifications, clock, toStreamItem });
+  const sendService = createSendService({
+    services,
     sends,
     idempotency,
-    doorbells,
+    notifications,
     limits,
-    underWay,
+    inflight,
     clock,
     log,
-    queueMs: waits.queueMs,
+    queueMs: timeouts.queueMs,
     idempotencyMs,
     sendAtMinMs: config.SEND_AT_MIN_MS,
     acceptQueueMax: config.ACCEPT_QUEUE_MAX,
@@ -93,11 +93,19 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
   });
   const leaseMs = config.CLAIM_LEASE_MS;
   return {
-    accepter,
+    sendService,
     idempotency,
     limits,
     claimer: createClaimer({ store: queue, tenants, clock }),
-    carriers: createCarriers({ changes, queue, clock, log, waits, leaseMs, standingOf }),
+    carriers: createCarrierReports({
+      changes,
+      queue,
+      clock,
+      log,
+      timeouts,
+      leaseMs,
+      availabilityOf,
+    }),
     cancels: createCancels({
       changes,
       store,
@@ -106,23 +114,23 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       idempotencyMs,
       encodeResponse: encodeCancelResponse,
     }),
-    reads: createReads({ store, lists, openSnapshot, queue, sends, outbox, underWay, clock }),
-    diverter: createDiverter({ queue, tenants, changes, standings, clock }),
-    resolve: createResolver({ sends, store, clock }),
+    queries: createQueries({ store, lists, openSnapshot, queue, sends, outbox, inflight, clock }),
+    rerouter: createRerouter({ queue, tenants, changes, availability, clock }),
+    resolve: createReservationResolver({ sends, store, clock }),
     sweeps: createSweeps({
       store,
       sends,
       changes,
-      neighbours,
+      services,
       clock,
       log,
-      waits,
-      standingOf,
+      timeouts,
+      availabilityOf,
       keepMs: config.MESSAGE_KEEP_MS,
       idempotencyMs,
     }),
     async close() {
-      await accepter.close();
+      await sendService.close();
       await idempotency.close();
       await changes.close();
     },

@@ -56,12 +56,12 @@ export function registerMetrics(
   watchOutboxAge(registry, "messaging", outbox.backlog);
 }
 
-type Queue = Awaited<ReturnType<OpenMessaging["reads"]["queues"]>>[number];
+type Queue = Awaited<ReturnType<OpenMessaging["queries"]["queues"]>>[number];
 
 /**
  * Looks at the queues, once for all figures of a scrape, which ask at the same moment. Nothing while the database
  * is away, so that the last figures stand: a scrape that fails would take all others with it.
  */
-function createLook({ reads }: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
-  return singleFlight(() => reads.queues().catch(() => undefined));
+function createLook({ queries }: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
+  return singleFlight(() => queries.queues().catch(() => undefined));
 }

@@ -12,11 +12,11 @@ import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
-import { openNeighbours } from "./adapters/clients.ts";
-import { openUnderWayNotes } from "./adapters/inflight-sends-nats.ts";
-import { openBells } from "./adapters/queue-notifications-nats.ts";
+import { openServiceClients } from "./adapters/clients.ts";
+import { openInflightPeers } from "./adapters/inflight-sends-nats.ts";
+import { openQueueNotifier } from "./adapters/queue-notifications-nats.ts";
 import { createMessagingRpc } from "./adapters/rpc.ts";
-import { createSendsUnderWay } from "./app/inflight-sends.ts";
+import { createInflightSends } from "./app/inflight-sends.ts";
 import type { ServiceClients } from "./app/ports.ts";
 import { readMessagingConfig } from "./config.ts";
 import { type OpenMessaging, openMessaging } from "./create-messaging.ts";
@@ -25,7 +25,7 @@ import { registerMetrics } from "./metrics.ts";
 export { readMessagingConfig as readSettings } from "./config.ts";
 
 const RECOUNT_INTERVAL_MS = 10_000;
-const DIVERT_INTERVAL_MS = 1000;
+const REROUTE_INTERVAL_MS = 1000;
 const RETENTION_INTERVAL_MS = 600_000;
 /** So soon after a failure due messages are looked for again. */
 const DUE_RETRY_MAX_MS = 1000;
@@ -53,7 +53,7 @@ export const start: StartService = async (context) => {
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("messaging outbox", () => outbox.close());
 
-  const neighbours = openNeighbours({
+  const services = openServiceClients({
     clients: {
       tenant: context.client(TenantService),
       senderId: context.client(SenderIdService),
@@ -64,34 +64,34 @@ export const start: StartService = async (context) => {
     clock,
     log,
   });
-  lifecycle.onClose("messaging neighbours", () => neighbours.close());
+  lifecycle.onClose("messaging neighbours", () => services.close());
   // Once loaded the table stays, however long routing is away.
-  lifecycle.addReadinessCheck("messaging route table", () => void neighbours.routeTable());
+  lifecycle.addReadinessCheck("messaging route table", () => void services.routeTable());
 
   const owner = randomUUID();
   const messaging = openMessaging({
     mongo,
     outbox,
-    neighbours,
+    services,
     config,
     clock,
     log,
     owner,
-    bells: openBells(nats.connection, owner, log),
-    underWay: createSendsUnderWay(openUnderWayNotes(nats.connection, owner), clock),
+    notifier: openQueueNotifier(nats.connection, owner, log),
+    inflight: createInflightSends(openInflightPeers(nats.connection, owner), clock),
   });
   lifecycle.onClose("messaging batches", () => messaging.close());
 
   startSweepers(context, messaging, config);
-  registerMetrics(context.metrics, messaging, outbox, () => connectorsIn(neighbours));
+  registerMetrics(context.metrics, messaging, outbox, () => connectorsIn(services));
   const rpc = createMessagingRpc(messaging, config.MESSAGE_KEEP_MS, log);
   context.serve((router) => router.service(MessagingService, rpc));
 };
 
 /** Connectors that some route leads to; none before the first table has come. */
-function connectorsIn(neighbours: ServiceClients): Set<string> {
+function connectorsIn(services: ServiceClients): Set<string> {
   try {
-    return new Set(neighbours.routeTable().routes.map(({ rule }) => rule.connectorId));
+    return new Set(services.routeTable().routes.map(({ rule }) => rule.connectorId));
   } catch {
     return new Set();
   }
@@ -131,7 +131,7 @@ function startSweepers(
         return false;
       },
     },
-    "diverted messages": { everyMs: DIVERT_INTERVAL_MS, work: messaging.diverter.run },
+    "diverted messages": { everyMs: REROUTE_INTERVAL_MS, work: messaging.rerouter.run },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
   };
   for (const [name, { everyMs, work, ...limits }] of Object.entries<Sweep>(loops)) {

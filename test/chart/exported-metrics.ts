@@ -30,7 +30,7 @@ export function registryOfEverything(): Registry {
   createWebhookMetrics(metrics);
   addWebhookGauges(metrics, { figures, eventLag: count, deadLetters: count });
   // Only what is read when somebody scrapes.
-  const messaging = { reads: { queues: async () => [] } } as unknown as OpenMessaging;
+  const messaging = { queries: { queues: async () => [] } } as unknown as OpenMessaging;
   registerMetrics(metrics, messaging, outbox, () => []);
   watchOutboxAge(metrics, "sender_id", outbox.backlog);
   createCarrierMetrics(metrics, () => new Map(), { pending: 0, setAside: 0 });

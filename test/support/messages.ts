@@ -1,6 +1,6 @@
 /** Messages in every state, for tests of decisions. */
 
-import type { RouteStanding, StandingOf } from "../../services/messaging/domain/choose-route.ts";
+import type { AvailabilityOf, RouteState } from "../../services/messaging/domain/choose-route.ts";
 import {
   type Decision,
   type FrozenRoute,
@@ -8,9 +8,9 @@ import {
   moveTo,
 } from "../../services/messaging/domain/message.ts";
 import {
+  type Timeouts,
   toSent,
   toUnknown,
-  type Waits,
 } from "../../services/messaging/domain/queue-transitions.ts";
 import type { Receipt } from "../../services/messaging/domain/receipt.ts";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -19,15 +19,19 @@ import type { MessageStatus } from "../../services/shared/core/message-status.ts
 /** When the messages of these tests are made: in the past, because ids never go back. */
 export const START_MS = 1_700_000_000_000;
 
-export const WAITS: Waits = { queueMs: 14_400_000, unknownMs: 600_000, receiptMs: 259_200_000 };
+export const TIMEOUTS: Timeouts = {
+  queueMs: 14_400_000,
+  unknownMs: 600_000,
+  receiptMs: 259_200_000,
+};
 
-/** Frozen routes that stand as they are said to, each over the connector that it was frozen with. */
-export const standing =
-  (of: (route: FrozenRoute) => RouteStanding): StandingOf =>
-  (route) => ({ standing: of(route), connectorId: route.connectorId });
+/** Looks up the availability of frozen routes by a function of the route; connectors stay as they were. */
+export const availabilityBy =
+  (of: (route: FrozenRoute) => RouteState): AvailabilityOf =>
+  (route) => ({ state: of(route), connectorId: route.connectorId });
 
-/** All of them well. */
-export const ALL_WELL = standing(() => "well");
+/** Every route is available. */
+export const ALL_AVAILABLE = availabilityBy(() => "available");
 
 /** A state with its phase, as tests name it. */
 export type StateName =
@@ -89,9 +93,9 @@ function build(state: StateName, overrides: Partial<Message>): Message {
     case "sending":
       return { ...fresh(overrides), phase: "sending", claim: CLAIM };
     case "unknown":
-      return toUnknown(build("sending", overrides), START_MS + 20, WAITS).message;
+      return toUnknown(build("sending", overrides), START_MS + 20, TIMEOUTS).message;
     case "sent":
-      return toSent(build("sending", overrides), START_MS + 30, WAITS).message;
+      return toSent(build("sending", overrides), START_MS + 30, TIMEOUTS).message;
     case "failed":
       return step(build("sending", overrides), "failed").message;
     case "cancelled":
@@ -144,13 +148,13 @@ function fresh(overrides: Partial<Message>): Message {
       { routeId: "rte_B", connectorId: "beta", price: 50_000n },
     ],
     routeAt: 0,
-    lane: "single",
+    priority: "single",
     phase: "waiting",
     claim: undefined,
     attempts: 0,
     notBeforeMs: 0,
-    queueUntilMs: START_MS + WAITS.queueMs,
-    dueAtMs: START_MS + WAITS.queueMs,
+    queueUntilMs: START_MS + TIMEOUTS.queueMs,
+    dueAtMs: START_MS + TIMEOUTS.queueMs,
     receipts: { delivered: 0, failed: 0 },
     redact: false,
     trace: undefined,

@@ -58,10 +58,10 @@ export async function openMessagingHarness(
   };
   await prepare(servers, prefix);
   const lifecycle = createLifecycle({ log, drainDelayMs: 0, closeTimeoutMs: 10_000 });
-  const neighbourRoutes: ((router: ConnectRouter) => void)[] = [];
+  const serviceRoutes: ((router: ConnectRouter) => void)[] = [];
   // Every replica of messaging has routes of its own; neighbours that ask it reach the first.
   const replicaRoutes: ((router: ConnectRouter) => void)[][] = [];
-  const neighbours = createLateTransport(() => [...neighbourRoutes, ...(replicaRoutes[0] ?? [])]);
+  const services = createLateTransport(() => [...serviceRoutes, ...(replicaRoutes[0] ?? [])]);
 
   async function begin(start: StartService, routes: ((router: ConnectRouter) => void)[]) {
     await start({
@@ -71,14 +71,14 @@ export async function openMessagingHarness(
       metrics: new Registry(),
       lifecycle,
       serve: (route) => void routes.push(route),
-      client: (service) => createClient(service, neighbours),
+      client: (service) => createClient(service, services),
       onOps: () => undefined,
     });
   }
 
   for (const name of ["tenant", "sender-id", "wallet", "routing"]) {
     const { start } = (await import(`../../services/${name}/start.ts`)) as { start: StartService };
-    await begin(start, neighbourRoutes);
+    await begin(start, serviceRoutes);
   }
   const { start } = await import("../../services/messaging/start.ts");
   for (let at = 0; at < (options.replicas ?? 1); at += 1) {
@@ -93,10 +93,10 @@ export async function openMessagingHarness(
   );
   const mongo = await new MongoClient(servers.mongodbUri).connect();
   const clients = {
-    tenants: createClient(TenantService, neighbours),
-    senders: createClient(SenderIdService, neighbours),
-    wallets: createClient(WalletService, neighbours),
-    routing: createClient(RoutingService, neighbours),
+    tenants: createClient(TenantService, services),
+    senders: createClient(SenderIdService, services),
+    wallets: createClient(WalletService, services),
+    routing: createClient(RoutingService, services),
   };
   return {
     ...clients,

@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 
 /** What one part of a call failed with. A fault of ours is logged, as that of a call of its own is. */
-export function readPartError(
+export function toBatchItemError(
   thrown: unknown,
   call: { readonly method: string; readonly requestId: string },
   log: Logger,

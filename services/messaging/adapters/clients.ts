@@ -26,7 +26,7 @@ import { compileRouteTable, type RouteTable } from "../../shared/routes/route-ta
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import type { Hold, ServiceClients } from "../app/ports.ts";
-import { CALL, createSenderQuestions, createTenantQuestions, senderKey } from "./loaders.ts";
+import { CALL, createSenderLoader, createTenantLoader, senderKey } from "./loaders.ts";
 
 /** No answer of a neighbour is used for longer than this. */
 const FACT_AGE_MAX_MS = 5000;
@@ -36,7 +36,7 @@ const FACTS_MAX = 50_000;
 const CURRENCY_WAIT_MS = 100;
 
 /** Clients of the neighbours, wherever they run. */
-export type NeighbourClients = {
+export type RpcClients = {
   readonly tenant: Client<typeof TenantService>;
   readonly senderId: Client<typeof SenderIdService>;
   readonly wallet: Client<typeof WalletService>;
@@ -44,22 +44,16 @@ export type NeighbourClients = {
 };
 
 /** Opens the neighbours; `close` ends the background work. */
-export function openNeighbours(options: {
-  readonly clients: NeighbourClients;
+export function openServiceClients(options: {
+  readonly clients: RpcClients;
   readonly nats: NatsConnection;
   readonly clock: Clock;
   readonly log: Logger;
 }): ServiceClients & { close(): Promise<void> } {
   const { clients, nats, clock, log } = options;
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
-  const tenants = createRefreshAheadCache({
-    ...cache,
-    load: createTenantQuestions(clients.tenant),
-  });
-  const senders = createRefreshAheadCache({
-    ...cache,
-    load: createSenderQuestions(clients.senderId),
-  });
+  const tenants = createRefreshAheadCache({ ...cache, load: createTenantLoader(clients.tenant) });
+  const senders = createRefreshAheadCache({ ...cache, load: createSenderLoader(clients.senderId) });
   // The other holds of a batch do not wait for it, and do not fail with it.
   const currencyOf = async (tenantId: string) => {
     const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
@@ -102,7 +96,7 @@ export function openNeighbours(options: {
 }
 
 /** Keeps the newest route table; the last good one serves while routing is away. */
-function keepRouteTable(client: NeighbourClients["routing"], log: Logger) {
+function keepRouteTable(client: RpcClients["routing"], log: Logger) {
   let known: GetRouteTableResponse | undefined;
   let table: RouteTable | undefined;
   const loop = startLoop({
@@ -155,7 +149,7 @@ type CurrencyOf = (tenantId: string) => Promise<string>;
 
 /** Never rejects: a call that fails is the failure of each hold in it. */
 async function placeHolds(
-  client: NeighbourClients["wallet"],
+  client: RpcClients["wallet"],
   holds: readonly Hold[],
   currencyOf: CurrencyOf,
 ): Promise<(undefined | Error)[]> {

@@ -21,7 +21,7 @@ const SILENCE_MS = 25;
 const ANSWER_MAX_MS = 10_000;
 
 /** Opens one replica's questions and answers over the event connection. */
-export function openUnderWayNotes(connection: NatsConnection, replica: string): InflightPeers {
+export function openInflightPeers(connection: NatsConnection, replica: string): InflightPeers {
   const tell = openHints(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
   let count = 0;

@@ -14,7 +14,7 @@ import type { TenantFacts } from "../app/ports.ts";
 export const CALL = { timeoutMs: 5000 } as const;
 
 /** Loads a tenant's facts by id; undefined when there is no such tenant. */
-export function createTenantQuestions(client: Client<typeof TenantService>) {
+export function createTenantLoader(client: Client<typeof TenantService>) {
   return createDataLoader({
     name: "tenants",
     batchMax: 256,
@@ -32,7 +32,7 @@ export function senderKey(tenantId: string, name: string): string {
 }
 
 /** Loads the registered spelling of a sender ID; undefined when it cannot be used now. */
-export function createSenderQuestions(client: Client<typeof SenderIdService>) {
+export function createSenderLoader(client: Client<typeof SenderIdService>) {
   return createDataLoader({
     name: "sender IDs",
     batchMax: 32,

@@ -13,12 +13,12 @@ import type { Arrival } from "../app/pending-index.ts";
 export type QueueNotifier = {
   ring(connectorId: string, arrivals: readonly Arrival[]): void;
   /** Calls back for what other replicas put in. */
-  onRing(take: (connectorId: string, arrival: Arrival) => void): void;
+  onNotify(take: (connectorId: string, arrival: Arrival) => void): void;
 };
 
 /** Lane, tenant, first message, due; then each message and when it is due, unless they are too many. */
 type Wire = readonly [
-  lane: Arrival["lane"],
+  priority: Arrival["priority"],
   tenantId: string,
   messageId: string,
   dueAtMs: number,
@@ -28,26 +28,30 @@ type Wire = readonly [
 const PREFIX = "doorbell.";
 
 /** Arrivals told in one bell at most; what is not told is found by looking. */
-const TOLD_MAX = 1000;
+const ITEMS_MAX = 1000;
 
 /** Messages named in one bell at most: 50 bytes each, far below what NATS takes (1 MiB unless set). */
 const NAMED_MAX = 4000;
 
 /** Opens one replica's bells over the event connection. */
-export function openBells(connection: NatsConnection, replica: string, log: Logger): QueueNotifier {
+export function openQueueNotifier(
+  connection: NatsConnection,
+  replica: string,
+  log: Logger,
+): QueueNotifier {
   const tell = openHints(connection);
   return {
     ring(connectorId, arrivals) {
       let room = NAMED_MAX;
-      const told = arrivals.slice(0, TOLD_MAX).map((one): Wire => {
-        const first = [one.lane, one.tenantId, one.messageId, one.dueAtMs] as const;
+      const told = arrivals.slice(0, ITEMS_MAX).map((one): Wire => {
+        const first = [one.priority, one.tenantId, one.messageId, one.dueAtMs] as const;
         if (one.named === undefined || one.named.length > room) return first;
         room -= one.named.length;
         return [...first, one.named.map(({ messageId, dueAtMs }) => [messageId, dueAtMs])];
       });
       tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
     },
-    onRing(take) {
+    onNotify(take) {
       subscribeHints(connection, `${PREFIX}*`, (message) => {
         const text = message.string();
         const end = text.indexOf("\n");
@@ -69,8 +73,8 @@ export function readArrivals(text: string): Arrival[] | undefined {
     return undefined;
   }
   if (!Array.isArray(told) || !told.every(isWire)) return undefined;
-  return told.map(([lane, tenantId, messageId, dueAtMs, named]) => ({
-    lane,
+  return told.map(([priority, tenantId, messageId, dueAtMs, named]) => ({
+    priority,
     tenantId,
     messageId,
     dueAtMs,
@@ -80,9 +84,9 @@ export function readArrivals(text: string): Arrival[] | undefined {
 
 function isWire(told: unknown): told is Wire {
   if (!Array.isArray(told)) return false;
-  const [lane, tenantId, messageId, dueAtMs, named = []] = told as unknown[];
+  const [priority, tenantId, messageId, dueAtMs, named = []] = told as unknown[];
   return (
-    (lane === "single" || lane === "bulk") &&
+    (priority === "single" || priority === "bulk") &&
     typeof tenantId === "string" &&
     isNamed([messageId, dueAtMs]) &&
     Array.isArray(named) &&

@@ -11,7 +11,7 @@ import { checkItems } from "../../shared/core/limits.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { currentCall } from "../../shared/rpc/call-context.ts";
 import { fairShare } from "../domain/fair-share.ts";
-import { readPartError } from "./batch-item-error.ts";
+import { toBatchItemError } from "./batch-item-error.ts";
 
 type Claim = (
   request: ClaimMessagesRequest,
@@ -21,7 +21,7 @@ const METHOD = "sms.v1.MessagingService/ClaimMany";
 const CLAIMS_MAX = 256;
 
 /** Makes `ClaimMany` of `ClaimMessages`. */
-export function createClaimMany(claim: Claim, log: Logger) {
+export function createBatchClaim(claim: Claim, log: Logger) {
   return async ({
     claims,
   }: ClaimManyRequest): Promise<MessageInitShape<typeof ClaimManyResponseSchema>> => {
@@ -43,7 +43,7 @@ async function settle(
   try {
     return { result: { case: "response", value: await claiming } };
   } catch (thrown) {
-    const { code } = readPartError(thrown, { method: METHOD, requestId }, log);
+    const { code } = toBatchItemError(thrown, { method: METHOD, requestId }, log);
     return { result: { case: "failure", value: code } };
   }
 }

@@ -15,7 +15,7 @@ import type { Logger } from "../../shared/core/logger.ts";
 import type { OpenSpan } from "../../shared/io/tracing.ts";
 import { currentCall, runInCall } from "../../shared/rpc/call-context.ts";
 import { inCompletionOrder } from "../app/in-completion-order.ts";
-import { readPartError } from "./batch-item-error.ts";
+import { toBatchItemError } from "./batch-item-error.ts";
 import { openAcceptSpan } from "./tracing.ts";
 
 type Send = (
@@ -34,7 +34,7 @@ const RECIPIENTS_MAX = 40_000;
 const RECIPIENT_TEXT_MAX = 4_194_304;
 
 /** Throws `validation_error` where it would be. */
-export function checkAnswer(requests: readonly SendMessagesRequest[]): void {
+export function checkResponseSize(requests: readonly SendMessagesRequest[]): void {
   let count = 0;
   let text = 0;
   for (const { recipients } of requests) {
@@ -54,13 +54,13 @@ function listField([only, ...others]: readonly SendMessagesRequest[]): string {
 }
 
 /** Makes `SendMany` and `SendEach` of `SendMessages`. */
-export function createSendsTogether(send: Send, log: Logger) {
+export function createBatchSend(send: Send, log: Logger) {
   function begin(
     { requests, requestIds, traceparents }: SendManyRequest,
     context: HandlerContext,
   ): Promise<Result>[] {
     checkItems("requests", requests.length, 0, REQUESTS_MAX);
-    checkAnswer(requests);
+    checkResponseSize(requests);
     const outer = currentCall();
     const method = `${context.service.typeName}/${context.method.name}`;
     return requests.map((request, at) => {
@@ -106,7 +106,7 @@ async function settle(
     span?.end();
     return { result: { case: "response", value } };
   } catch (thrown) {
-    const error = readPartError(thrown, call, log);
+    const error = toBatchItemError(thrown, call, log);
     span?.end(error.code);
     const { code, message, fields, extra, retryAfterMs = 0 } = error;
     const value = { code, message, fields: [...fields], extra, retryAfterMs: BigInt(retryAfterMs) };

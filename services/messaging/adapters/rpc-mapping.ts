@@ -80,7 +80,10 @@ export function readKey(key: string): string | undefined {
 }
 
 /** Reads a send. */
-export function readSendRequest(wire: SendMessagesRequest, isJudgedAtEdge: boolean): SendRequest {
+export function readSendRequest(
+  wire: SendMessagesRequest,
+  isCheckedAtGateway: boolean,
+): SendRequest {
   return {
     tenantId: wire.tenantId,
     mode: checkKnown("mode", readMode(wire.mode)),
@@ -94,7 +97,7 @@ export function readSendRequest(wire: SendMessagesRequest, isJudgedAtEdge: boole
     body: wire.body,
     clientReference: wire.clientReference || undefined,
     sendAtMs: wire.sendAtMs === 0n ? undefined : Number(wire.sendAtMs),
-    isJudgedAtEdge,
+    isCheckedAtGateway,
     recipients: wire.recipients.map(({ to, body, clientReference }) => ({
       to,
       body,

@@ -9,15 +9,15 @@ import { checkItems, invalidField } from "../../shared/core/limits.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { SendService } from "../app/accept.ts";
 import type { Cancels } from "../app/cancel.ts";
-import type { Carriers } from "../app/carrier-reports.ts";
+import type { CarrierReports } from "../app/carrier-reports.ts";
 import { type Claimer, checkCarrierName } from "../app/claim.ts";
 import { cancelScope, type Idempotency, sendScope } from "../app/idempotency.ts";
-import type { Reads } from "../app/queries.ts";
+import type { Queries } from "../app/queries.ts";
 import type { ReservationAnswer, ReservationQuestion } from "../app/resolve-reservations.ts";
 import { readClaimCall } from "../domain/claim-epoch.ts";
 import { toWireCharge, toWireMessage } from "./proto.ts";
-import { createClaimMany } from "./rpc-batch-claim.ts";
-import { checkAnswer, createSendsTogether } from "./rpc-batch-send.ts";
+import { createBatchClaim } from "./rpc-batch-claim.ts";
+import { checkResponseSize, createBatchSend } from "./rpc-batch-send.ts";
 import {
   cancelResponse,
   readEndpoint,
@@ -36,12 +36,12 @@ import {
 
 /** The use cases behind the interface. */
 export type UseCases = {
-  readonly accepter: SendService;
+  readonly sendService: SendService;
   readonly cancels: Cancels;
-  readonly carriers: Carriers;
+  readonly carriers: CarrierReports;
   readonly claimer: Claimer;
   readonly idempotency: Pick<Idempotency, "find" | "findBeforeRefusal">;
-  readonly reads: Reads;
+  readonly queries: Queries;
   readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
 };
 
@@ -59,7 +59,7 @@ export function createMessagingRpc(
 }
 
 /** Outcomes and receipts in one call: half of what may wait to be written, so that a call is not refused in part. */
-const TOLD_MAX = 10_000;
+const ITEMS_MAX = 10_000;
 
 type Methods = ServiceImpl<typeof MessagingService>;
 type CustomerMethod =
@@ -81,22 +81,26 @@ type CarrierMethod =
   | "recoverClaims";
 
 function customerMethods(
-  { accepter, cancels, idempotency, reads }: UseCases,
+  { sendService, cancels, idempotency, queries }: UseCases,
   log: Logger,
 ): Pick<Methods, CustomerMethod> {
-  async function send(wire: SendMessagesRequest, context: HandlerContext, isJudgedAtEdge: boolean) {
-    const request = readSendRequest(wire, isJudgedAtEdge);
-    const answer = await accepter.send(request, () => context.signal.aborted);
+  async function send(
+    wire: SendMessagesRequest,
+    context: HandlerContext,
+    isCheckedAtGateway: boolean,
+  ) {
+    const request = readSendRequest(wire, isCheckedAtGateway);
+    const answer = await sendService.send(request, () => context.signal.aborted);
     if (answer.kind === "replay") return replayedSend(answer.response);
     return sendResponse(request, answer.result);
   }
   return {
     async sendMessages(wire, context) {
-      checkAnswer([wire]);
+      checkResponseSize([wire]);
       return send(wire, context, false);
     },
     // The edge's own way of sending.
-    ...createSendsTogether((wire, context) => send(wire, context, true), log),
+    ...createBatchSend((wire, context) => send(wire, context, true), log),
     async lookupSend(wire) {
       const { tenantId, endpoint, fingerprint, cancelMessageId, beforeRefusal } = wire;
       const key = readKey(wire.idempotencyKey);
@@ -115,11 +119,11 @@ function customerMethods(
       return bytes === undefined ? {} : { response: replayedSend(bytes) };
     },
     async getMessage({ tenantId, messageId, mode }) {
-      const message = await reads.get(tenantId, messageId, readMode(mode));
+      const message = await queries.get(tenantId, messageId, readMode(mode));
       return { message: toWireMessage(message, true) };
     },
     async listMessages(wire) {
-      const { messages, hasMore } = await reads.list(
+      const { messages, hasMore } = await queries.list(
         readListFilter(wire),
         wire.limit,
         wire.settled,
@@ -158,16 +162,16 @@ function carrierMethods(
   }
   return {
     claimMessages,
-    claimMany: createClaimMany(claimMessages, log),
+    claimMany: createBatchClaim(claimMessages, log),
     async listWaitingConnectors() {
       return { connectorIds: await claimer.waitingConnectors() };
     },
     async reportOutcomes({ outcomes }) {
-      checkItems("outcomes", outcomes.length, 0, TOLD_MAX);
+      checkItems("outcomes", outcomes.length, 0, ITEMS_MAX);
       return { staleMessageIds: await carriers.report(outcomes.map(readOutcome)) };
     },
     async recordReceipts({ receipts }) {
-      checkItems("receipts", receipts.length, 0, TOLD_MAX);
+      checkItems("receipts", receipts.length, 0, ITEMS_MAX);
       return { unknownMessageIds: await carriers.recordReceipts(receipts.map(readReceipt)) };
     },
     async renewClaims({ carrierId, heldMessageIds, listsHeld, endedClaimCalls }) {
@@ -184,7 +188,7 @@ function carrierMethods(
 }
 
 function auditMethods(
-  { reads, resolve }: UseCases,
+  { queries, resolve }: UseCases,
   keepMs: number,
 ): Omit<Methods, CustomerMethod | CarrierMethod> {
   return {
@@ -206,12 +210,12 @@ function auditMethods(
     },
     async *streamCharges({ tenantId }) {
       yield { messageKeepMs: BigInt(keepMs) };
-      for await (const charges of reads.charges(tenantId || undefined)) {
+      for await (const charges of queries.charges(tenantId || undefined)) {
         yield { charges: charges.map(toWireCharge) };
       }
     },
     async *checkMessages({ tenantId }) {
-      for await (const part of reads.check(tenantId || undefined)) {
+      for await (const part of queries.check(tenantId || undefined)) {
         yield {
           breaches: part.breaches.map((breach) => ({ ...breach, ids: [...breach.ids] })),
           messages: BigInt(part.messages),
@@ -222,7 +226,7 @@ function auditMethods(
       }
     },
     async getQueueStats() {
-      const queues = await reads.queues();
+      const queues = await queries.queues();
       return {
         queues: queues.map(({ connectorId, waiting, oldestWaitingMs, sending }) => ({
           connectorId,

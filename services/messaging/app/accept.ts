@@ -11,7 +11,7 @@ import { currentRoute } from "../domain/message.ts";
 import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
 import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
 import { type Idempotency, sendScope } from "./idempotency.ts";
-import type { SendsUnderWay } from "./inflight-sends.ts";
+import type { InflightSends } from "./inflight-sends.ts";
 import type { QueueNotifications } from "./notify.ts";
 import type { Hold, SendRecord, ServiceClients, TenantFacts } from "./ports.ts";
 import type { QueueLimits } from "./queue-limits.ts";
@@ -22,12 +22,12 @@ export type SendAnswer =
   | { readonly kind: "replay"; readonly response: Uint8Array };
 
 /** What accepting needs. */
-export type AcceptParts = CommitParts & {
-  readonly neighbours: ServiceClients;
+export type SendServiceParts = CommitParts & {
+  readonly services: ServiceClients;
   readonly idempotency: Idempotency;
-  readonly doorbells: QueueNotifications;
+  readonly notifications: QueueNotifications;
   readonly limits: QueueLimits;
-  readonly underWay: Pick<SendsUnderWay, "begin">;
+  readonly inflight: Pick<InflightSends, "begin">;
   readonly queueMs: number;
   readonly idempotencyMs: number;
   readonly sendAtMinMs: number;
@@ -48,8 +48,8 @@ export type SendService = {
 const NO_BYTES = new Uint8Array();
 
 /** Makes the way in. */
-export function createAccepter(parts: AcceptParts): SendService {
-  const { neighbours, clock } = parts;
+export function createSendService(parts: SendServiceParts): SendService {
+  const { services, clock } = parts;
   const committer = createSendCommitter(parts);
 
   async function accept(
@@ -58,21 +58,21 @@ export function createAccepter(parts: AcceptParts): SendService {
     isGivenUp: () => boolean,
   ): Promise<Draft> {
     checkRequest(request, clock.now(), parts.sendAtMinMs);
-    const tenant = await neighbours.tenant(request.tenantId);
+    const tenant = await services.tenant(request.tenantId);
     if (tenant === undefined) throw new AppError("not_found", "There is no such tenant.");
     checkRecipientCount(request, tenant.recipientsMax);
     checkMaySend(tenant);
-    const sender = await neighbours.usableSender(request.tenantId, request.from);
+    const sender = await services.usableSender(request.tenantId, request.from);
     if (sender === undefined) throw unusableSender();
     const nowMs = clock.now();
-    const noteEnd = parts.underWay.begin(request.tenantId, nowMs);
+    const noteEnd = parts.inflight.begin(request.tenantId, nowMs);
     try {
       const draft = draftSend(request, {
         sender,
         plan: tenant.plan,
         currency: tenant.currency,
         redact: tenant.redactBodies,
-        table: neighbours.routeTable(),
+        table: services.routeTable(),
         nowMs,
         queueMs: parts.queueMs,
         random: Math.random,
@@ -94,14 +94,14 @@ export function createAccepter(parts: AcceptParts): SendService {
     checkRoom(parts.limits, draft);
     const hold = toHold(request, draft);
     // Always refused, and no answer could be written for it: the wallet says what there is.
-    if (hold !== undefined && hold.amount > INT64_MAX) await parts.neighbours.placeHold(hold);
+    if (hold !== undefined && hold.amount > INT64_MAX) await parts.services.placeHold(hold);
     await committer.commit({
       record: toRecord(request, draft, replaces, parts),
       messages: draft.messages,
       hold,
       isGivenUp,
     });
-    parts.doorbells.ring(draft.messages);
+    parts.notifications.ring(draft.messages);
   }
 
   return {
@@ -144,7 +144,7 @@ function checkRoom(limits: QueueLimits, { messages }: Draft): void {
     const connectorId = currentRoute(message)?.connectorId;
     if (connectorId === undefined || checked.has(connectorId)) continue;
     checked.add(connectorId);
-    limits.checkRoom(connectorId, message.lane);
+    limits.checkRoom(connectorId, message.priority);
   }
 }
 
@@ -165,7 +165,7 @@ function toRecord(
   request: SendRequest,
   draft: Draft,
   replaces: string | undefined,
-  parts: AcceptParts,
+  parts: SendServiceParts,
 ): SendRecord {
   const { key } = request;
   return {

@@ -4,11 +4,11 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import type { StandingOf } from "../domain/choose-route.ts";
+import type { AvailabilityOf } from "../domain/choose-route.ts";
 import { type ClaimCall, isClaimCallFinished } from "../domain/claim-epoch.ts";
 import { type Message, unchanged } from "../domain/message.ts";
 import { applyOutcome, type Outcome } from "../domain/outcome.ts";
-import { sentBy, type Waits } from "../domain/queue-transitions.ts";
+import { sentBy, type Timeouts } from "../domain/queue-transitions.ts";
 import { applyReceipt, type Receipt } from "../domain/receipt.ts";
 import { isHeldBy, recoverClaim } from "../domain/recover-claim.ts";
 import type { QueueStore } from "./ports.ts";
@@ -18,7 +18,7 @@ import type { Changes } from "./update-messages.ts";
 export type About<T> = T & { readonly messageId: string };
 
 /** The carriers' side of messaging. */
-export type Carriers = {
+export type CarrierReports = {
   /** Applies outcomes; answers the ids whose claim was no longer theirs. Answered when durable. */
   report(outcomes: readonly About<Outcome>[]): Promise<string[]>;
   /** Applies receipts; answers the ids of messages that do not exist. Answered when durable. */
@@ -57,16 +57,16 @@ const WHENEVER = Number.MAX_SAFE_INTEGER;
 const HELD_LEASES_MAX = 10;
 
 /** Makes it. `leaseMs` is how long an unheard carrier counts as alive. */
-export function createCarriers(options: {
+export function createCarrierReports(options: {
   readonly changes: Changes;
   readonly queue: QueueStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly waits: Waits;
+  readonly timeouts: Timeouts;
   readonly leaseMs: number;
-  readonly standingOf: StandingOf;
-}): Carriers {
-  const { changes, queue, clock, log, waits, leaseMs, standingOf } = options;
+  readonly availabilityOf: AvailabilityOf;
+}): CarrierReports {
+  const { changes, queue, clock, log, timeouts, leaseMs, availabilityOf } = options;
 
   /**
    * Answers what went wrong, by message: that keeps no other from being taken back. In an outage all of
@@ -100,7 +100,7 @@ export function createCarriers(options: {
   async function putInDoubt(holder: { readonly carrierId: string; readonly beforeMs: number }) {
     await eachHeld(holder, async ({ id }) => {
       await changes.change(id, (message, nowMs) =>
-        recoverClaim(message, holder, true, nowMs, waits),
+        recoverClaim(message, holder, true, nowMs, timeouts),
       );
     });
   }
@@ -110,7 +110,7 @@ export function createCarriers(options: {
       const decisions = await Promise.all(
         outcomes.map((outcome) =>
           changes.change(outcome.messageId, (message, nowMs) =>
-            applyOutcome(message, outcome, nowMs, waits, standingOf),
+            applyOutcome(message, outcome, nowMs, timeouts, availabilityOf),
           ),
         ),
       );
@@ -122,7 +122,7 @@ export function createCarriers(options: {
       const decisions = await Promise.all(
         receipts.map((receipt) =>
           changes.change(receipt.messageId, (message, nowMs) =>
-            applyReceipt(message, receipt, nowMs, waits),
+            applyReceipt(message, receipt, nowMs, timeouts),
           ),
         ),
       );
@@ -141,7 +141,7 @@ export function createCarriers(options: {
           const hasEnded = isClaimCallFinished(message.claim?.id ?? "", ended);
           if (hasEnded === false) return unchanged(message);
           const holder = hasEnded === true ? { carrierId, beforeMs: WHENEVER } : byAge;
-          return recoverClaim(message, holder, false, atMs, waits);
+          return recoverClaim(message, holder, false, atMs, timeouts);
         });
       });
     },
@@ -156,7 +156,7 @@ export function createCarriers(options: {
         const decision = await changes.change(id, (message, nowMs) =>
           isClaimCallFinished(message.claim?.id ?? "", ended) === false
             ? unchanged(message)
-            : recoverClaim(message, holder, written.has(id), nowMs, waits),
+            : recoverClaim(message, holder, written.has(id), nowMs, timeouts),
         );
         if (decision?.message.phase === "waiting") givenBack += 1;
         if (decision?.message.phase === "unknown") inDoubt += 1;

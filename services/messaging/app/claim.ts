@@ -12,7 +12,7 @@ import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { UNROUTED } from "../domain/choose-route.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-epoch.ts";
 import { CLAIM_MAX } from "../domain/fair-share.ts";
-import type { Claim, Lane, Message } from "../domain/message.ts";
+import type { Claim, Message, PriorityClass } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
 import type { PendingIndex, PendingMessage, Place } from "./pending-index.ts";
 import type { ClaimBatch, QueueQuery, QueueStore } from "./ports.ts";
@@ -42,7 +42,7 @@ const ROUNDS_MAX = 4;
 const CROWDED_MS = 1000;
 /** A beat no older than this proves that a claiming carrier is alive. */
 const BEAT_EVERY_MS = 5000;
-const LANES: readonly Lane[] = ["single", "bulk"];
+const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
 /** Connectors' claims that share a command, commands at once, and claims that may wait for one. */
 const TOGETHER = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;
 
@@ -61,7 +61,7 @@ export function createClaimer(options: {
   const together = { ...TOGETHER, isTransient: isMongoOutage };
   const reads = createBatcher<QueueQuery, Message[]>({
     name: "messages by name",
-    flush: (looks) => store.findNamed(looks),
+    flush: (looks) => store.findByIds(looks),
     ...together,
   });
   const writes = createBatcher<ClaimBatch, Message[]>({
@@ -80,16 +80,16 @@ export function createClaimer(options: {
     const claim: Claim = { id: claimIdOf(call, randomUUID()), carrierId, atMs: clock.now() };
     const messages: Message[] = [];
     let more = false;
-    for (const lane of LANES) {
+    for (const priority of PRIORITIES) {
       const room = max - messages.length;
       if (room === 0) {
-        more ||= (await tenants.list(connectorId, lane)).length > 0;
+        more ||= (await tenants.list(connectorId, priority)).length > 0;
         continue;
       }
-      const turn = await findByTurn(connectorId, lane, room);
+      const turn = await findByTurn(connectorId, priority, room);
       more ||= turn.more;
       if (turn.found.length === 0) continue;
-      const taking = { connectorId, lane, found: turn.found, claim };
+      const taking = { connectorId, priority, found: turn.found, claim };
       messages.push(...(await writes.add(taking)));
       // Only now: had the claim failed, they would still wait.
       forget(turn.picks);
@@ -98,12 +98,16 @@ export function createClaimer(options: {
   }
 
   /** Messages of a lane, so many of each tenant that all get their share; first come, first. */
-  async function findByTurn(connectorId: string, lane: Lane, room: number): Promise<Turn> {
-    const all = await tenants.list(connectorId, lane);
-    const name = queueName(connectorId, lane);
+  async function findByTurn(
+    connectorId: string,
+    priority: PriorityClass,
+    room: number,
+  ): Promise<Turn> {
+    const all = await tenants.list(connectorId, priority);
+    const name = queueName(connectorId, priority);
     const nowMs = clock.now();
     const { places, hasOthers } = choosePlaces(
-      { connectorId, lane },
+      { connectorId, priority },
       rotateAfter(all, lastServed.get(name)),
       Math.min(TENANTS_AT_A_LOOK, room),
       nowMs,
@@ -129,7 +133,7 @@ export function createClaimer(options: {
       hasOthers ||
       queues.some((queue) => queue.length > 0) ||
       // One look does not find everything; while it finds something, there may be more behind it.
-      (turn.found.length > 0 && places.some(tenants.hasUnnamed));
+      (turn.found.length > 0 && places.some(tenants.hasUnknown));
     return turn;
   }
 
@@ -146,7 +150,7 @@ export function createClaimer(options: {
     const places: Place[] = [];
     for (const tenantId of inTurn) {
       const place = { ...queue, tenantId };
-      if (!tenants.hasUnnamed(place) && tenants.named(place, nowMs, 1).length === 0) continue;
+      if (!tenants.hasUnknown(place) && tenants.named(place, nowMs, 1).length === 0) continue;
       if (places.length === max) return { places, hasOthers: true };
       places.push(place);
     }
@@ -162,12 +166,12 @@ export function createClaimer(options: {
   ): Promise<void> {
     const [first] = picks;
     if (first === undefined) return;
-    const { connectorId, lane } = first.place;
+    const { connectorId, priority } = first.place;
     const missing = picks.flatMap(({ arrival: { messageId } }) =>
       loaded.has(messageId) ? [] : [messageId],
     );
     const found =
-      missing.length === 0 ? [] : await reads.add({ connectorId, lane, ids: missing, nowMs });
+      missing.length === 0 ? [] : await reads.add({ connectorId, priority, ids: missing, nowMs });
     const byId = new Map(found.map((message) => [message.id, message]));
     const gone: Choice[] = [];
     for (const pick of picks) {
@@ -198,7 +202,7 @@ export function createClaimer(options: {
     nowMs: number,
   ): Promise<ReadonlyMap<string, Message>> {
     const share = shareOf(room, places.length);
-    const blind = places.filter((place) => tenants.needsLook(place, nowMs, share));
+    const blind = places.filter((place) => tenants.needsScan(place, nowMs, share));
     const found =
       blind.length === 0
         ? []
@@ -214,14 +218,14 @@ export function createClaimer(options: {
   ): Promise<readonly Message[] | undefined> {
     const [first] = places;
     if (first === undefined || places.length < 2) return undefined;
-    const { connectorId, lane } = first;
-    const name = queueName(connectorId, lane);
+    const { connectorId, priority } = first;
+    const name = queueName(connectorId, priority);
     if (nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
     const limit = 2 * room;
-    const fromId = tenants.lookFrom(places, nowMs);
+    const fromId = tenants.startScan(places, nowMs);
     const tenantIds = places.map(({ tenantId }) => tenantId);
     const look = { tenantIds, fromId, nowMs, limit: limit + 1 };
-    const found = await store.findWaiting(connectorId, lane, look);
+    const found = await store.findWaiting(connectorId, priority, look);
     if (found.length > limit) {
       crowdedUntilMs.set(name, nowMs + CROWDED_MS);
       return undefined;
@@ -229,7 +233,7 @@ export function createClaimer(options: {
     const byTenant = Map.groupBy(found, ({ tenantId }) => tenantId);
     for (const place of places) {
       const own = byTenant.get(place.tenantId) ?? [];
-      tenants.seen(
+      tenants.endScan(
         place,
         own.map(({ id }) => id),
         true,
@@ -247,11 +251,11 @@ export function createClaimer(options: {
     const some = places.slice(0, TENANTS_ONE_BY_ONE);
     const share = shareOf(room, some.length);
     const looks = some.map(async (place) => {
-      const { connectorId, lane, tenantId } = place;
-      const fromId = tenants.lookFrom([place], nowMs);
+      const { connectorId, priority, tenantId } = place;
+      const fromId = tenants.startScan([place], nowMs);
       const look = { tenantIds: [tenantId], fromId, nowMs, limit: share + 1 };
-      const found = await store.findWaiting(connectorId, lane, look);
-      tenants.seen(
+      const found = await store.findWaiting(connectorId, priority, look);
+      tenants.endScan(
         place,
         found.map(({ id }) => id),
         found.length <= share,

@@ -28,7 +28,7 @@ import {
   type SendStore,
   type ServiceClients,
 } from "./ports.ts";
-import { createHoldUndoer } from "./release-holds.ts";
+import { createHoldReleaser } from "./release-holds.ts";
 
 /** A send that has passed its checks. */
 export type CheckedSend = AcceptedSend & {
@@ -49,7 +49,7 @@ export type SendCommitter = {
 
 /** What committing needs. */
 export type CommitParts = {
-  readonly neighbours: Pick<ServiceClients, "placeHold" | "placeHolds" | "releaseReservation">;
+  readonly services: Pick<ServiceClients, "placeHold" | "placeHolds" | "releaseReservation">;
   readonly sends: Pick<SendStore, "commit" | "fence">;
   readonly clock: Clock;
   readonly log: Logger;
@@ -84,9 +84,9 @@ class GivenUp extends Error {}
 
 /** Starts the committer. */
 export function createSendCommitter(parts: CommitParts): SendCommitter {
-  const { neighbours, sends, clock } = parts;
+  const { services, sends, clock } = parts;
   const doubts = createDoubts(clock);
-  const undoer = createHoldUndoer(parts);
+  const releaser = createHoldReleaser(parts);
   /** Where the wallet's answer about a hold is, for as long as its send lives. */
   const answers = new WeakMap<Hold, { readonly refusals: HoldResults; readonly at: number }>();
   const together = batch<HeldSend>(
@@ -129,7 +129,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   }
 
   async function placeWithin(items: readonly HeldSend[]): HoldResults {
-    const placing = neighbours.placeHolds(items.map(({ hold }) => hold));
+    const placing = services.placeHolds(items.map(({ hold }) => hold));
     for (const [at, { hold }] of items.entries()) answers.set(hold, { refusals: placing, at });
     const refusals = await answerWithin(placing, HOLDS_WAIT_MS);
     return items.map(({ hold }, at) => {
@@ -162,7 +162,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   async function commitAfterHold(send: CheckedSend): Promise<void> {
     const { hold } = send;
     if (hold !== undefined) {
-      await neighbours.placeHold(hold).catch((refusal: unknown) => {
+      await services.placeHold(hold).catch((refusal: unknown) => {
         doubts.note(hold.tenantId);
         throw refusal;
       });
@@ -176,7 +176,7 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
     const answer = hold === undefined ? undefined : answers.get(hold);
     if (hold === undefined || answer === undefined) return;
     const refusals = await answer.refusals.catch(() => undefined);
-    if (refusals !== undefined && refusals[answer.at] === undefined) undoer.undoLater(hold);
+    if (refusals !== undefined && refusals[answer.at] === undefined) releaser.releaseLater(hold);
   }
 
   return {
@@ -189,14 +189,14 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
           void undoWhatStands(send.hold);
           throw error;
         }
-        if (send.hold !== undefined) await undoer.undo(send.hold);
+        if (send.hold !== undefined) await releaser.release(send.hold);
         throw isDuplicate && send.record.key !== undefined
           ? new IdempotencyConflict()
           : tooLate(error);
       }
     },
     async close() {
-      undoer.close();
+      releaser.close();
       await together.close();
       await Promise.all([singles.close(), bulks.close()]);
     },

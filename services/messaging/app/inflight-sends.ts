@@ -27,7 +27,7 @@ export type InflightPeers = {
 };
 
 /** The sends of all replicas that are under way. */
-export type SendsUnderWay = {
+export type InflightSends = {
   /** Notes a send of this process as of its instant; to be told when it is stored or refused. */
   begin(tenantId: string, atMs: number): () => void;
   /**
@@ -52,7 +52,7 @@ const WAIT_MAX_MS = 5000;
 export const SKEW_MAX_MS = 250;
 
 /** Makes the notes of one replica. */
-export function createSendsUnderWay(peers: InflightPeers, clock: Clock): SendsUnderWay {
+export function createInflightSends(peers: InflightPeers, clock: Clock): InflightSends {
   const tenants = new Map<string, OfTenant>();
   let count = 0;
 

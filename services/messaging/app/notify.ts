@@ -11,7 +11,7 @@ export type QueueNotifications = {
 };
 
 /** Makes the bells; `ring` tells the others, and may be lost without harm. */
-export function createDoorbells(options: {
+export function createQueueNotifications(options: {
   readonly ring: (connectorId: string, arrivals: readonly Arrival[]) => void;
   readonly tenants: PendingIndex;
   readonly limits: QueueLimits;
@@ -29,7 +29,7 @@ export function createDoorbells(options: {
     if (rung.size === 0) setImmediate(flush);
     const arrivals = rung.get(connectorId) ?? new Map<string, Arrivals>();
     rung.set(connectorId, arrivals);
-    const key = `${arrival.lane}|${arrival.tenantId}`;
+    const key = `${arrival.priority}|${arrival.tenantId}`;
     const known = arrivals.get(key);
     if (known === undefined) arrivals.set(key, begun(arrival));
     else join(known, arrival);
@@ -41,11 +41,11 @@ export function createDoorbells(options: {
         const route = currentRoute(message);
         if (message.phase !== "waiting" || route === undefined) continue;
         if (route.connectorId === UNROUTED) continue;
-        const { lane, tenantId, id: messageId, notBeforeMs: dueAtMs } = message;
+        const { priority, tenantId, id: messageId, notBeforeMs: dueAtMs } = message;
         const named = [{ messageId, dueAtMs }];
-        const arrival = { lane, tenantId, messageId, dueAtMs, named };
+        const arrival = { priority, tenantId, messageId, dueAtMs, named };
         tenants.note(route.connectorId, arrival);
-        limits.note(route.connectorId, lane);
+        limits.note(route.connectorId, priority);
         tell(route.connectorId, arrival);
       }
     },

@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
-import type { Lane } from "../domain/message.ts";
+import type { PriorityClass } from "../domain/message.ts";
 import { queueName, waitingAt } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";
 
@@ -22,7 +22,7 @@ export type PendingMessage = {
 
 /** Messages of one tenant that came into a queue. */
 export type Arrival = {
-  readonly lane: Lane;
+  readonly priority: PriorityClass;
   readonly tenantId: string;
   /** The first of them. */
   readonly messageId: string;
@@ -36,7 +36,7 @@ export type Arrival = {
 export type PendingIndex = {
   note(connectorId: string, arrival: Arrival): void;
   /** All tenants that may have messages waiting; asks the database when the answer is old. */
-  list(connectorId: string, lane: Lane): Promise<readonly string[]>;
+  list(connectorId: string, priority: PriorityClass): Promise<readonly string[]>;
   /** Connectors at which anything waits. */
   connectors(): Promise<string[]>;
   /** A tenant's messages that may be claimed at an instant, as far as they have names; oldest first. */
@@ -49,28 +49,33 @@ export type PendingIndex = {
    * Forgets a queue's tenants that are not among these, which were read after a mark, and for whom nothing has come in
    * since: at a connector where nobody claims nothing else would.
    */
-  retain(connectorId: string, lane: Lane, tenantIds: readonly string[], mark: number): void;
+  retain(
+    connectorId: string,
+    priority: PriorityClass,
+    tenantIds: readonly string[],
+    mark: number,
+  ): void;
   /**
    * Whether to look for what has no name: there may be such, and fewer than `wanted` that may be claimed
    * have one, or the tenant was not looked at since the last look at everything. So nothing starves
    * behind what is named.
    */
-  needsLook(place: Place, nowMs: number, wanted: number): boolean;
+  needsScan(place: Place, nowMs: number, wanted: number): boolean;
   /** Whether there may be what has no name. */
-  hasUnnamed(place: Place): boolean;
+  hasUnknown(place: Place): boolean;
   /**
    * Begins a look for what has no name and may be claimed at an instant: answers the id before which
    * there is none of these tenants.
    */
-  lookFrom(places: readonly Place[], nowMs: number): string;
+  startScan(places: readonly Place[], nowMs: number): string;
   /** Names what a look found of a tenant; `isAll` unless it ended before the last one. */
-  seen(place: Place, messageIds: readonly string[], isAll: boolean): void;
+  endScan(place: Place, messageIds: readonly string[], isAll: boolean): void;
 };
 
 /** One tenant's part of one queue. */
 export type Place = {
   readonly connectorId: string;
-  readonly lane: Lane;
+  readonly priority: PriorityClass;
   readonly tenantId: string;
 };
 
@@ -89,7 +94,7 @@ type Known = {
   /** The names are in order of id. */
   isSorted: boolean;
   lastId: string;
-  hasUnnamed: boolean;
+  hasUnknown: boolean;
   /** Not looked at since the last look at the whole index. */
   isOverdue: boolean;
   /** Nothing without a name waits before this one; empty when that is not known. */
@@ -107,7 +112,7 @@ type Known = {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /** Makes the knowledge of what waits. Looks at one queue must not overlap. */
-export function createWaitingTenants(
+export function createPendingIndex(
   store: Pick<QueueStore, "queueNames" | "waitingTenants">,
   clock: Clock,
 ): PendingIndex {
@@ -122,8 +127,8 @@ export function createWaitingTenants(
     load: async () => new Set(await store.queueNames()),
   });
 
-  function queue(connectorId: string, lane: Lane) {
-    const name = queueName(connectorId, lane);
+  function queue(connectorId: string, priority: PriorityClass) {
+    const name = queueName(connectorId, priority);
     let known = queues.get(name);
     if (known === undefined) {
       known = { tenants: new Map(), readAtMs: NEVER };
@@ -132,12 +137,12 @@ export function createWaitingTenants(
     return { name, known };
   }
 
-  function find({ connectorId, lane, tenantId }: Place): Known | undefined {
-    return queue(connectorId, lane).known.tenants.get(tenantId);
+  function find({ connectorId, priority, tenantId }: Place): Known | undefined {
+    return queue(connectorId, priority).known.tenants.get(tenantId);
   }
 
-  function open({ connectorId, lane, tenantId }: Place): Known {
-    const { tenants } = queue(connectorId, lane).known;
+  function open({ connectorId, priority, tenantId }: Place): Known {
+    const { tenants } = queue(connectorId, priority).known;
     let known = tenants.get(tenantId);
     if (known === undefined) {
       known = unheardOf();
@@ -146,9 +151,9 @@ export function createWaitingTenants(
     return known;
   }
 
-  function dropIfEmpty({ connectorId, lane, tenantId }: Place, known: Known): void {
-    if (known.names.size > 0 || known.hasUnnamed) return;
-    queue(connectorId, lane).known.tenants.delete(tenantId);
+  function dropIfEmpty({ connectorId, priority, tenantId }: Place, known: Known): void {
+    if (known.names.size > 0 || known.hasUnknown) return;
+    queue(connectorId, priority).known.tenants.delete(tenantId);
   }
 
   /** Names may be of messages that other replicas have claimed: what still waits is named again. */
@@ -158,7 +163,7 @@ export function createWaitingTenants(
       known.names.delete(messageId);
       namesTotal -= 1;
     }
-    known.hasUnnamed = true;
+    known.hasUnknown = true;
     known.isOverdue = true;
     known.fromId = "";
   }
@@ -177,16 +182,16 @@ export function createWaitingTenants(
   }
 
   function noteUnnamed(known: Known, messageId: string, dueAtMs: number): void {
-    known.fromId = known.hasUnnamed ? lower(known.fromId, messageId) : messageId;
-    known.dueAtMs = known.hasUnnamed ? Math.max(known.dueAtMs, dueAtMs) : dueAtMs;
+    known.fromId = known.hasUnknown ? lower(known.fromId, messageId) : messageId;
+    known.dueAtMs = known.hasUnknown ? Math.max(known.dueAtMs, dueAtMs) : dueAtMs;
     known.arrivedId = lower(known.arrivedId, messageId);
-    known.hasUnnamed = true;
+    known.hasUnknown = true;
   }
 
   return {
-    note(connectorId, { lane, tenantId, messageId, dueAtMs, named }) {
+    note(connectorId, { priority, tenantId, messageId, dueAtMs, named }) {
       const latestMs = clock.now() + LATER_MAX_MS;
-      const place = { connectorId, lane, tenantId };
+      const place = { connectorId, priority, tenantId };
       const known = open(place);
       arrivals += 1;
       known.arrival = arrivals;
@@ -200,17 +205,17 @@ export function createWaitingTenants(
       }
       dropIfEmpty(place, known);
     },
-    async list(connectorId, lane) {
-      const { name, known } = queue(connectorId, lane);
+    async list(connectorId, priority) {
+      const { name, known } = queue(connectorId, priority);
       const ageMs = clock.now() - known.readAtMs;
       // A clock that was set back says nothing about an age.
       const isOld = ageMs < 0 || ageMs >= WHOLE_LOOK_MS;
       if (isOld && (await inUse.get("")).has(name)) {
         const atMs = clock.now();
-        const tenantIds = await store.waitingTenants(connectorId, lane);
+        const tenantIds = await store.waitingTenants(connectorId, priority);
         known.readAtMs = atMs;
         for (const tenantId of new Set([...known.tenants.keys(), ...tenantIds])) {
-          beginAnew(open({ connectorId, lane, tenantId }), atMs);
+          beginAnew(open({ connectorId, priority, tenantId }), atMs);
         }
       }
       return [...known.tenants.keys()];
@@ -235,8 +240,8 @@ export function createWaitingTenants(
       dropIfEmpty(place, known);
     },
     mark: () => arrivals,
-    retain(connectorId, lane, tenantIds, mark) {
-      const { tenants } = queue(connectorId, lane).known;
+    retain(connectorId, priority, tenantIds, mark) {
+      const { tenants } = queue(connectorId, priority).known;
       const kept = new Set(tenantIds);
       for (const [tenantId, { names, arrival }] of tenants) {
         if (kept.has(tenantId) || arrival > mark) continue;
@@ -244,13 +249,13 @@ export function createWaitingTenants(
         tenants.delete(tenantId);
       }
     },
-    needsLook(place, nowMs, wanted) {
+    needsScan(place, nowMs, wanted) {
       const known = find(place);
-      if (known?.hasUnnamed !== true) return false;
+      if (known?.hasUnknown !== true) return false;
       return known.isOverdue || dueNames(known, nowMs, wanted).length < wanted;
     },
-    hasUnnamed: (place) => find(place)?.hasUnnamed === true,
-    lookFrom(places, nowMs) {
+    hasUnknown: (place) => find(place)?.hasUnknown === true,
+    startScan(places, nowMs) {
       let first: string | undefined;
       for (const place of places) {
         const known = find(place);
@@ -261,7 +266,7 @@ export function createWaitingTenants(
       }
       return first ?? "";
     },
-    seen(place, messageIds, isAll) {
+    endScan(place, messageIds, isAll) {
       const known = find(place);
       if (known === undefined) return;
       const { arrivedId, lookedAtMs } = known;
@@ -273,7 +278,7 @@ export function createWaitingTenants(
       });
       if (lookedAtMs >= known.dueAtMs) {
         const next = nameless ?? (isAll ? undefined : messageIds.at(-1));
-        known.hasUnnamed = next !== undefined || arrivedId !== undefined;
+        known.hasUnknown = next !== undefined || arrivedId !== undefined;
         known.fromId = next === undefined ? (arrivedId ?? "") : lower(arrivedId, next);
       }
       dropIfEmpty(place, known);
@@ -300,7 +305,7 @@ function unheardOf(): Known {
     names: new Map(),
     isSorted: true,
     lastId: "",
-    hasUnnamed: false,
+    hasUnknown: false,
     isOverdue: false,
     fromId: "",
     arrivedId: undefined,

@@ -3,7 +3,7 @@ import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { FenceOutcome, KeyFence } from "../../shared/io/idempotency-locks.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
-import type { Claim, Lane, Message, MessageMode } from "../domain/message.ts";
+import type { Claim, Message, MessageMode, PriorityClass } from "../domain/message.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
 
 /** The record of an accepted send, or of a cancel made under an idempotency key. */
@@ -196,7 +196,7 @@ export type QueueFigures = {
 };
 
 /** A look at the queues of tenants, from a message on; from the start when it is empty. */
-export type Look = {
+export type QueueScan = {
   readonly tenantIds: readonly string[];
   readonly fromId: string;
   readonly nowMs: number;
@@ -206,7 +206,7 @@ export type Look = {
 /** Messages that are known by name to wait in a queue. */
 export type QueueQuery = {
   readonly connectorId: string;
-  readonly lane: Lane;
+  readonly priority: PriorityClass;
   readonly ids: readonly string[];
   readonly nowMs: number;
 };
@@ -214,7 +214,7 @@ export type QueueQuery = {
 /** Messages of a queue that a claim is to move to sending. */
 export type ClaimBatch = {
   readonly connectorId: string;
-  readonly lane: Lane;
+  readonly priority: PriorityClass;
   readonly found: readonly Message[];
   readonly claim: Claim;
 };
@@ -224,11 +224,11 @@ export type QueueStore = {
   /** Names of the queues that hold anything (`queueName`, `sendingName`); one index seek each. */
   queueNames(): Promise<string[]>;
   /** The tenants with messages in a queue; one index seek each. */
-  waitingTenants(connectorId: string, lane: Lane): Promise<string[]>;
+  waitingTenants(connectorId: string, priority: PriorityClass): Promise<string[]>;
   /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
-  findWaiting(connectorId: string, lane: Lane, look: Look): Promise<Message[]>;
+  findWaiting(connectorId: string, priority: PriorityClass, look: QueueScan): Promise<Message[]>;
   /** Of each look, the messages that wait there and may be claimed; one query for all of them. */
-  findNamed(looks: readonly QueueQuery[]): Promise<Message[][]>;
+  findByIds(looks: readonly QueueQuery[]): Promise<Message[][]>;
   /**
    * Moves those that still wait to sending, in one statement a taking; answers of each the ones that
    * moved. Repeated it answers the same.
@@ -239,7 +239,7 @@ export type QueueStore = {
   /** Messages that are being sent under these names, in order of id, after one. */
   findSending(names: readonly string[], afterId: string, limit: number): Promise<Message[]>;
   /** How many messages wait in one lane of a connector, counted no further than `max`. */
-  countIn(connectorId: string, lane: Lane, max: number): Promise<number>;
+  countIn(connectorId: string, priority: PriorityClass, max: number): Promise<number>;
   /** Every queue's figures. */
   figures(): Promise<QueueFigures[]>;
   /** Notes that a carrier is alive. */

@@ -7,7 +7,7 @@ import type { Outbox } from "../../shared/io/outbox.ts";
 import type { Message, MessageMode } from "../domain/message.ts";
 import { type Breach, checkMessage, type MessageCharge } from "../domain/message-invariants.ts";
 import { isVisible, notFound } from "./cancel.ts";
-import { type SendsUnderWay, SKEW_MAX_MS } from "./inflight-sends.ts";
+import { type InflightSends, SKEW_MAX_MS } from "./inflight-sends.ts";
 import type {
   ListFilter,
   MessageLists,
@@ -35,7 +35,7 @@ export type CheckProgress = {
 };
 
 /** The reading side of messaging. */
-export type Reads = {
+export type Queries = {
   /** Throws `not_found` for what is not the tenant's. */
   get(tenantId: string, messageId: string, mode: MessageMode | undefined): Promise<Message>;
   /**
@@ -59,16 +59,16 @@ export type Reads = {
 const OUTBOX_AGE_MAX_MS = 60_000;
 
 /** Makes it. */
-export function createReads(options: {
+export function createQueries(options: {
   readonly store: MessageStore;
   readonly lists: MessageLists;
   readonly openSnapshot: () => MessageSnapshot;
   readonly queue: QueueStore;
   readonly sends: SendStore;
   readonly outbox: Outbox;
-  readonly underWay: Pick<SendsUnderWay, "settle">;
+  readonly inflight: Pick<InflightSends, "settle">;
   readonly clock: Clock;
-}): Reads {
+}): Queries {
   const { store, lists, queue, clock } = options;
 
   async function* walk<T>(
@@ -98,7 +98,7 @@ export function createReads(options: {
       if (aheadMs > 0 && aheadMs <= SKEW_MAX_MS) await pause(aheadMs + 1);
       // What begins from here on has a higher id, and is left out: it may overtake what begins before it.
       const beforeId = newId("message", clock.now());
-      await options.underWay.settle(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
+      await options.inflight.settle(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
       return lists.page({ ...filter, beforeId }, size);
     },
     charges: (tenantId) => walk((snapshot) => snapshot.charges(tenantId)),

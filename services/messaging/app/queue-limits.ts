@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import type { Lane } from "../domain/message.ts";
+import type { PriorityClass } from "../domain/message.ts";
 import { queueName } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";
 
@@ -10,9 +10,9 @@ import type { QueueStore } from "./ports.ts";
  */
 export type QueueLimits = {
   /** Throws `service_unavailable` when the lane of the connector is full. */
-  checkRoom(connectorId: string, lane: Lane): void;
+  checkRoom(connectorId: string, priority: PriorityClass): void;
   /** Notes one more message in a queue. */
-  note(connectorId: string, lane: Lane): void;
+  note(connectorId: string, priority: PriorityClass): void;
   /** Counts the queues again; run by a loop. */
   recount(): Promise<void>;
 };
@@ -26,7 +26,7 @@ const FULL_RECOUNT_SHARE = 1 / 10;
 
 type KnownQueue = {
   readonly connectorId: string;
-  readonly lane: Lane;
+  readonly priority: PriorityClass;
   waiting: number;
   isCounted: boolean;
   countAgainAtMs: number;
@@ -45,7 +45,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
     const beganMs = performance.now();
     const before = queue.waiting;
     try {
-      const counted = await store.countIn(queue.connectorId, queue.lane, waitingMax);
+      const counted = await store.countIn(queue.connectorId, queue.priority, waitingMax);
       // What came in meanwhile may have been counted or not; too high is the safe side.
       queue.waiting += counted - before;
       queue.isCounted = true;
@@ -57,23 +57,30 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
   }
 
   return {
-    checkRoom(connectorId, lane) {
-      const queue = queues.get(queueName(connectorId, lane));
+    checkRoom(connectorId, priority) {
+      const queue = queues.get(queueName(connectorId, priority));
       if (queue === undefined || queue.waiting < waitingMax) return;
       if (performance.now() >= queue.countAgainAtMs) {
         // A count that fails is made again by the loop.
         count(queue).catch(() => undefined);
       }
       throw new AppError("service_unavailable", "The queue is full; try again shortly.", {
-        cause: `the ${lane} lane of ${connectorId}`,
+        cause: `the ${priority} priority of ${connectorId}`,
         retryAfterMs: 5000,
       });
     },
-    note(connectorId, lane) {
-      const name = queueName(connectorId, lane);
+    note(connectorId, priority) {
+      const name = queueName(connectorId, priority);
       const queue = queues.get(name);
       if (queue !== undefined) queue.waiting += 1;
-      else queues.set(name, { connectorId, lane, waiting: 1, isCounted: false, countAgainAtMs: 0 });
+      else
+        queues.set(name, {
+          connectorId,
+          priority,
+          waiting: 1,
+          isCounted: false,
+          countAgainAtMs: 0,
+        });
     },
     async recount() {
       for (const queue of queues.values()) {
@@ -81,8 +88,8 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
         // Two counts at once would both set right what one of them has.
         if (queue.countAgainAtMs === Number.POSITIVE_INFINITY) continue;
         await count(queue);
-        const { connectorId, lane } = queue;
-        if (queue.waiting >= waitingMax) log.warn({ connectorId, lane }, "a queue is full");
+        const { connectorId, priority } = queue;
+        if (queue.waiting >= waitingMax) log.warn({ connectorId, priority }, "a queue is full");
       }
     },
   };

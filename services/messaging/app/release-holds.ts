@@ -12,9 +12,9 @@ import type { Hold, SendStore, ServiceClients } from "./ports.ts";
 /** Frees holds. */
 export type HoldReleaser = {
   /** Tries once, and answers when it has. */
-  undo(hold: Hold): Promise<void>;
+  release(hold: Hold): Promise<void>;
   /** Tries in the background, some times: what made the send fail may be away yet. */
-  undoLater(hold: Hold): void;
+  releaseLater(hold: Hold): void;
   /** Ends the tries between two of them. */
   close(): void;
 };
@@ -27,13 +27,13 @@ const PENDING_MAX = 10_000;
 const AT_ONCE_MAX = 16;
 
 /** Makes it. */
-export function createHoldUndoer(parts: {
-  readonly neighbours: Pick<ServiceClients, "releaseReservation">;
+export function createHoldReleaser(parts: {
+  readonly services: Pick<ServiceClients, "releaseReservation">;
   readonly sends: Pick<SendStore, "fence">;
   readonly clock: Clock;
   readonly log: Logger;
 }): HoldReleaser {
-  const { neighbours, sends, clock, log } = parts;
+  const { services, sends, clock, log } = parts;
   const closing = new AbortController();
   const waiting: Hold[] = [];
   let working = 0;
@@ -41,7 +41,7 @@ export function createHoldUndoer(parts: {
   async function free({ tenantId, reservationId }: Hold): Promise<void> {
     // Where the commit stood although its answer was lost, this answers "sent", and the hold stays.
     if ((await sends.fence(reservationId, clock.now())) !== "fenced") return;
-    await neighbours.releaseReservation(tenantId, reservationId);
+    await services.releaseReservation(tenantId, reservationId);
   }
 
   function leave({ reservationId }: Hold, error: unknown): void {
@@ -67,8 +67,8 @@ export function createHoldUndoer(parts: {
   }
 
   return {
-    undo: (hold) => free(hold).catch((error: unknown) => leave(hold, error)),
-    undoLater(hold) {
+    release: (hold) => free(hold).catch((error: unknown) => leave(hold, error)),
+    releaseLater(hold) {
       if (waiting.length >= PENDING_MAX) return leave(hold, "too many wait");
       waiting.push(hold);
       if (working < AT_ONCE_MAX) void runDetached(work);

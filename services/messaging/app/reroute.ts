@@ -5,9 +5,9 @@
  * nothing to change.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import type { StandingOf } from "../domain/choose-route.ts";
-import { currentRoute, type Lane, type Message } from "../domain/message.ts";
-import { divert, queueName, TEST_CONNECTOR } from "../domain/queue-transitions.ts";
+import type { AvailabilityOf } from "../domain/choose-route.ts";
+import { currentRoute, type Message, type PriorityClass } from "../domain/message.ts";
+import { queueName, reroute, TEST_CONNECTOR } from "../domain/queue-transitions.ts";
 import type { PendingIndex } from "./pending-index.ts";
 import type { QueueStore } from "./ports.ts";
 import { rotateAfter, roundRobin } from "./round-robin.ts";
@@ -26,20 +26,23 @@ const TENANTS_MAX = 32;
 const ROOM_MAX = 2000;
 /** After fewer than this the next run is worth waiting for. */
 const WORTH_GOING_ON = MESSAGES_MAX / 2;
-const LANES: readonly Lane[] = ["single", "bulk"];
+const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
 
 /** A message, whose it is, and the connector at which it could wait instead. */
 type Candidate = { readonly id: string; readonly tenantId: string; readonly target: string };
 
 /** Makes the diverter. */
-export function createDiverter(options: {
+export function createRerouter(options: {
   readonly queue: Pick<QueueStore, "waitingTenants" | "findWaiting" | "countIn">;
   readonly tenants: Pick<PendingIndex, "connectors" | "mark" | "retain">;
   readonly changes: Changes;
-  readonly standings: { readonly routeOf: StandingOf; carrying(): ReadonlySet<string> };
+  readonly availability: {
+    readonly availabilityOf: AvailabilityOf;
+    usableConnectors(): ReadonlySet<string>;
+  };
   readonly clock: Clock;
 }): Rerouter {
-  const { queue, tenants, changes, standings, clock } = options;
+  const { queue, tenants, changes, availability, clock } = options;
   const lastServed = new Map<string, string>();
   /** By queue and tenant: messages before this id have no other route, as far as the last look at them. */
   const passed = new Map<string, string>();
@@ -47,11 +50,11 @@ export function createDiverter(options: {
   let lastConnectorId: string | undefined;
 
   /** What of the next tenants' messages could move, tenants by turn, each one's oldest first. */
-  async function look(connectorId: string, lane: Lane): Promise<Candidate[]> {
-    const name = queueName(connectorId, lane);
+  async function look(connectorId: string, priority: PriorityClass): Promise<Candidate[]> {
+    const name = queueName(connectorId, priority);
     const mark = tenants.mark();
-    const all = await queue.waitingTenants(connectorId, lane);
-    tenants.retain(connectorId, lane, all, mark);
+    const all = await queue.waitingTenants(connectorId, priority);
+    tenants.retain(connectorId, priority, all, mark);
     const some = rotateAfter(all, lastServed.get(name)).slice(0, TENANTS_MAX);
     // Unless one of them gets a place, the next look is at the others.
     lastServed.set(name, some.at(-1) ?? "");
@@ -62,7 +65,7 @@ export function createDiverter(options: {
         const place = `${name}|${tenantId}`;
         const fromId = passed.get(place) ?? "";
         const look = { tenantIds: [tenantId], fromId, nowMs, limit };
-        const own = await queue.findWaiting(connectorId, lane, look);
+        const own = await queue.findWaiting(connectorId, priority, look);
         const candidates = own.flatMap(candidateOf);
         notePassed(place, own, candidates, limit);
         return candidates;
@@ -84,15 +87,15 @@ export function createDiverter(options: {
   }
 
   function candidateOf(message: Message): Candidate[] {
-    const target = currentRoute(divert(message, standings.routeOf).message)?.connectorId;
+    const target = currentRoute(reroute(message, availability.availabilityOf).message)?.connectorId;
     if (target === undefined || target === currentRoute(message)?.connectorId) return [];
     return [{ id: message.id, tenantId: message.tenantId, target }];
   }
 
   /** Connectors at which something waits that carry nothing, each first in its turn. */
-  async function strandedAt(carrying: ReadonlySet<string>): Promise<string[]> {
+  async function strandedAt(usable: ReadonlySet<string>): Promise<string[]> {
     const stranded = (await tenants.connectors()).filter(
-      (id) => id !== TEST_CONNECTOR && !carrying.has(id),
+      (id) => id !== TEST_CONNECTOR && !usable.has(id),
     );
     const inTurn = rotateAfter(stranded, lastConnectorId);
     lastConnectorId = inTurn[0];
@@ -101,25 +104,27 @@ export function createDiverter(options: {
 
   return {
     async run() {
-      const carrying = standings.carrying();
-      if (carrying.size === 0) return false;
+      const usable = availability.usableConnectors();
+      if (usable.size === 0) return false;
       // The very set as long as the table stands: with another one, other messages may go.
-      if (carrying !== carriedAt) passed.clear();
-      carriedAt = carrying;
-      const stranded = await strandedAt(carrying);
+      if (usable !== carriedAt) passed.clear();
+      carriedAt = usable;
+      const stranded = await strandedAt(usable);
       let moved = 0;
-      for (const lane of LANES) {
-        const hasRoom = createRooms(queue, lane);
+      for (const priority of PRIORITIES) {
+        const hasRoom = createRooms(queue, priority);
         for (const connectorId of stranded) {
           const ids: string[] = [];
-          for (const { id, tenantId, target } of await look(connectorId, lane)) {
+          for (const { id, tenantId, target } of await look(connectorId, priority)) {
             if (!(await hasRoom(target))) continue;
             ids.push(id);
-            lastServed.set(queueName(connectorId, lane), tenantId);
+            lastServed.set(queueName(connectorId, priority), tenantId);
           }
           // Decided anew on what it is by then: it may have been claimed or cancelled meanwhile.
           await Promise.all(
-            ids.map((id) => changes.change(id, (message) => divert(message, standings.routeOf))),
+            ids.map((id) =>
+              changes.change(id, (message) => reroute(message, availability.availabilityOf)),
+            ),
           );
           moved += ids.length;
         }
@@ -132,12 +137,12 @@ export function createDiverter(options: {
 /** Takes a place in a connector's queue while there is one; each queue is counted once. */
 function createRooms(
   queue: Pick<QueueStore, "countIn">,
-  lane: Lane,
+  priority: PriorityClass,
 ): (connectorId: string) => Promise<boolean> {
   const rooms = new Map<string, number>();
   return async (connectorId) => {
     const left =
-      rooms.get(connectorId) ?? ROOM_MAX - (await queue.countIn(connectorId, lane, ROOM_MAX));
+      rooms.get(connectorId) ?? ROOM_MAX - (await queue.countIn(connectorId, priority, ROOM_MAX));
     rooms.set(connectorId, Math.max(0, left - 1));
     return left > 0;
   };

@@ -30,7 +30,7 @@ const MESSAGES_MAX = 100_000;
 const AT_ONCE = 16;
 
 /** Makes the resolver. */
-export function createResolver(options: {
+export function createReservationResolver(options: {
   readonly sends: SendStore;
   readonly store: MessageStore;
   readonly clock: Clock;

@@ -7,8 +7,8 @@ import { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import type { StandingOf } from "../domain/choose-route.ts";
-import type { Waits } from "../domain/queue-transitions.ts";
+import type { AvailabilityOf } from "../domain/choose-route.ts";
+import type { Timeouts } from "../domain/queue-transitions.ts";
 import type { SendingRights } from "../domain/schedule.ts";
 import { applyTimeout } from "../domain/timeouts.ts";
 import type { DueMessage, MessageStore, SendStore, ServiceClients } from "./ports.ts";
@@ -38,15 +38,15 @@ export function createSweeps(options: {
   readonly store: MessageStore;
   readonly sends: SendStore;
   readonly changes: Changes;
-  readonly neighbours: ServiceClients;
+  readonly services: ServiceClients;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly waits: Waits;
-  readonly standingOf: StandingOf;
+  readonly timeouts: Timeouts;
+  readonly availabilityOf: AvailabilityOf;
   readonly keepMs: number;
   readonly idempotencyMs: number;
 }): Sweeps {
-  const { store, sends, changes, neighbours, clock, waits, standingOf, log } = options;
+  const { store, sends, changes, services, clock, timeouts, availabilityOf, log } = options;
 
   /** The last of a page's unexpected faults, which are told once however many there are. */
   let fault: unknown;
@@ -55,8 +55,8 @@ export function createSweeps(options: {
   async function rightsOf(message: DueMessage): Promise<SendingRights | undefined> {
     if (message.status !== "scheduled") return NO_RIGHTS_NEEDED;
     try {
-      const tenant = await neighbours.tenant(message.tenantId);
-      const sender = await neighbours.usableSender(message.tenantId, message.from);
+      const tenant = await services.tenant(message.tenantId);
+      const sender = await services.usableSender(message.tenantId, message.from);
       return {
         tenantMaySend: tenant !== undefined && !tenant.suspended,
         senderIsUsable: sender !== undefined,
@@ -74,7 +74,7 @@ export function createSweeps(options: {
     if (rights === undefined) return false;
     try {
       await changes.change(message.id, (current, nowMs) =>
-        applyTimeout(current, nowMs, waits, rights, standingOf),
+        applyTimeout(current, nowMs, timeouts, rights, availabilityOf),
       );
       return true;
     } catch (error) {

@@ -58,11 +58,11 @@ const PACE_MS = { least: 10, most: 60 };
 /** Makes the engine. */
 export function createChanges(options: {
   readonly store: MessageStore;
-  readonly doorbells: QueueNotifications;
+  readonly notifications: QueueNotifications;
   readonly clock: Clock;
   readonly toStreamItem: ToStreamItem;
 }): Changes {
-  const { store, doorbells, clock } = options;
+  const { store, notifications, clock } = options;
 
   async function apply(items: readonly Item[]): Promise<(Decision | undefined | Error)[]> {
     let open = items.map((item, at) => ({ item, at }));
@@ -89,7 +89,7 @@ export function createChanges(options: {
         continue;
       }
       for (const { at, result } of plan.results) results[at] = result;
-      doorbells.ring(plan.changes.filter(hasEntered).map(({ after }) => after));
+      notifications.ring(plan.changes.filter(hasEntered).map(({ after }) => after));
       break;
     }
     return results;

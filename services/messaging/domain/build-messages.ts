@@ -199,7 +199,7 @@ function toMessage(
     history: [{ status, atMs: createdMs, error }],
     routes: judged.routes,
     routeAt: 0,
-    lane: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
+    priority: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
     phase: isQueued ? "waiting" : undefined,
     claim: undefined,
     attempts: 0,

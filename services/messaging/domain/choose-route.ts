@@ -11,13 +11,13 @@ import type { FrozenRoute } from "./message.ts";
  * - `closed`: it is disabled. It is not tried, and may be enabled again.
  * - `gone`: it was removed.
  */
-export type RouteStanding = "well" | "failing" | "closed" | "gone";
+export type RouteState = "available" | "failing" | "disabled" | "removed";
 
 /** A frozen route as the present route table has it: the connector it leads to may be another one by now. */
-export type AvailableRoute = { readonly standing: RouteStanding; readonly connectorId: string };
+export type AvailableRoute = { readonly state: RouteState; readonly connectorId: string };
 
 /** Tells how a frozen route stands now, and where it leads. */
-export type StandingOf = (route: FrozenRoute) => AvailableRoute;
+export type AvailabilityOf = (route: FrozenRoute) => AvailableRoute;
 
 /**
  * Puts the route to be tried at place `at`, where those before it have refused, with the connector that it
@@ -27,13 +27,13 @@ export type StandingOf = (route: FrozenRoute) => AvailableRoute;
 export function pickNextRoute(
   routes: readonly FrozenRoute[],
   at: number,
-  standingOf: StandingOf,
+  availabilityOf: AvailabilityOf,
 ): readonly FrozenRoute[] | undefined {
   const left = routes.slice(at);
-  const present = left.map(standingOf);
-  const standings = present.map(({ standing }) => standing);
-  const first = standings.indexOf("well");
-  const chosen = first < 0 ? standings.indexOf("failing") : first;
+  const present = left.map(availabilityOf);
+  const states = present.map(({ state }) => state);
+  const first = states.indexOf("available");
+  const chosen = first < 0 ? states.indexOf("failing") : first;
   const frozen = left[chosen];
   const connectorId = present[chosen]?.connectorId;
   if (frozen === undefined || connectorId === undefined) return undefined;
@@ -52,9 +52,9 @@ export const UNROUTED = "";
  */
 export function parkOnDisabledRoute(
   routes: readonly FrozenRoute[],
-  standingOf: StandingOf,
+  availabilityOf: AvailabilityOf,
 ): readonly FrozenRoute[] | undefined {
-  const chosen = routes.findIndex((route) => standingOf(route).standing === "closed");
+  const chosen = routes.findIndex((route) => availabilityOf(route).state === "disabled");
   const frozen = routes[chosen];
   if (frozen === undefined) return undefined;
   return [{ ...frozen, connectorId: UNROUTED }, ...routes.toSpliced(chosen, 1)];

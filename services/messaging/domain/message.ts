@@ -26,7 +26,7 @@ export type MessageMode = (typeof MESSAGE_MODES)[number];
 export type QueuePhase = "waiting" | "sending" | "unknown";
 
 /** Single sends go before bulk ones in each connector's queue. */
-export type Lane = "single" | "bulk";
+export type PriorityClass = "single" | "bulk";
 
 /** Why a message was refused, failed or was not delivered, spelt for customers. */
 export type Reason = { readonly code: string; readonly message: string };
@@ -57,11 +57,11 @@ export type SegmentReceipts = {
   /** A part was refused, or will not be submitted: without a receipt of that very part it does not arrive whole. */
   readonly isIncomplete?: true;
   /** The submits that have been heard of, while there are several. */
-  readonly parts?: readonly HeardPart[];
+  readonly parts?: readonly KnownPart[];
 };
 
 /** A submit by its key, and the segment that its receipts count for. */
-export type HeardPart = {
+export type KnownPart = {
   readonly key: string;
   readonly segment: number;
   readonly guessed?: true;
@@ -101,7 +101,7 @@ export type Message = {
   readonly routes: readonly FrozenRoute[];
   /** Which of `routes` is being tried. */
   readonly routeAt: number;
-  readonly lane: Lane;
+  readonly priority: PriorityClass;
   /** Defined exactly while `queued`. */
   readonly phase: QueuePhase | undefined;
   /** The last claim; kept after sending so that a repeated outcome is recognised. */

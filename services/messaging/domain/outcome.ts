@@ -15,16 +15,16 @@
  * rest of that way: `undelivered`, and charged no second time. A message of which the carrier
  * has shown to have a part is `sent` by every other outcome.
  */
-import type { StandingOf } from "./choose-route.ts";
+import type { AvailabilityOf } from "./choose-route.ts";
 import { failedCode } from "./failure-reasons.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import {
   backToWaiting,
   isPartTaken,
+  type Timeouts,
   toSent,
   toUnknown,
   tryNextRoute,
-  type Waits,
 } from "./queue-transitions.ts";
 
 /** No carrier asks for more than some seconds, and nothing is put off until its queue time is over. */
@@ -56,8 +56,8 @@ export function applyOutcome(
   message: Message,
   outcome: Outcome,
   nowMs: number,
-  waits: Waits,
-  standingOf: StandingOf,
+  timeouts: Timeouts,
+  availabilityOf: AvailabilityOf,
 ): OutcomeDecision {
   if (message.claim?.id !== outcome.claimId) return { ...unchanged(message), isStale: true };
   if (message.status === "sent" && cannotBeWhole(outcome)) {
@@ -65,28 +65,34 @@ export function applyOutcome(
   }
   // Resolved under this very claim, by this outcome's first copy or by a receipt.
   if (message.status !== "queued") return { ...unchanged(message), isStale: false };
-  return { ...decide(message, outcome, nowMs, waits, standingOf), isStale: false };
+  return { ...decide(message, outcome, nowMs, timeouts, availabilityOf), isStale: false };
 }
 
 function decide(
   message: Message,
   outcome: Outcome,
   nowMs: number,
-  waits: Waits,
-  standingOf: StandingOf,
+  timeouts: Timeouts,
+  availabilityOf: AvailabilityOf,
 ): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = factsOf(outcome);
   // What the carrier has shown to have, it cannot have refused, nor left in doubt; nobody else may send it.
   if (isPartTaken(message)) {
-    const sent = toSent(message, occurredMs, waits, facts);
+    const sent = toSent(message, occurredMs, timeouts, facts);
     return cannotBeWhole(outcome) ? toPartlyRefused(sent, outcome, nowMs) : sent;
   }
   switch (outcome.kind) {
     case "accepted":
-      return toSent(message, occurredMs, waits, facts);
+      return toSent(message, occurredMs, timeouts, facts);
     case "refused":
-      return tryNextRoute(message, standingOf, failedCode(outcome.errorCode), occurredMs, facts);
+      return tryNextRoute(
+        message,
+        availabilityOf,
+        failedCode(outcome.errorCode),
+        occurredMs,
+        facts,
+      );
     case "not_sent":
       return backToWaiting(message, {
         ...facts,
@@ -96,9 +102,9 @@ function decide(
     case "unknown":
       // A repeat must not postpone the end of the wait.
       if (message.phase === "unknown") return unchanged(message);
-      return toUnknown(message, nowMs, waits, outcome.isIncomplete ? incomplete(message) : {});
+      return toUnknown(message, nowMs, timeouts, outcome.isIncomplete ? incomplete(message) : {});
     case "partly_refused":
-      return toPartlyRefused(toSent(message, occurredMs, waits, facts), outcome, nowMs);
+      return toPartlyRefused(toSent(message, occurredMs, timeouts, facts), outcome, nowMs);
   }
 }
 

@@ -1,11 +1,11 @@
-import { pickNextRoute, type StandingOf } from "./choose-route.ts";
+import { type AvailabilityOf, pickNextRoute } from "./choose-route.ts";
 import type { ReasonCode } from "./failure-reasons.ts";
 import {
   currentRoute,
   type Decision,
-  type Lane,
   type Message,
   moveTo,
+  type PriorityClass,
   type SegmentReceipts,
   unchanged,
 } from "./message.ts";
@@ -14,7 +14,7 @@ import {
 export const TEST_CONNECTOR = "test";
 
 /** How long each state may last, in milliseconds. */
-export type Waits = {
+export type Timeouts = {
   /** From `queued` to `failed` `queue_expired`. */
   readonly queueMs: number;
   /** From an unanswered submit to `failed` `submission_unknown`. */
@@ -24,8 +24,8 @@ export type Waits = {
 };
 
 /** The name of a connector's queue; within it the single lane sorts before the bulk lane. */
-export function queueName(connectorId: string, lane: Lane): string {
-  return `${connectorId}|${lane === "single" ? "1" : "2"}`;
+export function queueName(connectorId: string, priority: PriorityClass): string {
+  return `${connectorId}|${priority === "single" ? "1" : "2"}`;
 }
 
 /** The name under which messages stand while a carrier sends them. */
@@ -49,7 +49,7 @@ export function sentBy(name: string): string | undefined {
 export function queueOf(message: Message): string | undefined {
   const connectorId = currentRoute(message)?.connectorId;
   if (message.status !== "queued" || connectorId === undefined) return undefined;
-  if (message.phase === "waiting") return queueName(connectorId, message.lane);
+  if (message.phase === "waiting") return queueName(connectorId, message.priority);
   if (message.phase === "sending" && message.claim !== undefined) {
     return sendingName(connectorId, message.claim.carrierId);
   }
@@ -80,13 +80,13 @@ export function backToWaiting(message: Message, facts: Partial<Message> = {}): D
  */
 export function tryNextRoute(
   message: Message,
-  standingOf: StandingOf,
+  availabilityOf: AvailabilityOf,
   reason: ReasonCode,
   atMs: number,
   facts: Partial<Message> = {},
 ): Decision {
   const routeAt = message.routeAt + 1;
-  const routes = pickNextRoute(message.routes, routeAt, standingOf);
+  const routes = pickNextRoute(message.routes, routeAt, availabilityOf);
   if (routes === undefined) return moveTo(unchanged(message), "failed", atMs, reason, facts);
   return backToWaiting(message, { ...facts, routes, routeAt, attempts: 0, notBeforeMs: 0 });
 }
@@ -96,12 +96,12 @@ export function tryNextRoute(
  * route where that leads by now; it has no other effect. The budget goes with it, so that connectors
  * that fail in turn cannot renew it.
  */
-export function divert(message: Message, standingOf: StandingOf): Decision {
+export function reroute(message: Message, availabilityOf: AvailabilityOf): Decision {
   const current = currentRoute(message);
   if (message.phase !== "waiting" || current === undefined) return unchanged(message);
-  const routes = pickNextRoute(message.routes, message.routeAt, standingOf);
+  const routes = pickNextRoute(message.routes, message.routeAt, availabilityOf);
   const next = routes?.[message.routeAt];
-  if (routes === undefined || next === undefined || standingOf(next).standing !== "well") {
+  if (routes === undefined || next === undefined || availabilityOf(next).state !== "available") {
     return unchanged(message);
   }
   return next.connectorId === current.connectorId
@@ -113,10 +113,10 @@ export function divert(message: Message, standingOf: StandingOf): Decision {
 export function toUnknown(
   message: Message,
   nowMs: number,
-  waits: Waits,
+  timeouts: Timeouts,
   facts: Partial<Message> = {},
 ): Decision {
-  return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + waits.unknownMs, ...facts });
+  return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + timeouts.unknownMs, ...facts });
 }
 
 /** Whether a receipt has proved that the carrier has a part, while others were still being submitted. */
@@ -131,7 +131,7 @@ export function isPartTaken(message: Message): boolean {
 export function toSent(
   message: Message,
   occurredMs: number,
-  waits: Waits,
+  timeouts: Timeouts,
   facts: Partial<Message> = {},
 ): Decision {
   const route = currentRoute(message);
@@ -143,6 +143,6 @@ export function toSent(
     ...(route === undefined ? {} : { routes: [route], routeAt: 0 }),
     unitPrice: price,
     amount: price * BigInt(message.segments),
-    dueAtMs: sentAtMs + waits.receiptMs,
+    dueAtMs: sentAtMs + timeouts.receiptMs,
   });
 }

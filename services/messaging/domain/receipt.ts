@@ -17,13 +17,13 @@ import {
   currentRoute,
   type Decision,
   type FrozenRoute,
-  type HeardPart,
+  type KnownPart,
   type Message,
   moveTo,
   type SegmentReceipts,
   unchanged,
 } from "./message.ts";
-import { toSent, type Waits, withoutMissing } from "./queue-transitions.ts";
+import { type Timeouts, toSent, withoutMissing } from "./queue-transitions.ts";
 
 /** What a carrier says about a message or one of its segments. */
 export type Receipt = {
@@ -49,7 +49,7 @@ export function applyReceipt(
   known: Message,
   receipt: Receipt,
   nowMs: number,
-  waits: Waits,
+  timeouts: Timeouts,
 ): Decision {
   const { status } = known;
   if (
@@ -72,7 +72,7 @@ export function applyReceipt(
     const isKnown = isTaken && receipts.delivered === delivered;
     return unchanged(isKnown ? message : { ...message, receipts: { ...receipts, isTaken: true } });
   }
-  const sent = status === "queued" ? toSent(message, occurredMs, waits) : unchanged(message);
+  const sent = status === "queued" ? toSent(message, occurredMs, timeouts) : unchanged(message);
   if (receipt.state === "acknowledged" && !receipts.isIncomplete) return sent;
   return settle(sent, receipt, receipts, occurredMs);
 }
@@ -166,7 +166,7 @@ function count(known: SegmentReceipts, state: Receipt["state"], named: number): 
  * meanwhile and could only guess this time. Where a guess was wrong, the submit whose segment it
  * took gets the place that is left.
  */
-function partOf(known: SegmentReceipts, receipt: Receipt, all: number): HeardPart {
+function partOf(known: SegmentReceipts, receipt: Receipt, all: number): KnownPart {
   const { segment, partKey: key = "", isSegmentGuessed = false } = receipt;
   const { parts = [] } = known;
   const before = key === "" ? undefined : parts.find((part) => part.key === key);

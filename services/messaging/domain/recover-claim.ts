@@ -3,7 +3,13 @@
  * which bytes it may have written; a carrier that stays silent takes that knowledge with it.
  */
 import { type Decision, type Message, unchanged } from "./message.ts";
-import { backToWaiting, isPartTaken, toSent, toUnknown, type Waits } from "./queue-transitions.ts";
+import {
+  backToWaiting,
+  isPartTaken,
+  type Timeouts,
+  toSent,
+  toUnknown,
+} from "./queue-transitions.ts";
 
 /** A message that this carrier was sending before `beforeMs`. */
 export function isHeldBy(message: Message, carrierId: string, beforeMs: number): boolean {
@@ -24,9 +30,9 @@ export function recoverClaim(
   claimHolder: { readonly carrierId: string; readonly beforeMs: number },
   wasWritten: boolean,
   nowMs: number,
-  waits: Waits,
+  timeouts: Timeouts,
 ): Decision {
   if (!isHeldBy(message, claimHolder.carrierId, claimHolder.beforeMs)) return unchanged(message);
-  if (isPartTaken(message)) return toSent(message, nowMs, waits);
-  return wasWritten ? toUnknown(message, nowMs, waits) : backToWaiting(message);
+  if (isPartTaken(message)) return toSent(message, nowMs, timeouts);
+  return wasWritten ? toUnknown(message, nowMs, timeouts) : backToWaiting(message);
 }

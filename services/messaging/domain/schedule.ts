@@ -1,6 +1,6 @@
-import { parkOnDisabledRoute, pickNextRoute, type StandingOf } from "./choose-route.ts";
+import { type AvailabilityOf, parkOnDisabledRoute, pickNextRoute } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import type { Waits } from "./queue-transitions.ts";
+import type { Timeouts } from "./queue-transitions.ts";
 
 /** What must still hold of tenant and sender ID when a scheduled message is due. */
 export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIsUsable: boolean };
@@ -13,22 +13,23 @@ export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIs
 export function releaseScheduled(
   message: Message,
   nowMs: number,
-  waits: Waits,
+  timeouts: Timeouts,
   rights: SendingRights,
-  standingOf: StandingOf,
+  availabilityOf: AvailabilityOf,
 ): Decision {
   const start = unchanged(message);
   if (!rights.tenantMaySend) return moveTo(start, "failed", nowMs, "tenant_suspended");
   if (!rights.senderIsUsable) return moveTo(start, "failed", nowMs, "sender_id_not_approved");
   const routes =
-    pickNextRoute(message.routes, 0, standingOf) ?? parkOnDisabledRoute(message.routes, standingOf);
+    pickNextRoute(message.routes, 0, availabilityOf) ??
+    parkOnDisabledRoute(message.routes, availabilityOf);
   if (routes === undefined) return moveTo(start, "failed", nowMs, "no_route");
   return moveTo(start, "queued", nowMs, undefined, {
     phase: "waiting",
     routes,
     routeAt: 0,
     notBeforeMs: 0,
-    queueUntilMs: nowMs + waits.queueMs,
-    dueAtMs: nowMs + waits.queueMs,
+    queueUntilMs: nowMs + timeouts.queueMs,
+    dueAtMs: nowMs + timeouts.queueMs,
   });
 }

@@ -31,7 +31,7 @@ export type SendRequest = {
   readonly clientReference: string | undefined;
   readonly sendAtMs: number | undefined;
   /** Whether the edge has judged `sendAtMs` already; else it is as its caller wrote it. */
-  readonly isJudgedAtEdge: boolean;
+  readonly isCheckedAtGateway: boolean;
   readonly recipients: readonly RequestedRecipient[];
 };
 
@@ -81,7 +81,7 @@ export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: n
   }
   if (request.sendAtMs !== undefined) {
     const aheadMs = request.sendAtMs - nowMs;
-    const slack = SEND_AT_SLACK_MS[request.isJudgedAtEdge ? "edge" : "caller"];
+    const slack = SEND_AT_SLACK_MS[request.isCheckedAtGateway ? "edge" : "caller"];
     if (aheadMs < sendAtMinMs - slack.soon || aheadMs > SEND_AT_MAX_MS + slack.late) {
       const [least, most] = [durationInWords(sendAtMinMs), durationInWords(SEND_AT_MAX_MS)];
       add("send_at", "out_of_range", `A send can be scheduled from ${least} to ${most} ahead.`);

@@ -10,9 +10,9 @@
  * | `queued`, unknown    | `failed` `submission_unknown`; it is never sent again              |
  * | `sent`               | `expired` `no_receipt`                                             |
  */
-import type { StandingOf } from "./choose-route.ts";
+import type { AvailabilityOf } from "./choose-route.ts";
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
-import { isPartTaken, toSent, type Waits } from "./queue-transitions.ts";
+import { isPartTaken, type Timeouts, toSent } from "./queue-transitions.ts";
 import { releaseScheduled, type SendingRights } from "./schedule.ts";
 
 /** How much later a message that a live carrier still holds is looked at again. */
@@ -22,13 +22,13 @@ const LOOK_AGAIN_MS = 60_000;
 export function applyTimeout(
   message: Message,
   nowMs: number,
-  waits: Waits,
+  timeouts: Timeouts,
   rights: SendingRights,
-  standingOf: StandingOf,
+  availabilityOf: AvailabilityOf,
 ): Decision {
   if (message.dueAtMs === undefined || message.dueAtMs > nowMs) return unchanged(message);
   if (message.status === "scheduled") {
-    return releaseScheduled(message, nowMs, waits, rights, standingOf);
+    return releaseScheduled(message, nowMs, timeouts, rights, availabilityOf);
   }
   if (message.status === "sent") {
     return moveTo(unchanged(message), "expired", nowMs, "no_receipt");
@@ -39,7 +39,7 @@ export function applyTimeout(
     }
     if (message.phase === "unknown") {
       // Put in doubt by a version that did not look at the receipts.
-      if (isPartTaken(message)) return toSent(message, nowMs, waits);
+      if (isPartTaken(message)) return toSent(message, nowMs, timeouts);
       return moveTo(unchanged(message), "failed", nowMs, "submission_unknown");
     }
     return unchanged({ ...message, dueAtMs: nowMs + LOOK_AGAIN_MS });

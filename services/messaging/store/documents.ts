@@ -3,9 +3,9 @@ import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
 import type {
-  Lane,
   Message,
   MessageMode,
+  PriorityClass,
   QueuePhase,
   Reason,
   SegmentReceipts,
@@ -48,7 +48,8 @@ export type MessageDocument = {
   history: { status: MessageStatus; at: Date; error?: Reason }[];
   routes?: StoredRoute[];
   route_at?: number;
-  lane?: Lane;
+  /** The priority class; the stored name is older. */
+  lane?: PriorityClass;
   phase?: QueuePhase;
   claim?: { id: string; carrier: string; at: Date };
   attempts?: number;
@@ -111,7 +112,7 @@ export function toDocument(message: Message): MessageDocument {
   if (message.redact) document.redact = true;
   if (message.trace !== undefined) document.trace = message.trace;
   if (message.routes.length > 0) {
-    document.lane = message.lane;
+    document.lane = message.priority;
     document.routes = message.routes.map(toStoredRoute);
   }
   for (const [name, write] of CHANGING) {
@@ -227,7 +228,7 @@ export function fromDocument(document: MessageDocument): Message {
       price: toAmount(route.price),
     })),
     routeAt: document.route_at ?? 0,
-    lane: document.lane ?? "single",
+    priority: document.lane ?? "single",
     phase: document.phase,
     claim: claim && { id: claim.id, carrierId: claim.carrier, atMs: claim.at.getTime() },
     attempts: document.attempts ?? 0,

@@ -27,9 +27,9 @@ export function createQueueStore(db: Db): QueueStore {
     return Number(reply.n);
   }
 
-  async function findNamed(looks: readonly QueueQuery[]): Promise<Message[][]> {
+  async function findByIds(looks: readonly QueueQuery[]): Promise<Message[][]> {
     const ids = looks.flatMap((look) => look.ids);
-    const names = looks.map(({ connectorId, lane }) => queueName(connectorId, lane));
+    const names = looks.map(({ connectorId, priority }) => queueName(connectorId, priority));
     const latest = new Date(Math.max(...looks.map(({ nowMs }) => nowMs)));
     const documents = await messages
       .find({ _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } }, LOCAL)
@@ -78,13 +78,13 @@ export function createQueueStore(db: Db): QueueStore {
 
   return guardAll({
     queueNames,
-    waitingTenants: (connectorId, lane) =>
-      messages.distinct("tenant_id", { queue: queueName(connectorId, lane) }, LOCAL),
-    async findWaiting(connectorId, lane, { tenantIds, fromId, nowMs, limit }) {
+    waitingTenants: (connectorId, priority) =>
+      messages.distinct("tenant_id", { queue: queueName(connectorId, priority) }, LOCAL),
+    async findWaiting(connectorId, priority, { tenantIds, fromId, nowMs, limit }) {
       const documents = await messages
         .find(
           {
-            queue: queueName(connectorId, lane),
+            queue: queueName(connectorId, priority),
             tenant_id: { $in: [...tenantIds] },
             ...(fromId === "" ? {} : { _id: { $gte: fromId } }),
             not_before: { $lte: new Date(nowMs) },
@@ -98,7 +98,7 @@ export function createQueueStore(db: Db): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
-    findNamed,
+    findByIds,
     claim,
     async sendingNames(carrierId) {
       return (await queueNames()).filter((name) => sentBy(name) === carrierId);
@@ -113,7 +113,7 @@ export function createQueueStore(db: Db): QueueStore {
         .toArray();
       return documents.map(fromDocument);
     },
-    countIn: (connectorId, lane, max) => count(queueName(connectorId, lane), max),
+    countIn: (connectorId, priority, max) => count(queueName(connectorId, priority), max),
     async figures() {
       const byConnector = new Map<string, QueueFigures>();
       for (const name of await queueNames()) {
@@ -156,8 +156,8 @@ export function createQueueStore(db: Db): QueueStore {
  * What leaves the queue by another hand, a cancel above all, fails this guard; whichever of the two
  * writes first wins, and the other finds nothing to write.
  */
-function takeOver({ connectorId, lane, found, claim }: ClaimBatch) {
-  const queue = queueName(connectorId, lane);
+function takeOver({ connectorId, priority, found, claim }: ClaimBatch) {
+  const queue = queueName(connectorId, priority);
   const $set = {
     phase: "sending" as const,
     queue: sendingName(connectorId, claim.carrierId),
@@ -172,9 +172,9 @@ function takeOver({ connectorId, lane, found, claim }: ClaimBatch) {
 
 function isClaimable(
   document: MessageDocument | undefined,
-  { connectorId, lane, nowMs }: QueueQuery,
+  { connectorId, priority, nowMs }: QueueQuery,
 ): document is MessageDocument {
-  if (document?.queue !== queueName(connectorId, lane)) return false;
+  if (document?.queue !== queueName(connectorId, priority)) return false;
   return (document.not_before?.getTime() ?? 0) <= nowMs;
 }
 

@@ -194,7 +194,7 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
     count: () => guardMongo(sends.estimatedDocumentCount()),
     async deleteExpired(nowMs, olderThanMs) {
       let deleted = 0;
-      for (const some of whatMayGo(nowMs, olderThanMs)) {
+      for (const some of expiredRanges(nowMs, olderThanMs)) {
         const filter = { ...some, expires_at: { $lte: new Date(nowMs) } };
         const ids = await sends.find(filter, { projection: { _id: 1 }, limit: 1000 }).toArray();
         if (ids.length === 0) continue;
@@ -207,7 +207,7 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
 }
 
 /** Where records are that may be past their time: ranges of ids, which their only full index has in order. */
-function whatMayGo(nowMs: number, olderThanMs: number): Filter<SendDocument>[] {
+function expiredRanges(nowMs: number, olderThanMs: number): Filter<SendDocument>[] {
   const before = nowMs - olderThanMs;
   const ahead = nowMs + CLOCKS_APART_MS;
   const ours = (["reservation", "send"] as const).map((kind) => {

@@ -75,7 +75,7 @@ describe("holds and commits at the same time", () => {
         errorCode === "" ? undefined : new AppError(errorCode as "insufficient_balance", "refused"),
       );
     };
-    const neighbours: Pick<ServiceClients, "placeHold" | "placeHolds" | "releaseReservation"> = {
+    const services: Pick<ServiceClients, "placeHold" | "placeHolds" | "releaseReservation"> = {
       async placeHold(hold) {
         calls.alone += 1;
         const [refusal] = await place([hold]);
@@ -90,7 +90,7 @@ describe("holds and commits at the same time", () => {
       },
     };
     const committer = createSendCommitter({
-      neighbours,
+      services,
       sends: { ...createSendStore(harness.mongo, harness.db), ...changed },
       clock: harness.clock,
       log: createLogger("test", "silent"),

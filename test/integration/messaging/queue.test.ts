@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { createClaimer } from "../../../services/messaging/app/claim.ts";
-import { createWaitingTenants } from "../../../services/messaging/app/pending-index.ts";
+import { createPendingIndex } from "../../../services/messaging/app/pending-index.ts";
 import { type MessageDocument, toDocument } from "../../../services/messaging/store/documents.ts";
 import { createQueueStore } from "../../../services/messaging/store/queue.ts";
 import { lowestIdAt } from "../../../services/shared/core/ids.ts";
@@ -86,7 +86,7 @@ describe("the queue", () => {
     const long = await makeTenant(harness);
     await bulk(long, 500);
     const store = createQueueStore(harness.db);
-    const tenants = createWaitingTenants(store, harness.clock);
+    const tenants = createPendingIndex(store, harness.clock);
     const claimer = createClaimer({ store, tenants, clock: harness.clock });
     let claimed = 0;
     for (let isMore = true; isMore; ) {

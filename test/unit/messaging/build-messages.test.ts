@@ -57,7 +57,7 @@ function request(overrides: Partial<SendRequest> = {}): SendRequest {
     body: "Hello",
     clientReference: undefined,
     sendAtMs: undefined,
-    isJudgedAtEdge: false,
+    isCheckedAtGateway: false,
     recipients: to("08031234567"),
     ...overrides,
   };
@@ -216,7 +216,7 @@ describe("drafting a send", () => {
 
   it("single sends of the API go in the single lane; campaigns and bulk sends do not", () => {
     const laneOf = (overrides: Partial<SendRequest>) =>
-      draftSend(request(overrides), FACTS).messages[0]?.lane;
+      draftSend(request(overrides), FACTS).messages[0]?.priority;
     expect(laneOf({})).to.equal("single");
     expect(laneOf({ source: "campaign" })).to.equal("bulk");
     expect(laneOf({ endpoint: "bulk" })).to.equal("bulk");
@@ -252,7 +252,7 @@ describe("checking a request", () => {
     ["an endless recipient", { recipients: to("1".repeat(257)) }, ["to too_long"]],
   ];
   const DAYS_90_MS = 90 * 86_400_000;
-  for (const [aheadMs, isJudgedAtEdge, isTaken] of [
+  for (const [aheadMs, isCheckedAtGateway, isTaken] of [
     [59_000, false, true],
     [58_999, false, false],
     [DAYS_90_MS, false, true],
@@ -262,9 +262,9 @@ describe("checking a request", () => {
     [DAYS_90_MS + 5000, true, true],
     [DAYS_90_MS + 5001, true, false],
   ] as const) {
-    const whose = isJudgedAtEdge ? "that the edge has judged" : "as its caller wrote it";
+    const whose = isCheckedAtGateway ? "that the edge has judged" : "as its caller wrote it";
     it(`${isTaken ? "takes" : "refuses"} a send ${aheadMs} ms ahead, ${whose}`, () => {
-      const found = check({ sendAtMs: START_MS + aheadMs, isJudgedAtEdge });
+      const found = check({ sendAtMs: START_MS + aheadMs, isCheckedAtGateway });
       expect(found).to.deep.equal(isTaken ? [] : ["send_at out_of_range"]);
     });
   }

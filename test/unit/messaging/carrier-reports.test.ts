@@ -1,13 +1,13 @@
 /** A carrier's claims, where one message cannot be changed. */
 import { expect } from "chai";
-import { createCarriers } from "../../../services/messaging/app/carrier-reports.ts";
+import { createCarrierReports } from "../../../services/messaging/app/carrier-reports.ts";
 import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import type { Changes } from "../../../services/messaging/app/update-messages.ts";
 import type { Message } from "../../../services/messaging/domain/message.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
-import { ALL_WELL, messageIn, START_MS, WAITS } from "../../support/messages.ts";
+import { ALL_AVAILABLE, messageIn, START_MS, TIMEOUTS } from "../../support/messages.ts";
 
 const CARRIER = "carrier-1";
 const LEASE_MS = 60_000;
@@ -18,7 +18,7 @@ describe("what a carrier held when it died", () => {
   function setUp(fault: Error) {
     const held = messages.map((state) => messageIn(state));
     const [, bad] = held;
-    const carriers = createCarriers({
+    const carriers = createCarrierReports({
       changes: {
         change: async (id: string, decide: (message: Message, nowMs: number) => unknown) => {
           if (id === bad?.id) throw fault;
@@ -31,9 +31,9 @@ describe("what a carrier held when it died", () => {
       } as unknown as QueueStore,
       clock: createManualClock(START_MS),
       log: createLogger("test", "silent"),
-      waits: WAITS,
+      timeouts: TIMEOUTS,
       leaseMs: LEASE_MS,
-      standingOf: ALL_WELL,
+      availabilityOf: ALL_AVAILABLE,
     });
     return { carriers, held };
   }
@@ -66,9 +66,9 @@ describe("the sweep over carriers", () => {
     const clock = createManualClock(START_MS);
     const heardAt = { speaks: clock.now(), mute: clock.now() - 2 * LEASE_MS };
     const looked: string[] = [];
-    const carriers = createCarriers({
-      ...{ clock, log: createLogger("test", "silent"), waits: WAITS, leaseMs: LEASE_MS },
-      standingOf: ALL_WELL,
+    const carriers = createCarrierReports({
+      ...{ clock, log: createLogger("test", "silent"), timeouts: TIMEOUTS, leaseMs: LEASE_MS },
+      availabilityOf: ALL_AVAILABLE,
       changes: {} as Changes,
       queue: {
         queueNames: async () => ["smsc|1", "smsc|sending|speaks", "smsc|sending|forgotten"],

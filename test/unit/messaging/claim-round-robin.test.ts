@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createClaimer } from "../../../services/messaging/app/claim.ts";
-import { createWaitingTenants } from "../../../services/messaging/app/pending-index.ts";
+import { createPendingIndex } from "../../../services/messaging/app/pending-index.ts";
 import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { messageIn } from "../../support/messages.ts";
@@ -13,12 +13,12 @@ function openClaimer() {
     queueNames: async () => [],
     waitingTenants: async () => [],
     findWaiting: async () => [],
-    findNamed: async (looks: readonly { readonly ids: readonly string[] }[]) =>
+    findByIds: async (looks: readonly { readonly ids: readonly string[] }[]) =>
       looks.map(({ ids }) => ids.map((id) => messageIn("waiting", { id }))),
     claim: async (takings: readonly { readonly found: readonly unknown[] }[]) =>
       takings.map(({ found }) => [...found]),
   } as unknown as QueueStore;
-  const tenants = createWaitingTenants(store, clock);
+  const tenants = createPendingIndex(store, clock);
   const claimer = createClaimer({ store, tenants, clock });
   const ring = (tenantId: string, count: number, dueAtMs = clock.now()) => {
     const named = Array.from({ length: count }, (_, at) => ({
@@ -26,7 +26,7 @@ function openClaimer() {
       dueAtMs,
     }));
     const messageId = named[0]?.messageId ?? "";
-    tenants.note("smsc", { lane: "single", tenantId, messageId, dueAtMs, named });
+    tenants.note("smsc", { priority: "single", tenantId, messageId, dueAtMs, named });
   };
   const claim = async (max: number) => {
     const { messages, more } = await claimer.claim("smsc", "carrier-1", max);

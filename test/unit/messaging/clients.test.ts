@@ -7,8 +7,8 @@ import {
   RoutingService,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import {
-  type NeighbourClients,
-  openNeighbours,
+  openServiceClients,
+  type RpcClients,
 } from "../../../services/messaging/adapters/clients.ts";
 import { systemClock } from "../../../services/shared/core/clock.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -43,33 +43,33 @@ describe("the route table that messaging keeps", () => {
         return { unsubscribe: () => undefined };
       },
     };
-    const neighbours = openNeighbours({
-      clients: { routing } as NeighbourClients,
+    const services = openServiceClients({
+      clients: { routing } as RpcClients,
       nats: nats as never,
       clock: systemClock,
       log: createLogger("test", "silent"),
     });
     const failing = () =>
-      neighbours
+      services
         .routeTable()
         .routes.filter(({ isUnhealthy }) => isUnhealthy)
         .map(({ rule }) => rule.connectorId);
     try {
       await eventually(() => asked > 0 && failing().length === 0);
-      const healthy = neighbours.routeTable();
+      const healthy = services.routeTable();
       ring();
       await eventually(() => asked > 1);
-      expect(neighbours.routeTable(), "nothing is new").to.equal(healthy);
+      expect(services.routeTable(), "nothing is new").to.equal(healthy);
       unhealthy = ["a"];
       ring();
       await eventually(() => failing().length > 0);
       expect(failing()).to.deep.equal(["a"]);
-      expect(neighbours.routeTable().routes).to.have.length(2);
+      expect(services.routeTable().routes).to.have.length(2);
       unhealthy = [];
       ring();
       await eventually(() => failing().length === 0);
     } finally {
-      await neighbours.close();
+      await services.close();
     }
   });
 });

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { readQuestion } from "../../../services/messaging/adapters/inflight-sends-nats.ts";
 import {
-  createSendsUnderWay,
+  createInflightSends,
   type InflightQuery,
 } from "../../../services/messaging/app/inflight-sends.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
@@ -15,7 +15,7 @@ const LIMIT_MS = 5000;
 function open(haveTheirsEnded = true) {
   const asked: [string, number][] = [];
   let answer: InflightQuery | undefined;
-  const sends = createSendsUnderWay(
+  const sends = createInflightSends(
     {
       async ended(tenantId, beforeMs) {
         asked.push([tenantId, beforeMs]);

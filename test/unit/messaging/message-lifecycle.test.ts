@@ -2,11 +2,14 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { roundRobin } from "../../../services/messaging/app/round-robin.ts";
 import { cancelMessage } from "../../../services/messaging/domain/cancel.ts";
-import type { RouteStanding, StandingOf } from "../../../services/messaging/domain/choose-route.ts";
+import type {
+  AvailabilityOf,
+  RouteState,
+} from "../../../services/messaging/domain/choose-route.ts";
 import type { Decision, Message } from "../../../services/messaging/domain/message.ts";
 import { checkMessage } from "../../../services/messaging/domain/message-invariants.ts";
 import { applyOutcome, type Outcome } from "../../../services/messaging/domain/outcome.ts";
-import { divert, toSent } from "../../../services/messaging/domain/queue-transitions.ts";
+import { reroute, toSent } from "../../../services/messaging/domain/queue-transitions.ts";
 import { applyReceipt, type Receipt } from "../../../services/messaging/domain/receipt.ts";
 import { recoverClaim } from "../../../services/messaging/domain/recover-claim.ts";
 import { applyTimeout } from "../../../services/messaging/domain/timeouts.ts";
@@ -16,20 +19,20 @@ import {
   toDocument,
 } from "../../../services/messaging/store/documents.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
-import { messageIn, START_MS, STATE_NAMES, WAITS } from "../../support/messages.ts";
+import { messageIn, START_MS, STATE_NAMES, TIMEOUTS } from "../../support/messages.ts";
 
 type Step = (message: Message, nowMs: number) => Decision;
 
 /** How the two routes of a message stand, and whether they lead elsewhere by now. */
 const anyStanding = fc
   .tuple(fc.record({ rte_A: anyStandingOfOne(), rte_B: anyStandingOfOne() }), fc.boolean())
-  .map<StandingOf>(([standings, isMoved]) => ({ routeId, connectorId }) => ({
-    standing: standings[routeId as "rte_A" | "rte_B"],
+  .map<AvailabilityOf>(([availability, isMoved]) => ({ routeId, connectorId }) => ({
+    state: availability[routeId as "rte_A" | "rte_B"],
     connectorId: isMoved ? `${connectorId}-2` : connectorId,
   }));
 
 function anyStandingOfOne() {
-  return fc.constantFrom<RouteStanding>("well", "failing", "closed", "gone");
+  return fc.constantFrom<RouteState>("available", "failing", "disabled", "removed");
 }
 
 /** Anything that can happen to a message, in any order, early, late, repeated or stale. */
@@ -52,9 +55,9 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       anyStanding,
     )
     .map<Step>(
-      ([outcome, standingOf]) =>
+      ([outcome, availabilityOf]) =>
         (message, nowMs) =>
-          applyOutcome(message, outcome, nowMs, WAITS, standingOf),
+          applyOutcome(message, outcome, nowMs, TIMEOUTS, availabilityOf),
     ),
   fc
     .record<Receipt>({
@@ -64,7 +67,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       carrierCode: fc.constant(""),
       occurredAtMs: fc.integer({ min: START_MS - 1e6, max: START_MS + 1e9 }),
     })
-    .map<Step>((receipt) => (message, nowMs) => applyReceipt(message, receipt, nowMs, WAITS)),
+    .map<Step>((receipt) => (message, nowMs) => applyReceipt(message, receipt, nowMs, TIMEOUTS)),
   fc
     .boolean()
     .map<Step>(
@@ -74,15 +77,21 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
           { carrierId: "carrier-1", beforeMs: nowMs },
           wasWritten,
           nowMs,
-          WAITS,
+          TIMEOUTS,
         ),
     ),
   fc.tuple(fc.boolean(), anyStanding).map<Step>(
-    ([senderIsUsable, standingOf]) =>
+    ([senderIsUsable, availabilityOf]) =>
       (message, nowMs) =>
-        applyTimeout(message, nowMs, WAITS, { tenantMaySend: true, senderIsUsable }, standingOf),
+        applyTimeout(
+          message,
+          nowMs,
+          TIMEOUTS,
+          { tenantMaySend: true, senderIsUsable },
+          availabilityOf,
+        ),
   ),
-  anyStanding.map<Step>((standingOf) => (message) => divert(message, standingOf)),
+  anyStanding.map<Step>((availabilityOf) => (message) => reroute(message, availabilityOf)),
   fc.constant<Step>((message, nowMs) => {
     try {
       return cancelMessage(message, nowMs);
@@ -158,7 +167,7 @@ describe("the life of a message, whatever happens to it", () => {
       history: document.history.map((step) => ({ ...step, by: "someone" })),
       routes: document.routes?.map((route) => ({ ...route, region: "west" })) ?? [],
     };
-    const next = nextDocument(stored, message, toSent(message, START_MS + 30, WAITS).message);
+    const next = nextDocument(stored, message, toSent(message, START_MS + 30, TIMEOUTS).message);
     expect(next.history.map((step) => [step.status, "by" in step])).to.deep.equal([
       ["queued", true],
       ["sent", false],
@@ -167,7 +176,7 @@ describe("the life of a message, whatever happens to it", () => {
   });
 
   for (const state of STATE_NAMES) {
-    it(`a message that is ${state} stands in a queue exactly while it waits or is being sent`, () => {
+    it(`a message that is ${state} stands in a queue exactly while it timeouts or is being sent`, () => {
       const { queue } = toDocument(messageIn(state));
       const expected = { waiting: "alpha|1", sending: "alpha|sending|carrier-1" };
       expect(queue).to.equal((expected as Record<string, string>)[state]);

@@ -16,7 +16,7 @@ describe("messaging's figures", () => {
     const backlog = async () => ({ count: 0, oldestMs: 0 });
     registerMetrics(
       registry,
-      { reads: { queues } } as unknown as OpenMessaging,
+      { queries: { queues } } as unknown as OpenMessaging,
       { backlog } as Outbox,
       () => ["smsc", "idle"],
     );

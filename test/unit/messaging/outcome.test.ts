@@ -1,18 +1,18 @@
 import { expect } from "chai";
-import type { StandingOf } from "../../../services/messaging/domain/choose-route.ts";
+import type { AvailabilityOf } from "../../../services/messaging/domain/choose-route.ts";
 import type { Message, QueuePhase } from "../../../services/messaging/domain/message.ts";
 import { checkMessage } from "../../../services/messaging/domain/message-invariants.ts";
 import { applyOutcome, type Outcome } from "../../../services/messaging/domain/outcome.ts";
 import { applyReceipt } from "../../../services/messaging/domain/receipt.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
 import {
-  ALL_WELL,
+  ALL_AVAILABLE,
+  availabilityBy,
   messageIn,
   START_MS,
   STATE_NAMES,
   type StateName,
-  standing,
-  WAITS,
+  TIMEOUTS,
 } from "../../support/messages.ts";
 
 const NOW_MS = START_MS + 1000;
@@ -29,8 +29,8 @@ function outcome(kind: Outcome["kind"], overrides: Partial<Outcome> = {}): Outco
   };
 }
 
-const apply = (message: Message, said: Outcome, standingOf: StandingOf = ALL_WELL) =>
-  applyOutcome(message, said, NOW_MS, WAITS, standingOf);
+const apply = (message: Message, said: Outcome, availabilityOf: AvailabilityOf = ALL_AVAILABLE) =>
+  applyOutcome(message, said, NOW_MS, TIMEOUTS, availabilityOf);
 
 type End = readonly [MessageStatus, QueuePhase | undefined, readonly MessageStatus[]];
 
@@ -90,7 +90,7 @@ describe("outcomes of submits", () => {
     expect(sent.unitPrice).to.equal(40_000n);
     expect(sent.amount).to.equal(120_000n);
     expect(sent.sentAtMs).to.equal(NOW_MS);
-    expect(sent.dueAtMs).to.equal(NOW_MS + WAITS.receiptMs);
+    expect(sent.dueAtMs).to.equal(NOW_MS + TIMEOUTS.receiptMs);
   });
 
   it("refused goes to the next route with a clean slate and the same end of its queue time", () => {
@@ -107,17 +107,17 @@ describe("outcomes of submits", () => {
   });
 
   const failures = [
-    ["the last route refuses", { routeAt: 1 }, ALL_WELL],
+    ["the last route refuses", { routeAt: 1 }, ALL_AVAILABLE],
     [
       "no further route is left",
       {},
-      standing(({ routeId }) => (routeId === "rte_B" ? "gone" : "well")),
+      availabilityBy(({ routeId }) => (routeId === "rte_B" ? "removed" : "available")),
     ],
   ] as const;
-  for (const [what, overrides, standingOf] of failures) {
+  for (const [what, overrides, availabilityOf] of failures) {
     it(`a message has failed when ${what}`, () => {
       const message = messageIn("sending", overrides);
-      const after = apply(message, outcome("refused"), standingOf);
+      const after = apply(message, outcome("refused"), availabilityOf);
       expect(after.message.status).to.equal("failed");
       expect(after.message.error?.code).to.equal("carrier_rejected");
       expect(after.message.amount).to.equal(undefined);
@@ -194,7 +194,7 @@ describe("outcomes of submits", () => {
     for (const state of ["delivered", "acknowledged"] as const) {
       const path = kind === "partly_refused" ? ["sent", "undelivered"] : ["sent"];
       it(`${kind} after a part was ${state}: ${path.join(", ")}; nobody else sends it`, () => {
-        const early = applyReceipt(twoParts(), { ...heard, state }, NOW_MS, WAITS).message;
+        const early = applyReceipt(twoParts(), { ...heard, state }, NOW_MS, TIMEOUTS).message;
         expect([early.status, early.phase]).to.deep.equal(["queued", "sending"]);
         const after = apply(early, outcome(kind));
         expect(after.events.map(({ message }) => message.status)).to.deep.equal(path);
@@ -202,7 +202,7 @@ describe("outcomes of submits", () => {
         let both = after.message;
         for (const segment of [1, 2]) {
           const said = { ...heard, segment, state: "delivered" } as const;
-          both = applyReceipt(both, said, NOW_MS, WAITS).message;
+          both = applyReceipt(both, said, NOW_MS, TIMEOUTS).message;
         }
         expect(both.status).to.equal("delivered");
         expect(checkMessage(both)).to.deep.equal([]);
@@ -212,7 +212,7 @@ describe("outcomes of submits", () => {
 
   it("partly_refused after a receipt made it sent: undelivered, charged no second time", () => {
     const interim = { ...heard, segment: 0, state: "acknowledged" } as const;
-    const early = applyReceipt(twoParts(), interim, NOW_MS, WAITS).message;
+    const early = applyReceipt(twoParts(), interim, NOW_MS, TIMEOUTS).message;
     expect(early.status).to.equal("sent");
     const said = outcome("partly_refused", { carrierCode: "ESME_RINVDSTADR" });
     const after = apply(early, said);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { readArrivals } from "../../../services/messaging/adapters/queue-notifications-nats.ts";
-import { createWaitingTenants } from "../../../services/messaging/app/pending-index.ts";
+import { createPendingIndex } from "../../../services/messaging/app/pending-index.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 
 const id = (at: number) => `msg_${String(at).padStart(26, "0")}`;
@@ -10,7 +10,7 @@ describe("what is known of waiting messages", () => {
   function open(waiting: string[] = []) {
     const clock = createManualClock(1_000_000);
     const looks = { all: 0 };
-    const tenants = createWaitingTenants(
+    const tenants = createPendingIndex(
       {
         queueNames: async () => (waiting.length === 0 ? [] : ["smsc|1", "smsc|sending|c1"]),
         waitingTenants: async () => {
@@ -20,17 +20,17 @@ describe("what is known of waiting messages", () => {
       },
       clock,
     );
-    const place = { connectorId: "smsc", lane: "single", tenantId: "ten_a" } as const;
+    const place = { connectorId: "smsc", priority: "single", tenantId: "ten_a" } as const;
     /** Messages that came in, by name. */
     const note = (ats: number | number[], dueAtMs = clock.now()) => {
       const named = [ats].flat().map((at) => ({ messageId: id(at), dueAtMs }));
       const messageId = named[0]?.messageId ?? "";
-      tenants.note("smsc", { lane: "single", tenantId: "ten_a", messageId, dueAtMs, named });
+      tenants.note("smsc", { priority: "single", tenantId: "ten_a", messageId, dueAtMs, named });
     };
     /** A crowd that came in, of which only the first has a name. */
     const noteCrowd = (first: number, dueAtMs = clock.now()) =>
       tenants.note("smsc", {
-        ...{ lane: "single", tenantId: "ten_a", messageId: id(first), dueAtMs },
+        ...{ priority: "single", tenantId: "ten_a", messageId: id(first), dueAtMs },
         named: undefined,
       });
     const named = (max = 100) =>
@@ -44,14 +44,14 @@ describe("what is known of waiting messages", () => {
     };
     /** A look that finds these; what it began at. */
     const look = (found: number[], isAll = true, meanwhile = () => {}) => {
-      const from = tenants.lookFrom([place], clock.now());
+      const from = tenants.startScan([place], clock.now());
       meanwhile();
-      tenants.seen(place, found.map(id), isAll);
+      tenants.endScan(place, found.map(id), isAll);
       return from;
     };
-    const needsLook = (wanted = 10) => tenants.needsLook(place, clock.now(), wanted);
+    const needsScan = (wanted = 10) => tenants.needsScan(place, clock.now(), wanted);
     const list = () => tenants.list("smsc", "single");
-    return { clock, tenants, place, looks, note, noteCrowd, named, forget, look, needsLook, list };
+    return { clock, tenants, place, looks, note, noteCrowd, named, forget, look, needsScan, list };
   }
 
   it("forgets tenants that have nothing in a queue, but not one for whom something came in meanwhile", async () => {
@@ -68,12 +68,12 @@ describe("what is known of waiting messages", () => {
   });
 
   it("names what came in, oldest first, until it is claimed", async () => {
-    const { note, named, forget, needsLook, list } = open();
+    const { note, named, forget, needsScan, list } = open();
     for (const at of [5, 3, 9]) note(at);
     expect(await list()).to.deep.equal(["ten_a"]);
     expect(named()).to.deep.equal([3, 5, 9]);
     expect(named(2)).to.deep.equal([3, 5]);
-    expect(needsLook(), "everything has a name").to.equal(false);
+    expect(needsScan(), "everything has a name").to.equal(false);
     forget(3, 5);
     note(4);
     expect(named()).to.deep.equal([4, 9]);
@@ -107,63 +107,63 @@ describe("what is known of waiting messages", () => {
   });
 
   it("looks for a crowd without names, a part at a time, and once all are named no more", async () => {
-    const { noteCrowd, note, look, named, forget, needsLook, list } = open();
+    const { noteCrowd, note, look, named, forget, needsScan, list } = open();
     noteCrowd(3);
-    expect(needsLook()).to.equal(true);
+    expect(needsScan()).to.equal(true);
     expect(look([3, 4, 5], false)).to.equal(id(3));
     expect(named()).to.deep.equal([3, 4, 5]);
-    expect(needsLook(3), "enough are named").to.equal(false);
+    expect(needsScan(3), "enough are named").to.equal(false);
     forget(3, 4);
     note(9);
-    expect(needsLook(3)).to.equal(true);
+    expect(needsScan(3)).to.equal(true);
     expect(look([5, 6, 9])).to.equal(id(5));
     expect(named()).to.deep.equal([5, 6, 9]);
-    expect(needsLook()).to.equal(false);
+    expect(needsScan()).to.equal(false);
     forget(5, 6, 9);
     expect(await list()).to.deep.equal([]);
   });
 
   it("does not pass by a crowd that comes in while it looks, or comes back with older ids", () => {
-    const { noteCrowd, look, needsLook } = open();
+    const { noteCrowd, look, needsScan } = open();
     noteCrowd(5);
     look([5], true, () => noteCrowd(6));
-    expect(needsLook()).to.equal(true);
+    expect(needsScan()).to.equal(true);
     expect(look([6, 7], false, () => noteCrowd(2))).to.equal(id(6));
     expect(look([2])).to.equal(id(2));
-    expect(needsLook()).to.equal(false);
+    expect(needsScan()).to.equal(false);
   });
 
   it("stays before a crowd that may be claimed only later", () => {
-    const { clock, noteCrowd, look, needsLook } = open();
+    const { clock, noteCrowd, look, needsScan } = open();
     noteCrowd(5, clock.now() + 3000);
     look([]);
-    expect(needsLook()).to.equal(true);
+    expect(needsScan()).to.equal(true);
     clock.advance(3000);
     expect(look([5])).to.equal(id(5));
-    expect(needsLook()).to.equal(false);
+    expect(needsScan()).to.equal(false);
   });
 
   it("names no more than a thousand of a tenant; the others are looked for", () => {
-    const { note, named, forget, look, needsLook } = open();
+    const { note, named, forget, look, needsScan } = open();
     const all = Array.from({ length: 1003 }, (_, at) => at);
     note(all);
     expect(named(2000)).to.have.length(1000);
-    expect(needsLook(1000), "enough are named").to.equal(false);
+    expect(needsScan(1000), "enough are named").to.equal(false);
     forget(...all);
-    expect(needsLook()).to.equal(true);
+    expect(needsScan()).to.equal(true);
     expect(look([1000, 1001, 1002])).to.equal(id(1000));
     expect(named()).to.deep.equal([1000, 1001, 1002]);
   });
 
   it("looks at the whole index at first, and every five seconds, for what no bell rang for", async () => {
-    const { clock, note, look, looks, list, tenants, named, needsLook } = open(["ten_a"]);
+    const { clock, note, look, looks, list, tenants, named, needsScan } = open(["ten_a"]);
     note(8);
     await list();
-    expect(needsLook(0), "whatever is named").to.equal(true);
+    expect(needsScan(0), "whatever is named").to.equal(true);
     expect(look([2, 8])).to.equal("");
     expect(named()).to.deep.equal([2, 8]);
     await list();
-    expect(needsLook()).to.equal(false);
+    expect(needsScan()).to.equal(false);
     expect(looks.all).to.equal(1);
     clock.advance(5000);
     await list();
@@ -195,7 +195,7 @@ describe("what is known of waiting messages", () => {
 describe("what a doorbell says", () => {
   const good = ["single", "ten_a", id(1), 5];
   it("is read", () => {
-    const first = { lane: "single", tenantId: "ten_a", messageId: id(1), dueAtMs: 5 };
+    const first = { priority: "single", tenantId: "ten_a", messageId: id(1), dueAtMs: 5 };
     expect(readArrivals(JSON.stringify([good]))).to.deep.equal([{ ...first, named: undefined }]);
     expect(readArrivals(JSON.stringify([[...good, [[id(1), 5]]]]))).to.deep.equal([
       { ...first, named: [{ messageId: id(1), dueAtMs: 5 }] },

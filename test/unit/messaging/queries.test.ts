@@ -1,6 +1,6 @@
 /** What a settled list asks of the store. */
 import { expect } from "chai";
-import { createReads } from "../../../services/messaging/app/queries.ts";
+import { createQueries } from "../../../services/messaging/app/queries.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { idTimeMs, newId } from "../../../services/shared/core/ids.ts";
 
@@ -22,7 +22,7 @@ describe("a page that is to have no gaps", () => {
           return { messages: [], hasMore: false };
         },
       },
-      underWay: {
+      inflight: {
         async settle(_tenantId: string, beforeMs: number) {
           waited.push(beforeMs);
           laterId = newId("message", clock.now());
@@ -31,7 +31,7 @@ describe("a page that is to have no gaps", () => {
       clock,
     };
     const filter = { tenantId: "ten_a", statuses: [], sources: [], createdBeforeMs, beforeId };
-    await createReads(parts as never).list(filter as never, 50, isSettled);
+    await createQueries(parts as never).list(filter as never, 50, isSettled);
     return { waited, beforeId: asked[0]?.beforeId ?? "", laterId };
   }
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import { createQueueLimits } from "../../../services/messaging/app/queue-limits.ts";
-import type { Lane } from "../../../services/messaging/domain/message.ts";
+import type { PriorityClass } from "../../../services/messaging/domain/message.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { eventually } from "../../support/poll.ts";
 
@@ -10,7 +10,7 @@ const LIMIT = 3;
 /** Limits over a queue of which the database tells `stored` messages. */
 function limitsOver(queue: { stored: number; counts: number; isAway?: boolean }) {
   const store = {
-    async countIn(_connectorId: string, _lane: Lane, max: number) {
+    async countIn(_connectorId: string, _lane: PriorityClass, max: number) {
       queue.counts += 1;
       if (queue.isAway === true) throw new Error("the database is away");
       return Math.min(queue.stored, max);

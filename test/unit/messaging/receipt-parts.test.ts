@@ -3,9 +3,10 @@ import { expect } from "chai";
 import type { Message } from "../../../services/messaging/domain/message.ts";
 import { applyOutcome } from "../../../services/messaging/domain/outcome.ts";
 import { applyReceipt, type Receipt } from "../../../services/messaging/domain/receipt.ts";
-import { ALL_WELL, messageIn, RECEIPT_MS, receipt, WAITS } from "../../support/messages.ts";
+import { ALL_AVAILABLE, messageIn, RECEIPT_MS, receipt, TIMEOUTS } from "../../support/messages.ts";
 
-const apply = (message: Message, said: Receipt) => applyReceipt(message, said, RECEIPT_MS, WAITS);
+const apply = (message: Message, said: Receipt) =>
+  applyReceipt(message, said, RECEIPT_MS, TIMEOUTS);
 
 describe("a receipt of a connector that the message has left", () => {
   for (const name of ["waiting", "sent"] as const) {
@@ -41,7 +42,7 @@ function reported(kind: "unknown" | "partly_refused", isIncomplete: boolean): Me
   const outcome = { claimId: "claim-1", kind, isIncomplete, carrierCode: "", errorCode: "" };
   const said = { ...outcome, retryAtMs: 0, occurredAtMs: RECEIPT_MS };
   const sending = messageIn("sending", { segments: 3 });
-  return applyOutcome(sending, said, RECEIPT_MS, WAITS, ALL_WELL).message;
+  return applyOutcome(sending, said, RECEIPT_MS, TIMEOUTS, ALL_AVAILABLE).message;
 }
 
 describe("a message of which a part was refused or never submitted", () => {
@@ -67,7 +68,13 @@ describe("a message of which a part was refused or never submitted", () => {
     const put = { claimId: "claim-1", carrierCode: "", errorCode: "", retryAtMs: 0 };
     for (const kind of ["not_sent", "refused"] as const) {
       const said = { ...put, kind, occurredAtMs: RECEIPT_MS };
-      const again = applyOutcome(reported("unknown", true), said, RECEIPT_MS, WAITS, ALL_WELL);
+      const again = applyOutcome(
+        reported("unknown", true),
+        said,
+        RECEIPT_MS,
+        TIMEOUTS,
+        ALL_AVAILABLE,
+      );
       expect(again.message).to.include({ status: "queued", phase: "waiting" });
       const { message } = apply(again.message, receipt("delivered", { segment: 0 }));
       expect(message.status).to.equal("delivered");

@@ -6,19 +6,19 @@ import { recoverClaim } from "../../../services/messaging/domain/recover-claim.t
 import { applyTimeout } from "../../../services/messaging/domain/timeouts.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
 import {
-  ALL_WELL,
+  ALL_AVAILABLE,
   messageIn,
   RECEIPT_MS,
   receipt,
   START_MS,
   STATE_NAMES,
   type StateName,
-  WAITS,
+  TIMEOUTS,
 } from "../../support/messages.ts";
 
 const NOW_MS = RECEIPT_MS;
 
-const apply = (message: Message, said: Receipt) => applyReceipt(message, said, NOW_MS, WAITS);
+const apply = (message: Message, said: Receipt) => applyReceipt(message, said, NOW_MS, TIMEOUTS);
 
 function applyAll(message: Message, receipts: readonly Receipt[]): Message {
   return receipts.reduce((current, said) => apply(current, said).message, message);
@@ -215,14 +215,16 @@ describe("delivery receipts", () => {
       const sending = apply(messageIn("sending", { segments: 2 }), receipt(state)).message;
       const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
       for (const wasWritten of [true, false]) {
-        const { message } = recoverClaim(sending, holder, wasWritten, NOW_MS, WAITS);
+        const { message } = recoverClaim(sending, holder, wasWritten, NOW_MS, TIMEOUTS);
         expect(message.status).to.equal("sent");
       }
       // An older version did not look.
-      const inDoubt = toUnknown(sending, NOW_MS, WAITS).message;
+      const inDoubt = toUnknown(sending, NOW_MS, TIMEOUTS).message;
       const rights = { tenantMaySend: true, senderIsUsable: true };
-      const dueMs = NOW_MS + WAITS.unknownMs;
-      expect(applyTimeout(inDoubt, dueMs, WAITS, rights, ALL_WELL).message.status).to.equal("sent");
+      const dueMs = NOW_MS + TIMEOUTS.unknownMs;
+      expect(applyTimeout(inDoubt, dueMs, TIMEOUTS, rights, ALL_AVAILABLE).message.status).to.equal(
+        "sent",
+      );
     });
   }
 
@@ -230,7 +232,7 @@ describe("delivery receipts", () => {
     const first = receipt("acknowledged", { partKey: "a" });
     const sending = apply(messageIn("sending", { segments: 2 }), first).message;
     const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
-    const { message } = recoverClaim(sending, holder, true, NOW_MS, WAITS);
+    const { message } = recoverClaim(sending, holder, true, NOW_MS, TIMEOUTS);
     const both = [part(1, "b", true), part(1, "a", true)];
     for (const order of [both, both.toReversed()]) {
       expect(applyAll(message, order).status).to.equal("delivered");
@@ -241,7 +243,7 @@ describe("delivery receipts", () => {
     const first = receipt("acknowledged", { partKey: "a" });
     const sending = apply(messageIn("sending", { segments: 2 }), first).message;
     const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
-    const { message } = recoverClaim(sending, holder, true, NOW_MS, WAITS);
+    const { message } = recoverClaim(sending, holder, true, NOW_MS, TIMEOUTS);
     expect(applyAll(message, [part(2, "b"), part(2, "c", true)]).status).to.equal("delivered");
   });
 

@@ -1,36 +1,39 @@
 import { expect } from "chai";
-import type { Look } from "../../../services/messaging/app/ports.ts";
-import { createDiverter } from "../../../services/messaging/app/reroute.ts";
+import type { QueueScan } from "../../../services/messaging/app/ports.ts";
+import { createRerouter } from "../../../services/messaging/app/reroute.ts";
 import type { Changes } from "../../../services/messaging/app/update-messages.ts";
-import type { Lane, Message } from "../../../services/messaging/domain/message.ts";
+import type { Message, PriorityClass } from "../../../services/messaging/domain/message.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
-import { messageIn, START_MS, standing } from "../../support/messages.ts";
+import { availabilityBy, messageIn, START_MS } from "../../support/messages.ts";
 
 /** Queues in memory: what waits at alpha, and how long beta's queues are. */
 function makeWorld() {
   let waiting: Message[] = [];
-  const atBeta: Record<Lane, number> = { single: 0, bulk: 0 };
-  const retained: Record<Lane, string[][]> = { single: [], bulk: [] };
+  const atBeta: Record<PriorityClass, number> = { single: 0, bulk: 0 };
+  const retained: Record<PriorityClass, string[][]> = { single: [], bulk: [] };
   const moved: Message[] = [];
   const clock = createManualClock(START_MS);
-  let carrying: ReadonlySet<string> = new Set(["beta"]);
-  const diverter = createDiverter({
+  let usableConnectors: ReadonlySet<string> = new Set(["beta"]);
+  const rerouter = createRerouter({
     queue: {
-      waitingTenants: async (_connectorId: string, lane: Lane) => [
-        ...new Set(waiting.filter((one) => one.lane === lane).map(({ tenantId }) => tenantId)),
+      waitingTenants: async (_connectorId: string, priority: PriorityClass) => [
+        ...new Set(
+          waiting.filter((one) => one.priority === priority).map(({ tenantId }) => tenantId),
+        ),
       ],
-      findWaiting: async (_connectorId: string, lane: Lane, look: Look) =>
+      findWaiting: async (_connectorId: string, priority: PriorityClass, look: QueueScan) =>
         waiting
-          .filter((one) => one.lane === lane && look.tenantIds.includes(one.tenantId))
+          .filter((one) => one.priority === priority && look.tenantIds.includes(one.tenantId))
           .filter((one) => one.id >= look.fromId && one.notBeforeMs <= look.nowMs)
           .sort((one, other) => (one.id < other.id ? -1 : 1))
           .slice(0, look.limit),
-      countIn: async (_connectorId: string, lane: Lane, max: number) => Math.min(max, atBeta[lane]),
+      countIn: async (_connectorId: string, priority: PriorityClass, max: number) =>
+        Math.min(max, atBeta[priority]),
     },
     tenants: {
       connectors: async () => ["alpha", "beta"],
       mark: () => 0,
-      retain: (_connectorId, lane, tenantIds) => void retained[lane].push([...tenantIds]),
+      retain: (_connectorId, priority, tenantIds) => void retained[priority].push([...tenantIds]),
     },
     changes: {
       change: async (id: string) => {
@@ -38,18 +41,20 @@ function makeWorld() {
         const [message] = waiting.splice(at, 1);
         if (message === undefined) return undefined;
         moved.push(message);
-        atBeta[message.lane] += 1;
+        atBeta[message.priority] += 1;
         return { message, events: [] };
       },
     } as unknown as Changes,
-    standings: {
-      routeOf: standing(({ connectorId }) => (connectorId === "alpha" ? "failing" : "well")),
-      carrying: () => carrying,
+    availability: {
+      availabilityOf: availabilityBy(({ connectorId }) =>
+        connectorId === "alpha" ? "failing" : "available",
+      ),
+      usableConnectors: () => usableConnectors,
     },
     clock,
   });
   return {
-    diverter,
+    rerouter,
     clock,
     atBeta,
     moved,
@@ -61,7 +66,7 @@ function makeWorld() {
       waiting = waiting.map((message, at) => (at < count ? { ...message, routes } : message));
     },
     carry(...connectorIds: readonly string[]) {
-      carrying = new Set(connectorIds);
+      usableConnectors = new Set(connectorIds);
     },
     add(tenantId: string, count: number, overrides: Partial<Message> = {}) {
       const added = Array.from({ length: count }, () => messageIn("waiting", overrides));
@@ -81,7 +86,7 @@ describe("the diverter", () => {
     world.add("ten_b", 10);
     for (let run = 0; run < 20; run += 1) {
       world.atBeta.single = 1999;
-      await world.diverter.run();
+      await world.rerouter.run();
     }
     expect([world.movedOf("ten_a"), world.movedOf("ten_b")]).to.deep.equal([10, 10]);
   });
@@ -90,9 +95,13 @@ describe("the diverter", () => {
     const world = makeWorld();
     world.atBeta.bulk = 50_000;
     world.add("ten_a", 3);
-    world.add("ten_a", 3, { lane: "bulk" });
-    await world.diverter.run();
-    expect(world.moved.map(({ lane }) => lane)).to.deep.equal(["single", "single", "single"]);
+    world.add("ten_a", 3, { priority: "bulk" });
+    await world.rerouter.run();
+    expect(world.moved.map(({ priority }) => priority)).to.deep.equal([
+      "single",
+      "single",
+      "single",
+    ]);
   });
 
   it("sees what comes back to the head of a queue while a long one is moved", async () => {
@@ -101,11 +110,11 @@ describe("the diverter", () => {
     world.add("ten_a", 3000);
     for (const bound of [1900, 1900]) {
       world.atBeta.single = bound;
-      await world.diverter.run();
+      await world.rerouter.run();
     }
     world.clock.advance(5000);
     world.atBeta.single = 1999;
-    await world.diverter.run();
+    await world.rerouter.run();
     expect(world.moved.at(-1)?.id).to.equal(first);
   });
 
@@ -113,32 +122,32 @@ describe("the diverter", () => {
     const world = makeWorld();
     const stuck = world.add("ten_a", 1000, ALONE);
     world.add("ten_a", 5);
-    for (let run = 0; run < 3; run += 1) await world.diverter.run();
+    for (let run = 0; run < 3; run += 1) await world.rerouter.run();
     expect([world.moved.length, world.left()]).to.deep.equal([5, stuck.length]);
     // A place may be passed over until the end of the queue is reached, and the look begins anew there.
     world.openSecondRoutes();
-    for (let run = 0; run < 6; run += 1) await world.diverter.run();
+    for (let run = 0; run < 6; run += 1) await world.rerouter.run();
     expect(world.left()).to.equal(0);
   });
 
   it("looks at once at all that it passed over when other connectors carry", async () => {
     const world = makeWorld();
     world.add("ten_a", 1000, ALONE);
-    await world.diverter.run();
-    await world.diverter.run();
+    await world.rerouter.run();
+    await world.rerouter.run();
     world.openSecondRoutes(500);
     world.carry("beta", "gamma");
-    await world.diverter.run();
+    await world.rerouter.run();
     expect(world.moved.length).to.equal(500);
   });
 
   it("goes on at once only while it moves much, and forgets tenants that have nothing there", async () => {
     const world = makeWorld();
     world.add("ten_a", 700);
-    expect(await world.diverter.run()).to.equal(true);
-    expect(await world.diverter.run()).to.equal(false);
+    expect(await world.rerouter.run()).to.equal(true);
+    expect(await world.rerouter.run()).to.equal(false);
     expect(world.left()).to.equal(0);
-    await world.diverter.run();
+    await world.rerouter.run();
     expect(world.retained.single[0]).to.deep.equal(["ten_a"]);
     expect(world.retained.single.at(-1)).to.deep.equal([]);
   });

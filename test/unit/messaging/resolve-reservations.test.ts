@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { MessageStore, SendStore } from "../../../services/messaging/app/ports.ts";
-import { createResolver } from "../../../services/messaging/app/resolve-reservations.ts";
+import { createReservationResolver } from "../../../services/messaging/app/resolve-reservations.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { messageIn } from "../../support/messages.ts";
 
@@ -42,7 +42,7 @@ describe("what became of reservations", () => {
     const ids = Array.from({ length: 100 }, (_, at) => `rsv_${at}`);
     const late = new Set(ids.filter((_, at) => at % 7 === 0));
     const { sends, store, atOnceMax } = storesOf(late);
-    const resolve = createResolver({ sends, store, clock: createManualClock(0) });
+    const resolve = createReservationResolver({ sends, store, clock: createManualClock(0) });
     const answers = await resolve(ids.map(questionOf));
     expect(answers.map(({ reservationId }) => reservationId)).to.deep.equal(ids);
     for (const { reservationId, fenced, messages } of answers) {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createStandings } from "../../../services/messaging/adapters/route-availability.ts";
+import { createRouteAvailability } from "../../../services/messaging/adapters/route-availability.ts";
 import { TEST_ROUTE } from "../../../services/messaging/domain/build-messages.ts";
 import type { FrozenRoute } from "../../../services/messaging/domain/message.ts";
 import { compileRouteTable, type RouteTable } from "../../../services/shared/routes/route-table.ts";
@@ -31,53 +31,53 @@ const TABLE = compileRouteTable({
 const frozen = (routeId: string, connectorId: string): FrozenRoute => ({
   ...{ routeId, connectorId, price: 1n },
 });
-const standings = createStandings({ routeTable: () => TABLE });
+const availability = createRouteAvailability({ routeTable: () => TABLE });
 
 describe("how frozen routes stand", () => {
-  for (const [routeId, connectorId, standing, over] of [
-    ["good", "up", "well", "up"],
-    ["off", "up", "closed", "up"],
+  for (const [routeId, connectorId, state, over] of [
+    ["good", "up", "available", "up"],
+    ["off", "up", "disabled", "up"],
     ["paused", "idle", "failing", "idle"],
     ["failing", "down", "failing", "down"],
-    ["failing-off", "down", "closed", "down"],
-    ["removed", "up", "gone", "up"],
+    ["failing-off", "down", "disabled", "down"],
+    ["removed", "up", "removed", "up"],
     // It leads elsewhere by now.
-    ["good", "down", "well", "up"],
+    ["good", "down", "available", "up"],
     ["failing", "up", "failing", "down"],
   ] as const) {
-    it(`${routeId}, frozen over ${connectorId}: ${standing} over ${over}`, () => {
-      const found = standings.routeOf(frozen(routeId, connectorId));
-      expect(found).to.deep.equal({ standing, connectorId: over });
+    it(`${routeId}, frozen over ${connectorId}: ${state} over ${over}`, () => {
+      const found = availability.availabilityOf(frozen(routeId, connectorId));
+      expect(found).to.deep.equal({ state, connectorId: over });
     });
   }
 
   it("the connectors that carry are those that are active and healthy, whatever their routes", () => {
-    expect([...standings.carrying()].sort()).to.deep.equal(["spare", "up"]);
+    expect([...availability.usableConnectors()].sort()).to.deep.equal(["spare", "up"]);
   });
 
   it("the very same set is told until the table is another", () => {
     let table: RouteTable = TABLE;
-    const changing = createStandings({ routeTable: () => table });
-    const before = changing.carrying();
-    expect(changing.carrying()).to.equal(before);
+    const changing = createRouteAvailability({ routeTable: () => table });
+    const before = changing.usableConnectors();
+    expect(changing.usableConnectors()).to.equal(before);
     table = compileRouteTable({
       version: 2n,
       routes: [route("good", "up")],
       connectors: [{ id: "up", isActive: true, isTest: false }],
       unhealthyConnectorIds: [],
     });
-    expect(changing.carrying()).to.not.equal(before);
-    expect([...changing.carrying()]).to.deep.equal(["up"]);
+    expect(changing.usableConnectors()).to.not.equal(before);
+    expect([...changing.usableConnectors()]).to.deep.equal(["up"]);
   });
 
   it("before the first table nothing carries, and the test route stands all the same", () => {
-    const early = createStandings({
+    const early = createRouteAvailability({
       routeTable() {
         throw new Error("no table yet");
       },
     });
-    expect([...early.carrying()]).to.deep.equal([]);
+    expect([...early.usableConnectors()]).to.deep.equal([]);
     const { connectorId } = TEST_ROUTE;
-    expect(early.routeOf(TEST_ROUTE)).to.deep.equal({ standing: "well", connectorId });
+    expect(early.availabilityOf(TEST_ROUTE)).to.deep.equal({ state: "available", connectorId });
   });
 });

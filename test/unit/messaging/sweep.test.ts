@@ -10,7 +10,7 @@ import type { Changes } from "../../../services/messaging/app/update-messages.ts
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
-import { ALL_WELL, WAITS } from "../../support/messages.ts";
+import { ALL_AVAILABLE, TIMEOUTS } from "../../support/messages.ts";
 
 describe("the sweep of what is due", () => {
   for (const code of ["service_unavailable", "internal_error"] as const) {
@@ -37,7 +37,7 @@ describe("the sweep of what is due", () => {
           return { message: {}, events: [{}] };
         },
       } as unknown as Changes,
-      neighbours: {
+      services: {
         tenant: async () => {
           throw new AppError(code, "away");
         },
@@ -62,7 +62,7 @@ describe("the sweep of what is due, where one cannot be changed", () => {
           return { message: {}, events: [{}] };
         },
       } as unknown as Changes,
-      neighbours: {} as ServiceClients,
+      services: {} as ServiceClients,
     });
     return { sweeps, ended };
   };
@@ -80,15 +80,15 @@ describe("the sweep of what is due, where one cannot be changed", () => {
 });
 
 function sweepsWith(
-  parts: Pick<Parameters<typeof createSweeps>[0], "store" | "changes" | "neighbours">,
+  parts: Pick<Parameters<typeof createSweeps>[0], "store" | "changes" | "services">,
 ) {
   return createSweeps({
     ...parts,
     sends: {} as SendStore,
     clock: createManualClock(1_000_000),
     log: createLogger("test", "silent"),
-    waits: WAITS,
-    standingOf: ALL_WELL,
+    timeouts: TIMEOUTS,
+    availabilityOf: ALL_AVAILABLE,
     keepMs: 1,
     idempotencyMs: 1,
   });

@@ -1,21 +1,24 @@
 import { expect } from "chai";
 import { cancelMessage, cancelWithCampaign } from "../../../services/messaging/domain/cancel.ts";
-import type { RouteStanding, StandingOf } from "../../../services/messaging/domain/choose-route.ts";
+import type {
+  AvailabilityOf,
+  RouteState,
+} from "../../../services/messaging/domain/choose-route.ts";
 import { currentRoute, type Message } from "../../../services/messaging/domain/message.ts";
-import { divert, queueOf } from "../../../services/messaging/domain/queue-transitions.ts";
+import { queueOf, reroute } from "../../../services/messaging/domain/queue-transitions.ts";
 import { recoverClaim } from "../../../services/messaging/domain/recover-claim.ts";
 import type { SendingRights } from "../../../services/messaging/domain/schedule.ts";
 import { applyTimeout } from "../../../services/messaging/domain/timeouts.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
 import {
-  ALL_WELL,
+  ALL_AVAILABLE,
+  availabilityBy,
   messageIn,
   START_MS,
   STATE_NAMES,
   type StateName,
-  standing,
-  WAITS,
+  TIMEOUTS,
 } from "../../support/messages.ts";
 
 const NOW_MS = START_MS + 400_000_000;
@@ -25,8 +28,8 @@ const due = (
   message: Message,
   nowMs = NOW_MS,
   rights = ALL_RIGHTS,
-  standingOf: StandingOf = ALL_WELL,
-) => applyTimeout(message, nowMs, WAITS, rights, standingOf);
+  availabilityOf: AvailabilityOf = ALL_AVAILABLE,
+) => applyTimeout(message, nowMs, TIMEOUTS, rights, availabilityOf);
 
 describe("cancelling", () => {
   const cancellable: readonly StateName[] = ["scheduled", "waiting"];
@@ -103,19 +106,21 @@ describe("the end of each state's time", () => {
 
   it("a due scheduled message waits at its first route that is well, for the whole queue time", () => {
     const before = messageIn("scheduled");
-    const onlySecond = standing(({ routeId }) => (routeId === "rte_B" ? "well" : "failing"));
+    const onlySecond = availabilityBy(({ routeId }) =>
+      routeId === "rte_B" ? "available" : "failing",
+    );
     const { message, events } = due(before, NOW_MS, ALL_RIGHTS, onlySecond);
     expect(message.phase).to.equal("waiting");
     expect(currentRoute(message)?.routeId).to.equal("rte_B");
-    expect(message.dueAtMs).to.equal(NOW_MS + WAITS.queueMs);
-    expect(message.queueUntilMs).to.equal(NOW_MS + WAITS.queueMs);
+    expect(message.dueAtMs).to.equal(NOW_MS + TIMEOUTS.queueMs);
+    expect(message.queueUntilMs).to.equal(NOW_MS + TIMEOUTS.queueMs);
     expect(events).to.deep.equal([]);
   });
 
   it("a due scheduled message goes where its route leads by then, at the frozen price", () => {
     const before = messageIn("scheduled");
     const { message } = due(before, NOW_MS, ALL_RIGHTS, () => ({
-      standing: "well",
+      state: "available",
       connectorId: "gamma",
     }));
     expect(message).to.include({ status: "queued", phase: "waiting" });
@@ -125,23 +130,23 @@ describe("the end of each state's time", () => {
 
   it("a due scheduled message whose routes are disabled waits where nobody claims, as long as any", () => {
     const before = messageIn("scheduled");
-    const closed = standing(({ routeId }) => (routeId === "rte_A" ? "gone" : "closed"));
+    const closed = availabilityBy(({ routeId }) => (routeId === "rte_A" ? "removed" : "disabled"));
     const { message, events } = due(before, NOW_MS, ALL_RIGHTS, closed);
     expect(message).to.include({ status: "queued", phase: "waiting" });
     expect(currentRoute(message)).to.deep.equal({ ...before.routes[1], connectorId: "" });
     expect(events).to.deep.equal([]);
-    expect(divert(message, closed).message).to.equal(message);
-    const open = { standing: "well", connectorId: "beta" } as const;
-    const moved = divert(message, (route) => (route.routeId === "rte_B" ? open : closed(route)));
+    expect(reroute(message, closed).message).to.equal(message);
+    const open = { state: "available", connectorId: "beta" } as const;
+    const moved = reroute(message, (route) => (route.routeId === "rte_B" ? open : closed(route)));
     expect(currentRoute(moved.message)).to.deep.equal(before.routes[1]);
-    const end = due(message, NOW_MS + WAITS.queueMs, ALL_RIGHTS, closed).message;
+    const end = due(message, NOW_MS + TIMEOUTS.queueMs, ALL_RIGHTS, closed).message;
     expect(end.error?.code).to.equal("queue_expired");
   });
 
-  const refusals: readonly (readonly [string, SendingRights, RouteStanding])[] = [
-    ["tenant_suspended", { tenantMaySend: false, senderIsUsable: false }, "well"],
-    ["sender_id_not_approved", { tenantMaySend: true, senderIsUsable: false }, "well"],
-    ["no_route", ALL_RIGHTS, "gone"],
+  const refusals: readonly (readonly [string, SendingRights, RouteState])[] = [
+    ["tenant_suspended", { tenantMaySend: false, senderIsUsable: false }, "available"],
+    ["sender_id_not_approved", { tenantMaySend: true, senderIsUsable: false }, "available"],
+    ["no_route", ALL_RIGHTS, "removed"],
   ];
   for (const [code, rights, stand] of refusals) {
     it(`a due scheduled message fails with ${code}, with an event`, () => {
@@ -149,7 +154,7 @@ describe("the end of each state's time", () => {
         messageIn("scheduled"),
         NOW_MS,
         rights,
-        standing(() => stand),
+        availabilityBy(() => stand),
       );
       expect(message.status).to.equal("failed");
       expect(message.error?.code).to.equal(code);
@@ -161,7 +166,7 @@ describe("the end of each state's time", () => {
 describe("claims of a carrier that died", () => {
   const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
   const recover = (message: Message, wasWritten: boolean, by = holder) =>
-    recoverClaim(message, by, wasWritten, NOW_MS, WAITS).message;
+    recoverClaim(message, by, wasWritten, NOW_MS, TIMEOUTS).message;
 
   it("what was never written waits again under the same end of its queue time", () => {
     const before = messageIn("sending");
@@ -172,7 +177,7 @@ describe("claims of a carrier that died", () => {
 
   it("what may have been written is in doubt, and keeps its claim for a late answer", () => {
     const message = recover(messageIn("sending"), true);
-    expect(message).to.include({ phase: "unknown", dueAtMs: NOW_MS + WAITS.unknownMs });
+    expect(message).to.include({ phase: "unknown", dueAtMs: NOW_MS + TIMEOUTS.unknownMs });
     expect(message.claim?.id).to.equal("claim-1");
   });
 
