@@ -6,6 +6,7 @@
  * instead of being refused at once.
  */
 import type { Socket } from "node:net";
+import { pauseRequests, resumeRequests } from "../../services/shared/vendor/node-http-socket.ts";
 
 /** How long a connection is held while there is no room, in milliseconds; longer where thousands are. */
 const HOLD_MS = 500;
@@ -24,16 +25,10 @@ export type Holder = {
   close(): void;
 };
 
-/** What Node itself sets to read no more of a connection whose answers are not taken, and the parser that it stops. */
-type ServerSocket = Socket & {
-  _paused?: boolean;
-  readonly parser?: { resume(): void } | null;
-};
-
 /** Makes the holder; `roomLeft` tells for how many requests there is room now. */
 export function createHolder(roomLeft: () => number): Holder {
   /** When each is let go at the latest, the earliest first. */
-  const held = new Map<ServerSocket, number>();
+  const held = new Map<Socket, number>();
   let timer: NodeJS.Timeout | undefined;
 
   function letGo(): void {
@@ -50,20 +45,16 @@ export function createHolder(roomLeft: () => number): Holder {
     timer = undefined;
   }
 
-  function release(socket: ServerSocket): void {
+  function release(socket: Socket): void {
     held.delete(socket);
-    socket._paused = false;
-    socket.parser?.resume();
-    socket.resume();
+    resumeRequests(socket);
   }
 
   return {
-    hold(socket: ServerSocket) {
+    hold(socket: Socket) {
       if (socket.destroyed || held.has(socket)) return;
       held.set(socket, performance.now() + HOLD_MS);
-      // Without this mark Node would go on reading at the end of the request.
-      socket._paused = true;
-      socket.pause();
+      pauseRequests(socket);
       timer ??= setInterval(letGo, LOOK_MS);
     },
     close() {

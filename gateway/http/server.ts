@@ -1,12 +1,7 @@
-import type {
-  IncomingMessage,
-  RequestListener,
-  Server,
-  ServerOptions,
-  ServerResponse,
-} from "node:http";
+import type { RequestListener, Server, ServerOptions } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { requestOn, responseOn } from "../../services/shared/vendor/node-http-socket.ts";
 import type { Shed } from "../load-shedding/fast-503.ts";
 import { isLast, isOver, makeLast } from "./connection-close.ts";
 import { createHolder, type Holder } from "./pause-refused-sockets.ts";
@@ -54,12 +49,6 @@ const CLOSE_LOOK_MS = 20;
 /** How long a client may take to read the answer to what it sent wrongly. */
 const FAREWELL_MS = 2000;
 
-/** Where Node keeps the answer under way on a connection, and the request that is or was received last. */
-type ServerSocket = Socket & {
-  _httpMessage?: ServerResponse | null;
-  readonly parser?: { readonly incoming: IncomingMessage | null } | null;
-};
-
 /**
  * Listens, and closes without dropping a request. From the moment the process is leaving, every
  * answer carries `Connection: close`, so that busy connections leave after an answer, never with a
@@ -92,7 +81,7 @@ export async function listen(
     // What comes behind wrong input is wrong each time anew; the first refusal ends the connection.
     if (refused.has(socket)) return;
     refused.add(socket);
-    refuseInput(code, socket as ServerSocket, options.docsUrl);
+    refuseInput(code, socket, options.docsUrl);
   });
   server.timeout = STILL_MAX_MS;
   const unread = boundUnread();
@@ -172,13 +161,13 @@ function toListener(options: {
  * Answers input that is no HTTP, or not in time. An answer under way on the connection belongs
  * to an earlier request and goes first; input of the request that it answers gets no second one.
  */
-function refuseInput(code: string | undefined, socket: ServerSocket, docsUrl: string): void {
-  const underWay = socket._httpMessage;
+function refuseInput(code: string | undefined, socket: Socket, docsUrl: string): void {
+  const underWay = responseOn(socket);
   if (code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
-  } else if (underWay === null || underWay === undefined) {
+  } else if (underWay === undefined) {
     // The rest of a body, of a request that has had its answer, gets no second one either.
-    if (socket.parser?.incoming?.complete === false) socket.destroySoon();
+    if (requestOn(socket)?.complete === false) socket.destroySoon();
     else farewell(socket, protocolAnswer(code, docsUrl));
   } else if (underWay.req.complete) {
     // Nothing more is read meanwhile: it would be kept, and nothing would bound it.

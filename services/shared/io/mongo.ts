@@ -7,6 +7,7 @@ import {
 } from "mongodb";
 import type { Logger } from "../core/logger.ts";
 import { backoffMs, pause } from "../flow/backoff.ts";
+import { retry } from "../flow/retry.ts";
 import { ClosingConnection } from "../vendor/mongodb-closing-connection.ts";
 import { endAbandonedTransactions } from "./abandoned-transactions.ts";
 import { isConnectionFault, wrapMongoError } from "./mongo-errors.ts";
@@ -21,13 +22,13 @@ export type Mongo = {
   close(): Promise<void>;
 };
 
-/** An option that the driver has and its types do not name. */
+/** The driver has this option; its types do not name it. */
 const CONNECTIONS = { connectionType: ClosingConnection } as MongoClientOptions;
 
 /**
- * Opens a service's database; tries for ever with back-off until the server answers or `signal`
- * is aborted. Later outages are the driver's to mend: operations fail within `selectionMs`
- * (so that callers hear "unavailable" instead of hanging) and succeed again when it is back.
+ * Opens a service's database; retries with backoff until the server answers or `signal` is aborted. The driver
+ * recovers from later outages: operations fail within `selectionMs`, so that callers get
+ * `service_unavailable` instead of hanging, and succeed once the server is back.
  */
 export async function openMongo(options: {
   readonly uri: string;
@@ -35,7 +36,7 @@ export async function openMongo(options: {
   readonly log: Logger;
   readonly poolMax?: number;
   readonly selectionMs?: number;
-  /** How long one command may take; 0 bounds nothing: building an index takes as long as it takes. */
+  /** The time limit of one command, in milliseconds; 0 for none, because an index build has no known end. */
   readonly commandMs?: number;
   readonly signal?: AbortSignal;
 }): Promise<Mongo> {
@@ -50,7 +51,7 @@ export async function openMongo(options: {
   } = options;
   const files = tlsFilesOf(process.env, "MONGODB");
   const tls = files === undefined ? {} : { tls: true, ...tlsContents(files) };
-  for (let attempt = 0; ; attempt += 1) {
+  const connect = async () => {
     const client = new MongoClient(uri, {
       ...tls,
       appName: database,
@@ -69,27 +70,32 @@ export async function openMongo(options: {
     });
     try {
       await client.connect();
-      const db = client.db(database);
-      await db.command({ ping: 1 });
-      return {
-        client,
-        db,
-        ping: async () => void (await db.command({ ping: 1 }, { timeoutMS: 2000 })),
-        close: () => client.close(),
-      };
+      await client.db(database).command({ ping: 1 });
+      return client;
     } catch (error) {
       await client.close().catch(() => undefined);
-      if (signal?.aborted === true) throw error;
-      log.warn({ error, attempt }, "MongoDB does not answer yet");
-      await pause(backoffMs(attempt, 200, 5000), signal);
+      throw error;
     }
-  }
+  };
+  const client = await retry(connect, {
+    baseMs: 200,
+    capMs: 5000,
+    signal,
+    onRetry: (error, attempt) => log.warn({ error, attempt }, "MongoDB does not answer yet"),
+  });
+  const db = client.db(database);
+  return {
+    client,
+    db,
+    ping: async () => void (await db.command({ ping: 1 }, { timeoutMS: 2000 })),
+    close: () => client.close(),
+  };
 }
 
 /**
- * Runs `work` in one transaction (snapshot reads, majority writes) and commits it. Conflicts and
- * elections are retried with jitter until `limitMs` has passed; a commit whose answer was lost is
- * asked again, which MongoDB answers with the one true outcome, so `work` is never applied twice.
+ * Runs `work` in one transaction (snapshot reads, majority writes) and commits it. Retries conflicts and
+ * elections with jitter until `limitMs` has passed. When the answer to a commit is lost, it commits again:
+ * MongoDB answers with the result of the first commit, so `work` is never applied twice.
  */
 export async function runTransaction<T>(
   client: MongoClient,
@@ -98,7 +104,7 @@ export async function runTransaction<T>(
   wait: (attempt: number) => Promise<void> = (attempt) => pause(backoffMs(attempt, 2, 200)),
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
-  // Kept waiting for this long, the other side of the conflict may well be dead.
+  // After this long, the transaction that conflicts may belong to a dead process.
   const suspectMs = performance.now() + 300;
   const session = client.startSession();
   try {
@@ -123,19 +129,15 @@ export async function runTransaction<T>(
   }
 }
 
-async function commit(session: ClientSession, deadlineMs: number): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await session.commitTransaction();
-      return;
-    } catch (error) {
-      const isUnknown =
-        isConnectionFault(error) ||
-        (error instanceof MongoError && error.hasErrorLabel("UnknownTransactionCommitResult"));
-      if (!isUnknown || performance.now() > deadlineMs) throw error;
-      await pause(backoffMs(attempt, 5, 500));
-    }
-  }
+function commit(session: ClientSession, deadlineMs: number): Promise<void> {
+  return retry(() => session.commitTransaction(), {
+    baseMs: 5,
+    capMs: 500,
+    limitMs: deadlineMs - performance.now(),
+    isRetryable: (error) =>
+      isConnectionFault(error) ||
+      (error instanceof MongoError && error.hasErrorLabel("UnknownTransactionCommitResult")),
+  });
 }
 
 function isTransient(error: unknown): boolean {

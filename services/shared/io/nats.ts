@@ -7,11 +7,11 @@ import {
   StorageType,
 } from "nats";
 import type { Logger } from "../core/logger.ts";
-import { backoffMs, pause } from "../flow/backoff.ts";
+import { retry } from "../flow/retry.ts";
 import { connectNats } from "../vendor/nats-transport.ts";
 import { natsOptions } from "./nats-options.ts";
 
-/** The stream of events (design section 5). */
+/** The stream of events. */
 export const EVENT_STREAM = "SMS_EVENTS";
 
 /** A connection to NATS. */
@@ -23,7 +23,7 @@ export type Nats = {
   close(): Promise<void>;
 };
 
-/** Opens NATS; waits for the first connection for ever, and reconnects for ever. */
+/** Opens NATS; retries the first connection until `signal` is aborted, and reconnects for ever. */
 export async function openNats(options: {
   readonly url: string;
   readonly name: string;
@@ -32,41 +32,40 @@ export async function openNats(options: {
 }): Promise<Nats> {
   const { url, name, log, signal } = options;
   const servers = natsOptions(url, process.env);
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      const connection = await connectNats({
-        ...servers,
-        name,
-        maxReconnectAttempts: -1,
-        // A second refusal, however long after the first, would end the connection for good.
-        ignoreAuthErrorAbort: true,
-        reconnectTimeWait: 250,
-        reconnectJitter: 250,
-        pingInterval: 5000,
-        maxPingOut: 2,
-        timeout: 5000,
-        // Else each publish keeps two stack traces for an error that it hardly ever meets.
-        noAsyncTraces: true,
-      });
-      void logStatus(connection, log);
-      return {
-        connection,
-        jetstream: connection.jetstream({ timeout: 5000 }),
-        async ping() {
-          await connection.rtt();
-        },
-        async close() {
-          // While the server is away draining ends without closing, and dialling would go on for ever.
-          await connection.drain().catch(() => undefined);
-          await connection.close();
-        },
-      };
-    } catch (error) {
-      if (signal?.aborted === true) throw error;
-      log.warn({ error, attempt }, "NATS does not answer yet");
-      await pause(backoffMs(attempt, 200, 5000), signal);
-    }
-  }
+  const connect = () =>
+    connectNats({
+      ...servers,
+      name,
+      maxReconnectAttempts: -1,
+      // Without this a second refused login ends the connection for good, however late it comes.
+      ignoreAuthErrorAbort: true,
+      reconnectTimeWait: 250,
+      reconnectJitter: 250,
+      pingInterval: 5000,
+      maxPingOut: 2,
+      timeout: 5000,
+      // Without this each publish keeps two stack traces for an error that is rare.
+      noAsyncTraces: true,
+    });
+  const connection = await retry(connect, {
+    baseMs: 200,
+    capMs: 5000,
+    signal,
+    onRetry: (error, attempt) => log.warn({ error, attempt }, "NATS does not answer yet"),
+  });
+  void logStatus(connection, log);
+  return {
+    connection,
+    jetstream: connection.jetstream({ timeout: 5000 }),
+    async ping() {
+      await connection.rtt();
+    },
+    async close() {
+      // While the server is away, `drain` ends without closing and the client would dial for ever.
+      await connection.drain().catch(() => undefined);
+      await connection.close();
+    },
+  };
 }
 
 async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {
@@ -86,8 +85,8 @@ export type StreamSettings = {
 };
 
 /**
- * Creates the stream, or brings it to these settings. Idempotent. Throws when it holds more than they
- * allow: the server would drop the oldest events at once, those that nobody has had too.
+ * Creates the stream or updates its settings. Idempotent. Throws when the stream holds more than the settings
+ * allow: the server would drop the oldest events at once, including those not yet delivered.
  */
 export async function ensureStream(
   manager: JetStreamManager,
@@ -116,16 +115,16 @@ export async function ensureStream(
   }
   if (settings.maxBytes > 0 && held > settings.maxBytes) {
     throw new Error(
-      `${settings.name} holds ${held} octets, more than the ${settings.maxBytes} wanted`,
+      `${settings.name} holds ${held} bytes, more than the limit of ${settings.maxBytes}`,
     );
   }
   await manager.streams.update(settings.name, config);
 }
 
-/** The server's own numbers for a consumer and a stream that are not there. */
+/** The server's error codes for a missing consumer and a missing stream. */
 const NOT_FOUND: ReadonlySet<number | undefined> = new Set([10_014, 10_059]);
 
-/** Whether what was asked for does not exist, as opposed to not being told in time. */
+/** True when the stream or consumer does not exist; false for other errors, such as a timeout. */
 export function isMissing(error: unknown): boolean {
   return error instanceof NatsError && NOT_FOUND.has(error.api_error?.err_code);
 }

@@ -8,11 +8,11 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
 } from "@grpc/grpc-js";
+import { answerPingsWhenClosing } from "../vendor/grpc-connections.ts";
+import { listenersOf, sendGoaway } from "../vendor/grpc-server-sessions.ts";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
 import { shortenDeadline } from "./clamp-deadline.ts";
-import { spareClosing } from "./connections.ts";
-import { listenersOf, sendGoaway } from "./graceful-goaway.ts";
 import { createHealth, type HealthControl } from "./health.ts";
 import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
 import { createReflection } from "./reflection.ts";
@@ -91,7 +91,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           if (error !== null) return reject(error);
           for (const http2Server of listenersOf(server)) {
             http2Server.prependListener("stream", (_, headers) => shortenDeadline(headers));
-            http2Server.prependListener("session", spareClosing);
+            http2Server.prependListener("session", answerPingsWhenClosing);
           }
           resolve(bound);
         });

@@ -4,7 +4,7 @@ import { createContextValues, type StreamResponse, type Transport } from "@conne
 import { runStreamingCall } from "@connectrpc/connect/protocol";
 import { Channel, type ChannelCredentials, connectivityState, credentials } from "@grpc/grpc-js";
 import type { CallReport } from "./call-report.ts";
-import "./connections.ts";
+import "../vendor/grpc-connections.ts";
 import { type ClientHost, methodCodec, startStream, startUnary } from "./client-call.ts";
 import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./limits.ts";
 import { channelCredentialsFrom, type RpcTlsFiles } from "./tls-files.ts";

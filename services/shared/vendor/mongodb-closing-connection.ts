@@ -1,12 +1,17 @@
+/**
+ * What: a driver connection whose pending writes fail when it closes.
+ * Why: the driver waits for a write until the socket drains or fails. A socket that is destroyed without an error,
+ * by a timeout or when the pool is cleared, does neither, and the operation never ends.
+ * Upstream: no issue known. ADR: `docs/adr/0069-patch-mongodb-writes-on-a-closed-socket.md`.
+ * Tried with: mongodb 7.9.0 (`lib/cmap/connection.js`).
+ * Tests: `test/integration/io/mongo-outages.test.ts`, `test/unit/vendor/private-parts.test.ts`.
+ */
 import { Connection } from "mongodb/lib/cmap/connection.js";
 
 /**
- * The driver's connection, whose closing nobody waits out for ever. What the socket did not take at
- * once is awaited by the driver until the socket has drained or failed; a socket that is destroyed
- * without a fault, as by a timeout or when the pool is cleared, does neither. So it is told that it
- * has drained: it then looks whether the connection is closed, and fails with the reason why.
- *
- * The word comes one turn later, when a write that began in this one waits already.
+ * Emits `drain` on the socket when the connection closes. The driver then checks whether the connection is
+ * closed, and fails the operation with the reason. The event comes one tick later, so that a write that
+ * starts in this tick waits already.
  */
 export class ClosingConnection extends Connection {
   override cleanup(error: Error): void {

@@ -1,4 +1,4 @@
-/** What the driver does not publish of itself and `mongo-connection.ts` builds on. */
+/** Types of the private part of the driver that `mongodb-closing-connection.ts` extends. */
 declare module "mongodb/lib/cmap/connection.js" {
   import type { Duplex } from "node:stream";
 

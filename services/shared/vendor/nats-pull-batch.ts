@@ -1,15 +1,20 @@
+/**
+ * What: a JetStream pull that takes the messages available now and does not wait for more.
+ * Why: the client has no such pull without a leak: `fetch` with `no_wait` keeps its subscription for ever when fewer
+ * messages arrive than requested.
+ * Upstream: no issue known.
+ * Tried with: nats 2.29.3 (`lib/jetstream/jsmsg.js`).
+ * Tests: `test/integration/io/nats-pull-batch.test.ts`, `test/unit/vendor/private-parts.test.ts`.
+ */
 import { createInbox, type JsMsg, type NatsConnection } from "nats";
-// Not among the client's exports, which has no pull that does not wait and leaves nothing behind: `fetch` with
-// `no_wait` keeps its subscription for good whenever fewer messages come than were asked for (nats 2.29).
 import { toJsMsg } from "nats/lib/jetstream/jsmsg.js";
 
-/** Without an answer (the server died right now) a pull would never end by itself. */
+/** A pull without an answer, because the server has just died, ends after this long, in milliseconds. */
 const LIMIT_MS = 2000;
 
 /**
- * Takes at most so many of a durable consumer's messages as are there now (JetStream's
- * `CONSUMER.MSG.NEXT` with `no_wait`). What is on its way when the time is over comes again after the
- * acknowledgement's time.
+ * Takes at most `batch` of a durable consumer's available messages (`CONSUMER.MSG.NEXT` with `no_wait`). Messages
+ * in transit at the time limit are redelivered after the acknowledgement wait.
  */
 export async function pullBatch(
   connection: NatsConnection,
@@ -25,7 +30,7 @@ export async function pullBatch(
     const request = JSON.stringify({ batch, no_wait: true });
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, request, { reply: inbox });
     for await (const message of subscription) {
-      // A status: there are no more, or none could be had.
+      // A status message: no more messages, or an error.
       if (message.data.length === 0 && message.headers !== undefined && message.headers.code > 0) {
         break;
       }

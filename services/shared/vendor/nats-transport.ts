@@ -1,9 +1,12 @@
 /**
- * The NATS client's transport, ended where the client leaves it behind. Its own `close` does nothing to a
- * dial that is not over yet: when the server, frozen meanwhile, greets that one later, it counts as
- * connected, and when it then ends, the client believes that its connection has ended, and leaves a good
- * one open beside the next (nats-io/nats.js#64). Its own `disconnect`, for a server that has not answered
- * its pings, waits until what was written before has been taken, which nobody may take any more.
+ * What: a NATS transport that ends its socket whenever the client abandons it.
+ * Why: the client's `close` does not end a dial in progress. When a frozen server greets that dial later, it counts as
+ * connected; when it then ends, the client believes that its connection has ended, and leaves a good one open.
+ * And the client's `disconnect`, used after unanswered pings, waits until earlier writes have drained,
+ * which may never happen.
+ * Upstream: nats-io/nats.js#64.
+ * Tried with: nats 2.29.3 (`lib/src/node_transport.js`, `lib/nats-base-client/internal_mod.js`).
+ * Tests: `test/integration/io/nats-reconnect.test.ts`, `test/unit/vendor/private-parts.test.ts`.
  */
 import type { Socket } from "node:net";
 import type { ConnectionOptions, NatsConnection } from "nats";
@@ -11,40 +14,40 @@ import { NatsConnectionImpl, setTransportFactory } from "nats/lib/nats-base-clie
 import { NodeTransport, nodeResolveHost } from "nats/lib/src/node_transport.js";
 
 class EndingTransport extends NodeTransport {
-  #isLeft = false;
+  #isClosed = false;
 
   override async dial(host: { hostname: string; port: number }): Promise<Socket> {
     const socket = await super.dial(host);
-    if (this.#isLeft) socket.destroy();
+    if (this.#isClosed) socket.destroy();
     return socket;
   }
 
   override setupHandlers(): void {
-    if (this.#isLeft) {
+    if (this.#isClosed) {
       this.connected = false;
-      throw new Error("this dial was given up");
+      throw new Error("the client has closed this dial");
     }
     super.setupHandlers();
   }
 
   override async close(error?: Error): Promise<void> {
-    this.#isLeft = true;
+    this.#isClosed = true;
     if (this.connected) await super.close(error);
     else this.#destroy();
   }
 
-  /** The socket's end ends the transport. */
+  /** Ends the socket, which ends the transport. */
   override disconnect(): void {
     this.#destroy();
   }
 
-  /** There is no socket before the dial, whatever its type says. */
+  /** Before the dial there is no socket, although the type has one. */
   #destroy(): void {
     (this.socket as Socket | undefined)?.destroy();
   }
 }
 
-/** Connects as the client's own `connect` does. */
+/** Connects like the client's `connect`, with this transport. */
 export function connectNats(options: ConnectionOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new EndingTransport(), dnsResolveFn: nodeResolveHost });
   return NatsConnectionImpl.connect(options);

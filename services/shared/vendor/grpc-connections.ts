@@ -1,26 +1,23 @@
 /**
- * What grpc-js lacks in how it keeps connections. It shows none of this; its version is pinned, and
- * `test/integration/rpc/connections.test.ts` tells when it behaves otherwise.
- *
- * - A dial has no limit: to a machine that takes the connection and then says nothing, or whose address
- *   nobody has any more, it lasts for minutes or for ever. Nobody asks for the name anew meanwhile, and
- *   every call waits out its deadline (grpc/grpc-node#2785).
- * - A connection that is on its way out (GOAWAY, its age) is asked for a sign of life like any other. Node
- *   sends no ping on it, which counts as a failure, and ends the calls that were to be spared (#3068).
+ * What: a time limit for a client's dial, and no keepalive pings on a connection that is closing.
+ * Why: grpc-js dials without a limit. A dial to a machine that accepts and stays silent, or to an address that is
+ * gone, lasts minutes or for ever; the name is not resolved again meanwhile, and every call waits for its
+ * deadline. And grpc-js pings a connection after GOAWAY; Node sends no ping there, grpc-js counts that as a
+ * failure and ends the calls in progress.
+ * Upstream: grpc/grpc-node#2785 (dial), grpc/grpc-node#3068 (ping).
+ * Tried with: @grpc/grpc-js 1.14.7.
+ * Tests: `test/integration/rpc/connections.test.ts`, `test/unit/vendor/private-parts.test.ts`.
  */
 import type { ClientHttp2Session, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { Http2SubchannelConnector } from "@grpc/grpc-js/build/src/transport.js";
-import { KEEP_ALIVE_MS } from "./limits.ts";
+import { KEEP_ALIVE_MS } from "../rpc/limits.ts";
 
-/**
- * Connection, handshake and settings together, in milliseconds. A socket that is still connecting then
- * is ended by the system, or once it is connected.
- */
+/** Limit for TCP connect, TLS handshake and HTTP/2 settings together, in milliseconds. */
 const DIAL_MAX_MS = 5000;
 
 type Dial = { isOver: boolean; socket: Socket | undefined };
-/** The parts of grpc-js that are changed here. */
+/** The parts of grpc-js that this file changes. */
 type Connection = {
   readonly session: ClientHttp2Session;
   maybeSendPing(): void;
@@ -35,7 +32,7 @@ limitDials(Http2SubchannelConnector.prototype as unknown as Connector);
 
 function limitDials(connector: Connector): void {
   const { connect, tcpConnect } = connector;
-  /** By the connector that a dial has for itself. */
+  /** Each dial, by the connector made for it. */
   const dials = new WeakMap<Connector, Dial>();
 
   connector.tcpConnect = async function (this: Connector, ...where) {
@@ -43,16 +40,16 @@ function limitDials(connector: Connector): void {
     const socket = await tcpConnect.apply(this, [...where]);
     if (dial?.isOver === true) {
       socket.destroy();
-      throw new Error("this dial was given up");
+      throw new Error("this dial has timed out");
     }
     if (dial !== undefined) dial.socket = socket;
-    // A connection on its way out is asked for no other sign of life.
+    // A closing connection gets no HTTP/2 pings; TCP keepalive then detects a dead peer.
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     return socket;
   };
 
   connector.connect = function (this: Connector, ...how) {
-    // A dial ends the session that its connector has: with the shared one, a late end would be the next one's.
+    // A failed dial ends its connector's session. With a shared connector, a late failure would end the next one's.
     const own: Connector = Object.create(this);
     const dial: Dial = { isOver: false, socket: undefined };
     dials.set(own, dial);
@@ -66,7 +63,7 @@ function limitDials(connector: Connector): void {
         .apply(own, [...how])
         .then((connection) => {
           if (dial.isOver) connection.shutdown();
-          else resolve(spareOwn(connection));
+          else resolve(skipPingsWhenClosing(connection));
         })
         .catch(reject)
         .finally(() => clearTimeout(timer));
@@ -74,8 +71,8 @@ function limitDials(connector: Connector): void {
   };
 }
 
-/** A client's connection on its way out is pinged no more. */
-function spareOwn(connection: Connection): Connection {
+/** Sends no pings on a client's connection that is closing. */
+function skipPingsWhenClosing(connection: Connection): Connection {
   const ping = connection.maybeSendPing.bind(connection);
   const { session } = connection;
   connection.maybeSendPing = () => {
@@ -84,14 +81,14 @@ function spareOwn(connection: Connection): Connection {
   return connection;
 }
 
-/** A server's pings on a connection on its way out count as answered. */
-export function spareClosing(session: ServerHttp2Session): void {
+/** Reports a server's pings on a closing session as answered. */
+export function answerPingsWhenClosing(session: ServerHttp2Session): void {
   const ping = session.ping.bind(session) as (...how: readonly unknown[]) => boolean;
-  const spared = (...how: readonly unknown[]): boolean => {
+  const patched = (...how: readonly unknown[]): boolean => {
     const onAnswer = how.at(-1);
     if (!session.closed || session.destroyed || typeof onAnswer !== "function") return ping(...how);
     setImmediate(() => onAnswer(null, 0, Buffer.alloc(8)));
     return true;
   };
-  Object.assign(session, { ping: spared });
+  Object.assign(session, { ping: patched });
 }
