@@ -1,13 +1,13 @@
-import { subscribeHints } from "../../services/shared/io/best-effort-pubsub.ts";
+import { subscribe } from "../../services/shared/io/best-effort-pubsub.ts";
 import type { Nats } from "../../services/shared/io/nats.ts";
 import type { Authenticator } from "./authenticate.ts";
 
 /** Forgets cached callers as soon as the tenant service says that they have changed. */
 export function watchInvalidations({ connection }: Nats, authenticator: Authenticator): void {
-  subscribeHints(connection, "invalidate.key.*", ({ subject }) => {
+  subscribe(connection, "invalidate.key.*", ({ subject }) => {
     authenticator.forgetKey(lastToken(subject));
   });
-  subscribeHints(connection, "invalidate.tenant.*", ({ subject }) => {
+  subscribe(connection, "invalidate.tenant.*", ({ subject }) => {
     authenticator.forgetTenant(lastToken(subject));
   });
 }

@@ -21,7 +21,7 @@ import { createBatcher } from "../../shared/flow/batcher.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
 import { runDetached } from "../../shared/flow/run-detached.ts";
-import { subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import { subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
@@ -68,15 +68,15 @@ export function openServiceClients(options: {
     flush: (items) => runDetached(() => placeHolds(clients.wallet, items, currencyOf)),
   });
   const subscriptions = [
-    subscribeHints(nats, "invalidate.tenant.*", ({ subject }) => {
+    subscribe(nats, "invalidate.tenant.*", ({ subject }) => {
       const tenantId = subject.slice("invalidate.tenant.".length);
       tenants.forget((key) => key === tenantId);
     }),
-    subscribeHints(nats, "invalidate.sender_id.*", ({ subject }) => {
+    subscribe(nats, "invalidate.sender_id.*", ({ subject }) => {
       const prefix = `${subject.slice("invalidate.sender_id.".length)}|`;
       senders.forget((key) => key.startsWith(prefix));
     }),
-    subscribeHints(nats, "invalidate.routing", () => table.nudge()),
+    subscribe(nats, "invalidate.routing", () => table.nudge()),
   ];
   return {
     tenant: (tenantId) => tenants.get(tenantId),

@@ -6,7 +6,7 @@
  */
 import type { NatsConnection } from "nats";
 import { startDeadlineTimer } from "../../shared/flow/deadline-timer.ts";
-import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import { openPublisher, readJson, subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import type { InflightPeers } from "../app/inflight-sends.ts";
 
 /** Replica that asks, number of the question, tenant, instant in milliseconds since 1970. */
@@ -22,10 +22,10 @@ const ANSWER_MAX_MS = 10_000;
 
 /** Opens one replica's questions and answers over the event connection. */
 export function openInflightPeers(connection: NatsConnection, replica: string): InflightPeers {
-  const tell = openHints(connection);
+  const tell = openPublisher(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
   let count = 0;
-  subscribeHints(connection, `${ASK}.${replica}`, (message) => {
+  subscribe(connection, `${ASK}.${replica}`, (message) => {
     const answer = readAnswer(message.string());
     if (answer !== undefined) asked.get(answer[0])?.(answer[1], answer[2]);
   });
@@ -57,7 +57,7 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
       return promise;
     },
     onAsk(ended) {
-      subscribeHints(connection, ASK, (message) => {
+      subscribe(connection, ASK, (message) => {
         const question = readQuestion(message.string());
         if (question === undefined || question[0] === replica) return;
         const [from, number, tenantId, beforeMs] = question;
@@ -89,10 +89,5 @@ function readAnswer(text: string): Answer | undefined {
 }
 
 function readList(text: string): unknown[] {
-  try {
-    const told: unknown = JSON.parse(text);
-    return Array.isArray(told) ? told : [];
-  } catch {
-    return [];
-  }
+  return readJson(text, Array.isArray) ?? [];
 }

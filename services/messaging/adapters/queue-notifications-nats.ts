@@ -6,7 +6,7 @@
 import type { NatsConnection } from "nats";
 import { isId } from "../../shared/core/ids.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import { openPublisher, readJson, subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import type { Arrival } from "../app/pending-index.ts";
 
 /** One replica's bells. */
@@ -39,7 +39,7 @@ export function openQueueNotifier(
   replica: string,
   log: Logger,
 ): QueueNotifier {
-  const tell = openHints(connection);
+  const tell = openPublisher(connection);
   return {
     ring(connectorId, arrivals) {
       let room = NAMED_MAX;
@@ -52,7 +52,7 @@ export function openQueueNotifier(
       tell(`${PREFIX}${connectorId}`, `${replica}\n${JSON.stringify(told)}`);
     },
     onNotify(take) {
-      subscribeHints(connection, `${PREFIX}*`, (message) => {
+      subscribe(connection, `${PREFIX}*`, (message) => {
         const text = message.string();
         const end = text.indexOf("\n");
         if (end < 0 || text.slice(0, end) === replica) return;
@@ -66,20 +66,18 @@ export function openQueueNotifier(
 
 /** Reads what a bell says; undefined when it is not in this version's form. */
 export function readArrivals(text: string): Arrival[] | undefined {
-  let told: unknown;
-  try {
-    told = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!Array.isArray(told) || !told.every(isWire)) return undefined;
-  return told.map(([priority, tenantId, messageId, dueAtMs, named]) => ({
+  const arrivals = readJson(text, areWire);
+  return arrivals?.map(([priority, tenantId, messageId, dueAtMs, named]) => ({
     priority,
     tenantId,
     messageId,
     dueAtMs,
     named: named?.map(([messageId, dueAtMs]) => ({ messageId, dueAtMs })),
   }));
+}
+
+function areWire(value: unknown): value is Wire[] {
+  return Array.isArray(value) && value.every(isWire);
 }
 
 function isWire(told: unknown): told is Wire {

@@ -3,7 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { NatsConnection } from "nats";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { isId } from "../../shared/core/ids.ts";
-import { openHints, subscribeHints } from "../../shared/io/best-effort-pubsub.ts";
+import { openPublisher, subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
 import { recordedTrace } from "../../shared/io/tracing.ts";
 import type { Item } from "../app/deliver-events.ts";
@@ -42,15 +42,13 @@ const STOPPED = "invalidate.webhook_endpoint";
 
 /** Opens the way to tell every replica at once that an endpoint is off; a lost word costs what is being connected. */
 export function openStopNotes(connection: NatsConnection): (endpointId: string) => void {
-  const tell = openHints(connection);
+  const tell = openPublisher(connection);
   return (endpointId) => tell(`${STOPPED}.${endpointId}`, "");
 }
 
 /** Hears of stops at other replicas. */
 export function hearStops(connection: NatsConnection, stop: (endpointId: string) => void): void {
-  subscribeHints(connection, `${STOPPED}.*`, ({ subject }) =>
-    stop(subject.slice(STOPPED.length + 1)),
-  );
+  subscribe(connection, `${STOPPED}.*`, ({ subject }) => stop(subject.slice(STOPPED.length + 1)));
 }
 
 /**
