@@ -1,7 +1,7 @@
 /**
- * `smsctl`: the operators' command line, a gRPC client. Exit 0, or 1 with one clear line on
- * standard error, or 130 when it was interrupted; with `--json` one JSON value on standard output, or the
- * error as JSON.
+ * `smsctl`: the operators' command line, a gRPC client. Exits with 0; with 1 and one line on standard
+ * error; or with 130 after an interruption. With `--json` it prints one JSON value on standard output,
+ * or the error as JSON.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { AppError } from "../shared/core/errors.ts";
@@ -35,14 +35,14 @@ const NOUNS: Readonly<Record<string, Commands>> = {
   dead: DEAD_COMMANDS,
 };
 
-/** How a shell shows a command that Ctrl-C has ended: 128 and the signal's number. */
+/** The exit code of shells for a command that Ctrl-C ended: 128 plus the number of SIGINT. */
 const INTERRUPTED = 130;
 
-/** A launcher may hand on a signal that the terminal has sent to all its processes: one, not two. */
+/** A launcher may forward a signal that the terminal also sent here: count both as one. */
 const SAME_SIGNAL_MS = 1000;
 
 process.exitCode = await main(process.argv.slice(2));
-// What was interrupted waits for no server to take leave.
+// After an interruption, do not wait for servers to close their connections.
 if (process.exitCode === INTERRUPTED) process.exit();
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -61,17 +61,17 @@ async function main(argv: readonly string[]): Promise<number> {
       return 1;
     }
     if (command === undefined) throw unknownCommand(args.words);
-    refuseUnknown(command, args.options.keys());
-    refuseSurplus(command, args.words);
+    rejectUnknownOptions(command, args.options.keys());
+    rejectSurplusWords(command, args.words);
     const options = createOptions(args);
     const output = createOutput(options.isSet("json"), process.stdout, process.stderr);
     clients = openClients(process.env);
-    endWithSignals(command, ended);
+    abortOnSignals(command, ended);
     const code = await command.run({ clients, options, output, signal: ended.signal });
     return ended.signal.aborted ? INTERRUPTED : (code ?? 0);
   } catch (thrown) {
-    if (ended.signal.aborted && isEnding(thrown)) return INTERRUPTED;
-    process.stderr.write(failure(understand(thrown), isJson));
+    if (ended.signal.aborted && isInterruption(thrown)) return INTERRUPTED;
+    process.stderr.write(failure(toCliError(thrown), isJson));
     return 1;
   } finally {
     clients?.close();
@@ -79,10 +79,10 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Ctrl-C, a closed terminal and a reader that has left (`| head`) end a command; one that has nothing to tidy
- * up ends at once, as does any at the second signal.
+ * Ctrl-C, a closed terminal and a closed pipe (`| head`) end a command. A command without clean-up
+ * ends at once; any other ends at once on the second signal.
  */
-function endWithSignals(command: Command, ended: AbortController): void {
+function abortOnSignals(command: Command, ended: AbortController): void {
   let firstMs: number | undefined;
   const end = (): void => {
     if (command.endsItself !== true) process.exit(INTERRUPTED);
@@ -98,8 +98,8 @@ function endWithSignals(command: Command, ended: AbortController): void {
   });
 }
 
-/** What work says that was ended, or that writes to nobody. */
-function isEnding(thrown: unknown): boolean {
+/** True for the errors of an aborted call and of a write to a closed pipe. */
+function isInterruption(thrown: unknown): boolean {
   if (thrown instanceof ConnectError) return thrown.code === Code.Canceled;
   const { code, name } = thrown as Partial<NodeJS.ErrnoException>;
   return code === "EPIPE" || name === "AbortError";
@@ -112,7 +112,7 @@ function findCommand(words: readonly string[]): Command | undefined {
   return commands !== undefined && Object.hasOwn(commands, verb) ? commands[verb] : undefined;
 }
 
-/** A noun that is known is answered with what can be done to it; any other with the nouns there are. */
+/** Lists the verbs of a known noun, or all nouns. */
 function unknownCommand([noun = "", verb = ""]: readonly string[]): AppError {
   const commands = NOUNS[noun];
   const known = Object.keys(commands ?? { ...NOUNS, check: CHECK_COMMAND }).join(", ");
@@ -121,16 +121,16 @@ function unknownCommand([noun = "", verb = ""]: readonly string[]): AppError {
   return new AppError("validation_error", `${what}; there are: ${known}.`);
 }
 
-/** A misspelt option must not be ignored; the usage line is the list of those there are. */
-function refuseUnknown(command: Command, names: Iterable<string>): void {
+/** Rejects misspelt options: the usage line lists the valid ones. */
+function rejectUnknownOptions(command: Command, names: Iterable<string>): void {
   const known = new Set([...command.usage.matchAll(/--([a-z-]+)/g)].map((match) => match[1]));
   for (const name of [...names].filter((given) => given !== "json" && !known.has(given))) {
     throw new AppError("validation_error", `There is no option --${name}: smsctl ${command.usage}`);
   }
 }
 
-/** A word that no command reads must not be ignored: `key revoke K1 K2` would revoke K1 only. */
-function refuseSurplus(command: Command, words: readonly string[]): void {
+/** Rejects words that the command does not read: `key revoke K1 K2` would revoke only K1. */
+function rejectSurplusWords(command: Command, words: readonly string[]): void {
   const surplus = words[wordsMax(command.usage)];
   if (surplus === undefined) return;
   throw new AppError("validation_error", `"${surplus}" is too much: smsctl ${command.usage}`);
@@ -144,8 +144,8 @@ function usage(noun: string | undefined): string {
   return `usage (--json for one JSON value):\n${lines.join("\n")}\n  smsctl ${CHECK_COMMAND.usage}\n`;
 }
 
-/** What went wrong on this side, such as a file that is not there, is told in its own words. */
-function understand(thrown: unknown): AppError {
+/** Local failures, such as a missing file, keep their own text. */
+function toCliError(thrown: unknown): AppError {
   const error = toAppError(thrown);
   if (error.code !== "internal_error" || error === thrown || !(thrown instanceof Error))
     return error;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A launcher that any Node can run: it hands over to the pinned Node, which runs TypeScript.
+// Runs on any Node and starts the pinned Node, which runs TypeScript.
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";

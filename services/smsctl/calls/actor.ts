@@ -2,7 +2,7 @@ import { hostname, userInfo } from "node:os";
 import type { Options } from "../cli/options.ts";
 
 /**
- * Who runs this command and from where, for the audit trail. `--actor` tells people apart where they all are
+ * The user and host of this command, for the audit trail. `--actor` names the person where all share
  * the one user of a container.
  */
 export function localActor(options: Options): { name: string; address: string } {
@@ -10,7 +10,7 @@ export function localActor(options: Options): { name: string; address: string } 
   return { name: `smsctl:${given}`, address: hostname() };
 }
 
-/** A user without an entry in the machine's list, as containers often have, is known by number. */
+/** Falls back to the user's number: containers often have no passwd entry for it. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -13,12 +13,12 @@ import { isWebAddress, list, text } from "../../shared/io/config.ts";
 import { rpcTlsFilesOf } from "../../shared/io/tls-files.ts";
 import { createGrpcJsTransport, type RpcTransport } from "../../shared/rpc/transport.ts";
 import { SERVICE_ADDRESSES } from "../../shared/service-addresses.ts";
-import { nameFailures } from "./transport-errors.ts";
+import { withErrorSource } from "./transport-errors.ts";
 
 /** The part of `.local/stack.json` that the command line needs. */
 type StackFile = {
   readonly ops?: Record<string, string>;
-  /** Addresses by the names of services, several with commas between. */
+  /** Comma-separated addresses by service name. */
   readonly grpc?: Record<string, string>;
   readonly grpc_token?: string;
 };
@@ -34,9 +34,9 @@ export type Clients = {
   close(): void;
 };
 
-/** Addresses and token come from the environment, else from `.local/stack.json`: never some from each. */
+/** Reads addresses and token from the environment or from `.local/stack.json`, never some from each. */
 export function openClients(env: NodeJS.ProcessEnv): Clients {
-  const where = readPlaces(env);
+  const addresses = readAddresses(env);
   const transports: RpcTransport[] = [];
 
   function client<S extends DescService>(service: S): Client<S> {
@@ -51,8 +51,8 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
 
   function connect<S extends DescService>(service: S): Client<S> {
     const { name = "", setting = "" } = SERVICE_ADDRESSES[service.typeName] ?? {};
-    const address = where.grpc[name];
-    if (address === undefined || where.token === undefined) {
+    const address = addresses.grpc[name];
+    if (address === undefined || addresses.token === undefined) {
       throw new AppError(
         "service_unavailable",
         `Where is the ${name} service? Set ${setting} and RPC_TOKEN, or run make up.`,
@@ -60,11 +60,11 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
     }
     const transport = createGrpcJsTransport({
       target: list(text()).read(address),
-      token: where.token,
+      token: addresses.token,
       tls: rpcTlsFilesOf(env),
     });
     transports.push(transport);
-    return createClient(service, nameFailures(transport, `the ${name} service at ${address}`));
+    return createClient(service, withErrorSource(transport, `the ${name} service at ${address}`));
   }
 
   return {
@@ -81,17 +81,16 @@ export function openClients(env: NodeJS.ProcessEnv): Clients {
 }
 
 /**
- * A carrier's ops port (`given`, else `CARRIER_OPS`, else the development stack's) and the token for it. The
- * stack's own token goes nowhere else.
+ * The URL of a carrier's ops port (`given`, else `CARRIER_OPS`, else the development stack's) and its
+ * token. The stack's token is sent only to the stack's own port.
  */
 export function carrierOps(
   env: NodeJS.ProcessEnv,
   given: string | undefined,
 ): { readonly url: string; readonly token: string } {
-  const places = readPlaces(env);
-  const { ops } = places;
+  const { ops, token: stackToken } = readAddresses(env);
   const url = given ?? ops;
-  const token = url === ops ? places.token : env.RPC_TOKEN || undefined;
+  const token = url === ops ? stackToken : env.RPC_TOKEN || undefined;
   if (url !== undefined && !isWebAddress(url)) {
     throw new AppError(
       "validation_error",
@@ -103,19 +102,19 @@ export function carrierOps(
   throw new AppError("service_unavailable", question);
 }
 
-/** Where the services are, and the token for them. */
-type Places = {
-  /** Addresses by the names of services, several with commas between. */
+/** The services' addresses and their token. */
+type ServiceAddresses = {
+  /** Comma-separated addresses by service name. */
   readonly grpc: Readonly<Record<string, string>>;
   readonly ops: string | undefined;
   readonly token: string | undefined;
 };
 
 /**
- * One source for all of it: with a part of the environment and the rest from the file, a misspelt setting
- * would send a command, and the token, to the development stack.
+ * Uses a single source: if the file filled gaps of the environment, a misspelt setting would send the
+ * command and the token to the development stack.
  */
-function readPlaces(env: NodeJS.ProcessEnv): Places {
+function readAddresses(env: NodeJS.ProcessEnv): ServiceAddresses {
   const of = (name: string): string | undefined => env[name] || undefined;
   const services = Object.values(SERVICE_ADDRESSES);
   const names = [...services.map(({ setting }) => setting), "RPC_TOKEN", "CARRIER_OPS"];
@@ -130,7 +129,7 @@ function readPlaces(env: NodeJS.ProcessEnv): Places {
   return { grpc: Object.fromEntries(addresses), ops: of("CARRIER_OPS"), token: of("RPC_TOKEN") };
 }
 
-/** Where the development stack keeps its files: `STACK_DIR`, else `.local` of this checkout. */
+/** The folder of the development stack: `STACK_DIR`, else `.local` of this checkout. */
 export function stackFolder(): string {
   return process.env.STACK_DIR || join(import.meta.dirname, "../../../.local");
 }

@@ -1,13 +1,13 @@
 import type { ErrorCode } from "../../shared/core/errors.ts";
 
-/** Failures that pass by themselves: a service that is exchanged, or has no room. */
-export const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
+/** Failures that a retry can cure: a service restarts or sheds load. */
+export const TRANSIENT_ERRORS: ReadonlySet<string> = new Set<ErrorCode>([
   "service_unavailable",
   "request_timeout",
 ]);
 
-/** Failures that leave open whether what was asked for was done. */
-export const UNCERTAIN: ReadonlySet<string> = new Set<string>([
-  ...PASSING,
+/** Failures after which the request may or may not have taken effect. */
+export const UNCERTAIN_ERRORS: ReadonlySet<string> = new Set<string>([
+  ...TRANSIENT_ERRORS,
   "internal_error" satisfies ErrorCode,
 ]);

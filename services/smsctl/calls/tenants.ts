@@ -7,7 +7,7 @@ type Clients = CommandContext["clients"];
 
 const PAGE_MAX = 1000;
 
-/** The tenant named by `--tenant`, which may be an id or a name. */
+/** The id of the tenant in `--tenant`, given by id or name. */
 export async function tenantId({ clients, options }: CommandContext): Promise<string> {
   return resolveTenant(clients, options.required("tenant"));
 }
@@ -28,7 +28,7 @@ export async function findTenant(
   return tenant;
 }
 
-/** All tenants by id, page after page. */
+/** Pages of all tenants, ordered by id. */
 export async function* pagesOfTenants(
   clients: Clients,
   calls: CallOptions = {},

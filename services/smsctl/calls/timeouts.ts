@@ -1,5 +1,5 @@
 /**
- * Options of a call that goes through all there is before it answers, which for a million messages takes
- * minutes; the service goes on with it whoever waits.
+ * Options of a call that walks all data before it responds: minutes for a million messages. The service
+ * finishes the work even if the caller disconnects.
  */
-export const LONG_WORK = { timeoutMs: 1_800_000 } as const;
+export const LONG_CALL = { timeoutMs: 1_800_000 } as const;

@@ -1,10 +1,10 @@
-/** Failures of calls say which service they were for, where it was looked for, and what happened. */
+/** Adds the service, its address and the cause to the errors of calls. */
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { AppError, type ErrorCode } from "../../shared/core/errors.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 
-/** A transport to `place`, such as "the wallet service at 10.0.0.7:9090". */
-export function nameFailures(transport: Transport, place: string): Transport {
+/** Wraps a transport; `place` is, for example, "the wallet service at 10.0.0.7:9090". */
+export function withErrorSource(transport: Transport, place: string): Transport {
   return {
     unary: (...call) => transport.unary(...call).catch((thrown) => rethrow(thrown, place)),
     async stream(...call) {
@@ -22,13 +22,13 @@ async function* named<T>(messages: AsyncIterable<T>, place: string): AsyncGenera
   }
 }
 
-/** Refusals of the caller itself, which are none of the errors that a service has for customers. */
+/** Refusals of the caller: services do not map these codes for customers. */
 const REFUSALS = new Map<Code, ErrorCode>([
   [Code.Unauthenticated, "unauthenticated"],
   [Code.PermissionDenied, "insufficient_scope"],
 ]);
 
-/** What the service itself said stays as it is; for people, what gRPC says of the way to it is better than nothing. */
+/** Keeps a service's own error text; replaces the generic text of transport errors with gRPC's. */
 function rethrow(thrown: unknown, place: string): never {
   if (!(thrown instanceof ConnectError) || thrown.code === Code.Canceled) throw thrown;
   const { rawMessage } = thrown;
@@ -42,7 +42,7 @@ function rethrow(thrown: unknown, place: string): never {
   throw new AppError(refusal ?? error.code, text, { cause: thrown });
 }
 
-/** grpc-js wraps what the network said in words about its own parts. */
+/** Extracts the network error from grpc-js's text about its internals. */
 function causeIn(text: string): string {
   return /.*Last error: (?:Error: )?(.+?)\.?(?: Resolution note:.*)?$/s.exec(text)?.[1] ?? text;
 }

@@ -1,21 +1,21 @@
 /**
- * Reconciles messaging with the wallet: two streams ordered by message id, merged, so memory
- * follows what is in flight and not what is stored. Each stream is one snapshot, the wallet's a
- * moment after messaging's, so what looks wrong is looked at once more before it is called a
- * breach. What is late is judged by the instant of the snapshots: reading them takes minutes.
+ * Reconciles messaging with the wallet: merges two streams ordered by message id, so memory grows with
+ * the messages in flight, not with those stored. Each stream is one snapshot, the wallet's a moment after
+ * messaging's, so suspects are rechecked before they count as breaches. Lateness is measured at the
+ * instant of the snapshots, because reading them takes minutes.
  */
 import type { Charge } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs, isId } from "../../shared/core/ids.ts";
-import { judge } from "./check-charge.ts";
+import { checkCharge } from "./check-charge.ts";
 import { checkOpenHolds, type ExplainedHolds } from "./holds.ts";
 import {
-  lookAgain,
-  lookForMessages,
-  MISSING_MAX,
   orphanBreach,
-  PATIENCE,
-  type RetryUntilAvailable,
+  RECHECKS_MAX,
+  recheck,
+  recheckOrphans,
+  SETTLEMENT_WAIT,
+  type SettlementWait,
   type Suspect,
 } from "./recheck.ts";
 import {
@@ -28,20 +28,20 @@ import {
 } from "./report.ts";
 
 /**
- * Messages are kept twelve months, or less where messaging says so; a settlement may outlive its message. Where they
- * are kept longer, they may have been kept shorter before: further back than this no message is missed.
+ * Messages are kept twelve months, or less where messaging says so; a settlement may outlive its message.
+ * A longer setting may be recent, so a settlement older than this needs no message.
  */
-const KEPT_MAX_MS = 365 * 86_400_000;
-/** Nothing is missed that is so near to its deletion, nor in the last half of its time: clocks may be apart. */
-const KEPT_SLACK_MS = 86_400_000;
+const RETENTION_MAX_MS = 365 * 86_400_000;
+/** Nor does one within this margin of deletion (at most half the retention): clocks may differ. */
+const RETENTION_SLACK_MS = 86_400_000;
 
-/** What was settled so long before the check's beginning had its message stored by then, by any clock. */
-const CERTAIN_AGE_MS = 600_000;
+/** The message of a settlement this old was stored when the check started, whatever the clock skew. */
+const STORED_FOR_CERTAIN_MS = 600_000;
 
 /** Compares messages' charges with their settlements, and open holds with open messages. */
 export async function checkCharges(
   run: CheckRun,
-  patience: RetryUntilAvailable = PATIENCE,
+  wait: SettlementWait = SETTLEMENT_WAIT,
 ): Promise<CheckReport> {
   run.note("comparing charges with settlements");
   const progress = createProgress(run.note);
@@ -53,7 +53,7 @@ export async function checkCharges(
   const suspects: Suspect[] = [];
   const orphans = createOrphans(atMs, found);
 
-  for await (const charge of streamCharges(run, orphans.hearKept)) {
+  for await (const charge of streamCharges(run, orphans.setRetention)) {
     looked.charges += 1;
     progress(`${looked.charges} messages compared`);
     let settlement = await settlements.peek();
@@ -66,14 +66,14 @@ export async function checkCharges(
       looked.settlements += 1;
       await settlements.next();
     }
-    const verdict = judge(charge, match, atMs);
-    if (verdict.kind === "breach") suspects.push({ charge, settlement: match });
+    const result = checkCharge(charge, match, atMs);
+    if (result.kind === "breach") suspects.push({ charge, settlement: match });
     if (match === undefined) explain(explained, charge);
     if (suspects.length > BREACHES_MAX) break;
   }
   const isWhole = suspects.length <= BREACHES_MAX;
   if (isWhole) {
-    // What is left lies behind the last message.
+    // The remaining settlements come after the last message.
     let settlement = await settlements.peek();
     while (settlement !== undefined) {
       orphans.note(settlement);
@@ -87,51 +87,51 @@ export async function checkCharges(
     const what = `${unseen} more holds are missing or too small and were not looked at`;
     if (unseen > 0) unfinished.push(what);
   } else {
-    // Holds of messages that were not reached would look like holds that nothing explains.
+    // Holds of messages that were not read would count as unexplained.
     const ended = `comparing ended after ${looked.charges} messages`;
     const why = `more than ${BREACHES_MAX} look wrong; open holds were not compared`;
     unfinished.push(`${ended}, of which ${why}`);
   }
-  found.add(...(await lookForMessages(run, orphans.missing)));
+  found.add(...(await recheckOrphans(run, orphans.missing)));
   if (orphans.unseen > 0) {
     const what = "more settlements of late are missing and were not looked for";
     unfinished.push(`the messages of ${orphans.unseen} ${what}`);
   }
-  found.add(...(await lookAgain(run, suspects, atMs, patience)));
+  found.add(...(await recheck(run, suspects, atMs, wait)));
   if (unfinished.length === 0) return { ...found.listed(), looked };
   return { ...found.listed(), looked, unfinished: unfinished.join("; ") };
 }
 
-/** Adds what a message that is not settled holds. */
+/** Adds the amount that an unsettled message holds. */
 function explain(
   explained: ExplainedHolds,
   { reservationId, heldAmount, tenantId, messageId }: Charge,
 ): void {
   if (reservationId === "" || heldAmount <= 0n) return;
   const before = explained.get(reservationId)?.amount ?? 0n;
-  // The last of a send's messages: it is the one that most probably still waits at a second look.
+  // Keep the last message of a send: it is the most likely to be open at the recheck.
   explained.set(reservationId, { amount: before + heldAmount, tenantId, messageId });
 }
 
-/** Collects settlements whose messages were not met; of very many, tells at once of those that are certain. */
+/** Collects settlements without messages; beyond the limit it reports the certain ones at once. */
 function createOrphans(atMs: number, found: BreachList) {
   const missing: Settlement[] = [];
   let unseen = 0;
-  let keptMs = KEPT_MAX_MS;
+  let retentionMs = RETENTION_MAX_MS;
   return {
-    /** Takes in how long messages are kept. */
-    hearKept(ms: number): void {
-      keptMs = Math.min(ms, KEPT_MAX_MS);
+    /** Sets how long messages are kept. */
+    setRetention(ms: number): void {
+      retentionMs = Math.min(ms, RETENTION_MAX_MS);
     },
     note(settlement: Settlement): void {
-      // Messages are deleted by when they were made, which for a scheduled one is long before its settlement.
+      // Retention counts from creation, which for a scheduled message is long before its settlement.
       const { messageId } = settlement;
       const settledMs = Number(settlement.settledAtMs);
       const madeMs = isId("message", messageId) ? idTimeMs(messageId) : settledMs;
-      if (atMs - madeMs > keptMs - Math.min(KEPT_SLACK_MS, keptMs / 2)) return;
-      // Its message may have been accepted after the charges' snapshot: it is looked for, whatever this clock says.
-      if (missing.length < MISSING_MAX) missing.push(settlement);
-      else if (atMs - settledMs > CERTAIN_AGE_MS) found.add(orphanBreach(settlement));
+      if (atMs - madeMs > retentionMs - Math.min(RETENTION_SLACK_MS, retentionMs / 2)) return;
+      // Its message may have been accepted after the charges' snapshot, so look it up.
+      if (missing.length < RECHECKS_MAX) missing.push(settlement);
+      else if (atMs - settledMs > STORED_FOR_CERTAIN_MS) found.add(orphanBreach(settlement));
       else unseen += 1;
     },
     missing,
@@ -143,11 +143,11 @@ function createOrphans(atMs: number, found: BreachList) {
 
 async function* streamCharges(
   { clients, tenantId, signal }: CheckRun,
-  hearKept: (ms: number) => void,
+  setRetention: (ms: number) => void,
 ): AsyncGenerator<Charge> {
   const stream = clients.messaging.streamCharges({ tenantId }, { timeoutMs: 0, signal });
   for await (const { charges, messageKeepMs } of stream) {
-    if (messageKeepMs !== undefined) hearKept(Number(messageKeepMs));
+    if (messageKeepMs !== undefined) setRetention(Number(messageKeepMs));
     yield* charges;
   }
 }

@@ -1,19 +1,19 @@
-/** What a message's status asks of the ledger; pure, so that the table can be tested whole. */
+/** The settlement that each message status requires. Pure, so that a test covers the whole table. */
 import { type Charge, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { formatAmount } from "../../shared/core/money.ts";
 
-/** What is wrong between a message and its settlement, if anything. */
-export type Verdict =
+/** The result of comparing a message with its settlement. */
+export type ChargeResult =
   | { readonly kind: "good" }
-  /** Not settled yet, and not late either. */
+  /** Not settled yet, and not late. */
   | { readonly kind: "pending" }
   | { readonly kind: "breach"; readonly invariant: number; readonly what: string };
 
-/** The promise of the contract: settled within about a minute of the change. */
+/** A message is settled within about a minute of its change: docs/contract.md#money. */
 export const SETTLEMENT_PROMISE_MS = 60_000;
 
-const GOOD: Verdict = { kind: "good" };
+const GOOD: ChargeResult = { kind: "good" };
 
 const CHARGED = new Set([
   MessageStatus.SENT,
@@ -24,8 +24,12 @@ const CHARGED = new Set([
 
 const RELEASED = new Set([MessageStatus.FAILED, MessageStatus.CANCELLED]);
 
-/** Judges one message that had a hold against its settlement. */
-export function judge(charge: Charge, settlement: Settlement | undefined, nowMs: number): Verdict {
+/** Compares one message that had a hold with its settlement. */
+export function checkCharge(
+  charge: Charge,
+  settlement: Settlement | undefined,
+  nowMs: number,
+): ChargeResult {
   if (charge.reservationId === "") {
     return settlement === undefined ? GOOD : breach(2, "settled, but it never had a hold");
   }
@@ -56,6 +60,6 @@ export function judge(charge: Charge, settlement: Settlement | undefined, nowMs:
   return GOOD;
 }
 
-function breach(invariant: number, what: string): Verdict {
+function breach(invariant: number, what: string): ChargeResult {
   return { kind: "breach", invariant, what };
 }

@@ -1,15 +1,15 @@
-/** Open holds against open messages, in both directions (invariant 3). */
+/** Compares open holds with open messages, in both directions (invariant 3). */
 import { type Message, MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { ReservationState } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { formatAmount } from "../../shared/core/money.ts";
-import { MISSING_MAX, orNothing, sideBySide } from "./recheck.ts";
+import { checkInParallel, RECHECKS_MAX, undefinedIfNotFound } from "./recheck.ts";
 import type { BreachList, CheckRun, FoundBreach } from "./report.ts";
 
-/** A hold without a send may live for the grace time, which is this where the wallet does not tell, and one sweep. */
+/** A hold without a send may live for the grace time (default for a wallet that omits it) plus one sweep. */
 const SWEEP_MS = 300_000;
-const UNTOLD_GRACE_MS = 300_000n;
+const GRACE_DEFAULT_MS = 300_000n;
 
-/** What the messages that are not settled hold of one reservation, and the last of them. */
+/** The amount that unsettled messages hold of one reservation, and the last such message. */
 export type ExplainedHold = {
   readonly amount: bigint;
   readonly tenantId: string;
@@ -20,11 +20,11 @@ export type ExplainedHold = {
 export type ExplainedHolds = Map<string, ExplainedHold>;
 
 /**
- * Every open hold must be explained, in full, by messages that are still open, but for a young one whose send may
- * not have been stored when the messages were read; and every send with open messages must have an open hold of
- * what they need. Holds are read after the messages, and only become less: what is missing or too little is looked at
- * once more. Takes from `explained` what it has seen; answers how many holds are open, and how many of those that are
- * missing or too small were not looked at because there are too many.
+ * Open messages must explain every open hold in full, except a young hold whose send was not stored when
+ * the messages were read. Every send with open messages must have an open hold of the amount they need.
+ * Holds are read after the messages and only shrink, so missing and short holds are rechecked. Deletes the
+ * holds it has seen from `explained`. Returns the number of open holds, and of missing or short holds that
+ * were too many to recheck.
  */
 export async function checkOpenHolds(
   run: CheckRun,
@@ -37,7 +37,7 @@ export async function checkOpenHolds(
   let unseen = 0;
   const short: [string, ExplainedHold][] = [];
   const stream = clients.wallets.streamReservations({}, { timeoutMs: 0, signal });
-  for await (const { reservations, graceMs = UNTOLD_GRACE_MS } of stream) {
+  for await (const { reservations, graceMs = GRACE_DEFAULT_MS } of stream) {
     const orphanMs = Number(graceMs) + SWEEP_MS;
     for (const { id, openAmount, tenantId: owner, createdAtMs } of reservations) {
       if (openAmount === 0n || (tenantId !== "" && owner !== tenantId)) continue;
@@ -46,11 +46,11 @@ export async function checkOpenHolds(
       const amount = hold?.amount ?? 0n;
       explained.delete(id);
       if (hold !== undefined && openAmount < amount) {
-        if (short.length < MISSING_MAX) short.push([id, hold]);
+        if (short.length < RECHECKS_MAX) short.push([id, hold]);
         else unseen += 1;
       }
       if (openAmount <= amount) continue;
-      // A send's messages are stored together: one that explains a part of its hold would explain all of it.
+      // A send's messages are stored together: they explain all of their hold or nothing of it.
       if (amount === 0n && atMs - Number(createdAtMs) < orphanMs) continue;
       const what =
         amount === 0n
@@ -59,25 +59,29 @@ export async function checkOpenHolds(
       found.add({ invariant: 3, what, ids: [id, owner] });
     }
   }
-  found.add(...(await sideBySide(short, signal, ([id, hold]) => lookAtShortHold(run, id, hold))));
-  const missing = [...explained].slice(0, MISSING_MAX);
-  found.add(...(await sideBySide(missing, signal, ([id, hold]) => lookForHold(run, id, hold))));
+  found.add(
+    ...(await checkInParallel(short, signal, ([id, hold]) => recheckShortHold(run, id, hold))),
+  );
+  const missing = [...explained].slice(0, RECHECKS_MAX);
+  found.add(
+    ...(await checkInParallel(missing, signal, ([id, hold]) => recheckMissingHold(run, id, hold))),
+  );
   return { open, unseen: unseen + explained.size - missing.length };
 }
 
-/** The hold is read before the message: one that is open still when its hold is gone will go unpaid. */
-async function lookForHold(
+/** Reads the hold before the message: a message that is still open after its hold is gone will go unpaid. */
+async function recheckMissingHold(
   { clients, signal }: CheckRun,
   reservationId: string,
   { tenantId, messageId }: ExplainedHold,
 ): Promise<FoundBreach[]> {
   const asked = { tenantId, reservationId };
-  const found = await clients.wallets.getReservation(asked, { signal }).catch(orNothing);
+  const found = await clients.wallets.getReservation(asked, { signal }).catch(undefinedIfNotFound);
   const state = found?.reservation?.state;
   if (state === ReservationState.OPEN) return [];
   const shown = await clients.messaging
     .getMessage({ tenantId, messageId }, { signal })
-    .catch(orNothing);
+    .catch(undefinedIfNotFound);
   if (!isOpen(shown?.message)) return [];
   const what =
     state === undefined
@@ -87,17 +91,17 @@ async function lookForHold(
 }
 
 /**
- * A hold of less than its messages held when they were read: most were settled since. Again the hold is read before
- * the messages, so that what is open afterwards was held, in full, by it.
+ * Rechecks a hold that is smaller than its messages' amounts: most messages were settled in between.
+ * Reads the hold before the messages: it must cover every message that is still open afterwards.
  */
-async function lookAtShortHold(
+async function recheckShortHold(
   run: CheckRun,
   reservationId: string,
   { tenantId, messageId }: ExplainedHold,
 ): Promise<FoundBreach[]> {
   const { clients, signal } = run;
   const asked = { tenantId, reservationId };
-  const found = await clients.wallets.getReservation(asked, { signal }).catch(orNothing);
+  const found = await clients.wallets.getReservation(asked, { signal }).catch(undefinedIfNotFound);
   const openAmount = found?.reservation?.openAmount ?? 0n;
   let needed = 0n;
   for await (const message of openMessagesOf(run, reservationId, { tenantId, messageId })) {
@@ -108,13 +112,13 @@ async function lookAtShortHold(
   return [{ invariant: 3, what, ids: [reservationId, tenantId] }];
 }
 
-/** Most recipients of a send, and the most messages of one page of a list. */
+/** The most recipients of a send, and the largest page of a list. */
 const SEND_MAX = 10_000;
 const PAGE = 100;
 
 /**
- * The open messages of a reservation, from the last of them down: those of a send lie together in the order of
- * their ids, and of those among them only the rejected and those at no price have no reservation.
+ * The open messages of a reservation, last first. A send's ids are contiguous; between them only rejected
+ * and free messages have no reservation.
  */
 async function* openMessagesOf(
   { clients, signal }: CheckRun,
@@ -123,7 +127,7 @@ async function* openMessagesOf(
 ): AsyncGenerator<Message> {
   const last = await clients.messaging
     .getMessage({ tenantId, messageId }, { signal })
-    .catch(orNothing);
+    .catch(undefinedIfNotFound);
   if (last?.message !== undefined && isOpen(last.message)) yield last.message;
   let beforeId = messageId;
   for (let read = 0; read < SEND_MAX; ) {

@@ -1,4 +1,4 @@
-/** What looked wrong in two snapshots is looked at as it is now, before it is called a breach. */
+/** Rereads suspects from two snapshots in their current state before they count as breaches. */
 import { create } from "@bufbuild/protobuf";
 import {
   type Charge,
@@ -8,60 +8,60 @@ import {
 import type { Settlement } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
-import { PASSING } from "../calls/retryable-errors.ts";
-import { judge, SETTLEMENT_PROMISE_MS } from "./check-charge.ts";
+import { TRANSIENT_ERRORS } from "../calls/retryable-errors.ts";
+import { checkCharge, SETTLEMENT_PROMISE_MS } from "./check-charge.ts";
 import { type CheckRun, createProgress, type FoundBreach } from "./report.ts";
 
-/** A message that looks wrong, and its settlement as far as it was seen. */
+/** A message that seems wrong, with its settlement if the snapshots had one. */
 export type Suspect = { readonly charge: Charge; readonly settlement: Settlement | undefined };
 
-/** How long a settlement may take once its message was seen changed, and how often it is looked for meanwhile. */
-export type RetryUntilAvailable = { readonly promiseMs: number; readonly everyMs: number };
+/** How long a settlement may take after its message was seen changed, and how often to poll for it. */
+export type SettlementWait = { readonly promiseMs: number; readonly everyMs: number };
 
-/** As the contract has it. */
-export const PATIENCE: RetryUntilAvailable = { promiseMs: SETTLEMENT_PROMISE_MS, everyMs: 1000 };
+/** The promise of docs/contract.md#money. */
+export const SETTLEMENT_WAIT: SettlementWait = { promiseMs: SETTLEMENT_PROMISE_MS, everyMs: 1000 };
 
-/** Settlements that are asked for at once. */
-const LOOK_MAX = 1000;
+/** Settlements requested in one call. */
+const SETTLEMENTS_PER_CALL = 1000;
 
-/** Things that are looked for one by one, each with a call or two: altogether of a kind, and side by side. */
-export const MISSING_MAX = 100_000;
-const AT_ONCE = 16;
+/** Items of a kind that are rechecked with one or two calls each, and how many at a time. */
+export const RECHECKS_MAX = 100_000;
+const CONCURRENCY = 16;
 
-/** With its pauses half a minute, longer than a service takes to be exchanged. */
-const TRIES_MAX = 10;
+/** Half a minute with the pauses: longer than the restart of a service. */
+const ATTEMPTS_MAX = 10;
 
 /**
- * Looks at suspects again; answers those that are breaches still. A message has the time of its change from its
- * carrier, which may have been long before it was known here. What is not settled is therefore waited for until it
- * has been seen changed, at `atMs`, for as long as settling may take.
+ * Rechecks suspects and returns those that are still breaches. The time of a message's change comes from its
+ * carrier and may precede its arrival here. So an unsettled message is due only when the settlement time has
+ * passed since `atMs`, when its change was seen.
  */
-export async function lookAgain(
+export async function recheck(
   run: CheckRun,
   suspects: readonly Suspect[],
   atMs: number,
-  patience: RetryUntilAvailable,
+  wait: SettlementWait,
 ): Promise<FoundBreach[]> {
   const found: FoundBreach[] = [];
   const unsettled: Charge[] = [];
   const call = (charge: Charge, settlement: Settlement | undefined) => {
-    const verdict = judge(charge, settlement, atMs);
-    if (verdict.kind !== "breach") return;
-    const { invariant, what } = verdict;
+    const result = checkCharge(charge, settlement, atMs);
+    if (result.kind !== "breach") return;
+    const { invariant, what } = result;
     found.push({ invariant, what, ids: [charge.messageId, charge.tenantId] });
   };
   for (const { charge, settlement } of suspects) {
-    const now = await insist(() => readCharge(run, charge), run.signal);
+    const now = await retryTransient(() => readCharge(run, charge), run.signal);
     if (now === undefined) continue;
     if (settlement !== undefined) call(now, settlement);
-    else if (judge(now, undefined, atMs).kind === "breach") unsettled.push(now);
+    else if (checkCharge(now, undefined, atMs).kind === "breach") unsettled.push(now);
   }
-  const settlements = await awaitSettlements(run, unsettled, atMs, patience);
+  const settlements = await awaitSettlements(run, unsettled, atMs, wait);
   for (const charge of unsettled) call(charge, settlements.get(charge.messageId));
   return found;
 }
 
-/** A message's charge as it is now; undefined when it was deleted meanwhile, its time being over. */
+/** A message's current charge; undefined when retention has deleted it. */
 async function readCharge(
   { clients, signal }: CheckRun,
   charge: Charge,
@@ -69,7 +69,7 @@ async function readCharge(
   const { tenantId, messageId } = charge;
   const found = await clients.messaging
     .getMessage({ tenantId, messageId }, { signal })
-    .catch(orNothing);
+    .catch(undefinedIfNotFound);
   if (found === undefined) return undefined;
   const { message } = found;
   return create(ChargeSchema, {
@@ -80,20 +80,22 @@ async function readCharge(
   });
 }
 
-/** The settlements of messages, by message; looks at least once. */
+/** The settlements of messages, by message; polls at least once. */
 async function awaitSettlements(
   run: CheckRun,
   charges: readonly Charge[],
   atMs: number,
-  { promiseMs, everyMs }: RetryUntilAvailable,
+  { promiseMs, everyMs }: SettlementWait,
 ): Promise<Map<string, Settlement>> {
   const settlements = new Map<string, Settlement>();
   const progress = createProgress(run.note);
   for (;;) {
     const missing = charges.filter(({ messageId }) => !settlements.has(messageId));
-    for (let at = 0; at < missing.length; at += LOOK_MAX) {
-      const messageIds = missing.slice(at, at + LOOK_MAX).map(({ messageId }) => messageId);
-      const some = await insist(() => findSettlements(run, messageIds), run.signal);
+    for (let at = 0; at < missing.length; at += SETTLEMENTS_PER_CALL) {
+      const messageIds = missing
+        .slice(at, at + SETTLEMENTS_PER_CALL)
+        .map(({ messageId }) => messageId);
+      const some = await retryTransient(() => findSettlements(run, messageIds), run.signal);
       for (const one of some) settlements.set(one.messageId, one);
     }
     const left = charges.length - settlements.size;
@@ -113,22 +115,22 @@ async function findSettlements(
   const found: Settlement[] = [];
   const stream = clients.wallets.streamSettlements(request, { timeoutMs: 0, signal });
   for await (const { settlements } of stream) {
-    // A wallet that does not know of such questions yet answers everything.
+    // An older wallet ignores the filter and returns every settlement.
     found.push(...settlements.filter(({ messageId }) => wanted.has(messageId)));
   }
   return found;
 }
 
-/** Looks for the messages of settlements that were met without them: nothing settles what is not stored. */
-export async function lookForMessages(
+/** Looks up the messages of orphaned settlements: only stored messages are settled. */
+export async function recheckOrphans(
   { clients, signal }: CheckRun,
   orphans: readonly Settlement[],
 ): Promise<FoundBreach[]> {
-  return sideBySide(orphans, signal, async (settlement) => {
+  return checkInParallel(orphans, signal, async (settlement) => {
     const { tenantId, messageId } = settlement;
     const found = await clients.messaging
       .getMessage({ tenantId, messageId }, { signal })
-      .catch(orNothing);
+      .catch(undefinedIfNotFound);
     return found === undefined ? [orphanBreach(settlement)] : [];
   });
 }
@@ -139,35 +141,37 @@ export function orphanBreach({ messageId, tenantId }: Settlement): FoundBreach {
   return { invariant: 2, what, ids: [messageId, tenantId] };
 }
 
-/** What is not there is an answer; any other failure is thrown. */
-export function orNothing(thrown: unknown): undefined {
+/** Turns `not_found` into undefined; throws any other error. */
+export function undefinedIfNotFound(thrown: unknown): undefined {
   if (toAppError(thrown).code === "not_found") return undefined;
   throw thrown;
 }
 
-/** One of very many looks: a service that is exchanged meanwhile, or has no room, is asked again. */
-async function insist<T>(look: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** Retries one of many reads while a service restarts or sheds load. */
+async function retryTransient<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await look();
+      return await read();
     } catch (error) {
       signal.throwIfAborted();
-      if (attempt === TRIES_MAX || !PASSING.has(toAppError(error).code)) throw error;
+      if (attempt === ATTEMPTS_MAX || !TRANSIENT_ERRORS.has(toAppError(error).code)) throw error;
     }
     await pause(backoffMs(attempt, 100, 5000), signal);
   }
 }
 
-/** Looks at each item with a call or two, a few at once; answers the breaches in order. */
-export async function sideBySide<T>(
+/** Checks items, a few at a time; returns the breaches in order. */
+export async function checkInParallel<T>(
   items: readonly T[],
   signal: AbortSignal,
-  look: (item: T) => Promise<FoundBreach[]>,
+  check: (item: T) => Promise<FoundBreach[]>,
 ): Promise<FoundBreach[]> {
   const found: FoundBreach[] = [];
-  for (let at = 0; at < items.length; at += AT_ONCE) {
-    const some = items.slice(at, at + AT_ONCE);
-    const breaches = await Promise.all(some.map((item) => insist(() => look(item), signal)));
+  for (let at = 0; at < items.length; at += CONCURRENCY) {
+    const some = items.slice(at, at + CONCURRENCY);
+    const breaches = await Promise.all(
+      some.map((item) => retryTransient(() => check(item), signal)),
+    );
     found.push(...breaches.flat());
   }
   return found;

@@ -1,6 +1,6 @@
 import type { Clients } from "../calls/clients.ts";
 
-/** One breach of an invariant of the design, by its number there, with the ids concerned. */
+/** One breach of an invariant, by its number in docs/invariants.md, with the ids concerned. */
 export type FoundBreach = {
   readonly invariant: number;
   readonly what: string;
@@ -10,27 +10,27 @@ export type FoundBreach = {
 /** What a check is given. */
 export type CheckRun = {
   readonly clients: Clients;
-  /** The one tenant to look at; "" means all. */
+  /** The tenant to check; "" means all. */
   readonly tenantId: string;
   readonly note: (line: string) => void;
-  /** Ends the calls of a check that is over: a stream that is left unread would keep the process alive. */
+  /** Aborts the calls of a finished check: an unread stream would keep the process alive. */
   readonly signal: AbortSignal;
 };
 
-/** What a check found, and how much it looked at. */
+/** A check's breaches, and how many items it compared. */
 export type CheckReport = {
   readonly breaches: readonly FoundBreach[];
-  /** How many more breaches there are than are listed. */
+  /** The number of breaches beyond those listed. */
   readonly unlisted: number;
   readonly looked: Readonly<Record<string, number>>;
-  /** What was not looked at, and why; absent when everything was. A check that left something out proves nothing. */
+  /** The parts that were not compared, and why; absent when all were. An unfinished check proves nothing. */
   readonly unfinished?: string;
 };
 
-/** Breaches listed in full; beyond it they are only counted, so that a report stays readable. */
+/** Breaches listed in full; further ones are only counted, so that a report stays readable. */
 export const BREACHES_MAX = 1000;
 
-/** Collects breaches: the first ones are kept, all are counted. */
+/** Keeps the first breaches and counts the rest. */
 export function createBreachList() {
   const breaches: FoundBreach[] = [];
   let unlisted = 0;
@@ -47,8 +47,8 @@ export function createBreachList() {
 /** A list that breaches are added to. */
 export type BreachList = ReturnType<typeof createBreachList>;
 
-/** Runs checks whose calls end with them, whether they come to their end or fail, or with `signal`. */
-export async function untilChecked<T>(
+/** Runs checks, then aborts the calls they left open; `signal` aborts them earlier. */
+export async function withStreamsClosed<T>(
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -60,7 +60,7 @@ export async function untilChecked<T>(
   }
 }
 
-/** Says how a long check is getting on, at most every two seconds. */
+/** Prints the progress of a long check, at most every two seconds. */
 export function createProgress(note: (line: string) => void): (text: string) => void {
   let lastMs = Date.now();
   return (text) => {

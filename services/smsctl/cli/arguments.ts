@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/core/errors.ts";
 
-/** A command line taken apart: words, and options given as `--name value` or `--name`. */
+/** A parsed command line: words, and options given as `--name value` or `--name`. */
 export type Arguments = {
   readonly words: readonly string[];
   readonly options: ReadonlyMap<string, string>;
@@ -10,9 +10,9 @@ export type Arguments = {
 const FLAGS = new Set(["json", "approve", "watch", "dry-run", "tls", "help"]);
 
 /**
- * Takes a command line apart. `--name=value` works too; what follows `--` is words. A value that
- * begins with `--` must be given as `--name=--value`: apart, it is an option whose forerunner has
- * lost its value. An option given twice is refused: one of its values would be ignored.
+ * Parses a command line. `--name=value` works too; everything after `--` is a word. A value that
+ * begins with `--` must be given as `--name=--value`, else it would be read as an option. An option
+ * given twice is an error, because one of its values would be ignored.
  */
 export function parseArguments(argv: readonly string[]): Arguments {
   const words: string[] = [];

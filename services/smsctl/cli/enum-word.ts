@@ -1,6 +1,6 @@
 /**
- * The value of an enumeration that a word names, in whatever case; undefined for any other text, for a number (an
- * enumeration knows its names by their numbers, too) and for `unspecified`.
+ * The value of an enumeration by its name, in any case. Undefined for unknown text, for a number (enumeration
+ * objects also map numbers to names) and for `unspecified`.
  */
 export function enumWord<T extends number>(
   values: Readonly<Record<string, string | T>>,

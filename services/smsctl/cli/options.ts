@@ -4,10 +4,9 @@ import { parseAmount } from "../../shared/core/money.ts";
 import { parseInstant } from "../../shared/core/rfc3339.ts";
 import type { Arguments } from "./arguments.ts";
 
-/** Typed access to a command's options; every reader says what it expected. */
+/** Typed access to a command's options; every error names the expected form. */
 export type Options = ReturnType<typeof createOptions>;
 
-/** Wraps parsed arguments. */
 export function createOptions({ options, words }: Arguments) {
   function optional(name: string): string | undefined {
     return options.get(name);
@@ -42,14 +41,14 @@ export function createOptions({ options, words }: Arguments) {
     } catch (error) {
       throw wrong(`--${name} ${path} cannot be read: ${(error as Error).message}`);
     }
-    // Where the terminal's input was not handed on it looks the same, and would take away what is there.
+    // An unattached standard input reads as empty too, and an empty value would remove the stored one.
     if (path === "-" && text.trim() === "") throw wrong(`--${name} has no input.`);
     return text;
   }
 
   /**
-   * The items of a list, none when the option is absent. An option that is there and names nothing is
-   * refused: to the services an empty list means "any", which an empty shell variable must not say.
+   * The items of a list; none when the option is absent. Rejects an empty option: to the services an empty
+   * list means "any", which an empty shell variable must not cause.
    */
   function list(name: string): string[] {
     const value = optional(name);
@@ -60,7 +59,7 @@ export function createOptions({ options, words }: Arguments) {
     return named;
   }
 
-  /** What stands before and behind the first `mark` of each item. */
+  /** Splits each item at its first `mark`. */
   function pairs(name: string, items: readonly string[], mark: string): Record<string, string> {
     const found = new Map<string, string>();
     for (const item of items) {
@@ -90,23 +89,23 @@ export function createOptions({ options, words }: Arguments) {
     required,
     isSet: (name: string) => boolean(name) === true,
     word,
-    /** What may be given by an option or as the third word; both at once would leave one ignored. */
+    /** A value given by an option or as the third word; both is an error, as one would be ignored. */
     optionOrWord(name: string, what: string): string {
       if (optional(name) === undefined) return word(2, what);
       if (words[2] !== undefined) throw wrong(`${what} is given twice: --${name}, ${words[2]}.`);
       return required(name);
     },
-    /** The words from a place on, one at least. */
+    /** The words from an index on, at least one. */
     words(at: number, what: string): string[] {
       word(at, what);
       return words.slice(at);
     },
-    /** The words from a place on, if there are any. */
+    /** The words from an index on, possibly none. */
     rest: (at: number) => words.slice(at),
     file,
     /**
-     * A secret, from `--name`, or from the file that `--name-file` names: arguments can be read in the list of
-     * processes. An empty one is refused: to the services it means the one before.
+     * A secret from `--name`, or from the file `--name-file`, because the process list shows arguments.
+     * Rejects an empty secret: to the services it means "keep the stored one".
      */
     secret(name: string): string | undefined {
       const given = optional(name);
@@ -117,17 +116,17 @@ export function createOptions({ options, words }: Arguments) {
       return value;
     },
     whole: (name: string) => read(name, wholeNumber, "a whole number"),
-    /** A number of things, such as binds: to the services 0 means their default, which it must not say by accident. */
+    /** A count of at least 1, such as binds: to the services 0 would mean their default. */
     count: (name: string) =>
       read(
         name,
         (text) => (/^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined),
         "a whole number of at least 1",
       ),
-    /** A whole number, or the word that leaves it to the service's own rule: the field is then named, and empty. */
+    /** A whole number, or a word for the service's default: the update then names the field and leaves it empty. */
     wholeOr: (name: string, word: string) =>
       read(name, (text) => (text === word ? -1 : wholeNumber(text)), `a whole number or ${word}`),
-    /** A text that means the default to the services when it is empty. */
+    /** A text that must not be empty: to the services empty means the default. */
     named: (name: string) =>
       read(name, (text) => (text === "" ? undefined : text), "given a value"),
     amount: (name: string) => read(name, parseAmount, "an amount such as 100.00"),
@@ -157,7 +156,7 @@ function wrong(text: string): AppError {
   return new AppError("validation_error", text);
 }
 
-/** Leaves out what was not given, so that defaults or the old values hold. */
+/** Drops undefined values, so that defaults or stored values stay. */
 export function defined<T extends object>(
   values: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -1,25 +1,23 @@
 import type { AppError } from "../../shared/core/errors.ts";
 import type { Json } from "./to-json.ts";
 
-/** Where a command's result goes. */
 export type Output = {
   readonly isJson: boolean;
   /** Prints the command's one result. */
   result(value: Json): void;
   /** Prints a line for people; silent with `--json`. */
   note(line: string): void;
-  /** Says that there is more than the result, on standard error with `--json`. */
+  /** Prints how to get the rest of a list, on standard error with `--json`. */
   more(line: string): void;
-  /** Says on standard error why a command that has a result ends with 1; answers the 1. */
+  /** Prints on standard error why a command with a result failed; returns the exit code 1. */
   failed(error: AppError): number;
-  /** Empties the screen for a result that takes the place of the one before; nothing with `--json`. */
+  /** Clears the screen before the next result; does nothing with `--json`. */
   clear(): void;
 };
 
 /** Terminal escapes (ECMA-48): erase the whole display, then the cursor to its first place. */
 const CLEAR_SCREEN = "\u001b[2J\u001b[H";
 
-/** What text is written to. */
 export type Sink = { write(text: string): unknown };
 
 /** Prints JSON on one line, or a readable form of it. */
@@ -54,9 +52,9 @@ export function failure(error: AppError, isJson: boolean): string {
   return `smsctl: ${message}${faults} (${code})\n`;
 }
 
-/** Customers' texts may hold what a terminal would obey (ECMA-48); it is shown instead, as JSON spells it. */
+/** Escapes control characters (ECMA-48) as JSON does: customers' texts may hold terminal commands. */
 export function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters.
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");
     return `\\u${code}`;
@@ -73,17 +71,17 @@ function readable(value: Json): string {
     .join("");
 }
 
-/** A table of the columns in which the rows say something. */
+/** A table without empty columns. */
 function table(rows: readonly Json[]): string {
   const objects = rows.filter((row): row is { [name: string]: Json } => isObject(row));
   if (objects.length !== rows.length) return rows.map((row) => `${cell(row)}\n`).join("");
-  // Rows need not have the same columns: what only a later one has is shown, too.
+  // Rows may have different columns; show the union.
   const names = [...new Set(objects.flatMap((row) => Object.keys(row)))].filter((name) =>
     objects.some((row) => cell(row[name] ?? null) !== ""),
   );
   const lines = [names, ...objects.map((row) => names.map((name) => cell(row[name] ?? null)))];
   const widths = names.map((_, at) =>
-    // Not by arguments: there may be more rows than a call takes.
+    // Not Math.max(...rows): a call takes a limited number of arguments.
     lines.reduce((width, line) => Math.max(width, (line[at] ?? "").length), 0),
   );
   return lines

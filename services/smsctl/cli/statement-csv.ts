@@ -24,8 +24,8 @@ const COLUMNS = [
 ] as const;
 
 /**
- * Writes every entry of a range as CSV (RFC 4180), newest first; answers how many. A file has its name
- * only when it is whole; one that is there already is not overwritten.
+ * Writes every entry of a range as CSV (RFC 4180), newest first; returns their number. The file gets its
+ * name only when it is complete, and never overwrites another.
  */
 export async function exportStatement(
   clients: Clients,
@@ -75,11 +75,10 @@ function cellsOf(entry: Entry): readonly string[] {
   ];
 }
 
-/** Where a statement goes. */
 type StatementSink = {
   write(text: string): Promise<void>;
   finish(): Promise<void>;
-  /** Leaves no half of a statement behind. */
+  /** Removes an incomplete statement. */
   abandon(): Promise<void>;
 };
 
@@ -114,7 +113,7 @@ async function createFile(file: string): Promise<StatementSink> {
   };
 }
 
-/** A link, unlike a renaming, takes nobody else's place; not every file system has them. */
+/** Links, because a rename would overwrite an existing file; renames where the file system has no links. */
 async function giveName(part: string, file: string): Promise<void> {
   try {
     await link(part, file);
@@ -130,7 +129,7 @@ function lineOf(cells: readonly string[]): string {
   return `${cells.map(quote).join(",")}\r\n`;
 }
 
-/** Quotes what CSV needs quoted; a leading `=`, `+`, `-` or `@` of what is no amount is no formula. */
+/** Quotes a cell where CSV requires it, and defuses a leading `=`, `+`, `-` or `@`, except in amounts. */
 function quote(cell: string): string {
   const isFormula = /^[=+@\t\r-]/.test(cell) && !/^-\d+(\.\d+)?$/.test(cell);
   const text = isFormula ? `'${cell}` : cell;

@@ -1,6 +1,6 @@
 /**
- * Shows protobuf messages as people and scripts want them: snake_case names, amounts as decimal
- * texts, instants as RFC 3339 texts, enumerations as lower-case words.
+ * Converts protobuf messages to plain JSON: snake_case names, amounts as decimal strings, instants as
+ * RFC 3339 strings, enumerations as lower-case words.
  */
 import type { DescField, DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { formatAmount } from "../../shared/core/money.ts";
@@ -26,8 +26,7 @@ const AMOUNTS = new Set([
   "unit_price",
 ]);
 
-/** Turns a message into plain JSON. */
-export function present<D extends DescMessage>(
+export function toJson<D extends DescMessage>(
   desc: D,
   message: MessageShape<D>,
 ): { [name: string]: Json } {
@@ -36,12 +35,12 @@ export function present<D extends DescMessage>(
   for (const field of desc.fields) {
     const value = fieldValue(values, field);
     const name = isInstant(field) ? field.name.slice(0, -"_ms".length) : field.name;
-    shown[name] = presentField(field, value);
+    shown[name] = fieldToJson(field, value);
   }
   return shown;
 }
 
-/** Others in milliseconds are durations, and stay numbers. */
+/** Other fields in milliseconds are durations and stay numbers. */
 const INSTANT = /_(at|of|since|until)_ms$/;
 
 function isInstant(field: DescField): boolean {
@@ -54,20 +53,20 @@ function fieldValue(values: Record<string, unknown>, field: DescField): unknown 
   return one?.case === field.localName ? one.value : undefined;
 }
 
-function presentField(field: DescField, value: unknown): Json {
+function fieldToJson(field: DescField, value: unknown): Json {
   if (field.fieldKind === "list") {
-    return (value as unknown[]).map((item) => presentOne(field, item));
+    return (value as unknown[]).map((item) => valueToJson(field, item));
   }
   if (field.fieldKind === "map") {
     return Object.fromEntries(
       Object.entries(value as Record<string, unknown>).map(([key, item]) => [key, String(item)]),
     );
   }
-  return value === undefined ? null : presentOne(field, value);
+  return value === undefined ? null : valueToJson(field, value);
 }
 
-function presentOne(field: DescField, value: unknown): Json {
-  if (field.message !== undefined) return present(field.message, value as never);
+function valueToJson(field: DescField, value: unknown): Json {
+  if (field.message !== undefined) return toJson(field.message, value as never);
   if (field.enum !== undefined) {
     const name = field.enum.values.find(({ number }) => number === value)?.name ?? String(value);
     const prefix = field.enum.sharedPrefix?.length ?? 0;

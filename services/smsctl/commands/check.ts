@@ -3,12 +3,12 @@ import { resolveTenant } from "../calls/tenants.ts";
 import { checkCharges } from "../check/charges.ts";
 import { checkCurrencies } from "../check/currencies.ts";
 import { checkMessages } from "../check/messages.ts";
-import { type CheckReport, type CheckRun, untilChecked } from "../check/report.ts";
+import { type CheckReport, type CheckRun, withStreamsClosed } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { Command } from "../cli/command.ts";
 import type { Output } from "../cli/output.ts";
 
-/** The parts, in their order: settlements are read after messages, so what is settled has long been decided. */
+/** In this order: settlements are read after the messages they settle. */
 const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>])[] = [
   ["messages", checkMessages],
   ["charges", checkCharges],
@@ -16,14 +16,14 @@ const PARTS: readonly (readonly [string, (run: CheckRun) => Promise<CheckReport>
   ["currencies", checkCurrencies],
 ];
 
-/** `smsctl check`: proves the invariants of the design on the live data. */
+/** `smsctl check`: proves the invariants of docs/invariants.md on live data. */
 export const CHECK_COMMAND: Command = {
   usage: "check [--tenant T]",
   endsItself: true,
   async run({ clients, options, output, signal }) {
     const named = options.optional("tenant");
     const tenantId = named === undefined ? "" : await resolveTenant(clients, named);
-    const reports = await untilChecked(signal, (ended) =>
+    const reports = await withStreamsClosed(signal, (ended) =>
       checkAll({ clients, tenantId, note: output.note, signal: ended }, output),
     );
     const breaches = reports.flatMap((report) => report.breaches);
@@ -45,7 +45,7 @@ export const CHECK_COMMAND: Command = {
   },
 };
 
-/** All parts, whatever becomes of each; throws only where none came to its end. */
+/** Runs every part even if others fail; throws only when all failed. */
 async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
   const reports: CheckReport[] = [];
   const failures: unknown[] = [];
@@ -57,15 +57,15 @@ async function checkAll(run: CheckRun, output: Output): Promise<CheckReport[]> {
       const unfinished = `${name} were not checked to their end: ${message} (${code})`;
       return { breaches: [], unlisted: 0, looked: {}, unfinished };
     });
-    tell(report, output);
+    printReport(report, output);
     reports.push(report);
   }
   if (failures.length === PARTS.length) throw failures[0];
   return reports;
 }
 
-/** What was found is told at once: later parts may take long, or fail. */
-function tell({ breaches, unlisted, unfinished }: CheckReport, output: Output): void {
+/** Prints a part's breaches at once: later parts may take long or fail. */
+function printReport({ breaches, unlisted, unfinished }: CheckReport, output: Output): void {
   for (const { invariant, what, ids } of breaches) {
     output.note(`invariant ${invariant}: ${what}: ${ids.join(", ")}`);
   }

@@ -24,7 +24,7 @@ export const HTTP_OPTIONS = [
   "--receipt-status-pointer P --receipt-statuses THEIRS=OURS,…]",
 ].join(" ");
 
-/** The SMPP settings that were given, and no others. */
+/** Only the SMPP settings given on the command line. */
 export function smppSettings(options: Options): MessageInitShape<typeof SmppSettingsSchema> {
   return defined({
     host: options.optional("host"),
@@ -52,7 +52,7 @@ export function smppSettings(options: Options): MessageInitShape<typeof SmppSett
   });
 }
 
-/** The HTTP settings that were given, and no others. */
+/** Only the HTTP settings given on the command line. */
 export function httpSettings(options: Options): MessageInitShape<typeof HttpSettingsSchema> {
   return defined({
     url: options.optional("url"),

@@ -10,9 +10,9 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { carrierOps } from "../calls/clients.ts";
-import { PASSING } from "../calls/retryable-errors.ts";
+import { TRANSIENT_ERRORS } from "../calls/retryable-errors.ts";
 import type { Command, CommandContext, Commands } from "../cli/command.ts";
-import { type Json, present } from "../cli/to-json.ts";
+import { type Json, toJson } from "../cli/to-json.ts";
 import {
   fieldPaths,
   HTTP_OPTIONS,
@@ -21,10 +21,10 @@ import {
   smppSettings,
 } from "./connector-settings.ts";
 
-/** Carriers report every second; clocks of operators' machines may be a little apart. */
+/** Carriers report every second; the margin allows for clock skew. */
 const REPORT_OLD_MS = 10_000;
 
-/** Most receipts that a carrier tells at once. */
+/** The most receipts in one response of a carrier. */
 const UNMATCHED_MAX = 1000;
 
 const TYPES = { smpp: ConnectorType.SMPP, http: ConnectorType.HTTP };
@@ -38,8 +38,8 @@ export const CONNECTOR_COMMANDS: Commands = {
       const type = readType(options.optional("type") ?? "smpp");
       const smpp = smppSettings(options);
       const http = httpSettings(options);
-      refuseOther(type, type === "smpp" ? http : smpp);
-      refuseEmptyPointers(http);
+      rejectOtherType(type, type === "smpp" ? http : smpp);
+      rejectEmptyPointers(http);
       const { connector } = await clients.routing.createConnector({
         connector: {
           id: options.optionOrWord("name", "The connector's name"),
@@ -64,7 +64,7 @@ export const CONNECTOR_COMMANDS: Commands = {
       const rate = options.whole("rate");
       const smpp = smppSettings(options);
       const http = httpSettings(options);
-      // Only what was given is sent, so that two operators do not undo each other's changes.
+      // Send only the given fields, so that two operators do not undo each other's changes.
       const { connector } = await clients.routing.updateConnector({
         id,
         connector: { id, ratePerSecond: rate ?? 0, smpp, http },
@@ -86,7 +86,7 @@ export const CONNECTOR_COMMANDS: Commands = {
       const { queues } = await clients.messaging.getQueueStats({});
       output.result(
         queues.map(({ connectorId, waiting, sending, oldestWaitingMs }) => ({
-          // What waits while all of its routes are disabled waits at none.
+          // Messages whose routes are all disabled have no connector.
           connector: connectorId === "" ? null : connectorId,
           waiting: Number(waiting),
           sending: Number(sending),
@@ -111,10 +111,10 @@ export const CONNECTOR_COMMANDS: Commands = {
   },
 };
 
-/** Receipts of the last three days that no message explains, from a carrier's ops port. */
+/** The unmatched receipts of the last three days, from a carrier's ops port. */
 async function listUnmatched({ options, output }: CommandContext): Promise<number> {
   const { url, token } = carrierOps(process.env, options.optional("ops"));
-  const found = await askCarrier(new URL("/unmatched-receipts", url), token);
+  const found = await fetchUnmatched(new URL("/unmatched-receipts", url), token);
   output.result(found);
   if (Array.isArray(found) && found.length >= UNMATCHED_MAX) {
     output.more(`these are the newest ${UNMATCHED_MAX}; there may be more`);
@@ -122,7 +122,7 @@ async function listUnmatched({ options, output }: CommandContext): Promise<numbe
   return 0;
 }
 
-async function askCarrier(url: URL, token: string): Promise<Json> {
+async function fetchUnmatched(url: URL, token: string): Promise<Json> {
   try {
     const answer = await fetch(url, {
       headers: { authorization: `Bearer ${token}` },
@@ -131,7 +131,7 @@ async function askCarrier(url: URL, token: string): Promise<Json> {
     if (!answer.ok) throw new Error(`it answered ${answer.status}`);
     return (await answer.json()) as Json;
   } catch (error) {
-    // What fetch itself says is "fetch failed".
+    // The text of fetch's own error is always "fetch failed".
     const { message, cause } = error as Error;
     const why = cause instanceof Error ? cause.message : message;
     const text = `No answer from the carrier at ${url.origin}: ${why}`;
@@ -139,7 +139,7 @@ async function askCarrier(url: URL, token: string): Promise<Json> {
   }
 }
 
-/** With `--watch` it goes on when routing does not answer: that is when somebody watches. */
+/** `--watch` survives an outage of routing: operators watch during outages. */
 async function list(context: CommandContext): Promise<number> {
   const { options, output } = context;
   if (!options.isSet("watch")) {
@@ -150,7 +150,7 @@ async function list(context: CommandContext): Promise<number> {
     output.clear();
     await showAll(context).catch((thrown: unknown) => {
       const error = toAppError(thrown);
-      if (!PASSING.has(error.code)) throw thrown;
+      if (!TRANSIENT_ERRORS.has(error.code)) throw thrown;
       output.failed(error);
     });
     await wait(1000);
@@ -167,9 +167,9 @@ async function showAll({ clients, output }: CommandContext): Promise<void> {
   );
 }
 
-/** One line for each bind, for people: what the link does now. */
+/** One row per bind with the current state of its link. */
 function overview(connector: Connector, health: readonly BindHealth[], nowMs: number): Json[] {
-  const { id, state, rate_per_second: rate } = present(ConnectorSchema, connector);
+  const { id, state, rate_per_second: rate } = toJson(ConnectorSchema, connector);
   const binds = health.filter(({ connectorId }) => connectorId === connector.id);
   const trouble = connector.secretsUnreadable ? "its secrets cannot be opened" : "";
   if (binds.length === 0) {
@@ -193,7 +193,7 @@ function overview(connector: Connector, health: readonly BindHealth[], nowMs: nu
   }));
 }
 
-/** Reports outlive their carrier by up to two minutes; an old one says nothing of the link as it is. */
+/** Reports outlive their carrier by up to two minutes, so show the age of an old one. */
 function linkText({ link, reportedAtMs }: BindHealth, nowMs: number): string {
   const ageMs = nowMs - Number(reportedAtMs);
   return ageMs > REPORT_OLD_MS ? `${link}, silent for ${Math.round(ageMs / 1000)} s` : link;
@@ -202,8 +202,8 @@ function linkText({ link, reportedAtMs }: BindHealth, nowMs: number): string {
 function withHealth(connector: Connector, health: readonly BindHealth[]): Json {
   const binds = health.filter(({ connectorId }) => connectorId === connector.id);
   return {
-    ...present(ConnectorSchema, connector),
-    binds: binds.map((bind) => present(BindHealthSchema, bind)),
+    ...toJson(ConnectorSchema, connector),
+    binds: binds.map((bind) => toJson(BindHealthSchema, bind)),
   };
 }
 
@@ -223,7 +223,7 @@ function setState(verb: string, state: ConnectorState): Command {
 }
 
 function show({ output }: CommandContext, connector: Connector | undefined): number {
-  if (connector !== undefined) output.result(present(ConnectorSchema, connector));
+  if (connector !== undefined) output.result(toJson(ConnectorSchema, connector));
   return 0;
 }
 
@@ -232,15 +232,15 @@ function readType(text: string): keyof typeof TYPES {
   throw new AppError("validation_error", "--type must be smpp or http.");
 }
 
-/** An empty one means the whole answer, but in settings that are new the default. */
-function refuseEmptyPointers({ idPointer, receiptStatusPointer }: ReturnType<typeof httpSettings>) {
+/** An empty pointer means the whole response in an update, but the default in a new connector. */
+function rejectEmptyPointers({ idPointer, receiptStatusPointer }: ReturnType<typeof httpSettings>) {
   if (idPointer !== "" && receiptStatusPointer !== "") return;
   const text = "An empty pointer is set by connector update: here it would mean the default.";
   throw new AppError("validation_error", text);
 }
 
-/** Settings of the other kind would be left out without a word. */
-function refuseOther(type: "smpp" | "http", settings: object): void {
+/** Rejects settings of the other type, which the request would drop silently. */
+function rejectOtherType(type: "smpp" | "http", settings: object): void {
   const [first] = fieldPaths(type === "smpp" ? "http" : "smpp", settings);
   if (first === undefined) return;
   throw new AppError("validation_error", `A connector of --type ${type} has no ${first}.`);

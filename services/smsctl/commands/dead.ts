@@ -1,11 +1,11 @@
 import { DeadLetterSchema } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
-import { LONG_WORK } from "../calls/timeouts.ts";
+import { LONG_CALL } from "../calls/timeouts.ts";
 import type { Commands } from "../cli/command.ts";
-import { present } from "../cli/to-json.ts";
+import { toJson } from "../cli/to-json.ts";
 
-/** `smsctl dead …`: events that could not be handled. */
+/** `smsctl dead …`: events that consumers failed to process. */
 export const DEAD_COMMANDS: Commands = {
   list: {
     usage: "dead list [--limit N --cursor C]",
@@ -15,14 +15,14 @@ export const DEAD_COMMANDS: Commands = {
           clients.webhooks.listDeadLetters(wish),
           clients.wallets.listDeadLetters(wish),
         ]);
-        // Both lists go by id, so one cursor is right for both.
+        // Both lists are ordered by id, so one cursor fits both.
         const letters = pages.flatMap(({ deadLetters }) => deadLetters).sort(byId);
         const shown = letters.slice(0, wish.limit);
         const hasMore =
           letters.length > shown.length || pages.some((page) => page.nextCursor !== "");
         return { items: shown, nextCursor: cursorAfter(shown, hasMore) };
       });
-      output.result(items.map((letter) => present(DeadLetterSchema, letter)));
+      output.result(items.map((letter) => toJson(DeadLetterSchema, letter)));
       if (nextCursor !== "") output.more(`more: --cursor ${nextCursor}`);
       return 0;
     },
@@ -31,10 +31,10 @@ export const DEAD_COMMANDS: Commands = {
     usage: "dead replay [ID…] (none means all)",
     async run({ clients, options, output }) {
       const ids = [...new Set(options.rest(2))];
-      // Each service leaves ids alone that are not its own.
+      // Each service ignores ids of the other.
       const answers = await Promise.all([
-        clients.webhooks.replayDeadLetters({ ids }, LONG_WORK),
-        clients.wallets.replayDeadLetters({ ids }, LONG_WORK),
+        clients.webhooks.replayDeadLetters({ ids }, LONG_CALL),
+        clients.wallets.replayDeadLetters({ ids }, LONG_CALL),
       ]);
       const replayed = answers.reduce((sum, answer) => sum + answer.replayed, 0);
       output.result({ replayed });

@@ -3,7 +3,7 @@ import { ApiKeySchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { tenantId } from "../calls/tenants.ts";
 import type { Commands } from "../cli/command.ts";
-import { present } from "../cli/to-json.ts";
+import { toJson } from "../cli/to-json.ts";
 
 /** `smsctl key …` */
 export const KEY_COMMANDS: Commands = {
@@ -22,7 +22,7 @@ export const KEY_COMMANDS: Commands = {
         allowedNetworks: options.list("allow-ip"),
       });
       if (key === undefined) throw new AppError("internal_error", "The answer is empty.");
-      output.result({ ...present(ApiKeySchema, key), secret });
+      output.result({ ...toJson(ApiKeySchema, key), secret });
       output.note("The secret is shown this once.");
       return 0;
     },
@@ -33,7 +33,7 @@ export const KEY_COMMANDS: Commands = {
       const { keys } = await context.clients.tenants.listApiKeys({
         tenantId: await tenantId(context),
       });
-      context.output.result(keys.map((key) => present(ApiKeySchema, key)));
+      context.output.result(keys.map((key) => toJson(ApiKeySchema, key)));
       return 0;
     },
   },
@@ -42,7 +42,7 @@ export const KEY_COMMANDS: Commands = {
     async run({ clients, options, output }) {
       const keyId = options.optionOrWord("key", "The key's id");
       const { key } = await clients.tenants.revokeApiKey({ keyId });
-      if (key !== undefined) output.result(present(ApiKeySchema, key));
+      if (key !== undefined) output.result(toJson(ApiKeySchema, key));
       return 0;
     },
   },

@@ -9,13 +9,13 @@ import { normaliseNumber } from "../../shared/core/phone.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
 import { tenantId } from "../calls/tenants.ts";
-import { LONG_WORK } from "../calls/timeouts.ts";
+import { LONG_CALL } from "../calls/timeouts.ts";
 import type { CommandContext, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
-import { present } from "../cli/to-json.ts";
+import { toJson } from "../cli/to-json.ts";
 
-/** Calls under way when many messages are cancelled. */
-const AT_ONCE = 8;
+/** Concurrent calls when many messages are cancelled. */
+const CONCURRENCY = 8;
 
 /** `smsctl message …` */
 export const MESSAGE_COMMANDS: Commands = {
@@ -26,7 +26,7 @@ export const MESSAGE_COMMANDS: Commands = {
         tenantId: await tenantId(context),
         messageId: context.options.word(2, "The message's id"),
       });
-      if (message !== undefined) context.output.result(present(MessageSchema, message));
+      if (message !== undefined) context.output.result(toJson(MessageSchema, message));
       return 0;
     },
   },
@@ -53,7 +53,7 @@ export const MESSAGE_COMMANDS: Commands = {
       });
       output.result(
         items.map((message) => {
-          const { history: _history, ...shown } = present(MessageSchema, message);
+          const { history: _history, ...shown } = toJson(MessageSchema, message);
           return shown;
         }),
       );
@@ -69,13 +69,13 @@ export const MESSAGE_COMMANDS: Commands = {
     usage: "message cancel-campaign CAMPAIGN_ID --tenant T",
     async run(context) {
       const campaignId = context.options.word(2, "The campaign's id");
-      // Messaging knows campaigns by their messages alone: any other word would cancel none, and say so calmly.
+      // Messaging knows campaigns only by their messages: a wrong id would succeed and cancel nothing.
       if (!isId("campaign", campaignId)) {
         throw new AppError("validation_error", `${campaignId} is no campaign's id (cmp_…).`);
       }
       const { cancelled, unchanged } = await context.clients.messaging.cancelCampaign(
         { tenantId: await tenantId(context), campaignId },
-        LONG_WORK,
+        LONG_CALL,
       );
       context.output.result({
         campaign_id: campaignId,
@@ -87,7 +87,7 @@ export const MESSAGE_COMMANDS: Commands = {
   },
 };
 
-/** Cancels one message, or each of many: those that are refused are told, and hinder none of the others. */
+/** Cancels each message; lists those that were refused, without stopping at them. */
 async function cancel(context: CommandContext): Promise<number> {
   const { clients, options, output } = context;
   const ids = options.words(2, "The message's id");
@@ -98,12 +98,12 @@ async function cancel(context: CommandContext): Promise<number> {
       tenantId: tenant,
       messageId: only,
     });
-    if (message !== undefined) output.result(present(MessageSchema, message));
+    if (message !== undefined) output.result(toJson(MessageSchema, message));
     return 0;
   }
   const rows: { id: string; status: string; error: string }[] = [];
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const some = ids.slice(at, at + AT_ONCE).map(async (messageId) => {
+  for (let at = 0; at < ids.length; at += CONCURRENCY) {
+    const some = ids.slice(at, at + CONCURRENCY).map(async (messageId) => {
       try {
         await clients.messaging.cancelMessage({ tenantId: tenant, messageId });
         return { id: messageId, status: "cancelled", error: "" };
@@ -116,8 +116,8 @@ async function cancel(context: CommandContext): Promise<number> {
   output.result(rows);
   const refused = rows.filter(({ error }) => error !== "").length;
   if (refused === 0) return 0;
-  const told = `${refused} of ${rows.length} messages were not cancelled.`;
-  return output.failed(new AppError("conflict", told));
+  const text = `${refused} of ${rows.length} messages were not cancelled.`;
+  return output.failed(new AppError("conflict", text));
 }
 
 function readRecipient(text: string | undefined): string {

@@ -11,7 +11,7 @@ import { localActor } from "../calls/actor.ts";
 import { resolveTenant } from "../calls/tenants.ts";
 import type { Command, CommandContext, Commands } from "../cli/command.ts";
 import { defined, type Options } from "../cli/options.ts";
-import { type Json, present } from "../cli/to-json.ts";
+import { type Json, toJson } from "../cli/to-json.ts";
 
 /** `smsctl route …` */
 export const ROUTE_COMMANDS: Commands = {
@@ -46,7 +46,7 @@ export const ROUTE_COMMANDS: Commands = {
     async run({ clients, output }) {
       const { routes } = await clients.routing.listRoutes({});
       output.result(
-        routes.map((route) => (output.isJson ? present(RouteSchema, route) : overview(route))),
+        routes.map((route) => (output.isJson ? toJson(RouteSchema, route) : overview(route))),
       );
       return 0;
     },
@@ -59,7 +59,7 @@ export const ROUTE_COMMANDS: Commands = {
       const { clients, options } = context;
       const idOrName = options.word(2, "The route");
       const changes = await readChanges(context);
-      // Only what was given is sent, so that two operators do not undo each other's changes.
+      // Send only the given fields, so that two operators do not undo each other's changes.
       const { route } = await clients.routing.updateRoute({
         idOrName,
         route: changes,
@@ -104,8 +104,8 @@ export const ROUTE_COMMANDS: Commands = {
         dryRun: options.isSet("dry-run"),
         actor: localActor(options),
       });
-      const shown = present(ImportPricesResponseSchema, answer);
-      // For people each change is a row of its own.
+      const shown = toJson(ImportPricesResponseSchema, answer);
+      // Without --json, print one row per change.
       output.result(output.isJson ? shown : (shown.changes ?? []));
       const removed = answer.changes.filter((change) => change.removed).length;
       const added = answer.changes.filter((change) => change.added).length;
@@ -128,7 +128,7 @@ export const ROUTE_COMMANDS: Commands = {
         tenantId: found?.tenant?.id ?? "",
         plan: found?.tenant?.plan ?? "default",
       });
-      output.result(present(ExplainResponseSchema, answer));
+      output.result(toJson(ExplainResponseSchema, answer));
       return 0;
     },
   },
@@ -148,7 +148,7 @@ function setEnabled(verb: string, enabled: boolean): Command {
   };
 }
 
-/** What was given of a route, and nothing else. */
+/** Only the fields of a route given on the command line. */
 async function readChanges({ clients, options }: CommandContext) {
   const tenants = readLimit(options, "tenants");
   return defined({
@@ -164,7 +164,7 @@ async function readChanges({ clients, options }: CommandContext) {
   });
 }
 
-/** The items that a route is limited to; none, which lifts the limit, for `*` alone. */
+/** The items that a route is limited to; `*` alone gives none, which lifts the limit. */
 function readLimit(options: Options, name: string): string[] | undefined {
   if (options.optional(name) === undefined) return undefined;
   const items = options.list(name);
@@ -190,14 +190,14 @@ function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A route in a row, for people: it may have thousands of prices. */
+/** A route as a table row, without its prices: there may be thousands. */
 function overview(route: Route): Json {
   const {
     prices: _prices,
     enabled_from_minute: _from,
     enabled_until_minute: _until,
     ...shown
-  } = present(RouteSchema, route);
+  } = toJson(RouteSchema, route);
   const { enabledFromMinute: from, enabledUntilMinute: until } = route;
   const hours = from === until ? "always" : `${timeOfDay(from)}-${timeOfDay(until)}`;
   return { ...shown, prices: route.prices.length, hours };
@@ -220,6 +220,6 @@ function readPrices(texts: readonly string[]): Pick<Price, "prefix" | "price">[]
 }
 
 function show({ output }: CommandContext, route: Route | undefined): number {
-  if (route !== undefined) output.result(present(RouteSchema, route));
+  if (route !== undefined) output.result(toJson(RouteSchema, route));
   return 0;
 }

@@ -7,7 +7,7 @@ import { AppError } from "../../shared/core/errors.ts";
 import { tenantId } from "../calls/tenants.ts";
 import type { Command, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
-import { present } from "../cli/to-json.ts";
+import { toJson } from "../cli/to-json.ts";
 
 /** `smsctl sender-id …` */
 export const SENDER_ID_COMMANDS: Commands = {
@@ -19,7 +19,7 @@ export const SENDER_ID_COMMANDS: Commands = {
         name: context.options.required("name"),
         approve: context.options.isSet("approve"),
       });
-      if (senderId !== undefined) context.output.result(present(SenderIdSchema, senderId));
+      if (senderId !== undefined) context.output.result(toJson(SenderIdSchema, senderId));
       return 0;
     },
   },
@@ -40,7 +40,7 @@ export const SENDER_ID_COMMANDS: Commands = {
         found.push(...page.senderIds);
         cursor = page.nextCursor;
       } while (cursor !== "");
-      context.output.result(found.map((senderId) => present(SenderIdSchema, senderId)));
+      context.output.result(found.map((senderId) => toJson(SenderIdSchema, senderId)));
       return 0;
     },
   },
@@ -68,7 +68,7 @@ function review(verb: string, action: SenderIdReview): Command {
         review: action,
         reason: options.optional("reason") ?? "",
       });
-      if (senderId !== undefined) output.result(present(SenderIdSchema, senderId));
+      if (senderId !== undefined) output.result(toJson(SenderIdSchema, senderId));
       return 0;
     },
   };

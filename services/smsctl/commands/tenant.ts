@@ -6,7 +6,7 @@ import type { Clients } from "../calls/clients.ts";
 import { pagesOfTenants } from "../calls/tenants.ts";
 import type { CommandContext, Commands } from "../cli/command.ts";
 import { defined } from "../cli/options.ts";
-import { present } from "../cli/to-json.ts";
+import { toJson } from "../cli/to-json.ts";
 
 /** `smsctl tenant …` */
 export const TENANT_COMMANDS: Commands = {
@@ -22,7 +22,7 @@ export const TENANT_COMMANDS: Commands = {
       const { tenant } = await clients.tenants.getTenant({
         idOrName: options.optionOrWord("tenant", "The tenant"),
       });
-      if (tenant !== undefined) output.result(present(TenantSchema, tenant));
+      if (tenant !== undefined) output.result(toJson(TenantSchema, tenant));
       return 0;
     },
   },
@@ -30,7 +30,7 @@ export const TENANT_COMMANDS: Commands = {
     usage: "tenant list",
     async run({ clients, output }) {
       const tenants = (await Array.fromAsync(pagesOfTenants(clients))).flat();
-      output.result(tenants.map((tenant) => present(TenantSchema, tenant)));
+      output.result(tenants.map((tenant) => toJson(TenantSchema, tenant)));
       return 0;
     },
   },
@@ -57,13 +57,13 @@ export const TENANT_COMMANDS: Commands = {
         tenantId: found.tenant?.id ?? "",
         ...changes,
       });
-      if (tenant !== undefined) output.result(present(TenantSchema, tenant));
+      if (tenant !== undefined) output.result(toJson(TenantSchema, tenant));
       return 0;
     },
   },
 };
 
-/** A tenant and its wallet live in two services; a tenant that was left without a wallet gets it by a repeat. */
+/** Creates a tenant, then its wallet in another service. A repeat creates a missing wallet. */
 async function createTenant({ clients, options, output }: CommandContext): Promise<number> {
   const lowBalanceThreshold = options.amount("low-balance") ?? 0n;
   if (lowBalanceThreshold < 0n) {
@@ -96,7 +96,7 @@ async function createTenant({ clients, options, output }: CommandContext): Promi
     lowBalanceThreshold,
     actor: localActor(options),
   });
-  output.result({ ...present(TenantSchema, tenant), ...(existed ? { existed } : {}) });
+  output.result({ ...toJson(TenantSchema, tenant), ...(existed ? { existed } : {}) });
   if (existed) {
     output.note("The tenant existed, without a wallet: it has one now, the rest is as it was.");
   }

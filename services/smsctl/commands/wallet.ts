@@ -11,13 +11,13 @@ import { toAppError } from "../../shared/rpc/error-status.ts";
 import { localActor } from "../calls/actor.ts";
 import { moveOnce } from "../calls/idempotency-reference.ts";
 import { readUpToLimit } from "../calls/pages.ts";
-import { PASSING } from "../calls/retryable-errors.ts";
+import { TRANSIENT_ERRORS } from "../calls/retryable-errors.ts";
 import { tenantId } from "../calls/tenants.ts";
-import { untilChecked } from "../check/report.ts";
+import { withStreamsClosed } from "../check/report.ts";
 import { checkWallets } from "../check/wallets.ts";
 import type { CommandContext, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
-import { type Json, present } from "../cli/to-json.ts";
+import { type Json, toJson } from "../cli/to-json.ts";
 
 /** `smsctl wallet …` */
 export const WALLET_COMMANDS: Commands = {
@@ -77,7 +77,7 @@ export const WALLET_COMMANDS: Commands = {
         reservationId: context.options.word(2, "The reservation's id"),
       });
       if (reservation !== undefined) {
-        context.output.result(present(ReservationSchema, reservation));
+        context.output.result(toJson(ReservationSchema, reservation));
       }
       return 0;
     },
@@ -120,7 +120,7 @@ export const WALLET_COMMANDS: Commands = {
     async run(context) {
       const { clients, options, output } = context;
       const tenant = options.optional("tenant") === undefined ? "" : await tenantId(context);
-      const { breaches, unlisted, looked } = await untilChecked(context.signal, (signal) =>
+      const { breaches, unlisted, looked } = await withStreamsClosed(context.signal, (signal) =>
         checkWallets({ clients, tenantId: tenant, note: output.note, signal }),
       );
       const shown = { breaches, ...(unlisted === 0 ? {} : { unlisted }), ...looked };
@@ -130,7 +130,7 @@ export const WALLET_COMMANDS: Commands = {
   },
 };
 
-/** Who changed what, newest first. */
+/** The audit trail, newest first. */
 async function listAudit(context: CommandContext): Promise<number> {
   const { clients, options, output } = context;
   const tenant = await tenantId(context);
@@ -138,12 +138,12 @@ async function listAudit(context: CommandContext): Promise<number> {
     const page = await clients.wallets.listAuditEntries({ tenantId: tenant, ...wish });
     return { items: page.entries, nextCursor: page.nextCursor };
   });
-  output.result(items.map((entry) => present(AuditEntrySchema, entry)));
+  output.result(items.map((entry) => toJson(AuditEntrySchema, entry)));
   if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
   return 0;
 }
 
-/** The statement: the newest of a range, or everything in a range as CSV. */
+/** The newest entries of a range, or all of them as CSV. */
 async function listEntries(context: CommandContext): Promise<number> {
   const { clients, options, output } = context;
   const wanted = {
@@ -162,7 +162,7 @@ async function listEntries(context: CommandContext): Promise<number> {
         });
       return { items: page.entries, nextCursor: page.nextCursor };
     });
-    output.result(items.map((entry) => present(EntrySchema, entry)));
+    output.result(items.map((entry) => toJson(EntrySchema, entry)));
     if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
     return 0;
   }
@@ -182,10 +182,10 @@ async function listEntries(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Entries of one kind are looked for among all of a range: in a long ledger that takes too long. */
+/** Adds a hint to a timeout: --kind filters all entries of the range. */
 function inTooMany(thrown: unknown): unknown {
   const error = toAppError(thrown);
-  if (!PASSING.has(error.code)) return thrown;
+  if (!TRANSIENT_ERRORS.has(error.code)) return thrown;
   const hint =
     "Where the ledger is long, narrow the range by --from and --to, or leave out --kind.";
   return new AppError(error.code, `${error.message} ${hint}`, { cause: thrown });
@@ -193,7 +193,7 @@ function inTooMany(thrown: unknown): unknown {
 
 function showWallet(wallet: Wallet | undefined): { [name: string]: Json } {
   if (wallet === undefined) throw new AppError("internal_error", "The answer has no wallet.");
-  return { id: wallet.tenantId, ...present(WalletSchema, wallet) };
+  return { id: wallet.tenantId, ...toJson(WalletSchema, wallet) };
 }
 
 function kindNamed(name: string): EntryKind {

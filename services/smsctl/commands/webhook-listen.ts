@@ -1,6 +1,6 @@
 /**
- * `smsctl webhook listen`: a local HTTPS receiver that verifies and pretty-prints what comes. It
- * makes an endpoint of its own for the tenant and deletes it when it ends.
+ * `smsctl webhook listen`: a local HTTPS receiver that verifies and prints deliveries. It creates an
+ * endpoint for the tenant and deletes it at the end.
  */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -15,13 +15,12 @@ import { tenantId } from "../calls/tenants.ts";
 import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { CommandContext } from "../cli/command.ts";
 
-/** Bodies beyond this are refused: a webhook is a few kilobytes. */
+/** Rejects larger bodies: a webhook has a few kilobytes. */
 const BODY_BYTES_MAX = 1_048_576;
 
-/** How far the port of `listen` is from the gateway's in the development stack. */
+/** Offset of the port of `listen` from the gateway's in the development stack. */
 const LISTEN_OFFSET = 47;
 
-/** Listens until interrupted. */
 export async function listen(context: CommandContext): Promise<number> {
   const { clients, options, output, signal } = context;
   const tenant = await tenantId(context);
@@ -57,7 +56,7 @@ export async function listen(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** An endpoint that cannot be deleted is named: it counts against the tenant's limit, and is tried for days. */
+/** Names the endpoint if it cannot be deleted: it counts toward the limit and is retried for days. */
 async function deleteEndpoint(
   { clients }: CommandContext,
   tenant: string,
@@ -136,7 +135,7 @@ function developmentFile(name: string): string {
   throw new AppError("validation_error", "Give --cert and --key, and --url of a public address.");
 }
 
-/** The port that the development stack's webhook service may reach for this. */
+/** The port that the development stack's webhook service may connect to. */
 function defaultPort(): number {
   const file = join(stackFolder(), "stack.json");
   if (!existsSync(file)) return 8443;

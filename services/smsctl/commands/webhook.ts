@@ -7,14 +7,14 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import { cursorAfter, readUpToLimit } from "../calls/pages.ts";
 import { tenantId } from "../calls/tenants.ts";
-import { LONG_WORK } from "../calls/timeouts.ts";
+import { LONG_CALL } from "../calls/timeouts.ts";
 import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { Command, CommandContext, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
-import { present } from "../cli/to-json.ts";
+import { toJson } from "../cli/to-json.ts";
 import { listen } from "./webhook-listen.ts";
 
-/** Most deliveries in one answer of the webhook service. */
+/** The largest page of deliveries. */
 const DELIVERIES_MAX = 100;
 
 /** `smsctl webhook …` */
@@ -33,7 +33,7 @@ export const WEBHOOK_COMMANDS: Commands = {
         .createEndpoint(wanted)
         .catch(uncertainResult);
       if (endpoint === undefined) throw new AppError("internal_error", "The answer is empty.");
-      output.result({ ...present(WebhookEndpointSchema, endpoint), secret });
+      output.result({ ...toJson(WebhookEndpointSchema, endpoint), secret });
       output.note("The secret is shown this once.");
       return 0;
     },
@@ -44,7 +44,7 @@ export const WEBHOOK_COMMANDS: Commands = {
       const { endpoints } = await context.clients.webhooks.listEndpoints({
         tenantId: await tenantId(context),
       });
-      context.output.result(endpoints.map((endpoint) => present(WebhookEndpointSchema, endpoint)));
+      context.output.result(endpoints.map((endpoint) => toJson(WebhookEndpointSchema, endpoint)));
       return 0;
     },
   },
@@ -52,7 +52,7 @@ export const WEBHOOK_COMMANDS: Commands = {
     usage: "webhook show ENDPOINT_ID --tenant T",
     async run(context) {
       const { endpoint } = await context.clients.webhooks.getEndpoint(await place(context));
-      if (endpoint !== undefined) context.output.result(present(WebhookEndpointSchema, endpoint));
+      if (endpoint !== undefined) context.output.result(toJson(WebhookEndpointSchema, endpoint));
       return 0;
     },
   },
@@ -74,7 +74,7 @@ export const WEBHOOK_COMMANDS: Commands = {
         await place(context),
       );
       if (endpoint === undefined) throw new AppError("internal_error", "The answer is empty.");
-      context.output.result({ ...present(WebhookEndpointSchema, endpoint), secret });
+      context.output.result({ ...toJson(WebhookEndpointSchema, endpoint), secret });
       return 0;
     },
   },
@@ -99,7 +99,7 @@ export const WEBHOOK_COMMANDS: Commands = {
         },
         DELIVERIES_MAX,
       );
-      output.result(items.map((delivery) => present(DeliverySchema, delivery)));
+      output.result(items.map((delivery) => toJson(DeliverySchema, delivery)));
       if (nextCursor !== "") output.more(`older ones: --cursor ${nextCursor}`);
       return 0;
     },
@@ -111,7 +111,7 @@ export const WEBHOOK_COMMANDS: Commands = {
         ...(await place(context)),
         deliveryId: context.options.word(3, "The delivery's id"),
       });
-      if (delivery !== undefined) context.output.result(present(DeliverySchema, delivery));
+      if (delivery !== undefined) context.output.result(toJson(DeliverySchema, delivery));
       return 0;
     },
   },
@@ -121,7 +121,7 @@ export const WEBHOOK_COMMANDS: Commands = {
       const sinceMs = context.options.instant("since");
       if (sinceMs === undefined) throw new AppError("validation_error", "--since is required.");
       const asked = { ...(await place(context)), sinceMs: BigInt(sinceMs) };
-      const { recovered } = await context.clients.webhooks.recoverDeliveries(asked, LONG_WORK);
+      const { recovered } = await context.clients.webhooks.recoverDeliveries(asked, LONG_CALL);
       context.output.result({ recovered: Number(recovered) });
       return 0;
     },
@@ -136,7 +136,7 @@ export const WEBHOOK_COMMANDS: Commands = {
     usage: "webhook test ENDPOINT_ID --tenant T",
     async run(context) {
       const { delivery } = await context.clients.webhooks.sendTestEvent(await place(context));
-      if (delivery !== undefined) context.output.result(present(DeliverySchema, delivery));
+      if (delivery !== undefined) context.output.result(toJson(DeliverySchema, delivery));
       return 0;
     },
   },
@@ -150,7 +150,7 @@ function setStatus(verb: string, status: WebhookEndpointStatus): Command {
         ...(await place(context)),
         status,
       });
-      if (endpoint !== undefined) context.output.result(present(WebhookEndpointSchema, endpoint));
+      if (endpoint !== undefined) context.output.result(toJson(WebhookEndpointSchema, endpoint));
       return 0;
     },
   };

@@ -7,7 +7,7 @@ import {
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { checkCharges } from "../../../services/smsctl/check/charges.ts";
-import { BREACHES_MAX, untilChecked } from "../../../services/smsctl/check/report.ts";
+import { BREACHES_MAX, withStreamsClosed } from "../../../services/smsctl/check/report.ts";
 import { CHECK_COMMAND } from "../../../services/smsctl/commands/check.ts";
 import { checkOf, errorOf, type Fakes, refuse, run } from "../../support/smsctl-fakes.ts";
 
@@ -355,5 +355,7 @@ describe("smsctl check", () => {
 });
 
 function checkAborted(work: (signal: AbortSignal) => Promise<never>): Promise<string> {
-  return untilChecked(new AbortController().signal, work).catch((error: Error) => error.message);
+  return withStreamsClosed(new AbortController().signal, work).catch(
+    (error: Error) => error.message,
+  );
 }

@@ -7,12 +7,12 @@ import { ChargeSchema, MessageStatus } from "../../../proto/gen/sms/v1/messaging
 import { SenderIdSchema, SenderIdStatus } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import { EntrySchema, SettlementSchema } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { AppError } from "../../../services/shared/core/errors.ts";
-import { judge } from "../../../services/smsctl/check/check-charge.ts";
+import { checkCharge } from "../../../services/smsctl/check/check-charge.ts";
 import { parseArguments } from "../../../services/smsctl/cli/arguments.ts";
 import { wordsMax } from "../../../services/smsctl/cli/command.ts";
 import { createOptions } from "../../../services/smsctl/cli/options.ts";
 import { createOutput } from "../../../services/smsctl/cli/output.ts";
-import { present } from "../../../services/smsctl/cli/to-json.ts";
+import { toJson } from "../../../services/smsctl/cli/to-json.ts";
 import { smsctl } from "../../support/smsctl.ts";
 
 describe("smsctl's command line", () => {
@@ -230,7 +230,7 @@ describe("smsctl's output", () => {
       balanceAfter: 12_345n,
       createdAtMs: 1_700_000_000_000n,
     });
-    expect(present(EntrySchema, entry)).to.deep.include({
+    expect(toJson(EntrySchema, entry)).to.deep.include({
       id: "led_1",
       postings: [{ account: "held", amount: "-4.5000" }],
       balance_after: "1.2345",
@@ -238,7 +238,7 @@ describe("smsctl's output", () => {
       kind: null,
     });
     const senderId = create(SenderIdSchema, { status: SenderIdStatus.APPROVED });
-    expect(present(SenderIdSchema, senderId).status).to.equal("approved");
+    expect(toJson(SenderIdSchema, senderId).status).to.equal("approved");
   });
 });
 
@@ -289,37 +289,41 @@ describe("what a message's status asks of the ledger", () => {
 
   for (const status of charged) {
     it(`${MessageStatus[status]}: captured at the carrying price, within a minute`, () => {
-      expect(judge(charge(status, late), settled(80n), nowMs).kind).to.equal("good");
-      expect(judge(charge(status, late), settled(79n), nowMs).kind).to.equal("breach");
-      expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
-      expect(judge(charge(status, late), settled(101n), nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), settled(80n), nowMs).kind).to.equal("good");
+      expect(checkCharge(charge(status, late), settled(79n), nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), settled(101n), nowMs).kind).to.equal("breach");
       const other = settled(80n, { reservationId: "rsv_2" });
-      expect(judge(charge(status, late), other, nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), other, nowMs).kind).to.equal("breach");
       const less = settled(80n, { heldAmount: 90n });
-      expect(judge(charge(status, late), less, nowMs).kind).to.equal("breach");
-      expect(judge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
-      expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), less, nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
+      expect(checkCharge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
     });
   }
 
   for (const status of released) {
     it(`${MessageStatus[status]}: released whole, within a minute`, () => {
-      expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("good");
-      expect(judge(charge(status, late), settled(1n), nowMs).kind).to.equal("breach");
-      expect(judge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
-      expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), settled(0n), nowMs).kind).to.equal("good");
+      expect(checkCharge(charge(status, late), settled(1n), nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, fresh), undefined, nowMs).kind).to.equal("pending");
+      expect(checkCharge(charge(status, late), undefined, nowMs).kind).to.equal("breach");
     });
   }
 
   for (const status of open) {
     it(`${MessageStatus[status]}: still held, however old`, () => {
-      expect(judge(charge(status, late), undefined, nowMs).kind).to.equal("pending");
-      expect(judge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
+      expect(checkCharge(charge(status, late), undefined, nowMs).kind).to.equal("pending");
+      expect(checkCharge(charge(status, late), settled(0n), nowMs).kind).to.equal("breach");
     });
   }
 
   it("without a hold: never settled", () => {
-    expect(judge(charge(MessageStatus.SENT, late, ""), undefined, nowMs).kind).to.equal("good");
-    expect(judge(charge(MessageStatus.SENT, late, ""), settled(0n), nowMs).kind).to.equal("breach");
+    expect(checkCharge(charge(MessageStatus.SENT, late, ""), undefined, nowMs).kind).to.equal(
+      "good",
+    );
+    expect(checkCharge(charge(MessageStatus.SENT, late, ""), settled(0n), nowMs).kind).to.equal(
+      "breach",
+    );
   });
 });
