@@ -1,7 +1,7 @@
 /**
  * `make bench-growth [AXES=messages,tenants,tenants-spread,endpoints,connectors,retries]
  * [COUNT=1000000] [ROUNDS=3] [MESSAGES=1500] [WRITE=1]`: what a single send costs as an installation
- * grows; WRITE=1 puts the points of all axes into `docs/architecture.md`. A
+ * grows; WRITE=1 puts the points of all axes into `docs/benchmarks.md`. A
  * stack that grows is measured beside one that stays small, in turn, so that what else the machine
  * does meets both; their ratio may rise by 15 %. COUNT bounds stored messages and waiting retries
  * (10,000,000 for the whole of it).
@@ -66,7 +66,7 @@ for (const name of names) {
 const table = [HEAD, ...points.map(toLine)];
 printTable(table);
 if (process.env.WRITE === "1") {
-  writeTables("docs/architecture.md", "make bench-growth WRITE=1", table);
+  writeTables("docs/benchmarks.md", "make bench-growth WRITE=1", table);
 }
 keepResult("growth", { rounds: ROUNDS, messages: MESSAGES, points });
 if (points.some(({ ratio }) => ratio > RATIO_MAX)) process.exitCode = 1;

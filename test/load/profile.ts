@@ -3,7 +3,7 @@
  * path alone (the connector stands still), then everything to the settled, notified message. Then the
  * same once more with V8's sampling profiler in each service, which tells by step. CPU time hardly
  * depends on what else the machine does, so two runs tell the same story. `WRITE=1` puts the tables
- * into `docs/architecture.md`.
+ * into `docs/benchmarks.md`.
  */
 import { MongoClient } from "mongodb";
 import { processLayout } from "../../deploy/dev/process-table.ts";
@@ -49,7 +49,7 @@ try {
   process.stdout.write("\n");
   printTable(steps);
   if (process.env.WRITE === "1") {
-    writeTables("docs/architecture.md", "make profile WRITE=1", processes, steps);
+    writeTables("docs/benchmarks.md", "make profile WRITE=1", processes, steps);
   }
 } finally {
   await client.close();

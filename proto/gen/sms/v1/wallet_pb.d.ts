@@ -942,7 +942,7 @@ export declare const CheckWalletsRequestSchema: GenMessage<CheckWalletsRequest>;
  */
 export declare type Breach = Message<"sms.v1.Breach"> & {
   /**
-   * The number of the invariant in docs/architecture.md, Invariants.
+   * The number of the invariant in docs/invariants.md.
    *
    * @generated from field: int32 invariant = 1;
    */
