@@ -12,30 +12,30 @@ import { runInCall } from "../services/shared/rpc/call-context.ts";
 import { type AdmissionParts, admit } from "./auth/admission.ts";
 import { announcesBody, type BodyLimits, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
-import { answerAndDrain, leavesBodyUnread } from "./http/drain-request.ts";
-import { isRepeated } from "./http/duplicate-header.ts";
-import { answerProblem, problemHeaders, toProblem } from "./http/problem.ts";
-import { endRequestSpan, openRequestSpan, traceOf } from "./http/request-span.ts";
+import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
+import { isDuplicateHeader } from "./http/duplicate-header.ts";
+import { problemHeaders, respondWithProblem, toProblem } from "./http/problem.ts";
+import { callerTrace, endRequestSpan, openRequestSpan } from "./http/request-span.ts";
 import type { RequestState } from "./http/request-state.ts";
-import { splitTarget } from "./http/request-target.ts";
+import { parseRequestTarget } from "./http/request-target.ts";
 import { setHeader } from "./http/set-header.ts";
-import { busy, type LoadLimiter } from "./load-shedding/limiter.ts";
+import { type LoadLimiter, serviceBusy } from "./load-shedding/limiter.ts";
 import { deprecationHeaders } from "./operations/deprecation.ts";
-import type { Endpoint } from "./operations/operation.ts";
+import type { Operation } from "./operations/operation.ts";
 import {
   allowedMethods,
-  compileRoutes,
-  endpointFor,
-  type RouteTable,
-} from "./operations/route-table.ts";
+  compileOperations,
+  type OperationTable,
+  operationFor,
+} from "./operations/operation-table.ts";
 
 /** What the app is made of. */
 export type AppParts = AdmissionParts & {
-  readonly endpoints: readonly Endpoint[];
+  readonly operations: readonly Operation[];
   /** Answers paths that need no key (docs, OpenAPI, error pages), or passes on. */
   readonly pages: Middleware;
   readonly cors: Cors;
-  readonly gate: LoadLimiter;
+  readonly loadLimiter: LoadLimiter;
   readonly docsUrl: string;
   readonly log: Logger;
   readonly bodyLimits: BodyLimits;
@@ -63,45 +63,45 @@ const NO_TRACE: Readonly<Record<string, string>> = {};
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.silent = true;
-  const routes = compileRoutes(parts.endpoints);
-  app.use(outermost(parts, routes));
+  const table = compileOperations(parts.operations);
+  app.use(outermost(parts, table));
   app.use(parts.pages);
   app.use(dispatch(parts));
   return app;
 }
 
 /** Gives the request an id, bounds how many run at once, and turns errors into problems. */
-function outermost(parts: AppParts, routes: RouteTable): Middleware {
+function outermost(parts: AppParts, table: OperationTable): Middleware {
   return async (context, next) => {
     const state = context.state as RequestState;
     state.requestId = newId("request");
     state.startedMs = performance.now();
-    const { path, query } = splitTarget(context.req.url ?? "/");
+    const { path, query } = parseRequestTarget(context.req.url ?? "/");
     state.path = path;
     state.query = query;
-    state.match = routes.match(path);
+    state.match = table.match(path);
     state.span = openRequestSpan(context, state.match?.path);
     setHeader(context, "X-Request-Id", state.requestId);
     setHeader(context, "Cache-Control", "no-store");
     parts.cors(context, undefined);
     let code = "";
-    state.isIn = false;
+    state.isCountedIn = false;
     try {
       // While its body is on its way nothing is done for a request, so it takes no room yet.
-      if (!announcesBody(context.req)) letIn(parts, state);
-      else if (!parts.gate.hasRoom()) throw busy();
+      if (!announcesBody(context.req)) countIn(parts, state);
+      else if (!parts.loadLimiter.hasCapacity()) throw serviceBusy();
       if (context.req.headers.host === undefined && context.req.httpVersionMinor > 0) {
         throw new AppError("bad_request", "An HTTP/1.1 request names its host.");
       }
-      if (isRepeated(context.req.rawHeaders, "host")) {
+      if (isDuplicateHeader(context.req.rawHeaders, "host")) {
         throw new AppError("bad_request", "A request names its host once.");
       }
       await next();
     } catch (thrown) {
       code = answerError(parts, context, thrown);
     } finally {
-      if (state.isIn) parts.gate.leave();
-      state.bodyPlace?.leave();
+      if (state.isCountedIn) parts.loadLimiter.leave();
+      state.bodyReservation?.leave();
       const finished: FinishedRequest = {
         requestId: state.requestId,
         method: context.method,
@@ -119,10 +119,10 @@ function outermost(parts: AppParts, routes: RouteTable): Middleware {
 }
 
 /** Counts the request among those in progress, once. Throws `service_unavailable` when there is no room. */
-function letIn({ gate }: AppParts, state: RequestState): void {
-  if (state.isIn) return;
-  gate.enter();
-  state.isIn = true;
+function countIn({ loadLimiter }: AppParts, state: RequestState): void {
+  if (state.isCountedIn) return;
+  loadLimiter.enter();
+  state.isCountedIn = true;
 }
 
 /** Answers with the problem of whatever was thrown, and gives its code back. */
@@ -133,12 +133,16 @@ function answerError(parts: AppParts, context: Context, thrown: unknown): string
     parts.log.error({ error: thrown, requestId: state.requestId }, "a request failed");
   }
   if (error.code !== "payload_too_large" && error.code !== "unsupported_media_type") {
-    const endpoint = endpointFor(state.match, context.method);
-    if (endpoint?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
+    const operation = operationFor(state.match, context.method);
+    if (operation?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
   }
-  answerProblem(context, toProblem(error, state.requestId, parts.docsUrl), problemHeaders(error));
-  const isTooSlow = error.code === "request_timeout" || state.bodyPlace?.hasGivenWay() === true;
-  if (leavesBodyUnread(context.res, isTooSlow)) answerAndDrain(context);
+  respondWithProblem(
+    context,
+    toProblem(error, state.requestId, parts.docsUrl),
+    problemHeaders(error),
+  );
+  const isTooSlow = error.code === "request_timeout" || state.bodyReservation?.isEvicted() === true;
+  if (mustDrain(context.res, isTooSlow)) respondAndDrain(context);
   return error.code;
 }
 
@@ -148,27 +152,27 @@ function dispatch(parts: AppParts): Middleware {
   return async (context) => {
     const state = context.state as RequestState;
     const { match } = state;
-    const endpoint = endpointFor(match, context.method);
+    const operation = operationFor(match, context.method);
     state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits, (place) => {
-      state.bodyPlace = place;
+      state.bodyReservation = place;
     });
-    letIn(parts, state);
-    if (match === undefined || endpoint === undefined) return unmatched(parts, context);
+    countIn(parts, state);
+    if (match === undefined || operation === undefined) return unmatched(parts, context);
     const caller = await admit(parts, context);
-    if (!caller.scopes.has(endpoint.scope)) {
-      throw new AppError("insufficient_scope", `The API key lacks the scope ${endpoint.scope}.`);
+    if (!caller.scopes.has(operation.scope)) {
+      throw new AppError("insufficient_scope", `The API key lacks the scope ${operation.scope}.`);
     }
     // A gateway that stood still finds requests that their clients have sent again elsewhere (ADR 81), or were
     // told to, when what was missing came too late.
     const hasLeft = context.res.destroyed || !context.req.socket.writable;
     if (hasLeft) throw new AppError("request_timeout", "The client has left.");
-    if (endpoint.isDeprecated === true) context.set(deprecation);
+    if (operation.isDeprecated === true) context.set(deprecation);
     const { requestId } = state;
     const { headers } = context.req;
-    const traceparent = state.span?.traceparent ?? traceOf(headers);
+    const traceparent = state.span?.traceparent ?? callerTrace(headers);
     const call = { requestId, tenantId: caller.tenantId, traceparent };
     const answer = await runInCall(call, () =>
-      endpoint.handle({
+      operation.handle({
         caller,
         requestId,
         params: match.params,
@@ -186,7 +190,7 @@ function dispatch(parts: AppParts): Middleware {
   };
 }
 
-/** Paths and methods that no endpoint has: below /v1 the caller is asked for first. */
+/** Paths and methods that no operation has: below /v1 the caller is asked for first. */
 async function unmatched(parts: AppParts, context: Context): Promise<void> {
   const { match, path } = context.state as RequestState;
   const allow = match === undefined ? undefined : allowedMethods(match);

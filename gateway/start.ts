@@ -11,22 +11,22 @@ import { openRedis } from "../services/shared/io/redis.ts";
 import type { ServiceContext } from "../services/shared/io/service-context.ts";
 import { createApp } from "./app.ts";
 import { createAuthenticator } from "./auth/authenticate.ts";
-import { watchInvalidations } from "./auth/cache-invalidation.ts";
+import { subscribeInvalidations } from "./auth/cache-invalidation.ts";
 import { compileNetworks } from "./auth/caller-address.ts";
-import { createKeyQuestions } from "./auth/key-loader.ts";
+import { createKeyLoader } from "./auth/key-loader.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
 import { createPages } from "./docs/pages.ts";
-import { reportRequests } from "./http/access-log.ts";
+import { createAccessLog } from "./http/access-log.ts";
 import type { BodyLimits } from "./http/body.ts";
-import { createBodyCrowd } from "./http/body-budget.ts";
+import { createBodyBudget } from "./http/body-budget.ts";
 import { createCors } from "./http/cors.ts";
 import { listen, serverOptions } from "./http/server.ts";
-import { createFenceKeeper } from "./idempotency/lock.ts";
+import { createKeyLocks } from "./idempotency/lock.ts";
 import { createCursors } from "./lists/cursor.ts";
-import { createShed } from "./load-shedding/fast-503.ts";
-import { createLoadGate } from "./load-shedding/limiter.ts";
-import { createEndpoints, type EndpointPorts } from "./operations/all.ts";
-import { createSendOne } from "./operations/sends/send-batcher.ts";
+import { createFast503 } from "./load-shedding/fast-503.ts";
+import { createLoadLimiter } from "./load-shedding/limiter.ts";
+import { createOperations, type OperationPorts } from "./operations/all.ts";
+import { createSendBatcher } from "./operations/sends/send-batcher.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { watchReplicas } from "./rate-limit/replica-count.ts";
 
@@ -53,34 +53,34 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("NATS", () => nats.close());
 
-  const askKey = createKeyQuestions(context.client(TenantService));
-  const authenticator = createAuthenticator(askKey, config.AUTH_CACHE_MS);
-  watchInvalidations(nats, authenticator);
-  const gate = createLoadGate({
+  const loadKey = createKeyLoader(context.client(TenantService));
+  const authenticator = createAuthenticator(loadKey, config.AUTH_CACHE_MS);
+  subscribeInvalidations(nats, authenticator);
+  const loadLimiter = createLoadLimiter({
     requestsMax: config.REQUESTS_MAX,
     delayMaxMs: config.REQUEST_DELAY_MAX_MS,
     lagMaxMs: config.LOOP_LAG_MAX_MS,
   });
-  lifecycle.onClose("load gate", () => gate.close());
+  lifecycle.onClose("load loadLimiter", () => loadLimiter.close());
 
   const { GATEWAY_PEERS: peers, GATEWAY_REPLICAS: set } = config;
   const replicas = watchReplicas({ peers, set, log });
   lifecycle.onClose("gateway replicas", () => replicas.close());
 
-  const endpoints = createEndpoints(
+  const operations = createOperations(
     portsOf(context, config, redis),
     config.MESSAGE_SEND_SUNSET === "keep",
   );
   const addresses = publicAddresses(config);
   const { docsUrl } = addresses;
-  const reports = reportRequests(context, config.ACCESS_LOG);
+  const reports = createAccessLog(context, config.ACCESS_LOG);
   const app = createApp({
-    endpoints,
-    pages: createPages(endpoints, addresses),
+    operations,
+    pages: createPages(operations, addresses),
     cors: createCors(config.CORS_ORIGINS),
-    gate,
+    loadLimiter,
     authenticator,
-    limiter: createRateLimiter(redis, replicas.count),
+    rateLimiter: createRateLimiter(redis, replicas.count),
     isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
     docsUrl,
     log,
@@ -94,16 +94,16 @@ export async function start(context: ServiceContext): Promise<void> {
     host: config.HOST,
     port: config.PORT,
     docsUrl,
-    shed: createShed({
-      gate,
-      endpoints,
+    shed: createFast503({
+      loadLimiter,
+      operations,
       docsUrl,
       variesByOrigin: config.CORS_ORIGINS.length > 0,
       log,
-      onShed: reports.onShed,
+      onRefused: reports.onRefused,
     }),
     handle: app.callback(),
-    roomLeft: gate.roomLeft,
+    remainingCapacity: loadLimiter.remainingCapacity,
     isLeaving: () => lifecycle.state === "draining",
     onError: (error) => log.error({ error }, "a connection could not be taken"),
   });
@@ -114,15 +114,15 @@ function portsOf(
   context: ServiceContext,
   config: Config<typeof GATEWAY_SETTINGS>,
   redis: ReturnType<typeof openRedis>,
-): EndpointPorts {
+): OperationPorts {
   const messaging = context.client(MessagingService);
   return {
     messaging,
-    sendOne: createSendOne(messaging),
+    sendOne: createSendBatcher(messaging),
     wallets: context.client(WalletService),
     senderIds: context.client(SenderIdService),
     webhooks: context.client(WebhookService),
-    fences: createFenceKeeper(redis),
+    keyLocks: createKeyLocks(redis),
     cursors: createCursors(config.CURSOR_KEY),
     clock: context.clock,
     sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
@@ -132,7 +132,7 @@ function portsOf(
 
 function bodyLimitsOf(config: Config<typeof GATEWAY_SETTINGS>): BodyLimits {
   const { BODY_BYTES_MAX: bytesMax, BODY_TIMEOUT_MS: timeoutMs } = config;
-  return { bytesMax, timeoutMs, crowd: createBodyCrowd() };
+  return { bytesMax, timeoutMs, crowd: createBodyBudget() };
 }
 
 /** The addresses that answers and documents name, without a last slash. */

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { isRepeated } from "../http/duplicate-header.ts";
+import { isDuplicateHeader } from "../http/duplicate-header.ts";
 import type { Caller, RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
 import type { RateLimiter } from "../rate-limit/limiter.ts";
@@ -10,7 +10,7 @@ import { type AddressMatcher, callerAddress } from "./caller-address.ts";
 /** What admission needs. */
 export type AdmissionParts = {
   readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   readonly isTrustedProxy: AddressMatcher;
 };
 
@@ -18,7 +18,9 @@ export type AdmissionParts = {
 export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
   // Two keys are no key: which of them a proxy has checked cannot be known.
-  const credentials = isRepeated(rawHeaders, "authorization") ? undefined : headers.authorization;
+  const credentials = isDuplicateHeader(rawHeaders, "authorization")
+    ? undefined
+    : headers.authorization;
   const caller = await parts.authenticator.authenticate(credentials);
   (context.state as RequestState).caller = caller;
   const forwardedFor = headers["x-forwarded-for"] as string | undefined;
@@ -26,7 +28,7 @@ export async function admit(parts: AdmissionParts, context: Context): Promise<Ca
   if (!caller.allowsAddress(address)) {
     throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
   }
-  const decision = await parts.limiter.take(caller.tenantId, caller.rateLimit, caller.burst);
+  const decision = await parts.rateLimiter.take(caller.tenantId, caller.rateLimit, caller.burst);
   setHeader(context, "RateLimit-Limit", String(caller.rateLimit));
   setHeader(context, "RateLimit-Remaining", String(decision.remaining));
   setHeader(context, "RateLimit-Reset", String(decision.resetS));

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Caller } from "../http/request-state.ts";
-import type { AskKey } from "./key-loader.ts";
+import type { LoadKey } from "./key-loader.ts";
 
 /** Turns an `Authorization` header into a caller, or throws `unauthenticated`. */
 export type Authenticator = {
@@ -29,7 +29,7 @@ const BEARER = /^Bearer +([A-Za-z0-9_-]{20,128})$/i;
  * can still be used even when the invalidation message is lost. One in use is looked up again
  * at half time, beside the requests, so that none of them waits for it.
  */
-export function createAuthenticator(ask: AskKey, cacheMs: number): Authenticator {
+export function createAuthenticator(ask: LoadKey, cacheMs: number): Authenticator {
   const good = new Map<string, Known>();
   const bad = new Map<string, Known>();
   const inFlight = new Map<string, Promise<Caller | undefined>>();

@@ -3,7 +3,7 @@ import type { Nats } from "../../services/shared/io/nats.ts";
 import type { Authenticator } from "./authenticate.ts";
 
 /** Forgets cached callers as soon as the tenant service says that they have changed. */
-export function watchInvalidations({ connection }: Nats, authenticator: Authenticator): void {
+export function subscribeInvalidations({ connection }: Nats, authenticator: Authenticator): void {
   subscribe(connection, "invalidate.key.*", ({ subject }) => {
     authenticator.forgetKey(lastToken(subject));
   });

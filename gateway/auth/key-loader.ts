@@ -11,12 +11,12 @@ import { compileNetworks } from "./caller-address.ts";
  * Who a key (the hex of its secret's SHA-256) belongs to; undefined for one that is not good. Throws
  * `service_unavailable` when nobody can tell for now.
  */
-export type AskKey = (hashHex: string) => Promise<Caller | undefined>;
+export type LoadKey = (hashHex: string) => Promise<Caller | undefined>;
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 
 /** Loads keys; those of the same moment go in one call. */
-export function createKeyQuestions(tenants: Client<typeof TenantService>): AskKey {
+export function createKeyLoader(tenants: Client<typeof TenantService>): LoadKey {
   const ask = createDataLoader({
     name: "keys",
     batchMax: 256,

@@ -1,16 +1,16 @@
 /**
- * The OpenAPI 3.1 document, made from the endpoints themselves: the schemas that check requests
+ * The OpenAPI 3.1 document, made from the operations themselves: the schemas that check requests
  * are the ones published, and every error of the registry that an operation names is described.
  */
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
-import type { Endpoint } from "../operations/operation.ts";
-import { ANSWER_SCHEMAS } from "../schemas/responses.ts";
+import type { Operation } from "../operations/operation.ts";
+import { RESPONSE_SCHEMAS } from "../schemas/responses.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../schemas/sends.ts";
 import { ENDPOINT_CHANGE, NEW_ENDPOINT, RECOVERY } from "../schemas/webhooks.ts";
 import { problemExample } from "./content/problem-examples.ts";
 import { HEADERS } from "./headers.ts";
-import type { HeaderName, Operation, Schema } from "./operation.ts";
+import type { HeaderName, OperationDoc, Schema } from "./operation-doc.ts";
 import { EVENT_SCHEMAS, WEBHOOKS } from "./webhook-events.ts";
 
 /** Addresses that the document names. */
@@ -42,10 +42,10 @@ const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431]);
 /** Of these some come before any bucket is asked (ip_not_allowed, a gateway that is full), and others after. */
 const AT_TIMES_LIMITED: ReadonlySet<number> = new Set([403, 500, 503]);
 
-/** Refusals that never reach an endpoint, and so carry none of its own headers. */
+/** Refusals that never reach an operation, and so carry none of its own headers. */
 const UNREACHED: ReadonlySet<number> = new Set([413, 415, 431]);
 
-/** Of these some are about what could not be read as a request to any endpoint, and others not. */
+/** Of these some are about what could not be read as a request to any operation, and others not. */
 const AT_TIMES_REACHED: ReadonlySet<number> = new Set([400, 408]);
 
 const DESCRIPTION = `Send SMS to one or many recipients, follow each message to its delivery, \
@@ -56,13 +56,13 @@ fraction digits, instants are RFC 3339 in UTC. Clients ignore members and enumer
 they do not know. Errors are problems (RFC 9457): branch on \`code\`.`;
 
 /** Builds the document. */
-export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOptions) {
+export function buildOpenApi(operations: readonly Operation[], options: DocumentOptions) {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const endpoint of endpoints) {
-    if (endpoint.isRemoved === true) continue;
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+  for (const operation of operations) {
+    if (operation.isRemoved === true) continue;
+    const path = operation.path.replace(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    paths[path][endpoint.method.toLowerCase()] = describeOperation(endpoint, options);
+    paths[path][operation.method.toLowerCase()] = describeOperation(operation, options);
   }
   return {
     openapi: "3.1.0",
@@ -75,7 +75,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
     servers: [{ url: options.baseUrl }],
     externalDocs: { description: "Reference and error pages", url: options.docsUrl },
     security: [{ apiKey: [] }],
-    tags: [...new Set(endpoints.map(({ operation }) => operation.tag))].map(describeTag),
+    tags: [...new Set(operations.map(({ doc }) => doc.tag))].map(describeTag),
     paths,
     webhooks: WEBHOOKS,
     components: {
@@ -95,7 +95,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], options: DocumentOp
         NewWebhookEndpoint: NEW_ENDPOINT,
         WebhookEndpointChange: ENDPOINT_CHANGE,
         WebhookRecoveryRequest: RECOVERY,
-        ...ANSWER_SCHEMAS,
+        ...RESPONSE_SCHEMAS,
         ...EVENT_SCHEMAS,
       },
     },
@@ -114,16 +114,16 @@ function describeTag(name: string) {
   return { name, ...(TAGS[name] === undefined ? {} : { description: TAGS[name] }) };
 }
 
-function describeOperation(endpoint: Endpoint, options: DocumentOptions) {
-  const { operation, scope } = endpoint;
-  const { body } = operation;
+function describeOperation(operation: Operation, options: DocumentOptions) {
+  const { doc, scope } = operation;
+  const { body } = doc;
   return {
-    operationId: operation.id,
-    tags: [operation.tag],
-    summary: operation.summary,
-    description: `${operation.description}\n\nNeeds the scope \`${scope}\`.`,
-    ...(endpoint.isDeprecated === true ? { deprecated: true } : {}),
-    parameters: describeParameters(operation),
+    operationId: doc.id,
+    tags: [doc.tag],
+    summary: doc.summary,
+    description: `${doc.description}\n\nNeeds the scope \`${scope}\`.`,
+    ...(operation.isDeprecated === true ? { deprecated: true } : {}),
+    parameters: describeParameters(doc),
     ...(body === undefined
       ? {}
       : {
@@ -132,12 +132,12 @@ function describeOperation(endpoint: Endpoint, options: DocumentOptions) {
             content: { "application/json": { schema: body.schema, example: body.example } },
           },
         }),
-    responses: describeResponses(endpoint, options),
+    responses: describeResponses(operation, options),
     "x-required-scope": scope,
   };
 }
 
-function describeParameters({ params, query, takesIdempotencyKey }: Operation) {
+function describeParameters({ params, query, takesIdempotencyKey }: OperationDoc) {
   const inPath = Object.entries(params ?? {}).map(([name, schema]) => ({
     name,
     in: "path",
@@ -169,22 +169,22 @@ const IDEMPOTENCY_KEY = {
   example: "order-1001-attempt",
 } as const;
 
-function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
-  const { answer, errors } = endpoint.operation;
+function describeResponses(operation: Operation, options: DocumentOptions) {
+  const { response, errors } = operation.doc;
   const deprecation: HeaderName[] =
-    endpoint.isDeprecated === true ? ["Deprecation", "Sunset", "Link"] : [];
+    operation.isDeprecated === true ? ["Deprecation", "Sunset", "Link"] : [];
   const responses: Record<string, unknown> = {
-    [answer.status]: {
-      description: answer.description,
-      headers: headersOf([...RATE_LIMIT, ...(answer.headers ?? []), ...deprecation]),
-      ...(answer.schema === undefined
+    [response.status]: {
+      description: response.description,
+      headers: headersOf([...RATE_LIMIT, ...(response.headers ?? []), ...deprecation]),
+      ...(response.schema === undefined
         ? {}
         : {
             content: {
-              "application/json": { schema: answer.schema, example: answer.example },
+              "application/json": { schema: response.schema, example: response.example },
             },
           }),
-      ...(answer.leadsTo === undefined ? {} : { links: linksOf(answer.leadsTo) }),
+      ...(response.leadsTo === undefined ? {} : { links: linksOf(response.leadsTo) }),
     },
   };
   const codes = [...new Set([...COMMON_ERRORS, ...errors])];
@@ -202,7 +202,7 @@ function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
     responses[status] = {
       description: group.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
       headers: headersOf(extra, atTimes),
-      content: { "application/problem+json": describeProblem(status, group, endpoint, options) },
+      content: { "application/problem+json": describeProblem(status, group, operation, options) },
     };
   }
   return responses;
@@ -211,7 +211,7 @@ function describeResponses(endpoint: Endpoint, options: DocumentOptions) {
 function describeProblem(
   status: number,
   codes: readonly ErrorCode[],
-  endpoint: Endpoint,
+  operation: Operation,
   { docsUrl }: DocumentOptions,
 ) {
   const schema: Schema = {
@@ -224,7 +224,7 @@ function describeProblem(
     ],
   };
   const examples = Object.fromEntries(
-    codes.map((code) => [code, { value: problemExample(code, docsUrl, endpoint) }]),
+    codes.map((code) => [code, { value: problemExample(code, docsUrl, operation) }]),
   );
   return { schema, examples };
 }

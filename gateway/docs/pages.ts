@@ -5,7 +5,7 @@
 import type { Middleware } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { RequestState } from "../http/request-state.ts";
-import type { Endpoint } from "../operations/operation.ts";
+import type { Operation } from "../operations/operation.ts";
 import { EXAMPLES, examplePage } from "./content/example-pages.ts";
 import { ERROR_CODES, errorPage } from "./error-pages.ts";
 import { PAGE_POLICY } from "./html.ts";
@@ -20,10 +20,10 @@ const HTML = "text/html; charset=utf-8";
 
 /** Builds every page once and serves them by path; other paths are passed on. */
 export function createPages(
-  endpoints: readonly Endpoint[],
+  operations: readonly Operation[],
   options: { readonly baseUrl: string; readonly docsUrl: string },
 ): Middleware {
-  const pages = buildPages(endpoints, options);
+  const pages = buildPages(operations, options);
   return (context, next) => {
     const { path } = context.state as RequestState;
     const page = path.startsWith("/v1/") ? undefined : pages.get(path);
@@ -46,11 +46,11 @@ export function createPages(
 }
 
 function buildPages(
-  endpoints: readonly Endpoint[],
+  operations: readonly Operation[],
   options: { readonly baseUrl: string; readonly docsUrl: string },
 ): ReadonlyMap<string, Page> {
   const { docsUrl } = options;
-  const document = buildOpenApi(endpoints, options);
+  const document = buildOpenApi(operations, options);
   const json = Buffer.from(JSON.stringify(document));
   const openApi = { type: "application/json; charset=utf-8", body: json };
   const reference = html(referencePage(document, docsUrl));

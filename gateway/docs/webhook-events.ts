@@ -9,7 +9,7 @@ import {
   WALLET_FUNDED_EXAMPLE,
   WALLET_LOW_EXAMPLE,
 } from "./content/event-samples.ts";
-import { componentRef, type Schema } from "./operation.ts";
+import { componentRef, type Schema } from "./operation-doc.ts";
 
 /** The types that something in the system makes; those of campaigns are announced and not sent yet. */
 export type SentEventType = Exclude<EventType, `campaign.${string}`>;

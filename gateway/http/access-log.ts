@@ -3,19 +3,19 @@ import type { ServiceContext } from "../../services/shared/io/service-context.ts
 import type { FinishedRequest } from "../app.ts";
 
 /** Where the gateway tells of its requests. */
-export type RequestReports = {
+export type AccessLog = {
   readonly onFinish: (request: FinishedRequest) => void;
   /** A request that was refused at the door; whoever refuses writes the log. */
-  readonly onShed: (method: string, route: string) => void;
+  readonly onRefused: (method: string, route: string) => void;
 };
 
 type Series = Pick<FinishedRequest, "method" | "route" | "status">;
 
 /** Reports each request: one duration in the metrics and, when wanted, one wide log line. */
-export function reportRequests(
+export function createAccessLog(
   { log, metrics }: Pick<ServiceContext, "log" | "metrics">,
   isLogged: boolean,
-): RequestReports {
+): AccessLog {
   const durations = new Histogram({
     name: "http_server_request_duration_seconds",
     help: "Duration of REST requests in seconds.",
@@ -42,7 +42,7 @@ export function reportRequests(
       seriesOf(request).observe(request.durationMs / 1000);
       if (isLogged) lines.info(request, "request");
     },
-    onShed: (method, route) => seriesOf({ method, route, status: 503 }).observe(0),
+    onRefused: (method, route) => seriesOf({ method, route, status: 503 }).observe(0),
   };
 }
 

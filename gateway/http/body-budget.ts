@@ -12,13 +12,13 @@ export type BodyReservation = {
   end(): void;
   leave(): void;
   /** Whether it had to make room for others. */
-  hasGivenWay(): boolean;
+  isEvicted(): boolean;
 };
 
 /** The places. */
 export type BodyBudget = {
-  /** Takes a place; `giveWay` is called at most once, when it has to be given up. */
-  enter(giveWay: () => void): BodyReservation;
+  /** Takes a place; `evict` is called at most once, when it has to be given up. */
+  enter(evict: () => void): BodyReservation;
 };
 
 /** Bodies that are received at once, and octets of all that are kept. */
@@ -26,10 +26,10 @@ const RECEIVED_MAX = 2048;
 const BYTES_MAX = 134_217_728;
 
 /** Makes the crowd. */
-export function createBodyCrowd(
+export function createBodyBudget(
   bounds = { receivedMax: RECEIVED_MAX, bytesMax: BYTES_MAX },
 ): BodyBudget {
-  type Member = { bytes: number; hasGivenWay: boolean; readonly giveWay: () => void };
+  type Member = { bytes: number; isEvicted: boolean; readonly evict: () => void };
   /** In the order in which they began. */
   const received = new Set<Member>();
   let total = 0;
@@ -45,14 +45,14 @@ export function createBodyCrowd(
       if (oldest === undefined) return;
       received.delete(oldest);
       free(oldest);
-      oldest.hasGivenWay = true;
-      oldest.giveWay();
+      oldest.isEvicted = true;
+      oldest.evict();
     }
   }
 
   return {
-    enter(giveWay) {
-      const member: Member = { bytes: 0, hasGivenWay: false, giveWay };
+    enter(evict) {
+      const member: Member = { bytes: 0, isEvicted: false, evict };
       received.add(member);
       makeRoom();
       return {
@@ -66,7 +66,7 @@ export function createBodyCrowd(
           received.delete(member);
           free(member);
         },
-        hasGivenWay: () => member.hasGivenWay,
+        isEvicted: () => member.isEvicted,
       };
     },
   };

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../services/shared/core/errors.ts";
-import { busy } from "../load-shedding/limiter.ts";
+import { serviceBusy } from "../load-shedding/limiter.ts";
 import type { BodyBudget, BodyReservation } from "./body-budget.ts";
-import { isRepeated } from "./duplicate-header.ts";
-import { createBodyOctets } from "./growable-buffer.ts";
+import { isDuplicateHeader } from "./duplicate-header.ts";
+import { createGrowableBuffer } from "./growable-buffer.ts";
 
 /** Bounds of a request body, and of all together. */
 export type BodyLimits = {
@@ -56,7 +56,7 @@ function isJson(request: IncomingMessage): boolean {
   const { headers, rawHeaders } = request;
   const { "content-type": type, "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false;
-  if (isRepeated(rawHeaders, "content-type")) return false;
+  if (isDuplicateHeader(rawHeaders, "content-type")) return false;
   return type === "application/json" || isJsonType(type ?? "");
 }
 
@@ -81,7 +81,7 @@ function collect(
   onPlace: (place: BodyReservation) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const octets = createBodyOctets(limits.bytesMax);
+    const octets = createGrowableBuffer(limits.bytesMax);
     let size = 0;
     const timer = setTimeout(() => {
       finish();
@@ -90,7 +90,7 @@ function collect(
 
     const place = limits.crowd.enter(() => {
       finish();
-      reject(busy());
+      reject(serviceBusy());
     });
     onPlace(place);
 

@@ -8,17 +8,17 @@ import type { Socket } from "node:net";
 const decided = new WeakSet<Socket>();
 
 /** Says `Connection: close` with an answer whose headers have not been sent. */
-export function makeLast(response: ServerResponse): void {
+export function closeAfterResponse(response: ServerResponse): void {
   response.setHeader("Connection", "close");
   decided.add(response.req.socket);
 }
 
 /** Whether the connection ends with this answer, by our will or its client's. */
-export function isLast(response: ServerResponse): boolean {
+export function closesConnection(response: ServerResponse): boolean {
   return !response.shouldKeepAlive || decided.has(response.req.socket);
 }
 
 /** Whether nothing more can be answered on a connection: its last answer is decided, or was sent. */
-export function isOver(socket: Socket): boolean {
+export function isConnectionDone(socket: Socket): boolean {
   return !socket.writable || decided.has(socket);
 }

@@ -6,7 +6,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
-import { isLast, makeLast } from "./connection-close.ts";
+import { closeAfterResponse, closesConnection } from "./connection-close.ts";
 
 /** Bodies whose announced length is at most this are read to their end, and the connection kept that can be. */
 const KEPT_BYTES_MAX = 262_144;
@@ -19,7 +19,7 @@ const DRAIN_MS = 5000;
 const DRAIN_IDLE_MS = 500;
 
 /** Whether the answer must be drained after; a body that came too slowly is not awaited. */
-export function leavesBodyUnread(response: ServerResponse, isTooSlow: boolean): boolean {
+export function mustDrain(response: ServerResponse, isTooSlow: boolean): boolean {
   const { req } = response;
   if (req.complete) return false;
   if (isTooSlow) return true;
@@ -29,21 +29,21 @@ export function leavesBodyUnread(response: ServerResponse, isTooSlow: boolean): 
   const announced = Number(length ?? Number.POSITIVE_INFINITY);
   if (announced === 0) return false;
   // Node itself reads a short rest before it takes the connection's next request, if there may be one.
-  return expect !== undefined || !(announced <= KEPT_BYTES_MAX) || isLast(response);
+  return expect !== undefined || !(announced <= KEPT_BYTES_MAX) || closesConnection(response);
 }
 
 /** Writes the answer that the context holds, drains the request, then closes the connection. */
-export function answerAndDrain(context: Context): void {
+export function respondAndDrain(context: Context): void {
   const { res } = context;
   context.respond = false;
-  makeLast(res);
+  closeAfterResponse(res);
   if (context.method === "HEAD") res.flushHeaders();
   else res.write(context.body as string);
-  endDrained(res);
+  endAfterDrain(res);
 }
 
 /** Ends an answer, which is its connection's last, once the rest of its request has been read. */
-export function endDrained(res: ServerResponse): void {
+export function endAfterDrain(res: ServerResponse): void {
   const { req } = res;
   let left = DRAIN_BYTES_MAX;
   const timer = setTimeout(finish, DRAIN_MS);

@@ -3,7 +3,7 @@
  * first and drops the rest unseen, where a proxy before it may have believed the last: which one
  * the client meant cannot be known (RFC 9110 section 5.3). `name` is in lower case.
  */
-export function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+export function isDuplicateHeader(rawHeaders: readonly string[], name: string): boolean {
   let isSeen = false;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const field = rawHeaders[at] as string;

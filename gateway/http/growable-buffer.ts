@@ -1,5 +1,5 @@
 /** The octets of one body as they come. */
-export type BodyOctets = {
+export type GrowableBuffer = {
   /** Takes a chunk; answers how many octets more are kept in memory now. */
   add(chunk: Buffer): number;
   /** Everything that came. */
@@ -13,7 +13,7 @@ const CAPACITY_MIN = 4096;
  * octets of memory however short it is, and a body may come in millions of chunks. A body that comes in one
  * is not copied.
  */
-export function createBodyOctets(bytesMax: number): BodyOctets {
+export function createGrowableBuffer(bytesMax: number): GrowableBuffer {
   let kept: Buffer = Buffer.alloc(0);
   let size = 0;
   return {

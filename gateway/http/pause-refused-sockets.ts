@@ -18,22 +18,22 @@ const LOOK_MS = 20;
 const LET_GO_MAX = 80;
 
 /** Holds connections. */
-export type Holder = {
+export type SocketPauser = {
   /** Reads no more of a connection, for a moment, once what has been received is dealt with. */
   hold(socket: Socket): void;
   /** Lets all go. */
   close(): void;
 };
 
-/** Makes the holder; `roomLeft` tells for how many requests there is room now. */
-export function createHolder(roomLeft: () => number): Holder {
+/** Makes the holder; `remainingCapacity` tells for how many requests there is room now. */
+export function createSocketPauser(remainingCapacity: () => number): SocketPauser {
   /** When each is let go at the latest, the earliest first. */
   const held = new Map<Socket, number>();
   let timer: NodeJS.Timeout | undefined;
 
   function letGo(): void {
     const nowMs = performance.now();
-    const room = roomLeft();
+    const room = remainingCapacity();
     let count = 0;
     for (const [socket, untilMs] of held) {
       if (count >= room && (untilMs > nowMs || count >= room + LET_GO_MAX)) break;

@@ -48,7 +48,11 @@ export function problemHeaders(error: AppError): Record<string, string> {
 }
 
 /** Answers a request with a problem. */
-export function answerProblem(context: Context, problem: Problem, headers: Record<string, string>) {
+export function respondWithProblem(
+  context: Context,
+  problem: Problem,
+  headers: Record<string, string>,
+) {
   context.status = problem.status;
   context.set(headers);
   context.set("Content-Type", PROBLEM_TYPE);

@@ -6,7 +6,7 @@ import { PROBLEM_TYPE, toProblem } from "./problem.ts";
  * The answer, in the bytes of HTTP/1.1, to input that Node's parser refused (its error codes are
  * those of llhttp): it never became a request, so no middleware can answer it.
  */
-export function protocolAnswer(parserCode: string | undefined, docsUrl: string): string {
+export function protocolErrorResponse(parserCode: string | undefined, docsUrl: string): string {
   const error = toError(parserCode);
   const requestId = newId("request");
   const body = JSON.stringify(toProblem(error, requestId, docsUrl));

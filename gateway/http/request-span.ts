@@ -5,7 +5,7 @@ import { TRACEPARENT } from "../../services/shared/rpc/call-context.ts";
 import type { FinishedRequest } from "../app.ts";
 
 /** The caller's trace, when it names one. */
-export function traceOf(headers: Context["req"]["headers"]): string | undefined {
+export function callerTrace(headers: Context["req"]["headers"]): string | undefined {
   const traceparent = headers.traceparent as string | undefined;
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
@@ -15,7 +15,7 @@ export function openRequestSpan(context: Context, route: string | undefined): Op
   if (tracer === undefined || route === undefined) return undefined;
   return tracer.start(`${context.method} ${route}`, {
     kind: "server",
-    parent: traceOf(context.req.headers),
+    parent: callerTrace(context.req.headers),
     isEdge: true,
     attributes: {
       "http.request.method": context.method,

@@ -1,6 +1,6 @@
 import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { OpenSpan } from "../../services/shared/io/tracing.ts";
-import type { RouteMatch } from "../operations/route-table.ts";
+import type { PathMatch } from "../operations/operation-table.ts";
 import type { BodyReservation } from "./body-budget.ts";
 
 /** Who is calling: the key and its tenant, as last confirmed by the tenant service. */
@@ -26,15 +26,15 @@ export type RequestState = {
   path: string;
   query: string;
   /** What the path stands for, before anything is known of the caller. */
-  match: RouteMatch | undefined;
+  match: PathMatch | undefined;
   /** The request's span; undefined with traces off. */
   span?: OpenSpan | undefined;
   /** The raw body; empty when there was none. */
   bodyBytes: Buffer;
   /** What the body counts for among all that are kept. */
-  bodyPlace?: BodyReservation;
+  bodyReservation?: BodyReservation;
   /** Set once the request counts as one in progress. */
-  isIn: boolean;
+  isCountedIn: boolean;
   /** Set once the caller is known. */
   caller?: Caller;
 };

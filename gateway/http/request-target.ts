@@ -3,9 +3,9 @@ export type Target = { readonly path: string; readonly query: string };
 
 /**
  * Splits a request target in origin or absolute form (RFC 9112 section 3.2). It never throws: a
- * target that is no path at all comes back as a path that no endpoint has.
+ * target that is no path at all comes back as a path that no operation has.
  */
-export function splitTarget(target: string): Target {
+export function parseRequestTarget(target: string): Target {
   const start = target.startsWith("/") ? 0 : pathStart(target);
   const hash = target.indexOf("#", start);
   const end = hash < 0 ? target.length : hash;

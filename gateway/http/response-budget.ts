@@ -5,26 +5,26 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { makeLast } from "./connection-close.ts";
+import { closeAfterResponse } from "./connection-close.ts";
 
 /** Octets kept for all clients, and how often they are added up: far faster than they can be made. */
 const BYTES_MAX = 67_108_864;
 const LOOK_MS = 250;
 
 /** The answers under way of a server. */
-export type AnswersUnderWay = {
+export type ResponseBudget = {
   add(response: ServerResponse): void;
   delete(response: ServerResponse): void;
   /** Makes the newest of each connection its last, unless it says already that it is not. */
-  makeLast(): void;
+  closeAfterResponse(): void;
   /** Whether there is one that is written whole and has not been read. */
-  hasWritten(): boolean;
+  hasUnreadResponse(): boolean;
   /** Ends the looking. */
   stop(): void;
 };
 
 /** Bounds how much of the answers under way is unread. */
-export function boundUnread(bytesMax = BYTES_MAX): AnswersUnderWay {
+export function createResponseBudget(bytesMax = BYTES_MAX): ResponseBudget {
   /** In the order in which they were begun. */
   const open = new Set<ServerResponse>();
   const timer = setInterval(() => endOldest(open, bytesMax), LOOK_MS);
@@ -32,12 +32,13 @@ export function boundUnread(bytesMax = BYTES_MAX): AnswersUnderWay {
   return {
     add: (response) => void open.add(response),
     delete: (response) => void open.delete(response),
-    makeLast() {
+    closeAfterResponse() {
       // The answers before it go out, too.
       const newest = new Map([...open].map((response) => [response.req.socket, response]));
-      for (const response of newest.values()) if (!response.headersSent) makeLast(response);
+      for (const response of newest.values())
+        if (!response.headersSent) closeAfterResponse(response);
     },
-    hasWritten: () => open.values().some(({ writableEnded }) => writableEnded),
+    hasUnreadResponse: () => open.values().some(({ writableEnded }) => writableEnded),
     stop: () => clearInterval(timer),
   };
 }

@@ -2,11 +2,11 @@ import type { RequestListener, Server, ServerOptions } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { requestOn, responseOn } from "../../services/shared/vendor/node-http-socket.ts";
-import type { Shed } from "../load-shedding/fast-503.ts";
-import { isLast, isOver, makeLast } from "./connection-close.ts";
-import { createHolder, type Holder } from "./pause-refused-sockets.ts";
-import { protocolAnswer } from "./protocol-errors.ts";
-import { type AnswersUnderWay, boundUnread } from "./response-budget.ts";
+import type { Fast503 } from "../load-shedding/fast-503.ts";
+import { closeAfterResponse, closesConnection, isConnectionDone } from "./connection-close.ts";
+import { createSocketPauser, type SocketPauser } from "./pause-refused-sockets.ts";
+import { protocolErrorResponse } from "./protocol-errors.ts";
+import { createResponseBudget, type ResponseBudget } from "./response-budget.ts";
 
 /** A listening HTTP server. */
 export type HttpServer = { readonly port: number; close(): Promise<void> };
@@ -62,10 +62,10 @@ export async function listen(
     readonly port: number;
     readonly docsUrl: string;
     /** Asked first; what it does not answer goes to `handle`. */
-    readonly shed: Shed;
+    readonly shed: Fast503;
     readonly handle: RequestListener;
     /** For how many more requests there is room. */
-    readonly roomLeft: () => number;
+    readonly remainingCapacity: () => number;
     readonly leaveMs?: number;
     /** Load balancers have been told to go elsewhere, or are about to be. */
     readonly isLeaving?: () => boolean;
@@ -84,8 +84,8 @@ export async function listen(
     refuseInput(code, socket, options.docsUrl);
   });
   server.timeout = STILL_MAX_MS;
-  const unread = boundUnread();
-  const holder = createHolder(options.roomLeft);
+  const unread = createResponseBudget();
+  const holder = createSocketPauser(options.remainingCapacity);
   let isClosing = false;
   const isLeaving = () => isClosing || options.isLeaving?.() === true;
   server.on("request", toListener({ ...options, isLeaving, unread, holder }));
@@ -101,7 +101,7 @@ export async function listen(
     async close() {
       isClosing = true;
       holder.close();
-      unread.makeLast();
+      unread.closeAfterResponse();
       await sleep(options.leaveMs ?? LEAVE_MS);
       await endConnections(server, unread);
       unread.stop();
@@ -110,9 +110,9 @@ export async function listen(
 }
 
 /** Takes no more connections, and waits for those that are at work or at reading their answer. */
-async function endConnections(server: Server, unread: AnswersUnderWay): Promise<void> {
+async function endConnections(server: Server, unread: ResponseBudget): Promise<void> {
   const looking = setInterval(() => {
-    if (!unread.hasWritten()) server.closeIdleConnections();
+    if (!unread.hasUnreadResponse()) server.closeIdleConnections();
   }, CLOSE_LOOK_MS);
   const ending = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   // An HTTP server's own would end what is idle at once, as to Node an answer is that is written, read or not.
@@ -123,11 +123,11 @@ async function endConnections(server: Server, unread: AnswersUnderWay): Promise<
 
 /** What a request meets, in order. A connection with too many requests that have not been answered ends. */
 function toListener(options: {
-  readonly shed: Shed;
+  readonly shed: Fast503;
   readonly handle: RequestListener;
   readonly isLeaving: () => boolean;
-  readonly unread: AnswersUnderWay;
-  readonly holder: Holder;
+  readonly unread: ResponseBudget;
+  readonly holder: SocketPauser;
 }): RequestListener {
   const { shed, handle, isLeaving, unread, holder } = options;
   const ahead = new WeakMap<Socket, number>();
@@ -135,10 +135,10 @@ function toListener(options: {
     const { socket } = request;
     // Its connection was ended for sending too much ahead, or told that it sent too slowly, or that an answer is
     // the last: what came in the same segment, or comes meanwhile, is nobody's.
-    if (isOver(socket)) return;
-    if (isLeaving()) makeLast(response);
+    if (isConnectionDone(socket)) return;
+    if (isLeaving()) closeAfterResponse(response);
     if (shed(request, response)) {
-      if (!isLast(response)) holder.hold(socket);
+      if (!closesConnection(response)) holder.hold(socket);
       return;
     }
     const count = (ahead.get(socket) ?? 0) + 1;
@@ -151,7 +151,7 @@ function toListener(options: {
     response.once("close", () => {
       ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
       unread.delete(response);
-      if (response.statusCode === 503 && !isLast(response)) holder.hold(socket);
+      if (response.statusCode === 503 && !closesConnection(response)) holder.hold(socket);
     });
     handle(request, response);
   };
@@ -168,7 +168,7 @@ function refuseInput(code: string | undefined, socket: Socket, docsUrl: string):
   } else if (underWay === undefined) {
     // The rest of a body, of a request that has had its answer, gets no second one either.
     if (requestOn(socket)?.complete === false) socket.destroySoon();
-    else farewell(socket, protocolAnswer(code, docsUrl));
+    else farewell(socket, protocolErrorResponse(code, docsUrl));
   } else if (underWay.req.complete) {
     // Nothing more is read meanwhile: it would be kept, and nothing would bound it.
     socket.pause();
@@ -178,7 +178,7 @@ function refuseInput(code: string | undefined, socket: Socket, docsUrl: string):
     socket.destroySoon();
   } else {
     // The request under way is the broken one; its handler finds the socket gone.
-    farewell(socket, protocolAnswer(code, docsUrl));
+    farewell(socket, protocolErrorResponse(code, docsUrl));
   }
 }
 

@@ -1,5 +1,5 @@
 /** What one pass over JSON text tells before it is parsed. */
-export type JsonSurvey = {
+export type JsonPrescan = {
   /** How deep objects and arrays nest. */
   readonly depth: number;
   /** Members of all objects, repeated names counted each time. */
@@ -17,7 +17,7 @@ const COMMA = 0x2c;
  * Measures UTF-8 JSON text without parsing it: four mebibytes of opening brackets would cost a
  * parser seconds and hundreds of megabytes. Of text that is not JSON it only promises an answer.
  */
-export function prescanJson(json: Uint8Array): JsonSurvey {
+export function prescanJson(json: Uint8Array): JsonPrescan {
   let depth = 0;
   let deepest = 0;
   let members = 0;

@@ -8,12 +8,12 @@ import type { Window } from "./time-range.ts";
 export type Position = { readonly window: Window; readonly beforeId: string };
 
 /** A position as the text inside a cursor. */
-export function writePosition({ window, beforeId }: Position): string {
+export function formatCursorPayload({ window, beforeId }: Position): string {
   return `${window.afterMs.toString(36)}.${window.beforeMs.toString(36)}.${beforeId}`;
 }
 
-/** Reads what `writePosition` wrote; `undefined` for anything else. */
-export function readPosition(text: string): Position | undefined {
+/** Reads what `formatCursorPayload` wrote; `undefined` for anything else. */
+export function parseCursorPayload(text: string): Position | undefined {
   const [after = "", before = "", beforeId = "", ...rest] = text.split(".");
   const window = { afterMs: Number.parseInt(after, 36), beforeMs: Number.parseInt(before, 36) };
   const isWhole = Number.isSafeInteger(window.afterMs) && Number.isSafeInteger(window.beforeMs);

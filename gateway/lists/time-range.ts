@@ -4,7 +4,7 @@ import type { FieldError } from "../../services/shared/core/errors.ts";
 export type Window = { readonly afterMs: number; readonly beforeMs: number };
 
 /** What the caller asked for; absent bounds are `undefined`. */
-export type WantedWindow = {
+export type RequestedRange = {
   readonly createdAfterMs: number | undefined;
   readonly createdBeforeMs: number | undefined;
 };
@@ -13,23 +13,23 @@ export type WantedWindow = {
 export const LIST_DEFAULT_MS = 7 * 86_400_000;
 
 /** How long a client's "12 months ago", or "92 days ago until now", may be under way and still count as that. */
-const UNDER_WAY_MS = 1000;
+const TRANSIT_GRACE_MS = 1000;
 
 /**
  * The window of a list request (`service.md` "GET /v1/messages"): with no bound the last 7 days,
  * with only an end the 7 days before it, with only a start up to now; at most `spanMaxMs` long,
  * and starting at most 12 months ago.
  */
-export function resolveWindow(
-  { createdAfterMs, createdBeforeMs }: WantedWindow,
+export function resolveTimeRange(
+  { createdAfterMs, createdBeforeMs }: RequestedRange,
   nowMs: number,
   spanMaxMs: number,
 ): { readonly window: Window } | { readonly faults: readonly FieldError[] } {
   const beforeMs = createdBeforeMs ?? nowMs;
   const afterMs = createdAfterMs ?? beforeMs - LIST_DEFAULT_MS;
-  const graceMs = createdBeforeMs === undefined ? UNDER_WAY_MS : 0;
+  const graceMs = createdBeforeMs === undefined ? TRANSIT_GRACE_MS : 0;
   const faults: FieldError[] = [];
-  if (createdAfterMs !== undefined && createdAfterMs < monthsBefore(nowMs) - UNDER_WAY_MS) {
+  if (createdAfterMs !== undefined && createdAfterMs < monthsBefore(nowMs) - TRANSIT_GRACE_MS) {
     faults.push({
       field: "created_after",
       code: "out_of_range",

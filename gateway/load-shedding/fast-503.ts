@@ -6,22 +6,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../../services/shared/core/ids.ts";
 import type { Logger } from "../../services/shared/core/logger.ts";
-import { makeLast } from "../http/connection-close.ts";
-import { endDrained, leavesBodyUnread } from "../http/drain-request.ts";
+import { closeAfterResponse } from "../http/connection-close.ts";
+import { endAfterDrain, mustDrain } from "../http/drain-request.ts";
 import { PROBLEM_TYPE, problemHeaders, toProblem } from "../http/problem.ts";
-import type { Endpoint } from "../operations/operation.ts";
-import { busy, type LoadLimiter } from "./limiter.ts";
+import type { Operation } from "../operations/operation.ts";
+import { type LoadLimiter, serviceBusy } from "./limiter.ts";
 
 /** What shedding needs. */
-export type ShedParts = {
-  readonly gate: LoadLimiter;
-  readonly endpoints: readonly Endpoint[];
+export type Fast503Parts = {
+  readonly loadLimiter: LoadLimiter;
+  readonly operations: readonly Operation[];
   readonly docsUrl: string;
   /** Whether answers depend on the asking origin, as they do with `cors.ts` at work. */
   readonly variesByOrigin: boolean;
   readonly log: Logger;
   /** Counts one refusal in the metrics. */
-  readonly onShed: (method: string, path: string) => void;
+  readonly onRefused: (method: string, path: string) => void;
 };
 
 /** How often the log says how many were refused; a line for each would be work of its own. */
@@ -31,7 +31,7 @@ const LOG_INTERVAL_MS = 1000;
 const ID_MARK = "req_";
 
 /** Answers a request that there is no room for; tells whether it did. */
-export type Shed = (request: IncomingMessage, response: ServerResponse) => boolean;
+export type Fast503 = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
  * Answers 503 when there is no room. All other requests are left to the application, and so are those
@@ -39,17 +39,17 @@ export type Shed = (request: IncomingMessage, response: ServerResponse) => boole
  * a connection that has not taken its last answer: what is answered here is counted nowhere, and is
  * one answer a connection at most.
  */
-export function createShed(parts: ShedParts): Shed {
-  const { gate, log } = parts;
+export function createFast503(parts: Fast503Parts): Fast503 {
+  const { loadLimiter, log } = parts;
   const plain = new Map<string, string>();
-  for (const { method, path, isDeprecated } of parts.endpoints) {
+  for (const { method, path, isDeprecated } of parts.operations) {
     if (isDeprecated !== true && !path.includes(":")) plain.set(`${method} ${path}`, path);
   }
   const answer = prepare(parts);
   let refused = 0;
 
   function count(method: string, path: string): void {
-    parts.onShed(method, path);
+    parts.onRefused(method, path);
     refused += 1;
     if (refused > 1) return;
     const timer = setTimeout(() => {
@@ -60,7 +60,7 @@ export function createShed(parts: ShedParts): Shed {
   }
 
   return (request, response) => {
-    if (gate.hasRoom() || request.headers.origin !== undefined) return false;
+    if (loadLimiter.hasCapacity() || request.headers.origin !== undefined) return false;
     if (response.socket === null || response.socket.writableLength > 0) return false;
     const path = plain.get(`${request.method} ${request.url}`);
     if (path === undefined) return false;
@@ -71,8 +71,8 @@ export function createShed(parts: ShedParts): Shed {
 }
 
 /** Writes the refusal once, around the request's id. */
-function prepare({ docsUrl, variesByOrigin }: ShedParts): (response: ServerResponse) => void {
-  const error = busy();
+function prepare({ docsUrl, variesByOrigin }: Fast503Parts): (response: ServerResponse) => void {
+  const error = serviceBusy();
   const [before = "", after = ""] = JSON.stringify(toProblem(error, ID_MARK, docsUrl)).split(
     `"${ID_MARK}"`,
   );
@@ -88,12 +88,12 @@ function prepare({ docsUrl, variesByOrigin }: ShedParts): (response: ServerRespo
   return (response) => {
     const requestId = newId("request");
     const body = `${before}"${requestId}"${after}`;
-    const isDrained = leavesBodyUnread(response, false);
-    if (isDrained) makeLast(response);
+    const isDrained = mustDrain(response, false);
+    if (isDrained) closeAfterResponse(response);
     response.writeHead(503, ["X-Request-Id", requestId, ...headers]);
     if (isDrained) {
       response.write(body);
-      endDrained(response);
+      endAfterDrain(response);
     } else {
       response.end(body);
     }

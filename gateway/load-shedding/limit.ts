@@ -6,7 +6,7 @@ export type LoadWindow = {
 };
 
 /** The bounds within which room is given. */
-export type RoomBounds = {
+export type LimitBounds = {
   readonly requestsMin: number;
   readonly requestsMax: number;
   /** How long a request that is let in may wait for those before it. */
@@ -19,7 +19,7 @@ export type RoomBounds = {
  * those before it: their number over the rate at which they finish (Little's law). So the room is
  * what finishes within the delay that is tolerable; what comes beyond would only wait longer.
  */
-export function nextLimit(window: LoadWindow, bounds: RoomBounds): number {
+export function nextLimit(window: LoadWindow, bounds: LimitBounds): number {
   const { requestsMin, requestsMax, delayMaxMs } = bounds;
   // Half of it, because a group commit ends hundreds of requests at one stroke.
   if (window.durationMs <= 0 || window.meanRunning < requestsMin / 2) return requestsMax;

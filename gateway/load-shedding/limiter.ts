@@ -4,9 +4,9 @@ import { nextLimit } from "./limit.ts";
 /** Lets requests in while there is room, and refuses the rest at once. */
 export type LoadLimiter = {
   /** Whether a request would be let in now. */
-  hasRoom(): boolean;
+  hasCapacity(): boolean;
   /** How many more would be. */
-  roomLeft(): number;
+  remainingCapacity(): number;
   /** Counts a request in; throws `service_unavailable`, and counts nothing, when there is no room. */
   enter(): void;
   /** Counts out a request that was let in. */
@@ -29,10 +29,10 @@ const REQUESTS_MIN = 512;
 /**
  * Work beyond what the process can do must not queue: it would answer everyone late instead of
  * most in time. Two signs are watched: requests in progress, against the room for them
- * (`room.ts`), and how late the event loop's timer comes. Shed requests cost little (`shed.ts`),
+ * (`room.ts`), and how late the event loop's timer comes. Fast503 requests cost little (`shed.ts`),
  * so the process recovers while they are refused.
  */
-export function createLoadGate(options: {
+export function createLoadLimiter(options: {
   readonly requestsMax: number;
   readonly delayMaxMs: number;
   readonly lagMaxMs: number;
@@ -59,13 +59,13 @@ export function createLoadGate(options: {
   }, SAMPLE_MS);
   timer.unref();
 
-  const roomLeft = () => (lagMs <= lagMaxMs ? Math.max(0, room - running) : 0);
-  const hasRoom = () => roomLeft() > 0;
+  const remainingCapacity = () => (lagMs <= lagMaxMs ? Math.max(0, room - running) : 0);
+  const hasCapacity = () => remainingCapacity() > 0;
   return {
-    hasRoom,
-    roomLeft,
+    hasCapacity,
+    remainingCapacity,
     enter() {
-      if (!hasRoom()) throw busy();
+      if (!hasCapacity()) throw serviceBusy();
       running += 1;
     },
     leave() {
@@ -77,6 +77,6 @@ export function createLoadGate(options: {
 }
 
 /** What a request is told that there is no room for. */
-export function busy(): AppError {
+export function serviceBusy(): AppError {
   return new AppError("service_unavailable", "The service is busy; try again shortly.");
 }

@@ -1,30 +1,30 @@
-import { balanceEndpoint } from "./balance.ts";
-import { type CancelPorts, cancelEndpoint } from "./messages/cancel.ts";
-import { messageEndpoint } from "./messages/get.ts";
-import { type ListPorts, listMessagesEndpoint } from "./messages/list.ts";
-import type { Endpoint } from "./operation.ts";
-import { type SenderIdPorts, senderIdsEndpoint } from "./sender-ids.ts";
-import { type SendPorts, sendEndpoints } from "./sends/send.ts";
-import { type DeliveryPorts, webhookDeliveries } from "./webhooks/deliveries.ts";
-import { webhookEndpoints } from "./webhooks/endpoints.ts";
+import { balanceOperation } from "./balance.ts";
+import { type CancelPorts, cancelOperation } from "./messages/cancel.ts";
+import { getMessageOperation } from "./messages/get.ts";
+import { type ListPorts, listMessagesOperation } from "./messages/list.ts";
+import type { Operation } from "./operation.ts";
+import { listSenderIdsOperation, type SenderIdPorts } from "./sender-ids.ts";
+import { type SendPorts, sendOperations } from "./sends/send.ts";
+import { type DeliveryPorts, webhookDeliveryOperations } from "./webhooks/deliveries.ts";
+import { webhookEndpointOperations } from "./webhooks/endpoints.ts";
 
-/** What the endpoints need of the world. */
-export type EndpointPorts = SendPorts &
+/** What the operations need of the world. */
+export type OperationPorts = SendPorts &
   CancelPorts &
   ListPorts &
   SenderIdPorts &
-  DeliveryPorts & { readonly wallets: Parameters<typeof balanceEndpoint>[0] };
+  DeliveryPorts & { readonly wallets: Parameters<typeof balanceOperation>[0] };
 
-/** Every endpoint of the API, in the order of its documentation. */
-export function createEndpoints(ports: EndpointPorts, keepsDeprecatedPath: boolean): Endpoint[] {
+/** Every operation of the API, in the order of its documentation. */
+export function createOperations(ports: OperationPorts, keepsDeprecatedPath: boolean): Operation[] {
   return [
-    ...sendEndpoints(ports, keepsDeprecatedPath),
-    listMessagesEndpoint(ports),
-    messageEndpoint(ports.messaging),
-    cancelEndpoint(ports),
-    balanceEndpoint(ports.wallets),
-    senderIdsEndpoint(ports),
-    ...webhookEndpoints(ports.webhooks),
-    ...webhookDeliveries(ports),
+    ...sendOperations(ports, keepsDeprecatedPath),
+    listMessagesOperation(ports),
+    getMessageOperation(ports.messaging),
+    cancelOperation(ports),
+    balanceOperation(ports.wallets),
+    listSenderIdsOperation(ports),
+    ...webhookEndpointOperations(ports.webhooks),
+    ...webhookDeliveryOperations(ports),
   ];
 }

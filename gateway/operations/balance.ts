@@ -6,22 +6,22 @@ import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { BALANCE_EXAMPLE } from "../docs/content/samples.ts";
-import { componentRef, dataOf } from "../docs/operation.ts";
+import { componentRef, dataOf } from "../docs/operation-doc.ts";
 import { refuseQuery } from "../schemas/query.ts";
-import type { Endpoint } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 
 /** Reading the wallet's balance (`service.md` "Balance"). */
-export function balanceEndpoint(wallets: Client<typeof WalletService>): Endpoint {
+export function balanceOperation(wallets: Client<typeof WalletService>): Operation {
   return {
     method: "GET",
     path: "/v1/balance",
     scope: "balance:read",
-    operation: {
+    doc: {
       id: "getBalance",
       tag: "Balance",
       summary: "Read the wallet balance",
       description: "What the wallet has, what is held, and what new sends may use.",
-      answer: {
+      response: {
         status: 200,
         description: "The balance.",
         schema: dataOf(componentRef("Balance")),

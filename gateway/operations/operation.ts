@@ -1,8 +1,8 @@
-import type { Operation } from "../docs/operation.ts";
+import type { OperationDoc } from "../docs/operation-doc.ts";
 import type { Caller } from "../http/request-state.ts";
 
 /** What a handler is given: everything before it has been checked. */
-export type EndpointRequest = {
+export type OperationRequest = {
   readonly caller: Caller;
   readonly requestId: string;
   /** Path parameters, percent-decoded. */
@@ -16,17 +16,17 @@ export type EndpointRequest = {
 };
 
 /** What a handler answers: the body is serialised as it is. */
-export type EndpointAnswer = {
+export type OperationResponse = {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The methods that endpoints have. */
+/** The methods that operations have. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** What one operation is, for the router and for the OpenAPI document alike. */
-export type Endpoint = {
+export type Operation = {
   readonly method: Method;
   /** With `:name` for parameters. */
   readonly path: string;
@@ -36,6 +36,6 @@ export type Endpoint = {
   /** It has been taken away and answers 404; neither documented nor named in `Allow`. */
   readonly isRemoved?: boolean;
   /** What the OpenAPI document says of it. */
-  readonly operation: Operation;
-  readonly handle: (request: EndpointRequest) => Promise<EndpointAnswer>;
+  readonly doc: OperationDoc;
+  readonly handle: (request: OperationRequest) => Promise<OperationResponse>;
 };

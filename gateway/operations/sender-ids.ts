@@ -4,13 +4,13 @@ import { canonicalJson } from "../../services/shared/core/canonical-json.ts";
 import { PAGE_DEFAULT } from "../../services/shared/core/limits.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
 import { SENDER_ID_EXAMPLE } from "../docs/content/samples.ts";
-import { componentRef, pageOf } from "../docs/operation.ts";
+import { componentRef, pageOf } from "../docs/operation-doc.ts";
 import type { Cursors } from "../lists/cursor.ts";
 import { renderSenderId, SENDER_ID_STATUSES } from "../render/sender-id.ts";
 import { SENDER_ID_LIST } from "../schemas/lists.ts";
 import { compileQuery } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
-import type { Endpoint, EndpointAnswer, EndpointRequest } from "./operation.ts";
+import type { Operation, OperationRequest, OperationResponse } from "./operation.ts";
 
 /** What the listing needs. */
 export type SenderIdPorts = {
@@ -29,18 +29,18 @@ type Wanted = {
 const readQuery = compileQuery(SENDER_ID_LIST);
 
 /** Listing sender IDs by name (`decisions.md` "Sender ID record"). */
-export function senderIdsEndpoint(ports: SenderIdPorts): Endpoint {
+export function listSenderIdsOperation(ports: SenderIdPorts): Operation {
   return {
     method: "GET",
     path: "/v1/sender-ids",
     scope: "sender_ids:read",
-    operation: {
+    doc: {
       id: "listSenderIds",
       tag: "Sender IDs",
       summary: "List sender IDs",
       description: "Ordered by name, with whether each can be used now.",
       query: SENDER_ID_LIST,
-      answer: {
+      response: {
         status: 200,
         description: "One page.",
         schema: pageOf(componentRef("SenderId")),
@@ -52,7 +52,7 @@ export function senderIdsEndpoint(ports: SenderIdPorts): Endpoint {
   };
 }
 
-async function list(ports: SenderIdPorts, request: EndpointRequest): Promise<EndpointAnswer> {
+async function list(ports: SenderIdPorts, request: OperationRequest): Promise<OperationResponse> {
   const { caller } = request;
   const { values, faults } = readQuery(request.query);
   const wanted = values as Wanted;

@@ -32,7 +32,7 @@ type Waiting = {
 const LOCAL_BUCKETS_MAX = 100_000;
 
 /** How long Redis is left alone after it did not answer, so that requests do not wait for it. */
-const LEFT_ALONE_MS = 1000;
+const REDIS_PAUSE_MS = 1000;
 
 /**
  * The shared bucket in Redis. Requests of a tenant that come while a call for it is under way go
@@ -48,12 +48,12 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   const local = createLocalBuckets(replicas);
   /** Who waits for the next call, by tenant; a tenant is here while a call for it is under way. */
   const queues = new Map<string, Waiting[]>();
-  let leftAloneUntilMs = 0;
+  let redisPausedUntilMs = 0;
 
   async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
     const { rate, burst } = batch[0] as Waiting;
     // Those that waited for a call that failed do not wait for another one.
-    if (performance.now() < leftAloneUntilMs) return serveLocally(tenantId, batch);
+    if (performance.now() < redisPausedUntilMs) return serveLocally(tenantId, batch);
     try {
       const key = `rate:{${tenantId}}`;
       const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length);
@@ -65,7 +65,7 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
         resolve(describeLevel(left, rate, burst, at < granted));
       });
     } catch {
-      leftAloneUntilMs = performance.now() + LEFT_ALONE_MS;
+      redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
       serveLocally(tenantId, batch);
     }
   }
@@ -86,7 +86,7 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
 
   return {
     async take(tenantId, rate, burst) {
-      if (redis.status !== "ready" || performance.now() < leftAloneUntilMs) {
+      if (redis.status !== "ready" || performance.now() < redisPausedUntilMs) {
         return local.take(tenantId, rate, burst);
       }
       return new Promise((resolve) => {

@@ -10,11 +10,11 @@ export type Seen = { readonly count: number; readonly atMs: number };
 export type CountAddresses = (host: string, signal: AbortSignal) => Promise<number>;
 
 /** The number of gateways as it is known now. */
-export type Replicas = { count(): number; close(): Promise<void> };
+export type ReplicaCount = { count(): number; close(): Promise<void> };
 
-const LOOK_INTERVAL_MS = 5000;
+const DNS_INTERVAL_MS = 5000;
 /** A name server that is away for less changes nothing. */
-const SEEN_FOR_MS = 60_000;
+const COUNT_VALID_MS = 60_000;
 /** c-ares waits longer for the second answer than for the first. */
 const QUESTION_TIMEOUT_MS = 1000;
 const QUESTION_TRIES = 2;
@@ -22,7 +22,7 @@ const QUESTION_TRIES = 2;
 /** Those that DNS has known of late; while it knows none, as before this one is ready, the number that was set. */
 export function replicasOf(seen: Seen | undefined, set: number, nowMs: number): number {
   if (seen === undefined || seen.count === 0) return set;
-  return nowMs - seen.atMs < SEEN_FOR_MS ? seen.count : set;
+  return nowMs - seen.atMs < COUNT_VALID_MS ? seen.count : set;
 }
 
 /** Looks the name up every few seconds until closed. Without a name the number that was set stands. */
@@ -33,8 +33,14 @@ export function watchReplicas(options: {
   readonly log: Logger;
   readonly countAddresses?: CountAddresses;
   readonly intervalMs?: number;
-}): Replicas {
-  const { peers, set, log, countAddresses = askDns, intervalMs = LOOK_INTERVAL_MS } = options;
+}): ReplicaCount {
+  const {
+    peers,
+    set,
+    log,
+    countAddresses = countDnsAddresses,
+    intervalMs = DNS_INTERVAL_MS,
+  } = options;
   if (peers === "") return { count: () => set, close: async () => {} };
   let seen: Seen | undefined;
   const loop = startLoop({
@@ -58,7 +64,7 @@ export function watchReplicas(options: {
  * gateway has one of each. A name that does not exist has no address; who does not answer for one family is
  * not waited for in vain.
  */
-export async function askDns(
+export async function countDnsAddresses(
   host: string,
   signal: AbortSignal,
   servers: readonly string[] = [],

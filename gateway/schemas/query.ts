@@ -9,7 +9,7 @@ export type ParameterSchema = {
   readonly [keyword: string]: unknown;
 };
 
-/** The query parameters of an endpoint; there are no others. */
+/** The query parameters of an operation; there are no others. */
 export type QuerySchema = Readonly<Record<string, ParameterSchema>>;
 
 /** What a query string says: values by name, and what is wrong with it. */

@@ -248,7 +248,7 @@ const PROBLEM = {
 } as const;
 
 /** Every named shape of an answer. */
-export const ANSWER_SCHEMAS: Readonly<Record<string, Schema>> = {
+export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Message: MESSAGE,
   MessageWithHistory: MESSAGE_WITH_HISTORY,
   SendResult: SEND_RESULT,

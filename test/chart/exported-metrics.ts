@@ -1,5 +1,5 @@
 /** The metrics that the code registers, by asking the code itself. */
-import { reportRequests } from "../../gateway/http/access-log.ts";
+import { createAccessLog } from "../../gateway/http/access-log.ts";
 import { createCarrierMetrics } from "../../services/carrier/metrics.ts";
 import type { OpenMessaging } from "../../services/messaging/create-messaging.ts";
 import { registerMetrics } from "../../services/messaging/metrics.ts";
@@ -17,7 +17,7 @@ export function registryOfEverything(): Registry {
   const count = async () => 0;
   const outbox = { backlog: async () => ({ count: 0, oldestMs: 0 }) } as unknown as Outbox;
   rpcMetrics(metrics);
-  reportRequests({ log: createLogger("test", "silent"), metrics }, false);
+  createAccessLog({ log: createLogger("test", "silent"), metrics }, false);
   createWalletMetrics(metrics).watch({
     lag: count,
     oldestMs: count,

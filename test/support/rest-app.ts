@@ -8,16 +8,16 @@ import { create } from "@bufbuild/protobuf";
 import { pino } from "pino";
 import { createApp, type FinishedRequest } from "../../gateway/app.ts";
 import { createPages } from "../../gateway/docs/pages.ts";
-import { createBodyCrowd } from "../../gateway/http/body-budget.ts";
+import { createBodyBudget } from "../../gateway/http/body-budget.ts";
 import { createCors } from "../../gateway/http/cors.ts";
 import type { Caller } from "../../gateway/http/request-state.ts";
 import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
-import type { FenceKeeper } from "../../gateway/idempotency/lock.ts";
+import type { KeyLocks } from "../../gateway/idempotency/lock.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
-import { createShed } from "../../gateway/load-shedding/fast-503.ts";
-import { createLoadGate } from "../../gateway/load-shedding/limiter.ts";
-import { createEndpoints, type EndpointPorts } from "../../gateway/operations/all.ts";
-import type { Endpoint } from "../../gateway/operations/operation.ts";
+import { createFast503 } from "../../gateway/load-shedding/fast-503.ts";
+import { createLoadLimiter } from "../../gateway/load-shedding/limiter.ts";
+import { createOperations, type OperationPorts } from "../../gateway/operations/all.ts";
+import type { Operation } from "../../gateway/operations/operation.ts";
 import type { RateLimiter } from "../../gateway/rate-limit/limiter.ts";
 import type { RateDecision } from "../../gateway/rate-limit/token-bucket.ts";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
@@ -32,18 +32,18 @@ import { newId } from "../../services/shared/core/ids.ts";
 /** Settings of one test's pipeline; what is absent takes part in nothing. */
 export type RestAppOptions = {
   readonly caller?: Partial<Caller>;
-  readonly ports?: Partial<EndpointPorts>;
+  readonly ports?: Partial<OperationPorts>;
   readonly decision?: RateDecision;
   readonly corsOrigins?: readonly string[];
-  readonly bodyBounds?: Parameters<typeof createBodyCrowd>[0];
+  readonly bodyBounds?: Parameters<typeof createBodyBudget>[0];
   readonly bodyTimeoutMs?: number;
   readonly requestsMax?: number;
   readonly serverOptions?: Partial<typeof SERVER_OPTIONS>;
   readonly keepsDeprecatedPath?: boolean;
-  readonly extraEndpoints?: readonly Endpoint[];
-  readonly limiter?: RateLimiter;
+  readonly extraOperations?: readonly Operation[];
+  readonly rateLimiter?: RateLimiter;
   readonly onFinish?: (request: FinishedRequest) => void;
-  readonly onShed?: (method: string, path: string) => void;
+  readonly onRefused?: (method: string, path: string) => void;
 };
 
 /** A running pipeline. */
@@ -83,29 +83,29 @@ const CALLER: Caller = {
   currency: "NGN",
 };
 
-/** A fence that nobody else holds. */
-export const OPEN_FENCES: FenceKeeper = {
+/** A lock that nobody else holds. */
+export const OPEN_LOCKS: KeyLocks = {
   take: async () => ({ state: "taken", release: async () => undefined }),
 };
 
 /** Opens it on a free port of 127.0.0.1. */
 export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp> {
   const caller = { ...CALLER, ...options.caller };
-  const endpoints = [
-    ...createEndpoints(memoryPorts(options.ports), options.keepsDeprecatedPath ?? true),
-    ...(options.extraEndpoints ?? []),
+  const operations = [
+    ...createOperations(memoryPorts(options.ports), options.keepsDeprecatedPath ?? true),
+    ...(options.extraOperations ?? []),
   ];
   const finished: FinishedRequest[] = [];
-  const gate = createLoadGate({
+  const loadLimiter = createLoadLimiter({
     requestsMax: options.requestsMax ?? 1000,
     delayMaxMs: 60_000,
     lagMaxMs: 60_000,
   });
   const app = createApp({
-    endpoints,
-    pages: createPages(endpoints, { baseUrl: "/", docsUrl: DOCS_URL }),
+    operations,
+    pages: createPages(operations, { baseUrl: "/", docsUrl: DOCS_URL }),
     cors: createCors(options.corsOrigins ?? []),
-    gate,
+    loadLimiter,
     authenticator: {
       async authenticate(header) {
         if (header === `Bearer ${API_KEY}`) return caller;
@@ -114,7 +114,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
       forgetKey: () => undefined,
       forgetTenant: () => undefined,
     },
-    limiter: options.limiter ?? {
+    rateLimiter: options.rateLimiter ?? {
       take: async () =>
         options.decision ?? { isAllowed: true, remaining: 99, resetS: 1, retryAfterMs: 0 },
     },
@@ -124,7 +124,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     bodyLimits: {
       bytesMax: 4_194_304,
       timeoutMs: options.bodyTimeoutMs ?? 5000,
-      crowd: createBodyCrowd(options.bodyBounds),
+      crowd: createBodyBudget(options.bodyBounds),
     },
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
@@ -133,16 +133,16 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     host: "127.0.0.1",
     port: 0,
     docsUrl: DOCS_URL,
-    shed: createShed({
-      gate,
-      endpoints,
+    shed: createFast503({
+      loadLimiter,
+      operations,
       docsUrl: DOCS_URL,
       variesByOrigin: (options.corsOrigins ?? []).length > 0,
       log: pino({ level: "silent" }),
-      onShed: options.onShed ?? (() => undefined),
+      onRefused: options.onRefused ?? (() => undefined),
     }),
     handle: app.callback(),
-    roomLeft: gate.roomLeft,
+    remainingCapacity: loadLimiter.remainingCapacity,
     leaveMs: 200,
     onError: () => undefined,
   });
@@ -152,7 +152,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     finished,
     drain: () => http.close(),
     async close() {
-      gate.close();
+      loadLimiter.close();
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -162,7 +162,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
 }
 
 /** Ports that accept every send as one queued message and know nothing else. */
-export function memoryPorts(changes: Partial<EndpointPorts> = {}): EndpointPorts {
+export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPorts {
   const messaging = {
     sendMessages: async () =>
       create(SendMessagesResponseSchema, {
@@ -178,14 +178,14 @@ export function memoryPorts(changes: Partial<EndpointPorts> = {}): EndpointPorts
     cancelMessage: noMessage,
   };
   const nothing = {} as never;
-  const chosen = changes.messaging ?? (messaging as unknown as EndpointPorts["messaging"]);
+  const chosen = changes.messaging ?? (messaging as unknown as OperationPorts["messaging"]);
   return {
     messaging: chosen,
     sendOne: (_tenantId, request) => chosen.sendMessages(request),
     wallets: nothing,
     senderIds: nothing,
     webhooks: nothing,
-    fences: OPEN_FENCES,
+    keyLocks: OPEN_LOCKS,
     cursors: createCursors("a key of tests"),
     clock: { now: () => Date.now() },
     sendTime: { minMs: 60_000, maxMs: 7_776_000_000 },

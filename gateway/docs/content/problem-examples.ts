@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode, type FieldError } from "../../../services/shared/core/errors.ts";
 import { type Problem, toProblem } from "../../http/problem.ts";
-import type { Endpoint } from "../../operations/operation.ts";
+import type { Operation } from "../../operations/operation.ts";
 import { ERROR_PAGES } from "./error-texts.ts";
 
 const REQUEST_ID = "req_01M6DSG7HXT9W4M2N8R7C3D6EJ";
 
 /** What of an endpoint its problems speak of. */
-type Asked = Pick<Endpoint, "scope" | "operation">;
+type Asked = Pick<Operation, "scope" | "doc">;
 
 const OF_A_SEND: readonly FieldError[] = [
   { field: "to", code: "required", message: "This field is required." },
@@ -72,10 +72,10 @@ function detailOf(code: ErrorCode, asked: Asked | undefined): string {
   if (asked !== undefined && code === "insufficient_scope") {
     return `The API key lacks the scope ${asked.scope}.`;
   }
-  if (asked?.operation.tag !== "Webhook endpoints") return ERROR_PAGES[code].detail;
+  if (asked?.doc.tag !== "Webhook endpoints") return ERROR_PAGES[code].detail;
   if (code === "not_found") return "There is no such webhook endpoint.";
   if (code === "invalid_state_transition") return "The endpoint is disabled.";
-  const isChange = code === "conflict" && asked.operation.takesIdempotencyKey !== true;
+  const isChange = code === "conflict" && asked.doc.takesIdempotencyKey !== true;
   return isChange
     ? "The endpoint is being changed by others; try again."
     : ERROR_PAGES[code].detail;
@@ -84,7 +84,7 @@ function detailOf(code: ErrorCode, asked: Asked | undefined): string {
 function fieldsOf(code: ErrorCode, asked: Asked | undefined): readonly FieldError[] {
   if (code === "sender_id_not_approved") return [SENDER];
   if (code !== "validation_error") return [];
-  const { body, query, tag } = asked?.operation ?? {};
+  const { body, query, tag } = asked?.doc ?? {};
   const members = Object.keys((body?.example ?? {}) as object);
   const ofBody = members.flatMap((name) => OF_A_BODY[name] ?? []);
   if (ofBody.length > 0) return ofBody;

@@ -4,9 +4,9 @@ import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
 import type { FieldError } from "../../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf } from "../../docs/operation.ts";
+import { componentRef, dataOf } from "../../docs/operation-doc.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
-import type { FenceKeeper } from "../../idempotency/lock.ts";
+import type { KeyLocks } from "../../idempotency/lock.ts";
 import { runOnce } from "../../idempotency/run-once.ts";
 import { renderMessage } from "../../render/message.ts";
 import { readBody } from "../../schemas/parse-body.ts";
@@ -14,13 +14,13 @@ import { queryFaults } from "../../schemas/query.ts";
 import { MESSAGE_ID } from "../../schemas/responses.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
 import { EMPTY_BODY } from "../../schemas/webhooks.ts";
-import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
-import { checkedMessageId, unknownMessage } from "./get.ts";
+import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
+import { parseMessageId, unknownMessage } from "./get.ts";
 
 /** What cancelling needs. */
 export type CancelPorts = {
   readonly messaging: Client<typeof MessagingService>;
-  readonly fences: FenceKeeper;
+  readonly keyLocks: KeyLocks;
 };
 
 type Cancelled = { readonly message?: Message | undefined; readonly replayed: boolean };
@@ -28,12 +28,12 @@ type Cancelled = { readonly message?: Message | undefined; readonly replayed: bo
 const validate = compileSchema(EMPTY_BODY);
 
 /** Cancelling one message (`service.md` "POST /v1/messages/{id}/cancel"). */
-export function cancelEndpoint(ports: CancelPorts): Endpoint {
+export function cancelOperation(ports: CancelPorts): Operation {
   return {
     method: "POST",
     path: "/v1/messages/:message_id/cancel",
     scope: "messages:send",
-    operation: {
+    doc: {
       id: "cancelMessage",
       tag: "Messages",
       summary: "Cancel a message",
@@ -44,7 +44,7 @@ export function cancelEndpoint(ports: CancelPorts): Endpoint {
       params: { message_id: MESSAGE_ID },
       body: { schema: EMPTY_BODY, isRequired: false, example: {} },
       takesIdempotencyKey: true,
-      answer: {
+      response: {
         status: 200,
         description: "The cancelled message.",
         schema: dataOf(componentRef("Message")),
@@ -71,9 +71,9 @@ export function cancelEndpoint(ports: CancelPorts): Endpoint {
   };
 }
 
-async function cancel(ports: CancelPorts, request: EndpointRequest): Promise<EndpointAnswer> {
+async function cancel(ports: CancelPorts, request: OperationRequest): Promise<OperationResponse> {
   const { caller } = request;
-  const messageId = checkedMessageId(request.params.message_id);
+  const messageId = parseMessageId(request.params.message_id);
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const target = { tenantId: caller.tenantId, mode: caller.mode, messageId };
   // No body and an empty object say the same.
@@ -101,18 +101,18 @@ async function cancel(ports: CancelPorts, request: EndpointRequest): Promise<End
   if (key === "") return toAnswer(await rpcAnswer(ports.messaging.cancelMessage(target)));
   const scope = `${caller.tenantId}|cancel|${messageId}|${key}`;
   return toAnswer(
-    await runOnce<Cancelled>(ports.fences, {
+    await runOnce<Cancelled>(ports.keyLocks, {
       scope,
       fingerprint: print,
       lookup,
-      run: (isFenced) =>
-        rpcAnswer(ports.messaging.cancelMessage({ ...target, ...keyed, fenced: isFenced })),
+      run: (isLocked) =>
+        rpcAnswer(ports.messaging.cancelMessage({ ...target, ...keyed, fenced: isLocked })),
     }),
   );
 }
 
 /** The body, `undefined` when it cannot be read, and everything that is wrong with the request. */
-function readEmptyBody(request: EndpointRequest): {
+function readEmptyBody(request: OperationRequest): {
   body: Record<string, unknown> | undefined;
   faults: FieldError[];
 } {
@@ -122,7 +122,7 @@ function readEmptyBody(request: EndpointRequest): {
   return { body, faults: [...ofQuery, ...faults] };
 }
 
-function toAnswer({ message, replayed }: Cancelled): EndpointAnswer {
+function toAnswer({ message, replayed }: Cancelled): OperationResponse {
   if (message === undefined) throw unknownMessage();
   return {
     status: 200,

@@ -4,26 +4,26 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { isId } from "../../../services/shared/core/ids.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_WITH_HISTORY_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf } from "../../docs/operation.ts";
+import { componentRef, dataOf } from "../../docs/operation-doc.ts";
 import { renderMessageWithHistory } from "../../render/message.ts";
 import { refuseQuery } from "../../schemas/query.ts";
 import { MESSAGE_ID } from "../../schemas/responses.ts";
-import type { Endpoint } from "../operation.ts";
+import type { Operation } from "../operation.ts";
 
 /** Reading one message (`service.md` "GET /v1/messages/{message_id}"). */
-export function messageEndpoint(messaging: Client<typeof MessagingService>): Endpoint {
+export function getMessageOperation(messaging: Client<typeof MessagingService>): Operation {
   return {
     method: "GET",
     path: "/v1/messages/:message_id",
     scope: "messages:read",
-    operation: {
+    doc: {
       id: "getMessage",
       tag: "Messages",
       summary: "Read one message",
       description:
         "Unknown and malformed ids, other accounts' messages and those of the other mode all answer 404.",
       params: { message_id: MESSAGE_ID },
-      answer: {
+      response: {
         status: 200,
         description: "The message with its status history, oldest first.",
         schema: dataOf(componentRef("MessageWithHistory")),
@@ -32,7 +32,7 @@ export function messageEndpoint(messaging: Client<typeof MessagingService>): End
       errors: ["not_found"],
     },
     async handle({ caller, params, query }) {
-      const messageId = checkedMessageId(params.message_id);
+      const messageId = parseMessageId(params.message_id);
       const { message } = await rpcAnswer(
         messaging.getMessage({ tenantId: caller.tenantId, mode: caller.mode, messageId }),
       );
@@ -44,7 +44,7 @@ export function messageEndpoint(messaging: Client<typeof MessagingService>): End
 }
 
 /** A well-formed message id; malformed ones answer as unknown ones do. */
-export function checkedMessageId(text: string | undefined): string {
+export function parseMessageId(text: string | undefined): string {
   if (text !== undefined && isId("message", text)) return text;
   throw unknownMessage();
 }

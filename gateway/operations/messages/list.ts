@@ -9,15 +9,19 @@ import type { MESSAGE_STATUSES } from "../../../services/shared/core/message-sta
 import { parseBound } from "../../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, pageOf } from "../../docs/operation.ts";
+import { componentRef, pageOf } from "../../docs/operation-doc.ts";
 import type { Cursors } from "../../lists/cursor.ts";
-import { type Position, readPosition, writePosition } from "../../lists/cursor-payload.ts";
-import { resolveWindow, type Window } from "../../lists/time-range.ts";
+import {
+  formatCursorPayload,
+  type Position,
+  parseCursorPayload,
+} from "../../lists/cursor-payload.ts";
+import { resolveTimeRange, type Window } from "../../lists/time-range.ts";
 import { renderMessage, SOURCE_NUMBERS, STATUS_NUMBERS } from "../../render/message.ts";
 import { MESSAGE_LIST } from "../../schemas/lists.ts";
 import { compileQuery } from "../../schemas/query.ts";
 import { refuse } from "../../schemas/validate.ts";
-import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
+import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
 
 /** What listing needs. */
 export type ListPorts = {
@@ -45,12 +49,12 @@ type Wanted = {
 const readQuery = compileQuery(MESSAGE_LIST);
 
 /** Listing messages, newest first (`service.md` "GET /v1/messages"). */
-export function listMessagesEndpoint(ports: ListPorts): Endpoint {
+export function listMessagesOperation(ports: ListPorts): Operation {
   return {
     method: "GET",
     path: "/v1/messages",
     scope: "messages:read",
-    operation: {
+    doc: {
       id: "listMessages",
       tag: "Messages",
       summary: "List messages",
@@ -61,7 +65,7 @@ export function listMessagesEndpoint(ports: ListPorts): Endpoint {
         "`created_before`. With a `created_before` in the future, which counts as written, the list " +
         "ends at the moment of the request (up to 250 ms ahead, the answer waits for it).",
       query: MESSAGE_LIST,
-      answer: {
+      response: {
         status: 200,
         description: "One page.",
         schema: pageOf(componentRef("Message")),
@@ -73,7 +77,7 @@ export function listMessagesEndpoint(ports: ListPorts): Endpoint {
   };
 }
 
-async function list(ports: ListPorts, request: EndpointRequest): Promise<EndpointAnswer> {
+async function list(ports: ListPorts, request: OperationRequest): Promise<OperationResponse> {
   const { tenantId, mode } = request.caller;
   const { values, faults } = readQuery(request.query);
   const wanted = values as Wanted;
@@ -106,7 +110,7 @@ async function list(ports: ListPorts, request: EndpointRequest): Promise<Endpoin
   const last = page.messages.at(-1);
   const nextCursor =
     page.hasMore && last !== undefined
-      ? ports.cursors.issue(binding, writePosition({ ...position, beforeId: last.id }))
+      ? ports.cursors.issue(binding, formatCursorPayload({ ...position, beforeId: last.id }))
       : null;
   return { status: 200, body: { data: page.messages.map(renderMessage), next_cursor: nextCursor } };
 }
@@ -130,7 +134,7 @@ async function readRecipient(to: string | undefined, faults: FieldError[]): Prom
 /** Where the page begins, and what a cursor of this list is bound to. */
 function readPlace(
   ports: ListPorts,
-  { caller }: EndpointRequest,
+  { caller }: OperationRequest,
   wanted: Wanted,
   to: string,
   faults: FieldError[],
@@ -156,11 +160,11 @@ function readPlace(
   if (wanted.cursor !== undefined) {
     // The first page's window has passed, and comes back signed. Held against a later now, one at the
     // limit would be refused midway.
-    const position = readPosition(ports.cursors.read(binding, wanted.cursor) ?? "");
+    const position = parseCursorPayload(ports.cursors.read(binding, wanted.cursor) ?? "");
     if (position === undefined) faults.push(WRONG_CURSOR);
     return { binding, position };
   }
-  const resolved = resolveWindow(bounds, ports.clock.now(), ports.spanMaxMs);
+  const resolved = resolveTimeRange(bounds, ports.clock.now(), ports.spanMaxMs);
   if ("window" in resolved) {
     return { binding, position: { window: resolved.window, beforeId: "" } };
   }

@@ -6,10 +6,10 @@ import { parseInstant } from "../../../services/shared/core/rfc3339.ts";
 export type SendTimeBounds = { readonly minMs: number; readonly maxMs: number };
 
 /** What was a minute ahead when it was written is a moment less when it is read; many clients write whole seconds. */
-const ON_ITS_WAY_MS = 1000;
+const TRANSIT_GRACE_MS = 1000;
 
 /** Reads a `send_at` that the schema has passed: 0 for "now", or the instant, or its fault. */
-export function readSendAt(
+export function parseSendAt(
   value: unknown,
   nowMs: number,
   bounds: SendTimeBounds,
@@ -22,7 +22,7 @@ export function readSendAt(
       "send_at is an RFC 3339 date-time, such as 2027-01-15T09:30:00Z.",
     );
   }
-  if (atMs < nowMs + bounds.minMs - ON_ITS_WAY_MS || atMs > nowMs + bounds.maxMs) {
+  if (atMs < nowMs + bounds.minMs - TRANSIT_GRACE_MS || atMs > nowMs + bounds.maxMs) {
     const [least, most] = [durationInWords(bounds.minMs), durationInWords(bounds.maxMs)];
     return fault("out_of_range", `send_at lies from ${least} to ${most} ahead.`);
   }

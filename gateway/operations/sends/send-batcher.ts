@@ -39,7 +39,7 @@ const PACE_MS = 5;
 /** Sends of one account on their way at once: a flood of one leaves room for the others. */
 const ACCOUNT_MAX = 384;
 
-/** A send that has waited longer for its place is refused: its client and its fence would be gone before the answer. */
+/** A send that has waited longer for its place is refused: its client and its lock would be gone before the answer. */
 const LINE_MAX_MS = 10_000;
 
 /** Far above `REQUESTS_MAX`, which bounds the sends that wait and those that are on their way. */
@@ -53,7 +53,7 @@ const TIMEOUT_MS = 10_000;
  * all accounts. Each is answered as soon as it has ended, so a slow account delays only itself; and
  * a call leaves whether or not others have ended, so there is always room for the next.
  */
-export function createSendOne(
+export function createSendBatcher(
   messaging: Client<typeof MessagingService>,
   lineMaxMs = LINE_MAX_MS,
 ): SendOne {

@@ -12,12 +12,12 @@ import {
   MESSAGE_EXAMPLE,
   SEND_RESULT_EXAMPLE,
 } from "../../docs/content/samples.ts";
-import { componentRef, dataOf, type Operation, type Schema } from "../../docs/operation.ts";
+import { componentRef, dataOf, type OperationDoc, type Schema } from "../../docs/operation-doc.ts";
 import { renderMessage } from "../../render/message.ts";
 import { renderSendResult } from "../../render/send-result.ts";
 import { BATCH_SEND, BULK_SEND, SINGLE_SEND } from "../../schemas/sends.ts";
 import { compileSchema, type Validator } from "../../schemas/validate.ts";
-import type { EndpointAnswer } from "../operation.ts";
+import type { OperationResponse } from "../operation.ts";
 
 /** The request of the RPC, as a plain object. */
 export type SendRequest = MessageInitShape<typeof SendMessagesRequestSchema>;
@@ -25,14 +25,14 @@ export type SendRequest = MessageInitShape<typeof SendMessagesRequestSchema>;
 /** What tells one kind of send from another. */
 export type SendKind = {
   readonly endpoint: SendEndpoint;
-  readonly operation: Operation;
+  readonly doc: OperationDoc;
   readonly validate: Validator;
   readonly takesSendAt: boolean;
   /** Name of the list whose length is bounded. */
   readonly listField?: string;
   /** Reads recipients from a body that has passed `validate`. */
   readonly read: (body: Record<string, unknown>) => SendRequest;
-  readonly answer: (response: SendMessagesResponse) => EndpointAnswer;
+  readonly answer: (response: SendMessagesResponse) => OperationResponse;
 };
 
 const ERRORS = [
@@ -58,7 +58,7 @@ const resultLike = (example: unknown) =>
 export const SINGLE: SendKind = {
   endpoint: SendEndpoint.SINGLE,
   takesSendAt: true,
-  operation: {
+  doc: {
     id: "sendMessage",
     tag: "Sending",
     summary: "Send one message",
@@ -70,7 +70,7 @@ export const SINGLE: SendKind = {
       example: { to: "+2348031234567", from: "Acme", body: "Your code is 123456" },
     },
     takesIdempotencyKey: true,
-    answer: {
+    response: {
       status: 202,
       description: "Accepted: queued, or scheduled when `send_at` was given.",
       schema: dataOf(componentRef("Message")),
@@ -99,7 +99,7 @@ export const SINGLE: SendKind = {
 export const BULK: SendKind = {
   endpoint: SendEndpoint.BULK,
   takesSendAt: true,
-  operation: {
+  doc: {
     id: "sendBulk",
     tag: "Sending",
     summary: "Send the same text to many recipients",
@@ -108,7 +108,7 @@ export const BULK: SendKind = {
       "error and is not charged. When none passes, nothing is accepted.",
     body: { schema: componentRef("BulkSend"), isRequired: true, example: BULK_EXAMPLE },
     takesIdempotencyKey: true,
-    answer: resultLike(SEND_RESULT_EXAMPLE),
+    response: resultLike(SEND_RESULT_EXAMPLE),
     errors: ERRORS,
   },
   validate: compileSchema(withoutMaxItems(BULK_SEND, "to")),
@@ -124,7 +124,7 @@ export const BULK: SendKind = {
 export const BATCH: SendKind = {
   endpoint: SendEndpoint.BATCH,
   takesSendAt: false,
-  operation: {
+  doc: {
     id: "sendBatch",
     tag: "Sending",
     summary: "Send a different text to each recipient",
@@ -133,7 +133,7 @@ export const BATCH: SendKind = {
       "the rest go ahead. Bodies are sent exactly as given; no placeholders are filled in.",
     body: { schema: componentRef("BatchSend"), isRequired: true, example: BATCH_EXAMPLE },
     takesIdempotencyKey: true,
-    answer: resultLike(BATCH_RESULT_EXAMPLE),
+    response: resultLike(BATCH_RESULT_EXAMPLE),
     errors: ERRORS,
   },
   validate: compileSchema(withoutMaxItems(BATCH_SEND, "messages")),

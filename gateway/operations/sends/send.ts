@@ -1,6 +1,6 @@
 /**
  * The three sends: single, bulk and batch. They differ in how a body becomes recipients and how
- * the answer is shown; everything else is one path: key, body, fence, checks, one RPC.
+ * the answer is shown; everything else is one path: key, body, lock, checks, one RPC.
  */
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
@@ -14,46 +14,46 @@ import type { Clock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { readIdempotencyKey } from "../../idempotency/key.ts";
-import type { FenceKeeper } from "../../idempotency/lock.ts";
+import type { KeyLocks } from "../../idempotency/lock.ts";
 import { runOnce } from "../../idempotency/run-once.ts";
 import { type JsonBody, parseObject } from "../../json/parse.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { refuse } from "../../schemas/validate.ts";
-import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
-import { readSendAt, type SendTimeBounds } from "./parse-send-at.ts";
+import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
+import { parseSendAt, type SendTimeBounds } from "./parse-send-at.ts";
 import { type SendOne, sendList } from "./send-batcher.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-operations.ts";
-import { findFaults } from "./validate-send.ts";
+import { validateSend } from "./validate-send.ts";
 
 /** What the sends need. */
 export type SendPorts = {
   readonly messaging: Client<typeof MessagingService>;
   readonly sendOne: SendOne;
-  readonly fences: FenceKeeper;
+  readonly keyLocks: KeyLocks;
   readonly clock: Clock;
   readonly sendTime: SendTimeBounds;
 };
 
-/** The send endpoints; after the sunset the deprecated path answers as one that never was. */
-export function sendEndpoints(ports: SendPorts, keepsDeprecatedPath: boolean): Endpoint[] {
-  const endpoint = (kind: SendKind, path: string): Endpoint => ({
+/** The send operations; after the sunset the deprecated path answers as one that never was. */
+export function sendOperations(ports: SendPorts, keepsDeprecatedPath: boolean): Operation[] {
+  const operation = (kind: SendKind, path: string): Operation => ({
     method: "POST",
     path,
     scope: "messages:send",
-    operation: kind.operation,
+    doc: kind.doc,
     handle: (request) => send(ports, kind, request),
   });
-  const deprecated = endpoint(SINGLE, "/v1/messages");
+  const deprecated = operation(SINGLE, "/v1/messages");
   return [
-    endpoint(SINGLE, "/v1/sms/messages"),
-    endpoint(BULK, "/v1/sms/messages/bulk"),
-    endpoint(BATCH, "/v1/sms/messages/batch"),
+    operation(SINGLE, "/v1/sms/messages"),
+    operation(BULK, "/v1/sms/messages/bulk"),
+    operation(BATCH, "/v1/sms/messages/batch"),
     keepsDeprecatedPath
       ? {
           ...deprecated,
           isDeprecated: true,
-          operation: {
-            ...SINGLE.operation,
+          doc: {
+            ...SINGLE.doc,
             id: "sendMessageDeprecated",
             summary: "Send one message (deprecated path)",
             description:
@@ -73,8 +73,8 @@ async function removed(): Promise<never> {
 async function send(
   ports: SendPorts,
   kind: SendKind,
-  request: EndpointRequest,
-): Promise<EndpointAnswer> {
+  request: OperationRequest,
+): Promise<OperationResponse> {
   const { caller } = request;
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const body = parseObject(request.bodyBytes);
@@ -93,11 +93,11 @@ async function send(
     const call = ports.messaging.lookupSend({ ...target, beforeRefusal }, options);
     return asReplay((await rpcAnswer(call)).response);
   };
-  const response = await runOnce<SendMessagesResponse>(ports.fences, {
+  const response = await runOnce<SendMessagesResponse>(ports.keyLocks, {
     scope: `${caller.tenantId}|${kind.endpoint}|${key}`,
     fingerprint: print,
     lookup: (timeoutMs) => find(false, timeoutMs),
-    async run(isFenced) {
+    async run(isLocked) {
       let wanted: SendRequest;
       try {
         wanted = toRequest(ports, kind, request, body, []);
@@ -109,7 +109,7 @@ async function send(
         if (stored === undefined) throw error;
         return stored;
       }
-      return carry(ports, kind, request, { ...wanted, ...keyed, fenced: isFenced });
+      return carry(ports, kind, request, { ...wanted, ...keyed, fenced: isLocked });
     },
   });
   return toAnswer(kind, response);
@@ -119,7 +119,7 @@ async function send(
 function carry(
   { messaging, sendOne }: SendPorts,
   kind: SendKind,
-  { caller, requestId }: EndpointRequest,
+  { caller, requestId }: OperationRequest,
   wanted: SendRequest,
 ): Promise<SendMessagesResponse> {
   if (kind === SINGLE) return sendOne(caller.tenantId, wanted, requestId);
@@ -130,7 +130,7 @@ function asReplay(stored: SendMessagesResponse | undefined): SendMessagesRespons
   return stored === undefined ? undefined : { ...stored, replayed: true };
 }
 
-function toAnswer(kind: SendKind, response: SendMessagesResponse): EndpointAnswer {
+function toAnswer(kind: SendKind, response: SendMessagesResponse): OperationResponse {
   const answer = kind.answer(response);
   if (!response.replayed) return answer;
   return { ...answer, headers: { ...answer.headers, "Idempotent-Replayed": "true" } };
@@ -140,15 +140,15 @@ function toAnswer(kind: SendKind, response: SendMessagesResponse): EndpointAnswe
 function toRequest(
   ports: SendPorts,
   kind: SendKind,
-  request: EndpointRequest,
+  request: OperationRequest,
   { value, size }: JsonBody,
   keyFaults: ReturnType<typeof readIdempotencyKey>["faults"],
 ): SendRequest {
   const { caller } = request;
-  const faults = findFaults(kind, value, size, caller.bulkMax);
+  const faults = validateSend(kind, value, size, caller.bulkMax);
   const isSendAtKnown = kind.takesSendAt && !faults.some(({ field }) => field === "send_at");
   const sendAt = isSendAtKnown
-    ? readSendAt(value.send_at, ports.clock.now(), ports.sendTime)
+    ? parseSendAt(value.send_at, ports.clock.now(), ports.sendTime)
     : { sendAtMs: 0 };
   if ("fault" in sendAt) faults.push(sendAt.fault);
   if (request.query !== "") faults.push(...queryFaults(request.query));

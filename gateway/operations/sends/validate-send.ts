@@ -5,7 +5,7 @@ import { describeText, hasLoneSurrogate } from "../../../services/shared/core/se
 import type { SendKind } from "./send-operations.ts";
 
 /** Everything that is wrong with a send's body, except when it is to be sent. */
-export function findFaults(
+export function validateSend(
   kind: SendKind,
   body: Record<string, unknown>,
   size: number,

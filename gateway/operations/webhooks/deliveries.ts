@@ -8,21 +8,21 @@ import { PAGE_DEFAULT } from "../../../services/shared/core/limits.ts";
 import { parseBound } from "../../../services/shared/core/rfc3339.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { DELIVERY_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf, type Operation, pageOf } from "../../docs/operation.ts";
+import { componentRef, dataOf, type OperationDoc, pageOf } from "../../docs/operation-doc.ts";
 import type { Cursors } from "../../lists/cursor.ts";
 import { DELIVERY_STATUSES, renderDelivery } from "../../render/webhooks.ts";
 import { DELIVERY_LIST } from "../../schemas/lists.ts";
 import { compileQuery } from "../../schemas/query.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
 import { EMPTY_BODY, RECOVERY } from "../../schemas/webhooks.ts";
-import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
+import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
 import { ENDPOINT_PARAM } from "./endpoints.ts";
 import {
+  deliveryExists,
+  endpointExists,
   endpointTarget,
-  existsDelivery,
-  existsEndpoint,
   keyCheck,
-  keyedAnswer,
+  keyedResponse,
   readWebhookRequest,
   WEBHOOK_SCOPE,
   type Webhooks,
@@ -31,7 +31,7 @@ import {
 /** What the delivery operations need. */
 export type DeliveryPorts = { readonly webhooks: Webhooks; readonly cursors: Cursors };
 
-type Handler = (ports: DeliveryPorts, request: EndpointRequest) => Promise<EndpointAnswer>;
+type Handler = (ports: DeliveryPorts, request: OperationRequest) => Promise<OperationResponse>;
 
 const readQuery = compileQuery(DELIVERY_LIST);
 const isEmpty = compileSchema(EMPTY_BODY);
@@ -40,24 +40,24 @@ const isRecovery = compileSchema(RECOVERY);
 const PATH = "/v1/webhook-endpoints/:endpoint_id";
 
 /** List, resend, recover and test (`decisions.md` "Webhook endpoint management"). */
-export function webhookDeliveries(ports: DeliveryPorts): Endpoint[] {
-  const endpoint = (
-    method: Endpoint["method"],
+export function webhookDeliveryOperations(ports: DeliveryPorts): Operation[] {
+  const operation = (
+    method: Operation["method"],
     path: string,
-    operation: Omit<Operation, "tag">,
+    doc: Omit<OperationDoc, "tag">,
     handler: Handler,
-  ): Endpoint => ({
+  ): Operation => ({
     method,
     path: `${PATH}${path}`,
     scope: WEBHOOK_SCOPE,
-    operation: { tag: "Webhook endpoints", ...operation },
+    doc: { tag: "Webhook endpoints", ...doc },
     handle: (request) => handler(ports, request),
   });
   return [
-    endpoint("GET", "/deliveries", LIST, list),
-    endpoint("POST", "/deliveries/:delivery_id/resend", RESEND, resend),
-    endpoint("POST", "/recover", RECOVER, recover),
-    endpoint("POST", "/test", TEST, test),
+    operation("GET", "/deliveries", LIST, list),
+    operation("POST", "/deliveries/:delivery_id/resend", RESEND, resend),
+    operation("POST", "/recover", RECOVER, recover),
+    operation("POST", "/test", TEST, test),
   ];
 }
 
@@ -68,13 +68,13 @@ const KEYED_ERRORS = [
   "validation_error",
 ] as const;
 
-const LIST: Omit<Operation, "tag"> = {
+const LIST: Omit<OperationDoc, "tag"> = {
   id: "listWebhookDeliveries",
   summary: "List deliveries",
   description: "Newest first, each with its attempts.",
   params: ENDPOINT_PARAM,
   query: DELIVERY_LIST,
-  answer: {
+  response: {
     status: 200,
     description: "One page.",
     schema: pageOf(componentRef("WebhookDelivery")),
@@ -113,7 +113,7 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
     }
   }
   if (problems.length > 0) {
-    await existsEndpoint(webhooks, target)();
+    await endpointExists(webhooks, target)();
     refuse(problems);
   }
   const page = await rpcAnswer(
@@ -135,7 +135,7 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
   };
 };
 
-const RESEND: Omit<Operation, "tag"> = {
+const RESEND: Omit<OperationDoc, "tag"> = {
   id: "resendWebhookDelivery",
   summary: "Resend a delivery",
   description: "One more attempt, now. While one is being made, the answer is 409 `conflict`.",
@@ -145,7 +145,7 @@ const RESEND: Omit<Operation, "tag"> = {
   },
   body: { schema: EMPTY_BODY, isRequired: false, example: {} },
   takesIdempotencyKey: true,
-  answer: {
+  response: {
     status: 202,
     description: "The attempt is due.",
     schema: dataOf(componentRef("WebhookDelivery")),
@@ -168,14 +168,14 @@ const resend: Handler = async ({ webhooks }, request) => {
   if (!isId("webhookDelivery", deliveryId)) throw unknownDelivery();
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
-    exists: existsDelivery(webhooks, target),
+    exists: deliveryExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RESEND_DELIVERY }),
   });
   const made = await rpcAnswer(webhooks.resendDelivery({ ...target, ...keyed }));
-  return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);
+  return keyedResponse(202, renderDelivery(found(made.delivery)), made.replayed);
 };
 
-const RECOVER: Omit<Operation, "tag"> = {
+const RECOVER: Omit<OperationDoc, "tag"> = {
   id: "recoverWebhookDeliveries",
   summary: "Recover failed deliveries",
   description: "Makes every delivery that failed since an instant due again.",
@@ -186,7 +186,7 @@ const RECOVER: Omit<Operation, "tag"> = {
     example: { since: "2026-11-01T00:00:00Z" },
   },
   takesIdempotencyKey: true,
-  answer: {
+  response: {
     status: 202,
     description: "How many deliveries are due again.",
     schema: dataOf(componentRef("WebhookRecovery")),
@@ -196,14 +196,14 @@ const RECOVER: Omit<Operation, "tag"> = {
   errors: [...KEYED_ERRORS, "invalid_state_transition"],
 };
 
-/** A night's failures are many, and made due in batches; a key's fence and the connection last longer than this. */
+/** A night's failures are many, and made due in batches; a key's lock and the connection last longer than this. */
 const RECOVER_MAX_MS = 20_000;
 
 const recover: Handler = async ({ webhooks }, request) => {
   const target = endpointTarget(request);
   const { body, keyed } = await readWebhookRequest(request, isRecovery, {
     isBodyRequired: true,
-    exists: existsEndpoint(webhooks, target),
+    exists: endpointExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RECOVER_DELIVERIES }),
   });
   const sinceMs = BigInt(parseBound(body.since as string) ?? 0);
@@ -211,17 +211,17 @@ const recover: Handler = async ({ webhooks }, request) => {
   const patience = { timeoutMs: RECOVER_MAX_MS };
   const made = await rpcAnswer(webhooks.recoverDeliveries(asked, patience));
   const data = { object: "webhook_recovery", recovered: Number(made.recovered) };
-  return keyedAnswer(202, data, made.replayed);
+  return keyedResponse(202, data, made.replayed);
 };
 
-const TEST: Omit<Operation, "tag"> = {
+const TEST: Omit<OperationDoc, "tag"> = {
   id: "sendWebhookTest",
   summary: "Send a test event",
   description: "Sends a webhook.test event to this endpoint, whatever it subscribes to.",
   params: ENDPOINT_PARAM,
   body: { schema: EMPTY_BODY, isRequired: false, example: {} },
   takesIdempotencyKey: true,
-  answer: {
+  response: {
     status: 202,
     description: "The delivery of the event.",
     schema: dataOf(componentRef("WebhookDelivery")),
@@ -244,11 +244,11 @@ const test: Handler = async ({ webhooks }, request) => {
   const target = endpointTarget(request);
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
-    exists: existsEndpoint(webhooks, target),
+    exists: endpointExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.SEND_TEST_EVENT }),
   });
   const made = await rpcAnswer(webhooks.sendTestEvent({ ...target, ...keyed }));
-  return keyedAnswer(202, renderDelivery(found(made.delivery)), made.replayed);
+  return keyedResponse(202, renderDelivery(found(made.delivery)), made.replayed);
 };
 
 function found(delivery: Delivery | undefined): Delivery {

@@ -7,25 +7,31 @@ import {
 import type { MESSAGE_SOURCES } from "../../../services/shared/core/message-source.ts";
 import { rpcAnswer } from "../../../services/shared/rpc/call.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE } from "../../docs/content/samples.ts";
-import { componentRef, dataOf, type Operation, pageOf, type Schema } from "../../docs/operation.ts";
+import {
+  componentRef,
+  dataOf,
+  type OperationDoc,
+  pageOf,
+  type Schema,
+} from "../../docs/operation-doc.ts";
 import { SOURCE_NUMBERS } from "../../render/message.ts";
 import { renderWebhookEndpoint } from "../../render/webhooks.ts";
 import { refuseQuery } from "../../schemas/query.ts";
 import { compileSchema } from "../../schemas/validate.ts";
 import { EMPTY_BODY, ENDPOINT_CHANGE, NEW_ENDPOINT } from "../../schemas/webhooks.ts";
-import type { Endpoint, EndpointAnswer, EndpointRequest } from "../operation.ts";
+import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
 import {
+  endpointExists,
   endpointTarget,
-  existsEndpoint,
   keyCheck,
-  keyedAnswer,
+  keyedResponse,
   readWebhookRequest,
   unknownEndpoint,
   WEBHOOK_SCOPE,
   type Webhooks,
 } from "./webhook-operation.ts";
 
-type Handler = (webhooks: Webhooks, request: EndpointRequest) => Promise<EndpointAnswer>;
+type Handler = (webhooks: Webhooks, request: OperationRequest) => Promise<OperationResponse>;
 
 const COLLECTION = "/v1/webhook-endpoints";
 
@@ -39,27 +45,27 @@ const isChange = compileSchema(ENDPOINT_CHANGE);
 const isEmpty = compileSchema(EMPTY_BODY);
 
 /** Create, list, read, change, delete and rotate (`decisions.md` "Webhook endpoint management"). */
-export function webhookEndpoints(webhooks: Webhooks): Endpoint[] {
-  const endpoint = (
-    method: Endpoint["method"],
+export function webhookEndpointOperations(webhooks: Webhooks): Operation[] {
+  const operation = (
+    method: Operation["method"],
     path: string,
-    operation: Omit<Operation, "tag">,
+    doc: Omit<OperationDoc, "tag">,
     handler: Handler,
-  ): Endpoint => ({
+  ): Operation => ({
     method,
     path,
     scope: WEBHOOK_SCOPE,
-    operation: { tag: "Webhook endpoints", ...operation },
+    doc: { tag: "Webhook endpoints", ...doc },
     handle: (request) => handler(webhooks, request),
   });
   const one = `${COLLECTION}/:endpoint_id`;
   return [
-    endpoint("GET", COLLECTION, LIST, list),
-    endpoint("POST", COLLECTION, CREATE, create),
-    endpoint("GET", one, READ, read),
-    endpoint("PATCH", one, UPDATE, update),
-    endpoint("DELETE", one, DELETE, remove),
-    endpoint("POST", `${one}/rotate-secret`, ROTATE, rotate),
+    operation("GET", COLLECTION, LIST, list),
+    operation("POST", COLLECTION, CREATE, create),
+    operation("GET", one, READ, read),
+    operation("PATCH", one, UPDATE, update),
+    operation("DELETE", one, DELETE, remove),
+    operation("POST", `${one}/rotate-secret`, ROTATE, rotate),
   ];
 }
 
@@ -75,11 +81,11 @@ const SECRET_EXAMPLE = {
   },
 };
 
-const LIST: Omit<Operation, "tag"> = {
+const LIST: Omit<OperationDoc, "tag"> = {
   id: "listWebhookEndpoints",
   summary: "List webhook endpoints",
   description: "All of the account's endpoints; there are at most five.",
-  answer: {
+  response: {
     status: 200,
     description: "The endpoints.",
     schema: pageOf(componentRef("WebhookEndpoint")),
@@ -95,7 +101,7 @@ const list: Handler = async (webhooks, { caller, query }) => {
   return { status: 200, body: { data, next_cursor: null } };
 };
 
-const CREATE: Omit<Operation, "tag"> = {
+const CREATE: Omit<OperationDoc, "tag"> = {
   id: "createWebhookEndpoint",
   summary: "Create a webhook endpoint",
   description: "The signing secret is in this answer and is not shown again.",
@@ -105,7 +111,7 @@ const CREATE: Omit<Operation, "tag"> = {
     example: { url: "https://example.com/sms-events" },
   },
   takesIdempotencyKey: true,
-  answer: {
+  response: {
     status: 201,
     description: "Created.",
     schema: WITH_SECRET,
@@ -138,17 +144,17 @@ const create: Handler = async (webhooks, request) => {
     }),
   );
   const endpoint = found(made.endpoint);
-  return keyedAnswer(201, renderWebhookEndpoint(endpoint, made.secret), made.replayed, {
+  return keyedResponse(201, renderWebhookEndpoint(endpoint, made.secret), made.replayed, {
     Location: `${COLLECTION}/${endpoint.id}`,
   });
 };
 
-const READ: Omit<Operation, "tag"> = {
+const READ: Omit<OperationDoc, "tag"> = {
   id: "getWebhookEndpoint",
   summary: "Read a webhook endpoint",
   description: "Its secret is not shown.",
   params: ENDPOINT_PARAM,
-  answer: {
+  response: {
     status: 200,
     description: "The endpoint.",
     schema: SHOWN,
@@ -163,7 +169,7 @@ const read: Handler = async (webhooks, request) => {
   return { status: 200, body: { data: renderWebhookEndpoint(found(endpoint)) } };
 };
 
-const UPDATE: Omit<Operation, "tag"> = {
+const UPDATE: Omit<OperationDoc, "tag"> = {
   id: "updateWebhookEndpoint",
   summary: "Change a webhook endpoint",
   description: "What the body does not name stays as it is.",
@@ -173,7 +179,7 @@ const UPDATE: Omit<Operation, "tag"> = {
     isRequired: true,
     example: { status: "disabled" },
   },
-  answer: {
+  response: {
     status: 200,
     description: "The endpoint after the change.",
     schema: SHOWN,
@@ -193,7 +199,7 @@ const update: Handler = async (webhooks, request) => {
   const target = endpointTarget(request);
   const { body } = await readWebhookRequest(request, isChange, {
     isBodyRequired: true,
-    exists: existsEndpoint(webhooks, target),
+    exists: endpointExists(webhooks, target),
   });
   const { url, status, event_types, sources, description } = body;
   const { endpoint } = await rpcAnswer(
@@ -214,26 +220,26 @@ const STATUS_NUMBERS: Readonly<Record<string, WebhookEndpointStatus>> = {
   disabled: WebhookEndpointStatus.DISABLED,
 };
 
-const DELETE: Omit<Operation, "tag"> = {
+const DELETE: Omit<OperationDoc, "tag"> = {
   id: "deleteWebhookEndpoint",
   summary: "Delete a webhook endpoint",
   description: "Sending stops at once and due retries are dropped.",
   params: ENDPOINT_PARAM,
-  answer: { status: 204, description: "Deleted." },
+  response: { status: 204, description: "Deleted." },
   errors: ["not_found", "validation_error"],
 };
 
 const remove: Handler = async (webhooks, request) => {
   const target = endpointTarget(request);
   if (request.query !== "") {
-    await existsEndpoint(webhooks, target)();
+    await endpointExists(webhooks, target)();
     refuseQuery(request.query);
   }
   await rpcAnswer(webhooks.deleteEndpoint(target));
   return { status: 204 };
 };
 
-const ROTATE: Omit<Operation, "tag"> = {
+const ROTATE: Omit<OperationDoc, "tag"> = {
   id: "rotateWebhookSecret",
   summary: "Rotate the signing secret",
   description:
@@ -242,7 +248,7 @@ const ROTATE: Omit<Operation, "tag"> = {
   params: ENDPOINT_PARAM,
   body: { schema: EMPTY_BODY, isRequired: false, example: {} },
   takesIdempotencyKey: true,
-  answer: {
+  response: {
     status: 200,
     description: "The endpoint with its new secret, shown this once.",
     schema: WITH_SECRET,
@@ -256,11 +262,15 @@ const rotate: Handler = async (webhooks, request) => {
   const target = endpointTarget(request);
   const { keyed } = await readWebhookRequest(request, isEmpty, {
     isBodyRequired: false,
-    exists: existsEndpoint(webhooks, target),
+    exists: endpointExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.ROTATE_SECRET }),
   });
   const made = await rpcAnswer(webhooks.rotateSecret({ ...target, ...keyed }));
-  return keyedAnswer(200, renderWebhookEndpoint(found(made.endpoint), made.secret), made.replayed);
+  return keyedResponse(
+    200,
+    renderWebhookEndpoint(found(made.endpoint), made.secret),
+    made.replayed,
+  );
 };
 
 function found(endpoint: WebhookEndpoint | undefined): WebhookEndpoint {

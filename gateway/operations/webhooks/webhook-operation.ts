@@ -13,7 +13,7 @@ import { readIdempotencyKey } from "../../idempotency/key.ts";
 import { readBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { refuse, type Validator } from "../../schemas/validate.ts";
-import type { EndpointAnswer, EndpointRequest } from "../operation.ts";
+import type { OperationRequest, OperationResponse } from "../operation.ts";
 
 /** The scope of everything about webhook endpoints. */
 export const WEBHOOK_SCOPE = "webhooks:manage";
@@ -22,7 +22,7 @@ export const WEBHOOK_SCOPE = "webhooks:manage";
 export type Webhooks = Client<typeof WebhookService>;
 
 /** The endpoint that a path names; malformed ids answer as unknown ones do. */
-export function endpointTarget({ caller, params }: EndpointRequest) {
+export function endpointTarget({ caller, params }: OperationRequest) {
   const endpointId = params.endpoint_id ?? "";
   if (!isId("webhookEndpoint", endpointId)) throw unknownEndpoint();
   return { tenantId: caller.tenantId, endpointId };
@@ -52,7 +52,7 @@ type FirstChecks = {
  * goes with it. What is wrong is thrown only after the first checks.
  */
 export async function readWebhookRequest(
-  request: EndpointRequest,
+  request: OperationRequest,
   validate: Validator,
   options: FirstChecks & { readonly isBodyRequired: boolean },
 ): Promise<{ body: Record<string, unknown>; keyed: Keyed }> {
@@ -79,13 +79,13 @@ export async function readWebhookRequest(
 }
 
 /** A test key and a live key are told apart by what they print, as for sends. */
-function printOf({ caller }: EndpointRequest, key: string, body: unknown): Buffer {
+function printOf({ caller }: OperationRequest, key: string, body: unknown): Buffer {
   if (key === "" || body === undefined) return Buffer.alloc(0);
   return caller.mode === Mode.TEST ? fingerprint("test", body) : fingerprint(body);
 }
 
 /** Asks whether the endpoint exists; throws `not_found` when it does not. */
-export function existsEndpoint(
+export function endpointExists(
   webhooks: Webhooks,
   target: ReturnType<typeof endpointTarget>,
 ): () => Promise<unknown> {
@@ -93,7 +93,7 @@ export function existsEndpoint(
 }
 
 /** Throws `not_found` when the delivery or its endpoint does not exist. */
-export function existsDelivery(
+export function deliveryExists(
   webhooks: Webhooks,
   target: ReturnType<typeof endpointTarget> & { readonly deliveryId: string },
 ): () => Promise<unknown> {
@@ -109,12 +109,12 @@ export function keyCheck(
 }
 
 /** An answer, marked when it is the stored first one. */
-export function keyedAnswer(
+export function keyedResponse(
   status: number,
   data: unknown,
   replayed: boolean,
   headers: Record<string, string> = {},
-): EndpointAnswer {
+): OperationResponse {
   return {
     status,
     body: { data },

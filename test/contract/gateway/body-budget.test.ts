@@ -143,7 +143,7 @@ describe("REST: crowds", () => {
     });
     app = await openRestApp({
       ports: {
-        fences: {
+        keyLocks: {
           take: () =>
             slow.then(() => ({ state: "taken" as const, release: async () => undefined })),
         },

@@ -7,7 +7,7 @@ import { eventually } from "../../support/poll.ts";
 import {
   API_KEY,
   exchange,
-  OPEN_FENCES,
+  OPEN_LOCKS,
   openRestApp,
   type RestApp,
 } from "../../support/rest-app.ts";
@@ -19,7 +19,10 @@ describe("REST: draining", () => {
     app = undefined;
   });
 
-  function send(agent: Agent, key?: string): Promise<{ status: number; isLast: boolean }> {
+  function send(
+    agent: Agent,
+    key?: string,
+  ): Promise<{ status: number; closesConnection: boolean }> {
     return new Promise((resolve, reject) => {
       const call = request(`${app?.url}/v1/sms/messages`, {
         agent,
@@ -33,8 +36,8 @@ describe("REST: draining", () => {
       call.on("error", reject);
       call.on("response", (response) => {
         response.resume();
-        const isLast = response.headers.connection === "close";
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, isLast }));
+        const closesConnection = response.headers.connection === "close";
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, closesConnection }));
       });
       call.end('{"to":"08031234567","from":"Acme","body":"Hello"}');
     });
@@ -46,10 +49,10 @@ describe("REST: draining", () => {
     const callers = Array.from({ length: 20 }, async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       for (;;) {
-        const { status, isLast } = await send(agent);
+        const { status, closesConnection } = await send(agent);
         expect(status).to.equal(202);
         answered += 1;
-        if (isLast) return agent.destroy();
+        if (closesConnection) return agent.destroy();
       }
     });
     while (answered < 100) await new Promise((resolve) => setImmediate(resolve));
@@ -61,7 +64,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
-      roomLeft: () => 1,
+      remainingCapacity: () => 1,
       handle: (_request, response) => response.end("{}"),
       isLeaving: () => isLeaving,
       onError: () => undefined,
@@ -82,7 +85,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
-      roomLeft: () => 1,
+      remainingCapacity: () => 1,
       handle(request, response) {
         handled.push(request.url ?? "");
         setImmediate(() => response.end("{}"));
@@ -105,7 +108,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
-      roomLeft: () => 1,
+      remainingCapacity: () => 1,
       handle: (_request, response) => void answers.push(() => response.end("{}")),
       onError: () => undefined,
     });
@@ -122,7 +125,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
-      roomLeft: () => 1,
+      remainingCapacity: () => 1,
       handle: (_request, response) => response.end(Buffer.alloc(16_777_216)),
       onError: () => undefined,
     });
@@ -143,7 +146,7 @@ describe("REST: draining", () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       shed: () => false,
-      roomLeft: () => 1,
+      remainingCapacity: () => 1,
       handle: (_request, response) => response.end(bytes),
       onError: () => undefined,
     });
@@ -162,12 +165,12 @@ describe("REST: draining", () => {
     const events = new EventTarget();
     app = await openRestApp({
       ports: {
-        fences: {
+        keyLocks: {
           async take(scope, fingerprint) {
             const go = once(events, "go");
             events.dispatchEvent(new Event("begun"));
             await go;
-            return OPEN_FENCES.take(scope, fingerprint);
+            return OPEN_LOCKS.take(scope, fingerprint);
           },
         },
       },
@@ -186,7 +189,7 @@ describe("REST: draining", () => {
     expect(isDrained).to.equal(false);
     events.dispatchEvent(new Event("go"));
     // Its connection leaves with the answer, though it arrived before anything was told to leave.
-    expect(await slow).to.deep.equal({ status: 202, isLast: true });
+    expect(await slow).to.deep.equal({ status: 202, closesConnection: true });
     await drained;
   });
 });

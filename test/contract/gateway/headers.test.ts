@@ -1,6 +1,6 @@
 /** The headers of every answer (`service.md` "Endpoints", "Versioning"; `decisions.md`). */
 import { expect } from "chai";
-import type { Endpoint } from "../../../gateway/operations/operation.ts";
+import type { Operation } from "../../../gateway/operations/operation.ts";
 import { createAnswerCheck } from "../../support/openapi-check.ts";
 import {
   API_KEY,
@@ -64,7 +64,7 @@ describe("REST: headers", () => {
     ],
     ["a wrong field", 422, () => call("POST", SEND, { body: {} })],
     ["an empty bucket", 429, () => call("POST", SEND, { body: GOOD, decision: limited })],
-    ["a fault", 500, () => call("GET", "/v1/fault", { extraEndpoints: [FAULTY] })],
+    ["a fault", 500, () => call("GET", "/v1/fault", { extraOperations: [FAULTY] })],
     ["no room", 503, () => call("POST", SEND, { body: GOOD, requestsMax: 0 })],
     ["OPTIONS", 204, () => call("OPTIONS", SEND)],
     ["a page", 200, () => call("GET", "/docs")],
@@ -118,7 +118,7 @@ describe("REST: headers", () => {
   });
 
   it("the answer to a fault tells nothing of it", async () => {
-    const answer = await call("GET", "/v1/fault", { extraEndpoints: [FAULTY] });
+    const answer = await call("GET", "/v1/fault", { extraOperations: [FAULTY] });
     const text = await answer.text();
     expect(JSON.parse(text)).to.include({ code: "internal_error", status: 500 });
     expect(text).to.not.contain("secret");
@@ -282,16 +282,16 @@ describe("REST: headers", () => {
 });
 
 /** An endpoint with a bug in it. */
-const FAULTY: Endpoint = {
+const FAULTY: Operation = {
   method: "GET",
   path: "/v1/fault",
   scope: "balance:read",
-  operation: {
+  doc: {
     id: "fault",
     tag: "Balance",
     summary: "",
     description: "",
-    answer: { status: 200, description: "" },
+    response: { status: 200, description: "" },
     errors: [],
   },
   handle: async () => {

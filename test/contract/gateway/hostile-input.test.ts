@@ -165,19 +165,19 @@ describe("REST: input that means harm", () => {
     this.timeout(20_000);
     const { port } = await open();
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
-    let isOver = false;
+    let isConnectionDone = false;
     const { answers, ended } = await exchange(
       port,
       async (send) => {
         send(head([authorization, json, "Transfer-Encoding: chunked"]));
-        while (!isOver) {
+        while (!isConnectionDone) {
           send(chunk);
           await new Promise((resolve) => setImmediate(resolve));
         }
       },
       { timeoutMs: 15_000 },
     ).finally(() => {
-      isOver = true;
+      isConnectionDone = true;
     });
     expect(answers.map(({ status }) => status)).to.deep.equal([413]);
     expect(ended).to.equal(true);
@@ -349,7 +349,7 @@ describe("REST: input that means harm", () => {
     await open({
       requestsMax: 2,
       ports: {
-        fences: {
+        keyLocks: {
           take: () =>
             new Promise((resolve) => {
               waiting.push(() => resolve({ state: "taken", release: async () => undefined }));

@@ -5,19 +5,19 @@
 import { once } from "node:events";
 import { type IncomingMessage, request as openRequest } from "node:http";
 import { expect } from "chai";
-import type { FenceKeeper } from "../../../gateway/idempotency/lock.ts";
+import type { KeyLocks } from "../../../gateway/idempotency/lock.ts";
 import { AppError, type ErrorCode } from "../../../services/shared/core/errors.ts";
 import {
   API_KEY,
   memoryPorts,
-  OPEN_FENCES,
+  OPEN_LOCKS,
   openRestApp,
   type RestApp,
   type RestAppOptions,
 } from "../../support/rest-app.ts";
 
 const REFUSED = { isAllowed: false, remaining: 0, resetS: 2, retryAfterMs: 1500 };
-const OTHER_BODY: FenceKeeper = {
+const OTHER_BODY: KeyLocks = {
   take: async () => ({ state: "busy_other", release: async () => undefined }),
 };
 
@@ -63,7 +63,7 @@ describe("REST: the order of checks", () => {
       ...(isWrong("rate") ? { decision: REFUSED } : {}),
       ports: {
         ...(isWrong("account") ? refusing("tenant_suspended") : {}),
-        fences: isWrong("idempotency") ? OTHER_BODY : OPEN_FENCES,
+        keyLocks: isWrong("idempotency") ? OTHER_BODY : OPEN_LOCKS,
       },
     };
     app = await openRestApp(options);
@@ -112,7 +112,7 @@ describe("REST: the order of checks", () => {
   });
 
   it("404 comes before idempotency: what is not there has no key", async () => {
-    app = await openRestApp({ ports: { fences: OTHER_BODY } });
+    app = await openRestApp({ ports: { keyLocks: OTHER_BODY } });
     const answer = await fetch(`${app.url}/v1/messages/msg_${"0".repeat(26)}/cancel`, {
       method: "POST",
       headers: { authorization: `Bearer ${API_KEY}`, "idempotency-key": "one" },

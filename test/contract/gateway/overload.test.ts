@@ -17,7 +17,7 @@ describe("REST: no room", () => {
     app = await openRestApp({
       requestsMax: 0,
       corsOrigins: ["https://elsewhere.example.com"],
-      onShed: (method, path) => void shed.push(`${method} ${path}`),
+      onRefused: (method, path) => void shed.push(`${method} ${path}`),
     });
   });
   afterEach(() => app.close());

@@ -1,7 +1,7 @@
 /** Pages of messages as time goes by between them (`service.md` "GET /v1/messages"). */
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
-import type { EndpointPorts } from "../../../gateway/operations/all.ts";
+import type { OperationPorts } from "../../../gateway/operations/all.ts";
 import {
   type ListMessagesRequest,
   MessageSchema,
@@ -31,7 +31,7 @@ describe("REST: pages", () => {
         });
         return { messages: [message], hasMore: true };
       },
-    } as unknown as EndpointPorts["messaging"];
+    } as unknown as OperationPorts["messaging"];
     app = await openRestApp({ ports: { messaging, clock: { now: () => nowMs } } });
   });
   after(() => app?.close());

@@ -18,7 +18,7 @@ describe("REST: connections that were refused", () => {
         return true;
       },
       handle: (_request, response) => response.writeHead(room > 0 ? 200 : 503).end(),
-      roomLeft: () => room,
+      remainingCapacity: () => room,
       onError: () => undefined,
     });
   });

@@ -1,7 +1,7 @@
 /** What the gateway itself promises of operations on webhooks, over a webhook service in memory. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
-import type { EndpointPorts } from "../../../gateway/operations/all.ts";
+import type { OperationPorts } from "../../../gateway/operations/all.ts";
 import {
   CreateEndpointRequestSchema,
   KeyedOperation,
@@ -27,7 +27,7 @@ const KEYED = [
 
 /** A webhook service of which a test says what it answers; anything else is never to be called. */
 function serving(methods: Record<string, (request: never) => Promise<unknown>>) {
-  return methods as unknown as EndpointPorts["webhooks"];
+  return methods as unknown as OperationPorts["webhooks"];
 }
 const isThere = async () => ({});
 const isFree = async () => ({ answered: false });
@@ -46,7 +46,7 @@ describe("REST: webhooks, before the service", () => {
   });
 
   async function call(
-    webhooks: EndpointPorts["webhooks"],
+    webhooks: OperationPorts["webhooks"],
     method: string,
     path: string,
     body?: unknown,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { EndpointPorts } from "../../../gateway/operations/all.ts";
+import type { OperationPorts } from "../../../gateway/operations/all.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { API_KEY, memoryPorts, openRestApp } from "../../support/rest-app.ts";
 import type { Random } from "../random.ts";
@@ -85,7 +85,7 @@ export const httpTarget: FuzzTarget = {
 };
 
 /** Services of which nothing is known: every id is free and every list is empty. */
-function knowNothing(): Partial<EndpointPorts> {
+function knowNothing(): Partial<OperationPorts> {
   const { messaging } = memoryPorts();
   const unknown = new Proxy(
     {},

@@ -3,7 +3,7 @@ import { createSocket } from "node:dgram";
 import { expect } from "chai";
 import { pino } from "pino";
 import { createRateLimiter } from "../../../gateway/rate-limit/limiter.ts";
-import { askDns } from "../../../gateway/rate-limit/replica-count.ts";
+import { countDnsAddresses } from "../../../gateway/rate-limit/replica-count.ts";
 import { openRedis, type Redis } from "../../../services/shared/io/redis.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { freshSubject } from "../../support/fresh-names.ts";
@@ -80,7 +80,7 @@ describe("the rate limiter on Redis", function () {
       [await answers(), 0],
       [await startDnsServer(() => ["10.0.0.1"], true), 1],
     ] as const) {
-      expect(await askDns("gateway.example", signal, [server.address])).to.equal(count);
+      expect(await countDnsAddresses("gateway.example", signal, [server.address])).to.equal(count);
       await server.close();
     }
   });
@@ -91,12 +91,16 @@ describe("the rate limiter on Redis", function () {
     const server = `127.0.0.1:${silent.address().port}`;
     const startMs = performance.now();
     const { signal } = new AbortController();
-    const failed = await askDns("gateway.example", signal, [server]).catch((error) => error);
+    const failed = await countDnsAddresses("gateway.example", signal, [server]).catch(
+      (error) => error,
+    );
     expect(failed).to.have.property("code", "ETIMEOUT");
     expect(performance.now() - startMs).to.be.below(10_000);
 
     const closing = new AbortController();
-    const left = askDns("gateway.example", closing.signal, [server]).catch((error) => error);
+    const left = countDnsAddresses("gateway.example", closing.signal, [server]).catch(
+      (error) => error,
+    );
     closing.abort();
     expect(await left).to.have.property("code", "ECANCELLED");
     silent.close();

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { createAuthenticator } from "../../../gateway/auth/authenticate.ts";
 import { callerAddress, compileNetworks } from "../../../gateway/auth/caller-address.ts";
-import { createKeyQuestions } from "../../../gateway/auth/key-loader.ts";
-import { createLoadGate } from "../../../gateway/load-shedding/limiter.ts";
+import { createKeyLoader } from "../../../gateway/auth/key-loader.ts";
+import { createLoadLimiter } from "../../../gateway/load-shedding/limiter.ts";
 import { type Bucket, describeLevel, takeToken } from "../../../gateway/rate-limit/token-bucket.ts";
 import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import type { AppError } from "../../../services/shared/core/errors.ts";
@@ -114,7 +114,7 @@ describe("the authenticator", () => {
         return { answers: requests.map(() => one) };
       },
     };
-    const ask = createKeyQuestions(client as unknown as Client<typeof TenantService>);
+    const ask = createKeyLoader(client as unknown as Client<typeof TenantService>);
     return { ask, calls };
   }
   const codeOf = (work: Promise<unknown>) =>
@@ -217,32 +217,32 @@ describe("the authenticator", () => {
 
 describe("the load gate", () => {
   it("lets in as many as there is room for, and one more for each that leaves", () => {
-    const gate = createLoadGate({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
+    const gate = createLoadLimiter({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
     gate.enter();
     gate.enter();
-    expect(gate.hasRoom()).to.equal(false);
+    expect(gate.hasCapacity()).to.equal(false);
     expect(() => gate.enter()).to.throw("busy");
     gate.leave();
-    expect(gate.hasRoom()).to.equal(true);
+    expect(gate.hasCapacity()).to.equal(true);
     gate.enter();
     expect(() => gate.enter()).to.throw("busy");
     gate.close();
   });
 
   it("takes room away while a queue does not move, and gives it back once it is gone", async () => {
-    const gate = createLoadGate({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
+    const gate = createLoadLimiter({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
     const enterMany = () => {
       let count = 0;
-      while (count < 1500 && gate.hasRoom()) {
+      while (count < 1500 && gate.hasCapacity()) {
         gate.enter();
         count += 1;
       }
       return count;
     };
     expect(enterMany()).to.equal(1500);
-    await eventually(() => !gate.hasRoom(), { what: "less room" });
+    await eventually(() => !gate.hasCapacity(), { what: "less room" });
     for (let left = 1500; left > 600; left -= 1) gate.leave();
-    expect(gate.hasRoom()).to.equal(false);
+    expect(gate.hasCapacity()).to.equal(false);
     for (let left = 600; left > 0; left -= 1) gate.leave();
     await eventually(
       () => {

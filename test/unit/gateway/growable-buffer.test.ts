@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { createBodyOctets } from "../../../gateway/http/growable-buffer.ts";
+import { createGrowableBuffer } from "../../../gateway/http/growable-buffer.ts";
 
 describe("the octets of a body", () => {
   it("are those that came, and what is kept is what was said", () => {
@@ -8,7 +8,7 @@ describe("the octets of a body", () => {
     fc.assert(
       fc.property(chunks, fc.nat(100_000), (parts, spare) => {
         const sent = Buffer.concat(parts);
-        const octets = createBodyOctets(sent.length + spare);
+        const octets = createGrowableBuffer(sent.length + spare);
         let kept = 0;
         for (const part of parts) kept += octets.add(Buffer.from(part));
         expect(octets.whole().equals(sent)).to.equal(true);
@@ -19,7 +19,7 @@ describe("the octets of a body", () => {
   });
 
   it("that come in one chunk are not copied", () => {
-    const octets = createBodyOctets(10);
+    const octets = createGrowableBuffer(10);
     const chunk = Buffer.from("{}");
     expect(octets.add(chunk)).to.equal(2);
     expect(octets.whole().buffer).to.equal(chunk.buffer);

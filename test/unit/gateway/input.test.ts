@@ -1,17 +1,17 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import fc from "fast-check";
-import { splitTarget } from "../../../gateway/http/request-target.ts";
+import { parseRequestTarget } from "../../../gateway/http/request-target.ts";
 import { readIdempotencyKey } from "../../../gateway/idempotency/key.ts";
 import { parseObject } from "../../../gateway/json/parse.ts";
 import { countMembers, prescanJson } from "../../../gateway/json/prescan.ts";
-import type { Endpoint } from "../../../gateway/operations/operation.ts";
+import type { Operation } from "../../../gateway/operations/operation.ts";
 import {
   allowedMethods,
-  compileRoutes,
-  endpointFor,
-} from "../../../gateway/operations/route-table.ts";
-import { readSendAt } from "../../../gateway/operations/sends/parse-send-at.ts";
+  compileOperations,
+  operationFor,
+} from "../../../gateway/operations/operation-table.ts";
+import { parseSendAt } from "../../../gateway/operations/sends/parse-send-at.ts";
 import { BATCH, BULK } from "../../../gateway/operations/sends/send-operations.ts";
 import { MESSAGE_LIST, SENDER_ID_LIST } from "../../../gateway/schemas/lists.ts";
 import { compileQuery } from "../../../gateway/schemas/query.ts";
@@ -33,19 +33,19 @@ describe("a request target", () => {
     ["//evil/a", "//evil/a", ""],
   ] as const) {
     it(`${target} is the path ${path} and the query "${query}"`, () => {
-      expect(splitTarget(target)).to.deep.equal({ path, query });
+      expect(parseRequestTarget(target)).to.deep.equal({ path, query });
     });
   }
 
   it("is split whatever it is", () => {
-    fc.assert(fc.property(fc.string(), (text) => void splitTarget(text)));
+    fc.assert(fc.property(fc.string(), (text) => void parseRequestTarget(text)));
   });
 });
 
 describe("the route table", () => {
-  const endpoint = (method: Endpoint["method"], path: string, isRemoved = false) =>
-    ({ method, path, isRemoved }) as unknown as Endpoint;
-  const routes = compileRoutes([
+  const endpoint = (method: Operation["method"], path: string, isRemoved = false) =>
+    ({ method, path, isRemoved }) as unknown as Operation;
+  const routes = compileOperations([
     endpoint("GET", "/v1/things"),
     endpoint("POST", "/v1/things", true),
     endpoint("GET", "/v1/things/:id"),
@@ -75,13 +75,15 @@ describe("the route table", () => {
 
   it("serves HEAD by GET, and names no method that was taken away", () => {
     const match = routes.match("/v1/things");
-    expect(endpointFor(match, "HEAD")?.method).to.equal("GET");
-    expect(endpointFor(match, "PUT")).to.equal(undefined);
+    expect(operationFor(match, "HEAD")?.method).to.equal("GET");
+    expect(operationFor(match, "PUT")).to.equal(undefined);
     expect(match === undefined ? "" : allowedMethods(match)).to.equal("GET, HEAD, OPTIONS");
   });
 
   it("refuses to serve one operation twice", () => {
-    expect(() => compileRoutes([endpoint("GET", "/a"), endpoint("GET", "/a")])).to.throw("twice");
+    expect(() => compileOperations([endpoint("GET", "/a"), endpoint("GET", "/a")])).to.throw(
+      "twice",
+    );
   });
 });
 
@@ -269,7 +271,7 @@ describe("send_at", () => {
     [0, 3_600_000, "from 0 ms to 1 hour"],
   ] as const) {
     it(`is refused with the bounds there are: ${words}`, () => {
-      const reading = readSendAt("2027-11-21T12:00:00Z", now, { minMs, maxMs });
+      const reading = parseSendAt("2027-11-21T12:00:00Z", now, { minMs, maxMs });
       const text = "fault" in reading ? reading.fault.message : "";
       expect(text).to.equal(`send_at lies ${words} ahead.`);
     });
@@ -292,7 +294,7 @@ describe("send_at", () => {
     ["2026-11-22T12:00:00", "invalid_format"],
   ] as const) {
     it(`${value} is ${wanted}`, () => {
-      const reading = readSendAt(value, now, bounds);
+      const reading = parseSendAt(value, now, bounds);
       expect("fault" in reading ? reading.fault.code : reading.sendAtMs).to.equal(wanted);
     });
   }

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { createCursors } from "../../../gateway/lists/cursor.ts";
-import { readPosition, writePosition } from "../../../gateway/lists/cursor-payload.ts";
-import { resolveWindow } from "../../../gateway/lists/time-range.ts";
+import { formatCursorPayload, parseCursorPayload } from "../../../gateway/lists/cursor-payload.ts";
+import { resolveTimeRange } from "../../../gateway/lists/time-range.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { parseInstant } from "../../../services/shared/core/rfc3339.ts";
 
@@ -13,12 +13,12 @@ const NOW = "2026-11-21T12:00:00.000Z";
 describe("the window of a list", () => {
   const at = (text: string | undefined) => parseInstant(text ?? "");
   const resolve = (after?: string, before?: string, now = NOW) =>
-    resolveWindow(
+    resolveTimeRange(
       { createdAfterMs: at(after), createdBeforeMs: at(before) },
       at(now) as number,
       SPAN_MS,
     );
-  const shown = (resolved: ReturnType<typeof resolveWindow>) =>
+  const shown = (resolved: ReturnType<typeof resolveTimeRange>) =>
     "window" in resolved
       ? [resolved.window.afterMs, resolved.window.beforeMs].map((ms) => new Date(ms).toISOString())
       : resolved.faults.map(({ field, code }) => `${field} ${code}`);
@@ -137,8 +137,10 @@ describe("cursors", () => {
   it("of messages are at most 256 characters, and carry the window", () => {
     const window = { afterMs: 0, beforeMs: 8.64e15 };
     const position = { window, beforeId: newId("message") };
-    expect(readPosition(writePosition(position))).to.deep.equal(position);
-    expect(cursors.issue("x".repeat(2000), writePosition(position)).length).to.be.at.most(256);
+    expect(parseCursorPayload(formatCursorPayload(position))).to.deep.equal(position);
+    expect(cursors.issue("x".repeat(2000), formatCursorPayload(position)).length).to.be.at.most(
+      256,
+    );
   });
 
   it("positions that were never written are none", () => {
@@ -149,7 +151,7 @@ describe("cursors", () => {
       `1.2.${newId("message")}.3`,
       `..${newId("message")}`,
     ]) {
-      expect(readPosition(text), text).to.equal(undefined);
+      expect(parseCursorPayload(text), text).to.equal(undefined);
     }
   });
 });

@@ -5,7 +5,7 @@ import { ERROR_CODES, errorPage } from "../../../gateway/docs/error-pages.ts";
 import { migrationPage } from "../../../gateway/docs/migration-page.ts";
 import { buildOpenApi } from "../../../gateway/docs/openapi.ts";
 import { referencePage } from "../../../gateway/docs/reference-page.ts";
-import { createEndpoints } from "../../../gateway/operations/all.ts";
+import { createOperations } from "../../../gateway/operations/all.ts";
 import { ERRORS } from "../../../services/shared/core/errors.ts";
 import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
 import { DOCS_URL, memoryPorts } from "../../support/rest-app.ts";
@@ -26,7 +26,7 @@ type OperationObject = {
   responses: Record<string, Response>;
 };
 
-const endpoints = createEndpoints(memoryPorts(), true);
+const endpoints = createOperations(memoryPorts(), true);
 const BASE_URL = "https://api.example.test";
 const document = buildOpenApi(endpoints, { baseUrl: BASE_URL, docsUrl: DOCS_URL });
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -1,18 +1,21 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect } from "chai";
-import { type AnswersUnderWay, boundUnread } from "../../../gateway/http/response-budget.ts";
+import {
+  createResponseBudget,
+  type ResponseBudget,
+} from "../../../gateway/http/response-budget.ts";
 import { eventually } from "../../support/poll.ts";
 
 const MIB = 1_048_576;
 
 describe("answers that are not read", () => {
   let server: Server;
-  let unread: AnswersUnderWay;
+  let unread: ResponseBudget;
   const sockets: Socket[] = [];
 
   before(async () => {
-    unread = boundUnread(60 * MIB);
+    unread = createResponseBudget(60 * MIB);
     server = createServer((_request, response) => {
       unread.add(response);
       response.once("close", () => unread.delete(response));

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import type { FenceKeeper } from "../../../gateway/idempotency/lock.ts";
+import type { KeyLocks } from "../../../gateway/idempotency/lock.ts";
 import { runOnce } from "../../../gateway/idempotency/run-once.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 
 describe("a keyed request", () => {
-  const fences = (state: Awaited<ReturnType<FenceKeeper["take"]>>["state"]) => {
+  const keyLocks = (state: Awaited<ReturnType<KeyLocks["take"]>>["state"]) => {
     const released: string[] = [];
-    const keeper: FenceKeeper = {
+    const keeper: KeyLocks = {
       take: async (scope) => ({ state, release: async () => void released.push(scope) }),
     };
     return { keeper, released };
@@ -15,12 +15,12 @@ describe("a keyed request", () => {
     scope: "s",
     fingerprint: Buffer.alloc(32),
     lookup,
-    run: async (isFenced: boolean) => `ran, fenced: ${isFenced}`,
+    run: async (isLocked: boolean) => `ran, fenced: ${isLocked}`,
   });
   const codeOf = (work: Promise<unknown>) => work.catch((error: AppError) => error.code);
 
-  it("runs behind its fence, and gives it back", async () => {
-    const { keeper, released } = fences("taken");
+  it("runs behind its lock, and gives it back", async () => {
+    const { keeper, released } = keyLocks("taken");
     expect(
       await runOnce(
         keeper,
@@ -30,8 +30,8 @@ describe("a keyed request", () => {
     expect(released).to.deep.equal(["s"]);
   });
 
-  it("gives the fence back when it fails", async () => {
-    const { keeper, released } = fences("taken");
+  it("gives the lock back when it fails", async () => {
+    const { keeper, released } = keyLocks("taken");
     const failing = {
       ...request(async () => undefined),
       run: async () => {
@@ -42,8 +42,8 @@ describe("a keyed request", () => {
     expect(released).to.deep.equal(["s"]);
   });
 
-  it("runs without a fence when Redis cannot be asked, and says so", async () => {
-    const { keeper } = fences("unknown");
+  it("runs without a lock when Redis cannot be asked, and says so", async () => {
+    const { keeper } = keyLocks("unknown");
     expect(
       await runOnce(
         keeper,
@@ -53,7 +53,7 @@ describe("a keyed request", () => {
   });
 
   it("is a conflict while the same request runs", async () => {
-    const { keeper } = fences("busy_same");
+    const { keeper } = keyLocks("busy_same");
     expect(
       await codeOf(
         runOnce(
@@ -66,17 +66,17 @@ describe("a keyed request", () => {
 
   for (const [state, when] of [
     ["busy_same", "the same request has just finished"],
-    ["busy_other", "one with another body has the fence"],
+    ["busy_other", "one with another body has the lock"],
   ] as const) {
     it(`is answered what is stored when ${when}`, async () => {
-      const { keeper } = fences(state);
+      const { keeper } = keyLocks(state);
       const asked = request(async () => "stored");
       expect(await runOnce(keeper, asked)).to.equal("stored");
     });
   }
 
   it("is a conflict when nobody can say whether the same request has finished", async () => {
-    const { keeper } = fences("busy_same");
+    const { keeper } = keyLocks("busy_same");
     const lookup = async () => {
       throw new AppError("service_unavailable", "Away.");
     };
@@ -84,7 +84,7 @@ describe("a keyed request", () => {
   });
 
   it("is to be tried again when nobody can say whose the key is", async () => {
-    const { keeper } = fences("busy_other");
+    const { keeper } = keyLocks("busy_other");
     const lookup = async () => {
       throw new AppError("service_unavailable", "Away.");
     };
@@ -92,12 +92,12 @@ describe("a keyed request", () => {
   });
 
   for (const [what, release, isWaitedFor] of [
-    ["waits until its fence is given back", 20, true],
-    ["waits for no fence that does not come back", 60_000, false],
+    ["waits until its lock is given back", 20, true],
+    ["waits for no lock that does not come back", 60_000, false],
   ] as const) {
     it(`when it fails ${what}`, async () => {
       let isFree = false;
-      const keeper: FenceKeeper = {
+      const keeper: KeyLocks = {
         take: async () => ({
           state: "taken",
           release: async () => {
@@ -118,7 +118,7 @@ describe("a keyed request", () => {
   }
 
   it("is a reused key while another body runs", async () => {
-    const { keeper } = fences("busy_other");
+    const { keeper } = keyLocks("busy_other");
     const answer = await codeOf(
       runOnce(
         keeper,

@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
-import { createSendOne, sendList } from "../../../gateway/operations/sends/send-batcher.ts";
+import { createSendBatcher, sendList } from "../../../gateway/operations/sends/send-batcher.ts";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 
-type Client = Parameters<typeof createSendOne>[0];
+type Client = Parameters<typeof createSendBatcher>[0];
 type Request = { tenantId: string; body: string };
 type Item = { positions: number[]; results: unknown[] };
 type Call = {
@@ -61,12 +61,12 @@ async function departed(calls: readonly Call[], count: number): Promise<void> {
 }
 
 describe("single sends", () => {
-  const send = (sendOne: ReturnType<typeof createSendOne>, body: string, tenantId = "ten_1") =>
+  const send = (sendOne: ReturnType<typeof createSendBatcher>, body: string, tenantId = "ten_1") =>
     sendOne(tenantId, { tenantId, body }, `req_${body}`);
 
   it("that have waited too long for their place do not leave any more", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendOne(client, 20);
+    const sendOne = createSendBatcher(client, 20);
     const all = Array.from({ length: 385 }, (_, at) => send(sendOne, `${at}`));
     const late = (all.at(-1) as Promise<unknown>).catch((error: AppError) => error.code);
     await departed(calls, 6);
@@ -82,7 +82,7 @@ describe("single sends", () => {
 
   it("go at once when none went a moment ago, each under its own request id, for ten seconds", async () => {
     const { client, calls } = heldMessaging();
-    const one = send(createSendOne(client), "a");
+    const one = send(createSendBatcher(client), "a");
     await tick();
     expect(calls.map(({ requestIds }) => requestIds)).to.deep.equal([["req_a"]]);
     expect(calls[0]?.timeoutMs).to.equal(10_000);
@@ -92,7 +92,7 @@ describe("single sends", () => {
 
   it("that come soon after a call go together in the next, whatever their account, in order", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendOne(client);
+    const sendOne = createSendBatcher(client);
     const first = send(sendOne, "first");
     await tick();
     const sends = Array.from({ length: 100 }, (_, at) => send(sendOne, `${at}`, `ten_${at % 3}`));
@@ -107,7 +107,7 @@ describe("single sends", () => {
 
   it("are each answered when they have ended: a slow one delays nobody, nor do a hundred", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendOne(client);
+    const sendOne = createSendBatcher(client);
     const slow: Promise<unknown>[] = [];
     for (let at = 0; at < 20; at += 1) {
       slow.push(send(sendOne, `slow ${at}`, "ten_slow"));
@@ -122,7 +122,7 @@ describe("single sends", () => {
 
   it("of one account in a flood leave room for those of others", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendOne(client);
+    const sendOne = createSendBatcher(client);
     const flood = Array.from({ length: 600 }, (_, at) => send(sendOne, `flood ${at}`, "ten_flood"));
     const other = send(sendOne, "other");
     await departed(calls, 7);
@@ -139,7 +139,7 @@ describe("single sends", () => {
 
   it("fail alone, with the code, fields and facts that their own call would have had", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendOne(client);
+    const sendOne = createSendBatcher(client);
     const good = send(sendOne, "good");
     const bad = send(sendOne, "bad").catch((error: AppError) => error);
     await tick();
@@ -165,7 +165,7 @@ describe("single sends", () => {
 
   it("are not made again when their call fails: what was answered stays, the rest is unknown", async () => {
     const { client, calls } = heldMessaging();
-    const sendOne = createSendOne(client);
+    const sendOne = createSendBatcher(client);
     const codes = Promise.all(
       ["a", "b", "c"].map((body) =>
         send(sendOne, body).then(
@@ -184,7 +184,7 @@ describe("single sends", () => {
 
   it("without an answer of theirs at the end are a fault, not an acceptance", async () => {
     const { client, calls } = heldMessaging();
-    const one = send(createSendOne(client), "a").catch((error: AppError) => error.code);
+    const one = send(createSendBatcher(client), "a").catch((error: AppError) => error.code);
     await tick();
     calls[0]?.end();
     expect(await one).to.equal("internal_error");

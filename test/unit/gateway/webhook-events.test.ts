@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { buildOpenApi } from "../../../gateway/docs/openapi.ts";
 import type { SentEventType } from "../../../gateway/docs/webhook-events.ts";
-import { createEndpoints } from "../../../gateway/operations/all.ts";
+import { createOperations } from "../../../gateway/operations/all.ts";
 import { EVENT_TYPES } from "../../../services/shared/core/event-types.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
@@ -68,7 +68,7 @@ const SENT = new Map<string, unknown>([
   ["webhook.test", JSON.parse(eventBody({ ...HEAD, type: "webhook.test" }, testData()))],
 ]);
 
-const document = buildOpenApi(createEndpoints(memoryPorts(), true), {
+const document = buildOpenApi(createOperations(memoryPorts(), true), {
   baseUrl: "/",
   docsUrl: DOCS_URL,
 });

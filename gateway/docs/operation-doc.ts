@@ -19,7 +19,7 @@ export type HeaderName =
   | "RateLimit-Reset";
 
 /** The answer of an operation that went well. */
-export type SuccessAnswer = {
+export type SuccessResponse = {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
   /** Absent when the answer has no body. */
@@ -30,8 +30,8 @@ export type SuccessAnswer = {
   readonly leadsTo?: Readonly<Record<string, string>>;
 };
 
-/** What the OpenAPI document says of one endpoint, beside its method, path and scope. */
-export type Operation = {
+/** What the OpenAPI document says of one operation, beside its method, path and scope. */
+export type OperationDoc = {
   /** Unique; a verb and a noun. */
   readonly id: string;
   readonly tag: "Sending" | "Messages" | "Balance" | "Sender IDs" | "Webhook endpoints";
@@ -45,7 +45,7 @@ export type Operation = {
     readonly example: unknown;
   };
   readonly takesIdempotencyKey?: boolean;
-  readonly answer: SuccessAnswer;
+  readonly response: SuccessResponse;
   /** Error codes of this operation, beyond those that every operation has. */
   readonly errors: readonly ErrorCode[];
 };
