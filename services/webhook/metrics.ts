@@ -5,9 +5,9 @@ import {
   Histogram,
   type Registry,
 } from "../shared/io/metrics.ts";
-import type { SenderEvents } from "./adapters/http-client/sender.ts";
+import type { ConnectionMetrics } from "./adapters/http-client/request.ts";
 import type { DispatcherFigures } from "./app/dispatcher.ts";
-import type { WebhookEvents } from "./app/ports.ts";
+import type { DeliveryMetrics } from "./app/ports.ts";
 
 /** What the gauges read when they are asked. */
 export type GaugeSources = {
@@ -17,8 +17,8 @@ export type GaugeSources = {
 };
 
 /** What the webhook service reports as it happens. */
-export type WebhookMetrics = WebhookEvents &
-  SenderEvents & {
+export type WebhookMetrics = DeliveryMetrics &
+  ConnectionMetrics & {
     /** Events that the stream has dropped before they were consumed. */
     onEventsLost(count: number): void;
   };
@@ -77,9 +77,9 @@ export function addWebhookGauges(registry: Registry, sources: GaugeSources): voi
     return figures().oldestDueMs / 1000;
   });
   gauge("webhook_waiting_in_memory", "Leased deliveries without a slot.", () => figures().waiting);
-  gauge("webhook_slots_in_use", "Requests in the air.", () => figures().slots.all);
+  gauge("webhook_slots_in_use", "Requests in the air.", () => figures().permits.all);
   gauge("webhook_slow_slots_in_use", "Requests in the air to slow endpoints.", () => {
-    return figures().slots.slow;
+    return figures().permits.slow;
   });
   gauge("webhook_event_lag", "Events not yet acknowledged.", sources.eventLag);
   gauge("webhook_dead_letters", "Events put aside.", sources.deadLetters);

@@ -7,23 +7,22 @@ import { createSecretBox } from "../shared/io/encryption.ts";
 import { type Mongo, openMongo } from "../shared/io/mongo.ts";
 import { type Nats, openNats } from "../shared/io/nats.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { attemptTracer } from "./adapters/attempt-span.ts";
+import { createEventHandler, DURABLE, type EventHandler, SUBJECTS } from "./adapters/events.ts";
+import { openHttpClient } from "./adapters/http-client/open-http-client.ts";
+import { leaseOwner } from "./adapters/lease-owner.ts";
 import {
-  createEventHandler,
-  DURABLE,
-  type EventHandler,
-  hearStops,
-  openStopNotes,
-  SUBJECTS,
-} from "./adapters/events.ts";
-import { openSender } from "./adapters/http-client/create-http-client.ts";
+  createOperatorAlerts,
+  createStopPublisher,
+  subscribeStops,
+} from "./adapters/notifications.ts";
 import { createWebhookRpc } from "./adapters/rpc.ts";
 import { createSecrets } from "./adapters/secrets.ts";
-import { createLossLook } from "./adapters/stream-gaps.ts";
-import { openEngine } from "./app/create-delivery-engine.ts";
-import { deliverNotices } from "./app/deliver-events.ts";
+import { createGapCheck } from "./adapters/stream-gaps.ts";
+import { createDeliveryEngine, type EngineSettings } from "./app/create-delivery-engine.ts";
+import { deliverEvents } from "./app/deliver-events.ts";
 import type { DeliveryParts } from "./app/delivery-management.ts";
 import type { EndpointParts } from "./app/endpoint-management.ts";
-import { instanceName } from "./app/lease-owner.ts";
 import { checkUrl } from "./app/url-check.ts";
 import { readWebhookConfig, type WebhookConfig } from "./config.ts";
 import { attemptsOf } from "./domain/delivery.ts";
@@ -35,19 +34,19 @@ import { createDeliveryQueue } from "./store/queue.ts";
 
 export { readWebhookConfig as readSettings } from "./config.ts";
 
-/** While one batch is being written, the next one is read; its events would wait for nothing. */
+/** Two loops: one reads the next batch while the other writes. */
 const EVENT_LOOPS = 2;
 
-/** A loop's batches keep this distance, so that they are worth their writes. */
+/** Minimum interval between the batches of a loop: larger batches need fewer writes. */
 const EVENT_PACE_MS = 50;
 
 /**
- * A batch not acknowledged by then was left by a crash; one takes far less than a second. One that an
- * outage of the database holds up longer stays this process's as long as it is at work.
+ * An unacknowledged batch is redelivered after this time: its process crashed. A batch takes far less
+ * than a second; during an outage of the database the process keeps extending the time.
  */
 const ACK_WAIT_MS = 4000;
 
-/** Starts the webhook service; what is opened last closes first. */
+/** Opens, wires and serves; what is opened last closes first. */
 export const start: StartService = async (context) => {
   const { clock, lifecycle, log, metrics } = context;
   const config = readWebhookConfig(context.env);
@@ -55,47 +54,35 @@ export const start: StartService = async (context) => {
   const box = createSecretBox(config.ENCRYPTION_KEYS);
   const secrets = createSecrets(box);
   const attemptsMax = attemptsOf(config.WEBHOOK_RETRY_DELAYS_MS);
-  const events = createWebhookMetrics(metrics);
+  const webhookMetrics = createWebhookMetrics(metrics);
   const mongo = await openDatabase(context, config);
   const nats = await openStream(context, config);
   const endpoints = createEndpoints(mongo.db);
   const queue = createDeliveryQueue(mongo.db, {
     retentionMs,
-    owner: instanceName(config, context.env),
+    owner: leaseOwner(config, context.env),
     redactDelivered: config.WEBHOOK_REDACT_DELIVERED,
   });
-  const { sender, guard } = openSender(config, events);
-  lifecycle.onClose("webhook sender", () => sender.close());
+  const { httpClient, guard } = openHttpClient(config, webhookMetrics);
+  lifecycle.onClose("webhook sender", () => httpClient.close());
 
-  const tellOthers = openStopNotes(nats.connection);
-  const onStopped = (endpointId: string) => {
-    engine.stop(endpointId);
-    tellOthers(endpointId);
-  };
-  const engine = await openEngine({
-    clock,
-    log,
-    config,
-    events,
-    sender,
-    endpoints,
-    queue,
+  const engine = await createDeliveryEngine({
+    ...{ clock, log, metrics: webhookMetrics, httpClient, endpoints, queue },
+    settings: engineSettings(config),
+    tracer: attemptTracer,
     openSecret: secrets.openKey,
-    onStopped,
-    tellOperator(notice) {
-      log.warn({ ...notice }, "a webhook endpoint needs attention");
-      nats.connection.publish(`operator.webhook.${notice.kind}`, JSON.stringify(notice));
-    },
+    alerts: createOperatorAlerts(nats.connection, log),
+    stopPublisher: createStopPublisher(nats.connection),
   });
   lifecycle.onClose("webhook engine", () => engine.close());
-  lifecycle.signal.addEventListener("abort", engine.storing.stop, { once: true });
-  hearStops(nats.connection, engine.stop);
-  await engine.dispatcher.looked;
+  lifecycle.signal.addEventListener("abort", engine.insertRetry.stop, { once: true });
+  subscribeStops(nats.connection, engine.stopHere);
+  await engine.dispatcher.firstPollDone;
 
-  const delivering = { ...engine, clock, endpoints, queue, events, attemptsMax };
-  const handle = createEventHandler((items) => deliverNotices(delivering, items));
+  const delivering = { ...engine, clock, endpoints, queue, metrics: webhookMetrics, attemptsMax };
+  const handle = createEventHandler((items) => deliverEvents(delivering, items));
   const deadLetters = createDeadLetters(mongo.db, handle);
-  const { onEventsLost } = events;
+  const { onEventsLost } = webhookMetrics;
   const consumer = consume(context, config, { mongo, nats, handle, onEventsLost });
   addWebhookGauges(metrics, {
     figures: () => engine.dispatcher.figures,
@@ -104,9 +91,9 @@ export const start: StartService = async (context) => {
   });
 
   const managingEndpoints: EndpointParts<ClientSession> = {
-    ...{ clock, log, queue, onStopped },
+    ...{ clock, log, queue, stopper: engine.stopper },
     store: endpoints,
-    checkUrl: (url) => checkUrl(url, config.WEBHOOK_ALLOWED_PORTS, guard.vet),
+    checkUrl: (url) => checkUrl(url, config.WEBHOOK_ALLOWED_PORTS, guard.checkHost),
     newSecret: () => `whsec_${randomBytes(32).toString("base64url")}`,
     sealSecret: secrets.seal,
   };
@@ -125,6 +112,19 @@ export const start: StartService = async (context) => {
   });
   context.serve((router) => router.service(WebhookService, rpc));
 };
+
+function engineSettings(config: WebhookConfig): EngineSettings {
+  return {
+    timeoutMs: config.WEBHOOK_TIMEOUT_MS,
+    retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS,
+    disableAfterMs: config.WEBHOOK_DISABLE_AFTER_MS,
+    allowedPorts: config.WEBHOOK_ALLOWED_PORTS,
+    endpointConcurrency: config.WEBHOOK_ENDPOINT_CONCURRENCY,
+    tenantConcurrency: config.WEBHOOK_TENANT_CONCURRENCY,
+    totalConcurrency: config.WEBHOOK_TOTAL_CONCURRENCY,
+    pollIntervalMs: config.WEBHOOK_POLL_INTERVAL_MS,
+  };
+}
 
 async function openDatabase(context: ServiceContext, config: WebhookConfig): Promise<Mongo> {
   const { lifecycle, log } = context;
@@ -160,8 +160,8 @@ function consume(
   },
 ) {
   const { nats, onEventsLost: onLost } = parts;
-  // Of a consumer of every subject, which alone is told what it would have been given.
-  const beforeTaking = createLossLook({ nats, durable: DURABLE, log: context.log, onLost });
+  // A consumer of every subject can count gaps by sequence numbers alone.
+  const beforeTaking = createGapCheck({ nats, durable: DURABLE, log: context.log, onLost });
   const consumers = Array.from({ length: EVENT_LOOPS }, () =>
     startConsumer({
       nats,

@@ -20,7 +20,7 @@ export type Receiver = {
   readonly port: number;
   /** Requests whose body arrived, oldest first. */
   readonly received: Received[];
-  /** Connections made so far. */
+  /** ConnectionPool made so far. */
   readonly connections: number;
   behave(behaviour: Behaviour): void;
   url(path?: string): string;

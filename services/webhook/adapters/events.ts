@@ -1,15 +1,13 @@
 /** Events in: from the stream, and from the dead letters when an operator replays them. */
 import { fromBinary } from "@bufbuild/protobuf";
-import type { NatsConnection } from "nats";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { isId } from "../../shared/core/ids.ts";
-import { openPublisher, subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
 import { recordedTrace } from "../../shared/io/tracing.ts";
 import type { Item } from "../app/deliver-events.ts";
 import { UndeliverableError } from "../app/ports.ts";
-import { type Notice, noticesOf } from "../domain/event-fan-out.ts";
-import { NewerEventError, readChange } from "./proto-events.ts";
+import { type WebhookEvent, webhookEventsOf } from "../domain/event-fan-out.ts";
+import { NewerEventError, toDomainEvent } from "./proto-events.ts";
 
 /** The durable consumer's name on the stream. */
 export const DURABLE = "webhook-deliver";
@@ -31,25 +29,11 @@ const NEWER_RETRY_AFTER_MS = 30_000;
  */
 const NEWER_WAITING_MAX = 500;
 
-/** Stores what events ask for; see `deliverNotices`. */
+/** Stores what events ask for; see `deliverEvents`. */
 export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
 
 /** Handles a batch of events: one verdict each. */
 export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
-
-/** An endpoint of this id was turned off or deleted; the truth is in the database. */
-const STOPPED = "invalidate.webhook_endpoint";
-
-/** Opens the way to tell every replica at once that an endpoint is off; a lost word costs what is being connected. */
-export function openStopNotes(connection: NatsConnection): (endpointId: string) => void {
-  const tell = openPublisher(connection);
-  return (endpointId) => tell(`${STOPPED}.${endpointId}`, "");
-}
-
-/** Hears of stops at other replicas. */
-export function hearStops(connection: NatsConnection, stop: (endpointId: string) => void): void {
-  subscribe(connection, `${STOPPED}.*`, ({ subject }) => stop(subject.slice(STOPPED.length + 1)));
-}
 
 /**
  * Makes the handler. What cannot be read is dead, as it would never be readable; what a newer version has
@@ -60,14 +44,14 @@ export function createEventHandler(deliver: Deliver): EventHandler {
   return async (items) => {
     const read = items.map(({ data }) => readNotices(data));
     const faults = await deliver(
-      read.map((notices, at) => ({
-        notices: notices instanceof Error ? [] : notices,
+      read.map((events, at) => ({
+        events: events instanceof Error ? [] : events,
         isRepeated: (items[at]?.deliveries ?? 1) > 1,
       })),
     );
     return items.map(({ deliveries }, at): Verdict => {
-      const notices = read[at];
-      const fault = notices instanceof Error ? notices : faults[at];
+      const events = read[at];
+      const fault = events instanceof Error ? events : faults[at];
       if (fault === undefined) return ACK;
       return judge(fault, deliveries, mayWait);
     });
@@ -103,14 +87,14 @@ function createAllowance(max: number, windowMs: number): () => boolean {
 /** What the event is cannot be told, now or ever. */
 class UnreadableError extends Error {}
 
-function readNotices(data: Uint8Array): readonly Notice[] | Error {
+function readNotices(data: Uint8Array): readonly WebhookEvent[] | Error {
   try {
     const event = fromBinary(EventSchema, data);
     if (!isId("event", event.id)) return new UnreadableError("the event has no id");
-    const change = readChange(event);
+    const change = toDomainEvent(event);
     const trace = recordedTrace(event.traceparent || undefined);
-    const notices = noticesOf(change);
-    return trace === undefined ? notices : notices.map((notice) => ({ ...notice, trace }));
+    const events = webhookEventsOf(change);
+    return trace === undefined ? events : events.map((event) => ({ ...event, trace }));
   } catch (error) {
     if (error instanceof NewerEventError) return error;
     return new UnreadableError("the event cannot be read", { cause: error });

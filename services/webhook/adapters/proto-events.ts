@@ -7,7 +7,7 @@ import type { Wallet } from "../../../proto/gen/sms/v1/wallet_pb.js";
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
-import type { Change, MessageView, SenderIdView, WalletView } from "../domain/domain-event.ts";
+import type { DomainEvent, MessageView, SenderIdView, WalletView } from "../domain/domain-event.ts";
 
 /** The event says what only a newer version knows: beside it in a rollout is a process that does. */
 export class NewerEventError extends Error {}
@@ -16,7 +16,7 @@ export class NewerEventError extends Error {}
  * The change that an event reports. Throws a `NewerEventError`, or an `Error` when the event lacks what
  * its kind must have.
  */
-export function readChange({ id, tenantId, occurredAtMs, payload }: Event): Change {
+export function toDomainEvent({ id, tenantId, occurredAtMs, payload }: Event): DomainEvent {
   const atMs = Number(occurredAtMs);
   // The id was made when the change was recorded; the change itself may be dated back by a receipt.
   const head = { id, tenantId, occurredAtMs: atMs, recordedAtMs: Math.max(atMs, idTimeMs(id)) };

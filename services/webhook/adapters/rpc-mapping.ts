@@ -97,7 +97,7 @@ const STATUS_FROM_PROTO: Readonly<Partial<Record<WebhookEndpointStatus, "enabled
   };
 
 /** What an update asks for; fields that are not there stay as they are. */
-export function readChange(request: UpdateEndpointRequest): EndpointChange {
+export function readEndpointChange(request: UpdateEndpointRequest): EndpointChange {
   return {
     ...(request.url === undefined ? {} : { url: request.url }),
     ...(request.status === WebhookEndpointStatus.UNSPECIFIED

@@ -41,10 +41,10 @@ import {
 import type { Idempotency, RequestKey } from "../app/idempotency.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { readBeforeId, readInstantMs } from "../domain/delivery-log-query.ts";
-import { checkRequestKey } from "../domain/idempotency-key.ts";
+import { checkIdempotencyKey } from "../domain/idempotency-key.ts";
 import {
   keyOf,
-  readChange,
+  readEndpointChange,
   readLimit,
   readSources,
   readStatuses,
@@ -92,7 +92,7 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
   return {
     async createEndpoint(request) {
       if (request.tenantId === "") throw invalidField("tenant_id", "required", "Whose is it?");
-      return once(
+      return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.CREATE_ENDPOINT, request),
         CreateEndpointResponseSchema,
@@ -109,7 +109,7 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
     },
     async updateEndpoint(request) {
       const { tenantId, endpointId } = request;
-      const change = readChange(request);
+      const change = readEndpointChange(request);
       return {
         endpoint: toEndpointProto(await updateEndpoint(endpoints, tenantId, endpointId, change)),
       };
@@ -121,7 +121,7 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
     async rotateSecret(request) {
       const { tenantId, endpointId } = request;
       await getEndpoint(endpoints, tenantId, endpointId);
-      return once(
+      return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.ROTATE_SECRET, request),
         RotateSecretResponseSchema,
@@ -152,7 +152,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
     },
     async resendDelivery(request) {
       await getDelivery(deliveries, request);
-      return once(
+      return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.RESEND_DELIVERY, request),
         ResendDeliveryResponseSchema,
@@ -163,7 +163,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
     async recoverDeliveries(request) {
       await findEndpoint(deliveries, request.tenantId, request.endpointId);
       const wanted = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
-      return once(
+      return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.RECOVER_DELIVERIES, request),
         RecoverDeliveriesResponseSchema,
@@ -174,7 +174,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
     async sendTestEvent(request) {
       const { tenantId, endpointId } = request;
       await findEndpoint(deliveries, tenantId, endpointId);
-      return once(
+      return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.SEND_TEST_EVENT, request),
         SendTestEventResponseSchema,
@@ -189,7 +189,7 @@ function keyRpc({ idempotency, deliveries }: RpcParts): Pick<Handlers, "checkKey
   return {
     async checkKey(request) {
       const key = keyOf(request.operation, request);
-      checkRequestKey(key);
+      checkIdempotencyKey(key);
       // Under an endpoint that is gone no key has an answer.
       if (request.operation !== KeyedOperation.CREATE_ENDPOINT) {
         await findEndpoint(deliveries, request.tenantId, request.endpointId);
@@ -223,11 +223,11 @@ function deadLetterRpc({
 }
 
 /**
- * Runs a use case once per key. What the request names has been found: a key does not outlive it. The
+ * Runs a use case runIdempotently per key. What the request names has been found: a key does not outlive it. The
  * stored response is looked for before anything but the key is checked: a repeat must get it even when
  * the request would no longer pass.
  */
-async function once<Schema extends DescMessage, Made>(
+async function runIdempotently<Schema extends DescMessage, Made>(
   idempotency: Idempotency<ClientSession>,
   key: RequestKey,
   schema: Schema,
@@ -236,7 +236,7 @@ async function once<Schema extends DescMessage, Made>(
     runOnce: RunOnce<ClientSession, Made, MessageShape<Schema>>,
   ) => Promise<MessageShape<Schema>>,
 ): Promise<MessageShape<Schema>> {
-  checkRequestKey(key);
+  checkIdempotencyKey(key);
   const codec = {
     encode: (message: MessageShape<Schema>) => toBinary<Schema>(schema, message),
     decode: (bytes: Uint8Array) => fromBinary<Schema>(schema, bytes),
@@ -252,6 +252,6 @@ async function once<Schema extends DescMessage, Made>(
     return Object.assign(response, { replayed });
   };
   // The first request may end between the first look and the fence.
-  const runAlone = async () => (await findReplay()) ?? useCase(runOnce);
-  return (await findReplay()) ?? idempotency.alone(key, runAlone);
+  const runExclusively = async () => (await findReplay()) ?? useCase(runOnce);
+  return (await findReplay()) ?? idempotency.exclusively(key, runExclusively);
 }

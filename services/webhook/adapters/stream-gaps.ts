@@ -2,8 +2,8 @@
 import type { Logger } from "../../shared/core/logger.ts";
 import { EVENT_STREAM, type Nats } from "../../shared/io/nats.ts";
 
-/** What a consumer of a whole stream and the stream look like at one moment. */
-export type Look = {
+/** What a consumer of a whole stream and the stream check like at one moment. */
+export type StreamPosition = {
   /** The last item that the consumer was given; 0 before the first. */
   readonly deliveredSeq: number;
   /** The first item that the stream still has. */
@@ -15,7 +15,7 @@ export type Look = {
  * that is left. A stream that is full drops the oldest, and the consumer's own count of what is left falls
  * as if they had been consumed.
  */
-export function createLossCount(): (look: Look) => number {
+export function createGapCounter(): (check: StreamPosition) => number {
   let countedTo = 0;
   return ({ deliveredSeq, firstSeq }) => {
     // A stream that was made anew begins at one again.
@@ -28,14 +28,14 @@ export function createLossCount(): (look: Look) => number {
 }
 
 /** How often it is asked whether the stream has dropped anything. */
-const LOOK_MS = 5000;
+const CHECK_INTERVAL_MS = 5000;
 
 /**
- * Makes the look that is taken before more is: once more is taken, a gap before it cannot be told from what
- * was consumed. Other replicas may have taken more, so what is counted is the least that was lost. A look
+ * Makes the check that is taken before more is: once more is taken, a gap before it cannot be told from what
+ * was consumed. Other replicas may have taken more, so what is counted is the least that was lost. A check
  * that fails is left out.
  */
-export function createLossLook(options: {
+export function createGapCheck(options: {
   readonly nats: Nats;
   readonly durable: string;
   readonly log: Logger;
@@ -43,18 +43,18 @@ export function createLossLook(options: {
   readonly stream?: string;
 }): () => Promise<void> {
   const { nats, durable, log, stream = EVENT_STREAM } = options;
-  const countLost = createLossCount();
+  const countGap = createGapCounter();
   let nextAtMs = 0;
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       const manager = await nats.connection.jetstreamManager();
       const [{ delivered }, { state }] = await Promise.all([
         manager.consumers.info(stream, durable),
         manager.streams.info(stream),
       ]);
-      const lost = countLost({ deliveredSeq: delivered.stream_seq, firstSeq: state.first_seq });
+      const lost = countGap({ deliveredSeq: delivered.stream_seq, firstSeq: state.first_seq });
       if (lost > 0) {
         log.error({ durable, lost }, "the stream has dropped events that were not consumed");
         options.onLost(lost);
@@ -62,14 +62,14 @@ export function createLossLook(options: {
     } catch (error) {
       log.warn({ error, durable }, "what the stream has dropped is not known");
     } finally {
-      nextAtMs = performance.now() + LOOK_MS;
-      looking = undefined;
+      nextAtMs = performance.now() + CHECK_INTERVAL_MS;
+      checking = undefined;
     }
   }
 
   return async () => {
-    if (looking === undefined && performance.now() < nextAtMs) return;
-    looking ??= look();
-    await looking;
+    if (checking === undefined && performance.now() < nextAtMs) return;
+    checking ??= check();
+    await checking;
   };
 }

@@ -1,134 +1,133 @@
 /**
- * First attempts that are made before their delivery is stored. An endpoint that answers within
- * milliseconds has answered before a database could note that it will be asked, so its delivery is
- * written once, with the result, instead of twice.
+ * First attempts that run before their delivery is stored (ADR 64). A fast endpoint responds within
+ * milliseconds, so its delivery is written once, with the result, instead of twice.
  *
- * The event is acknowledged after that write. Should the process die before it, the event comes again
- * and is attempted again under the same ids, as after any death between a request and the note of
- * its answer; what comes again is stored first (`deliver-events.ts`).
+ * The event is acknowledged after that write. A process that dies before it attempts the redelivered
+ * event again under the same ids, as after any crash between a request and the write of its result.
+ * A redelivered event is stored first (`deliver-events.ts`).
  */
 
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { Settlement } from "./ports.ts";
+import type { AttemptResult } from "./ports.ts";
 
-/** Deliveries that are attempted before they are stored. */
-export type EarlyAttempts = {
-  /** Tells whether the delivery is attempted right now, and will be stored after that. */
-  isUnderWay(deliveryId: string): boolean;
-  /** Answers when that is over, whatever came of it. */
-  ended(deliveryId: string): Promise<void>;
-  /** Tells whether the delivery was stored here of late. */
-  isKnown(deliveryId: string): boolean;
-  /** To be told what was stored without having been expected. */
-  noteKnown(deliveryIds: readonly string[]): void;
-  /** From now on the result of this delivery's attempt under this lease is kept for `results`. */
-  expect(delivery: Expected, leaseId: string): void;
+/** The attempts of this process whose deliveries are not stored yet. */
+export type AttemptsBeforeStore = {
+  /** Whether the delivery is being attempted and will be stored afterwards. */
+  isRunning(deliveryId: string): boolean;
+  /** Resolves when the delivery is stored, or storing it failed. */
+  finished(deliveryId: string): Promise<void>;
+  /** Whether this process stored the delivery recently. */
+  wasStored(deliveryId: string): boolean;
+  /** Records deliveries that were stored without `begin`. */
+  markStored(deliveryIds: readonly string[]): void;
+  /** Begins an attempt: `results` waits for its result under this lease. */
+  begin(delivery: StartedDelivery, leaseId: string): void;
   /**
-   * Answers the results when all are there or waiting has lost its worth, and keeps no later one:
-   * what comes after this waits until the delivery is stored.
+   * Returns the results that arrive within `wait`. A later result waits in `offer` until the
+   * delivery is stored.
    */
-  results(deliveryIds: readonly string[], wait: Wait): Promise<ReadonlyMap<string, Settlement>>;
-  /** To be told when what was expected is stored, or could not be. */
-  end(deliveryIds: readonly string[]): void;
+  results(deliveryIds: readonly string[], wait: Wait): Promise<ReadonlyMap<string, AttemptResult>>;
+  /** Ends attempts whose deliveries are stored, or could not be. */
+  finish(deliveryIds: readonly string[]): void;
   /**
-   * Keeps a result, and answers true; or answers false, at the latest when the delivery is stored:
-   * then it is to be written as any other.
+   * Takes a result and returns true, or returns false once the delivery is stored: then the caller
+   * writes the result like any other.
    */
-  keep(settlement: Settlement): Promise<boolean>;
+  offer(result: AttemptResult): Promise<boolean>;
 };
 
-/** A delivery that is about to be attempted. */
-export type Expected = { readonly id: string; readonly endpointId: string };
+/** A delivery whose attempt begins. */
+export type StartedDelivery = { readonly id: string; readonly endpointId: string };
 
 /**
- * How long results are waited for, in milliseconds: `quietMs`, and from then on while many are owed
- * by endpoints that answer anything at least every `quietMs`; no longer than `limitMs`.
+ * How long `results` waits: `quietMs`, then as long as many results are missing from endpoints that
+ * responded to any request within the last `quietMs`, at most `limitMs`.
  */
 export type Wait = { readonly quietMs: number; readonly limitMs: number };
 
 /**
- * Deliveries remembered: what the stream is told twice, it is told within seconds. Beyond its two
- * minutes of recognising repeats, one may be attempted once more: receivers know it by its ids.
+ * Stored deliveries kept in this cache. Duplicates are published within seconds, and the stream
+ * removes them for two minutes. A later duplicate may be attempted again under the same ids.
  */
-const KNOWN_MAX = 20_000;
+const STORED_MAX = 20_000;
 
-/** The last few may hang: that they are written twice costs less than what waits behind them. */
+/** A batch does not wait for its last few results: writing those twice is cheaper. */
 const FEW = { deliveries: 8, share: 1 / 8 } as const;
 
-/** Endpoints whose last answer is remembered. */
-const ANSWERS_MAX = 20_000;
+/** Endpoints whose last response time is cached. */
+const RESPONSES_MAX = 20_000;
 
-type Early = {
+type Started = {
   readonly endpointId: string;
   readonly leaseId: string;
-  result?: Settlement;
+  result?: AttemptResult;
   isBeingStored: boolean;
-  readonly answered: PromiseWithResolvers<void>;
+  readonly responded: PromiseWithResolvers<void>;
   readonly stored: PromiseWithResolvers<void>;
 };
 
-/** Makes the record of early attempts; it holds what one batch of events holds. */
-export function createEarlyAttempts(): EarlyAttempts {
-  const early = new Map<string, Early>();
-  const known = new Map<string, true>();
-  /** When endpoints last answered anything, by the monotonic clock. */
-  const answers = new Map<string, number>();
+/** Holds the attempts of one batch of events. */
+export function createAttemptsBeforeStore(): AttemptsBeforeStore {
+  const started = new Map<string, Started>();
+  const stored = new Map<string, true>();
+  /** When each endpoint last responded to any request, by the monotonic clock. */
+  const responses = new Map<string, number>();
 
-  function isWorthWaiting(expected: readonly Early[], sinceMs: number, wait: Wait): boolean {
+  function isWorthWaiting(begun: readonly Started[], sinceMs: number, wait: Wait): boolean {
     const nowMs = performance.now();
     const waitedMs = nowMs - sinceMs;
-    const owed = expected.filter(
+    const missing = begun.filter(
       ({ result, endpointId }) =>
-        !result && nowMs - Math.max(sinceMs, answers.get(endpointId) ?? 0) < wait.quietMs,
+        !result && nowMs - Math.max(sinceMs, responses.get(endpointId) ?? 0) < wait.quietMs,
     );
-    if (waitedMs < wait.quietMs) return owed.length > 0;
-    const few = Math.max(FEW.deliveries, expected.length * FEW.share);
-    return waitedMs < wait.limitMs && owed.length > few;
+    if (waitedMs < wait.quietMs) return missing.length > 0;
+    const few = Math.max(FEW.deliveries, begun.length * FEW.share);
+    return waitedMs < wait.limitMs && missing.length > few;
   }
 
-  function noteKnown(deliveryIds: readonly string[]): void {
-    for (const id of deliveryIds) setRecent(known, id, true, KNOWN_MAX);
+  function markStored(deliveryIds: readonly string[]): void {
+    for (const id of deliveryIds) setRecent(stored, id, true, STORED_MAX);
   }
 
   return {
-    isUnderWay: (deliveryId) => early.has(deliveryId),
-    ended: async (deliveryId) => early.get(deliveryId)?.stored.promise,
-    isKnown: (deliveryId) => known.has(deliveryId),
-    expect({ id, endpointId }, leaseId) {
-      const [answered, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      early.set(id, { endpointId, leaseId, isBeingStored: false, answered, stored });
+    isRunning: (deliveryId) => started.has(deliveryId),
+    finished: async (deliveryId) => started.get(deliveryId)?.stored.promise,
+    wasStored: (deliveryId) => stored.has(deliveryId),
+    begin({ id, endpointId }, leaseId) {
+      const [responded, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      started.set(id, { endpointId, leaseId, isBeingStored: false, responded, stored });
     },
     async results(deliveryIds, wait) {
-      const expected = deliveryIds.flatMap((id) => early.get(id) ?? []);
-      const all = Promise.all(expected.map(({ answered }) => answered.promise));
+      const begun = deliveryIds.flatMap((id) => started.get(id) ?? []);
+      const all = Promise.all(begun.map(({ responded }) => responded.promise));
       const sinceMs = performance.now();
-      while (isWorthWaiting(expected, sinceMs, wait)) {
+      while (isWorthWaiting(begun, sinceMs, wait)) {
         await answerWithin(all, wait.quietMs / 4);
       }
-      for (const one of expected) one.isBeingStored = true;
-      const results = expected.flatMap(({ result }) => result ?? []);
+      for (const one of begun) one.isBeingStored = true;
+      const results = begun.flatMap(({ result }) => result ?? []);
       return new Map(results.map((result) => [result.claimed.id, result]));
     },
-    end(deliveryIds) {
+    finish(deliveryIds) {
       for (const id of deliveryIds) {
-        early.get(id)?.stored.resolve();
-        early.delete(id);
+        started.get(id)?.stored.resolve();
+        started.delete(id);
       }
-      noteKnown(deliveryIds);
+      markStored(deliveryIds);
     },
-    noteKnown,
-    async keep(settlement) {
-      const { id, endpointId, leaseId } = settlement.claimed;
-      setRecent(answers, endpointId, performance.now(), ANSWERS_MAX);
-      const one = early.get(id);
+    markStored,
+    async offer(result) {
+      const { id, endpointId, leaseId } = result.claimed;
+      setRecent(responses, endpointId, performance.now(), RESPONSES_MAX);
+      const one = started.get(id);
       if (one === undefined || one.leaseId !== leaseId) return false;
       if (one.isBeingStored) {
         await one.stored.promise;
         return false;
       }
-      one.result = settlement;
-      one.answered.resolve();
+      one.result = result;
+      one.responded.resolve();
       return true;
     },
   };

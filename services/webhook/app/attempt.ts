@@ -1,86 +1,90 @@
 /**
- * One attempt of one delivery: read the endpoint again, unless it was read within the last 50 ms
- * and no stop was heard since; sign afresh, send, decide, save.
+ * One attempt of one delivery: read the endpoint, sign, send, decide, write the result. An endpoint
+ * that was read within the last 50 ms, and was not stopped since, is not read again.
  */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { signWebhook } from "../../shared/core/webhook-signature.ts";
-import type { OpenSpan } from "../../shared/io/tracing.ts";
-import type { Sender } from "../adapters/http-client/sender.ts";
 import {
-  type AttemptResult,
   type Claimed,
-  decideOutcome,
+  decideNextState,
   type EndpointAsRead,
-  type Outcome,
+  type NextState,
+  type RequestResult,
 } from "../domain/delivery.ts";
 import { activeSecrets, type Endpoint } from "../domain/endpoint.ts";
 import type { Target } from "../domain/url-rules.ts";
-import { endAttemptSpan, openAttemptSpan } from "./attempt-span.ts";
-import type { Settlement, WebhookEvents } from "./ports.ts";
+import type {
+  AttemptResult,
+  AttemptSpan,
+  AttemptTracer,
+  DeliveryMetrics,
+  HttpClient,
+} from "./ports.ts";
 
-/** `User-Agent` of webhook requests (`service.md` "Events"). */
+/** `User-Agent` of webhook requests (`docs/contract.md#webhooks`). */
 export const USER_AGENT = "Service-Webhooks/1";
 
-/** What an attempt needs. */
+/** Dependencies of an attempt. */
 export type AttemptParts = {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly sender: Sender;
-  /** Reads an endpoint as it is now; `undefined` when it was deleted. */
+  readonly httpClient: HttpClient;
+  readonly tracer: AttemptTracer;
+  /** Reads an endpoint; `undefined` when it was deleted. */
   readonly readEndpoint: (endpointId: string) => Promise<Endpoint | undefined>;
-  /** Changes whenever the endpoint is turned off or deleted. */
-  readonly stopOf: (endpointId: string) => number;
-  /** How long an attempt may take, and so a lease must last when it begins, in milliseconds. */
+  /** A number that changes whenever the endpoint is disabled or deleted. */
+  readonly stopVersionOf: (endpointId: string) => number;
+  /** The longest attempt. A lease must last this long when the attempt begins. */
   readonly attemptMsMax: number;
-  /** Lengthens the lease; answers its new end, or `undefined` when someone else has the delivery. */
+  /** Extends the lease; returns its new end, or `undefined` when another process has it. */
   readonly renewLease: (claimed: Claimed) => Promise<number | undefined>;
   readonly openSecret: (endpoint: Endpoint, sealed: string) => KeyObject;
-  /** Writes what came of it; answers when durable. */
-  readonly settle: (settlement: Settlement) => Promise<void>;
-  readonly reportHealth: (endpoint: Endpoint, result: AttemptResult) => void;
-  readonly events: WebhookEvents;
+  /** Writes the result; resolves when it is durable. */
+  readonly writeResult: (result: AttemptResult) => Promise<void>;
+  readonly reportHealth: (endpoint: Endpoint, result: RequestResult) => void;
+  readonly metrics: DeliveryMetrics;
   readonly retryDelaysMs: readonly number[];
   readonly timeoutMs: number;
-  /** Reads an endpoint's URL by the rules of now; `undefined` when it breaks one. */
+  /** Checks a URL by the present rules; `undefined` when it breaks one. */
   readonly readTarget: (url: string) => Target | undefined;
   readonly random: () => number;
 };
 
-/** An attempt that has its answer. */
+/** An attempt whose request has ended. */
 export type Attempted = {
-  /** How long the endpoint took, in milliseconds; 0 when it was not asked. */
-  readonly answerMs: number;
-  /** Answers when the result is durable; rejects when it could not be written. */
-  readonly settled: Promise<void>;
+  /** How long the response took; 0 when no request was made. */
+  readonly responseMs: number;
+  /** Resolves when the result is durable; rejects when it could not be written. */
+  readonly written: Promise<void>;
 };
 
-/** Makes one attempt, up to its answer. Rejects only when the database did not let it begin. */
+/** Makes one attempt up to its response. Rejects when the request could not begin. */
 export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promise<Attempted> {
-  const { clock, settle, events } = parts;
+  const { clock, writeResult, metrics } = parts;
   const begun = await begin(parts, claimed);
-  if (begun === undefined) return { answerMs: 0, settled: Promise.resolve() };
+  if (begun === undefined) return { responseMs: 0, written: Promise.resolve() };
   const { endpoint, stop } = begun;
   const startedAtMs = clock.now();
-  const span = openAttemptSpan(claimed, startedAtMs);
+  const span = parts.tracer.start(claimed, startedAtMs);
   const result =
     endpoint === undefined ? undefined : await send(parts, endpoint, claimed, startedAtMs, span);
-  endAttemptSpan(span, result);
+  span?.end(result);
   const atMs = clock.now();
   if (endpoint === undefined || result === undefined) {
     const isOff = endpoint === undefined || !(await isStillWanted(parts, claimed));
-    if (isOff) events.onFinal("dropped");
-    const outcome = isOff ? DROPPED : notBegun(claimed, atMs);
-    return { answerMs: 0, settled: settle({ claimed, attempt: undefined, outcome, atMs }) };
+    if (isOff) metrics.onFinal("dropped");
+    const next = isOff ? DROPPED : notBegun(claimed, atMs);
+    return { responseMs: 0, written: writeResult({ claimed, attempt: undefined, next, atMs }) };
   }
-  let outcome = decideOutcome(claimed, result, atMs, parts.retryDelaysMs, parts.random());
-  if (outcome.status === "pending" && parts.stopOf(claimed.endpointId) !== stop) {
-    // Turned off while its answer was awaited: the retry is dropped now, and not when it is due.
-    if (!(await isStillWanted(parts, claimed))) outcome = DROPPED;
+  let next = decideNextState(claimed, result, atMs, parts.retryDelaysMs, parts.random());
+  if (next.status === "pending" && parts.stopVersionOf(claimed.endpointId) !== stop) {
+    // The endpoint was disabled during the request: drop the retry now, not when it is due.
+    if (!(await isStillWanted(parts, claimed))) next = DROPPED;
   }
-  events.onAttempt(outcomeClass(result), result.durationMs);
-  if (outcome.status !== "pending") events.onFinal(outcome.status);
+  metrics.onAttempt(resultClass(result), result.durationMs);
+  if (next.status !== "pending") metrics.onFinal(next.status);
   parts.log.debug(
     {
       tenant_id: claimed.tenantId,
@@ -91,19 +95,19 @@ export async function makeAttempt(parts: AttemptParts, claimed: Claimed): Promis
       http_status: result.httpStatus,
       error: result.error,
       duration_ms: result.durationMs,
-      delivery_status: outcome.status,
+      delivery_status: next.status,
     },
     "attempted",
   );
   parts.reportHealth(endpoint, result);
   const attempt = { ...result, number: claimed.attemptsMade + 1, startedAtMs };
-  return { answerMs: result.durationMs, settled: settle({ claimed, attempt, outcome, atMs }) };
+  return { responseMs: result.durationMs, written: writeResult({ claimed, attempt, next, atMs }) };
 }
 
-const DROPPED: Outcome = { status: "dropped" };
+const DROPPED: NextState = { status: "dropped" };
 
-/** The word that stopped it was late: the endpoint is on again, and the attempt is made anew. */
-function notBegun({ attemptsLeft }: Claimed, nowMs: number): Outcome {
+/** The stop arrived late and the endpoint is enabled again: repeat the attempt, uncounted. */
+function notBegun({ attemptsLeft }: Claimed, nowMs: number): NextState {
   return { status: "pending", attemptsLeft, nextAttemptAtMs: nowMs };
 }
 
@@ -115,10 +119,10 @@ async function isStillWanted(
 }
 
 /**
- * Reads the endpoint while holding the delivery for as long as an attempt may take. Either may be
- * delayed by an outage, and an endpoint may be turned off meanwhile, so both are asked again until
- * they hold at the same moment: what follows begins with it, without a wait in between. Answers
- * no endpoint when it does not want the delivery, and nothing when someone else has it.
+ * Reads the endpoint and makes sure that the lease lasts for an attempt. An outage may delay either,
+ * and the endpoint may be disabled meanwhile, so both repeat until they hold at the same moment; the
+ * request follows without a wait. Returns no endpoint when the delivery must be dropped, and nothing
+ * when another process holds the lease.
  */
 async function begin(
   parts: AttemptParts,
@@ -127,8 +131,8 @@ async function begin(
   const { endpointId, asRead } = claimed;
   let { leaseUntilMs } = claimed;
   for (;;) {
-    const stop = parts.stopOf(endpointId);
-    if (asRead !== undefined && stop <= asRead.stopMark && isFresh(asRead, parts.clock.now())) {
+    const stop = parts.stopVersionOf(endpointId);
+    if (asRead !== undefined && stop <= asRead.stopVersion && isFresh(asRead, parts.clock.now())) {
       return { endpoint: isWanted(asRead.endpoint, claimed) ? asRead.endpoint : undefined, stop };
     }
     const endpoint = await parts.readEndpoint(endpointId);
@@ -136,20 +140,20 @@ async function begin(
       const renewed = await parts.renewLease(claimed);
       if (renewed === undefined) return undefined;
       leaseUntilMs = renewed;
-    } else if (parts.stopOf(endpointId) === stop) {
+    } else if (parts.stopVersionOf(endpointId) === stop) {
       return { endpoint: isWanted(endpoint, claimed) ? endpoint : undefined, stop };
     }
   }
 }
 
-/** A read as old as a request is on its way is as good as a new one. */
+/** An endpoint read this recently needs no second read: a request takes as long to arrive. */
 const FRESH_MS = 50;
 
 function isFresh({ atMs }: EndpointAsRead, nowMs: number): boolean {
   return Math.abs(nowMs - atMs) < FRESH_MS;
 }
 
-/** A delivery of an earlier enabled period is never sent in a later one. */
+/** A delivery of an earlier enabled period is never sent. */
 function isWanted(endpoint: Endpoint | undefined, claimed: Claimed): boolean {
   return endpoint?.status === "enabled" && claimed.activatedAtMs >= endpoint.enabledAtMs;
 }
@@ -159,16 +163,16 @@ async function send(
   endpoint: Endpoint,
   claimed: Claimed,
   nowMs: number,
-  span: OpenSpan | undefined,
-): Promise<AttemptResult | undefined> {
+  span: AttemptSpan | undefined,
+): Promise<RequestResult | undefined> {
   const target = parts.readTarget(endpoint.url);
   if (target === undefined) {
-    // Saved under rules that allowed it; the rules have changed since.
+    // The URL was saved under rules that have changed.
     return { error: "address_not_allowed", httpStatus: 0, durationMs: 0, answer: "" };
   }
   const { body } = claimed;
   const keys = signingKeys(parts, endpoint, nowMs);
-  return parts.sender.send({
+  return parts.httpClient.send({
     endpointId: endpoint.id,
     target,
     body,
@@ -187,8 +191,8 @@ async function send(
 }
 
 /**
- * The keys that sign now. An older secret that cannot be opened, its key being lost, keeps the present one from
- * nothing; one that signs alone cannot be done without, and the delivery waits.
+ * The active signing keys. An older secret that does not open, because its encryption key was lost,
+ * is skipped. Without the present secret the attempt fails and the delivery waits.
  */
 function signingKeys(
   parts: Pick<AttemptParts, "openSecret" | "log">,
@@ -200,13 +204,16 @@ function signingKeys(
       return parts.openSecret(endpoint, sealed);
     } catch (error) {
       if (expiresAtMs === undefined) throw error;
-      parts.log.warn({ error, endpointId: endpoint.id }, "an older webhook secret does not open");
+      parts.log.warn(
+        { error, endpointId: endpoint.id },
+        "an older webhook secret cannot be opened",
+      );
       return [];
     }
   });
 }
 
-function outcomeClass(result: AttemptResult): string {
+function resultClass(result: RequestResult): string {
   if (result.error === "") return "succeeded";
   return result.error === "status"
     ? `status_${Math.floor(result.httpStatus / 100)}xx`

@@ -1,172 +1,189 @@
-/** The delivery engine: dispatcher, attempts, results and health, wired together. */
+/** Wires the delivery engine: dispatcher, attempts, results and health. */
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import type { Sender } from "../adapters/http-client/sender.ts";
-import type { WebhookConfig } from "../config.ts";
-import { createSlots, SLOW_ANSWER_MS, type SlotLimits } from "../domain/concurrency-limits.ts";
+import {
+  type ConcurrencyLimits,
+  createConcurrencyLimiter,
+  SLOW_RESPONSE_MS,
+} from "../domain/concurrency-limits.ts";
+import type { Claimed } from "../domain/delivery.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
-import { makeAttempt } from "./attempt.ts";
-import { createEarlyAttempts, type EarlyAttempts } from "./attempt-before-store.ts";
-import { createStops, type Stops } from "./disabled-endpoints.ts";
+import { type Attempted, type AttemptParts, makeAttempt } from "./attempt.ts";
+import { type AttemptsBeforeStore, createAttemptsBeforeStore } from "./attempt-before-store.ts";
+import { createDisabledEndpoints, type DisabledEndpoints } from "./disabled-endpoints.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
-import { createEndpointReader } from "./endpoint-loader.ts";
-import { createHealthKeeper, type HealthStore, type OperatorNotice } from "./health-keeper.ts";
+import { createEndpointLoader } from "./endpoint-loader.ts";
+import { createHealthKeeper, type HealthStore } from "./health-keeper.ts";
 import { createLeaseRenewer } from "./lease-renewer.ts";
-import type { DeliveryQueue, EndpointStore, Settlement, WebhookEvents } from "./ports.ts";
-import { createSettler } from "./result-writer.ts";
-import { createPatience, type RetryUntilAvailable } from "./retry-until-available.ts";
-import { createTargetReader } from "./url-cache.ts";
+import type {
+  AttemptTracer,
+  DeliveryMetrics,
+  DeliveryQueue,
+  EndpointStopper,
+  EndpointStore,
+  HttpClient,
+  OperatorAlerts,
+  StopPublisher,
+} from "./ports.ts";
+import { createResultWriter } from "./result-writer.ts";
+import { createRetryUntilAvailable, type RetryUntilAvailable } from "./retry-until-available.ts";
+import { createUrlCache } from "./url-cache.ts";
 
 /** A running engine. */
-export type Engine = {
+export type DeliveryEngine = {
   readonly dispatcher: Dispatcher;
-  readonly early: EarlyAttempts;
-  readonly stops: Stops;
-  /** Waits out an outage while results of early attempts are to be stored. */
-  readonly storing: RetryUntilAvailable;
-  /** How long a lease lasts, in milliseconds. */
+  readonly beforeStore: AttemptsBeforeStore;
+  readonly disabled: DisabledEndpoints;
+  /** Retries the insert of deliveries that were attempted before it. */
+  readonly insertRetry: RetryUntilAvailable;
   readonly leaseMs: number;
   /**
-   * To be told when an endpoint was turned off or deleted, here or at another replica, after that
-   * was saved: what has not been sent yet is not sent any more.
+   * Stops a disabled or deleted endpoint on this replica and on the others. Call it after the change
+   * is saved: requests that have not left are ended.
    */
-  stop(endpointId: string): void;
+  readonly stopper: EndpointStopper;
+  /** Stops an endpoint on this replica alone: another replica published it. */
+  stopHere(endpointId: string): void;
   close(): Promise<void>;
 };
 
-/** What an engine is made of. */
-export type EngineParts = {
+/** Settings of the engine. */
+export type EngineSettings = {
+  readonly timeoutMs: number;
+  readonly retryDelaysMs: readonly number[];
+  readonly disableAfterMs: number;
+  readonly allowedPorts: readonly number[];
+  readonly endpointConcurrency: number;
+  readonly tenantConcurrency: number;
+  readonly totalConcurrency: number;
+  readonly pollIntervalMs: number;
+};
+
+/** Dependencies of the engine. */
+export type DeliveryEngineParts = {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly config: WebhookConfig;
-  readonly events: WebhookEvents;
-  readonly sender: Sender;
+  readonly settings: EngineSettings;
+  readonly metrics: DeliveryMetrics;
+  readonly tracer: AttemptTracer;
+  readonly httpClient: HttpClient;
   readonly endpoints: EndpointStore & HealthStore;
   readonly queue: DeliveryQueue;
   readonly openSecret: (endpoint: Endpoint, sealed: string) => KeyObject;
-  readonly tellOperator: (notice: OperatorNotice) => void;
-  /** Called when the engine itself turned an endpoint off. */
-  readonly onStopped: (endpointId: string) => void;
+  readonly alerts: OperatorAlerts;
+  readonly stopPublisher: StopPublisher;
 };
 
-/** Beside the time on the wire: reading the endpoint, a slow event loop. */
+/** Time of an attempt outside its request: reading the endpoint, a slow event loop. */
 const ATTEMPT_MARGIN_MS = 2000;
 
-/** Connections an endpoint begins with, and has after an answer; see `domain/slots.ts`. */
+/** Permits of an endpoint before and after its first response; see `domain/concurrency-limits.ts`. */
 const FRESH_WINDOW = 1;
 const WINDOW = 2;
 const SLOW_WINDOW = 16;
 
 /** Leased deliveries in memory: of one endpoint, and of all. */
-const LANE_LIMITS = { perLane: 1024, total: 8192 } as const;
+const BUFFER_LIMITS = { perEndpoint: 1024, total: 8192 } as const;
 
 /**
- * Opens an engine; attempts start at once. What an earlier run of this instance left leased is
- * given back first, before anything new can carry the instance's name.
+ * Attempts start at once. The leases that an earlier run of this instance held are released first,
+ * before a new lease can carry the instance's name.
  */
-export async function openEngine(parts: EngineParts): Promise<Engine> {
-  const { clock, log, config, events, queue } = parts;
-  const total = config.WEBHOOK_TOTAL_CONCURRENCY;
-  const attemptMsMax = config.WEBHOOK_TIMEOUT_MS + ATTEMPT_MARGIN_MS;
-  const leaseMs = 2 * config.WEBHOOK_TIMEOUT_MS + 2 * ATTEMPT_MARGIN_MS;
-  const stops = createStops();
-  const early = createEarlyAttempts();
-  const storing = createPatience("webhook deliveries", log);
-  // Whatever is in the air or in a lane when the database goes away may have its answer before it is back.
-  const resultsMax = 2 * (total + LANE_LIMITS.total);
-  const settler = createSettler({ queue, events, log, queueMax: resultsMax });
-  const reader = createEndpointReader({ store: parts.endpoints, log, queueMax: 2 * total });
+export async function createDeliveryEngine(parts: DeliveryEngineParts): Promise<DeliveryEngine> {
+  const { clock, log, settings, metrics, queue, httpClient } = parts;
+  const total = settings.totalConcurrency;
+  const leaseMs = 2 * settings.timeoutMs + 2 * ATTEMPT_MARGIN_MS;
+  const disabled = createDisabledEndpoints();
+  const beforeStore = createAttemptsBeforeStore();
+  const insertRetry = createRetryUntilAvailable("webhook deliveries", log);
+  // During an outage every running and buffered delivery may get its response.
+  const resultsMax = 2 * (total + BUFFER_LIMITS.total);
+  const resultWriter = createResultWriter({ queue, metrics, log, queueMax: resultsMax });
+  const loader = createEndpointLoader({ store: parts.endpoints, log, queueMax: 2 * total });
   const renewer = createLeaseRenewer({ queue, clock, leaseMs, queueMax: 2 * total });
+  const stopHere = (endpointId: string) => {
+    disabled.add(endpointId);
+    httpClient.stop(endpointId);
+  };
+  const stopper: EndpointStopper = {
+    stop(endpointId) {
+      stopHere(endpointId);
+      parts.stopPublisher.publish(endpointId);
+    },
+  };
   const health = createHealthKeeper({
-    clock,
-    log,
-    store: parts.endpoints,
-    queue,
-    events,
-    tellOperator: parts.tellOperator,
-    onStopped: parts.onStopped,
-    disableAfterMs: config.WEBHOOK_DISABLE_AFTER_MS,
+    ...{ clock, log, store: parts.endpoints, queue, metrics, stopper },
+    alerts: parts.alerts,
+    disableAfterMs: settings.disableAfterMs,
   });
-  const attemptParts = {
-    clock,
-    log,
-    events,
-    sender: parts.sender,
-    readEndpoint: reader.read,
-    stopOf: stops.of,
-    attemptMsMax,
+  const attemptParts: AttemptParts = {
+    ...{ clock, log, metrics, httpClient, tracer: parts.tracer },
+    readEndpoint: loader.read,
+    stopVersionOf: disabled.versionOf,
+    attemptMsMax: settings.timeoutMs + ATTEMPT_MARGIN_MS,
     renewLease: renewer.renew,
     openSecret: parts.openSecret,
-    settle: async (settlement: Settlement) => {
-      if (!(await early.keep(settlement))) await settler.settle(settlement);
+    async writeResult(result) {
+      if (!(await beforeStore.offer(result))) await resultWriter.write(result);
     },
     reportHealth: health.report,
-    retryDelaysMs: config.WEBHOOK_RETRY_DELAYS_MS,
-    timeoutMs: config.WEBHOOK_TIMEOUT_MS,
-    readTarget: createTargetReader(config.WEBHOOK_ALLOWED_PORTS),
+    retryDelaysMs: settings.retryDelaysMs,
+    timeoutMs: settings.timeoutMs,
+    readTarget: createUrlCache(settings.allowedPorts),
     random: Math.random,
   };
   await queue.releaseOwn(clock.now(), leaseMs).catch((error: unknown) => {
-    log.warn({ error }, "earlier leases end by themselves");
+    log.warn({ error }, "leases of an earlier run were not released; they will expire");
   });
   const dispatcher = startDispatcher({
-    clock,
-    log,
-    queue,
-    slots: createSlots(slotLimits(config)),
-    laneLimits: LANE_LIMITS,
-    async attempt(claimed) {
-      // The lease ends by itself, and the delivery is due again.
-      const note = (error: unknown) =>
-        log.warn({ error, delivery_id: claimed.id }, "an attempt could not begin or end");
-      try {
-        const { answerMs, settled } = await makeAttempt(attemptParts, claimed);
-        return { answerMs, settled: settled.catch(note) };
-      } catch (error) {
-        note(error);
-        return { answerMs: 0, settled: Promise.resolve() };
-      }
-    },
-    isStuck: () => settler.isStuck() || reader.isStuck() || storing.isStuck(),
-    pollIntervalMs: config.WEBHOOK_POLL_INTERVAL_MS,
-    leaseMs,
+    ...{ clock, log, queue, leaseMs },
+    limiter: createConcurrencyLimiter(concurrencyLimits(settings)),
+    bufferLimits: BUFFER_LIMITS,
+    attempt: (claimed) => attemptSafely(attemptParts, claimed),
+    isBlocked: () => resultWriter.isBlocked() || loader.isBlocked() || insertRetry.isBlocked(),
+    pollIntervalMs: settings.pollIntervalMs,
   });
   return {
-    dispatcher,
-    early,
-    stops,
-    storing,
-    leaseMs,
-    stop(endpointId) {
-      stops.note(endpointId);
-      parts.sender.stop(endpointId);
-    },
+    ...{ dispatcher, beforeStore, disabled, insertRetry, leaseMs, stopper, stopHere },
     async close() {
-      reader.stopWaiting();
+      loader.stopWaiting();
       await dispatcher.close();
-      await settler.close();
+      await resultWriter.close();
       await health.close();
-      await reader.close();
+      await loader.close();
       await renewer.close();
     },
   };
 }
 
-function slotLimits(config: WebhookConfig): SlotLimits {
-  const total = config.WEBHOOK_TOTAL_CONCURRENCY;
+/** Never rejects: after a failure the lease expires, and the delivery is due again. */
+async function attemptSafely(parts: AttemptParts, claimed: Claimed): Promise<Attempted> {
+  const warn = (error: unknown) =>
+    parts.log.warn({ error, delivery_id: claimed.id }, "an attempt could not begin or end");
+  try {
+    const { responseMs, written } = await makeAttempt(parts, claimed);
+    return { responseMs, written: written.catch(warn) };
+  } catch (error) {
+    warn(error);
+    return { responseMs: 0, written: Promise.resolve() };
+  }
+}
+
+function concurrencyLimits(settings: EngineSettings): ConcurrencyLimits {
+  const { endpointConcurrency, tenantConcurrency, totalConcurrency: total } = settings;
   return {
-    perEndpoint: config.WEBHOOK_ENDPOINT_CONCURRENCY,
-    perTenant: config.WEBHOOK_TENANT_CONCURRENCY,
-    slowPerTenant: Math.ceil((config.WEBHOOK_TENANT_CONCURRENCY * 3) / 4),
+    perEndpoint: endpointConcurrency,
+    perTenant: tenantConcurrency,
+    slowPerTenant: Math.ceil((tenantConcurrency * 3) / 4),
     total,
     slowTotal: Math.ceil(total / 2),
     unprovenTotal: Math.ceil((total * 3) / 4),
     freshTotal: Math.ceil(total / 16),
     freshWindow: FRESH_WINDOW,
     slowWindow: SLOW_WINDOW,
-    // Timers are whole milliseconds, and may come one early.
-    hangMs: Math.max(SLOW_ANSWER_MS, config.WEBHOOK_TIMEOUT_MS - 5),
-    window: Math.min(WINDOW, config.WEBHOOK_ENDPOINT_CONCURRENCY),
+    // A timer counts whole milliseconds and may fire one early.
+    hangMs: Math.max(SLOW_RESPONSE_MS, settings.timeoutMs - 5),
+    window: Math.min(WINDOW, endpointConcurrency),
   };
 }

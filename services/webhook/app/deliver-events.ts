@@ -1,8 +1,8 @@
 /**
- * From events to deliveries: one delivery per (event, endpoint) is stored before the event is
+ * From metrics to deliveries: one delivery per (event, endpoint) is stored before the event is
  * acknowledged. Where the dispatcher has room, the first attempt starts at once:
  *
- * - to an endpoint that answers quickly, before the delivery is stored (`early-attempts.ts`);
+ * - to an endpoint that answers quickly, before the delivery is stored (`beforeStore-attempts.ts`);
  * - to any other, after it is stored as leased to this process, without a further query.
  *
  * The rest waits in the database. An event that was handed out before is never attempted before it is
@@ -14,18 +14,18 @@ import { idTimeMs } from "../../shared/core/ids.ts";
 import type { Claimed, EndpointAsRead } from "../domain/delivery.ts";
 import { deliveryId } from "../domain/deterministic-ids.ts";
 import { type Endpoint, isSubscribed } from "../domain/endpoint.ts";
-import type { Notice } from "../domain/event-fan-out.ts";
-import type { EarlyAttempts } from "./attempt-before-store.ts";
-import type { Stops } from "./disabled-endpoints.ts";
+import type { WebhookEvent } from "../domain/event-fan-out.ts";
+import type { AttemptsBeforeStore } from "./attempt-before-store.ts";
+import type { DisabledEndpoints } from "./disabled-endpoints.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import {
+  type DeliveryMetrics,
   type DeliveryQueue,
   type EndpointStore,
   type Inserted,
   type Lease,
   type NewDelivery,
   UndeliverableError,
-  type WebhookEvents,
 } from "./ports.ts";
 import type { RetryUntilAvailable } from "./retry-until-available.ts";
 
@@ -35,62 +35,62 @@ export type DeliverParts = {
   readonly endpoints: Pick<EndpointStore, "findEnabled">;
   readonly queue: Pick<DeliveryQueue, "insert">;
   readonly dispatcher: Dispatcher;
-  readonly early: EarlyAttempts;
-  readonly stops: Pick<Stops, "mark">;
-  /** Waits out an outage while results of early attempts are to be stored. */
-  readonly storing: RetryUntilAvailable;
-  readonly events: WebhookEvents;
+  readonly beforeStore: AttemptsBeforeStore;
+  readonly disabled: Pick<DisabledEndpoints, "currentVersion">;
+  /** Waits out an outage while results of beforeStore attempts are to be stored. */
+  readonly insertRetry: RetryUntilAvailable;
+  readonly metrics: DeliveryMetrics;
   readonly attemptsMax: number;
   readonly leaseMs: number;
 };
 
-/** The notices of one event, and whether it was handed out before. */
-export type Item = { readonly notices: readonly Notice[]; readonly isRepeated: boolean };
+/** The events of one event, and whether it was handed out before. */
+export type Item = { readonly events: readonly WebhookEvent[]; readonly isRepeated: boolean };
 
 type Planned = { readonly position: number; readonly delivery: NewDelivery };
 
 /**
- * How long a batch waits for early results before it is stored without them. Where an endpoint has
- * much to take, the batch goes at its speed, and so do the events behind it: they wait in the
- * stream, which costs less than storing them first. What hangs holds them up for `quietMs`.
+ * How long a batch waits for beforeStore results before it is stored without them. Where an endpoint has
+ * much to take, the batch goes at its speed, and so do the metrics behind it: they wait in the
+ * stream, which costs less than insertRetry them first. What hangs holds them up for `quietMs`.
  */
 const EARLY_WAIT = { quietMs: 100, limitMs: 500 } as const;
 
 /**
- * Stores the deliveries of each item's notices. Answers, for each item, the error that kept one
+ * Stores the deliveries of each item's events. Answers, for each item, the error that kept one
  * of its deliveries from being stored, or nothing. Rejects when the database is away.
  */
-export async function deliverNotices(
+export async function deliverEvents(
   parts: DeliverParts,
   items: readonly Item[],
 ): Promise<readonly (Error | undefined)[]> {
-  const tenantIds = [...new Set(items.flatMap(({ notices }) => notices.map((n) => n.tenantId)))];
+  const tenantIds = [...new Set(items.flatMap(({ events }) => events.map((n) => n.tenantId)))];
   if (tenantIds.length === 0) return items.map(() => undefined);
-  const asRead = { stopMark: parts.stops.mark(), atMs: parts.clock.now() };
+  const asRead = { stopVersion: parts.disabled.currentVersion(), atMs: parts.clock.now() };
   const endpoints = await parts.endpoints.findEnabled(tenantIds);
   const byTenant = Map.groupBy(endpoints, ({ tenantId }) => tenantId);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, { endpoint, ...asRead }]));
   const lease = { id: ulid(), untilMs: parts.clock.now() + parts.leaseMs };
   const faults: (Error | undefined)[] = new Array(items.length).fill(undefined);
-  const early: Planned[] = [];
+  const beforeStore: Planned[] = [];
   const underWay: Planned[] = [];
   const others: Planned[] = [];
   const own = new Set<string>();
-  items.forEach(({ notices, isRepeated }, position) => {
+  items.forEach(({ events, isRepeated }, position) => {
     try {
-      for (const planned of plan(parts, notices, byTenant)) {
+      for (const planned of plan(parts, events, byTenant)) {
         const { id, tenantId, endpointId } = planned;
         // Told twice at once: the whole batch is acknowledged, or none of it.
         if (own.has(id)) continue;
         // Places are promised last, when nothing can throw any more.
         const isPromised = parts.dispatcher.reserve(tenantId, endpointId);
         const delivery = { ...planned, lease: isPromised ? lease : undefined };
-        if (parts.early.isUnderWay(id)) {
+        if (parts.beforeStore.isRunning(id)) {
           underWay.push({ position, delivery });
         } else if (!isRepeated && mayBeEarly(parts, delivery)) {
-          parts.early.expect(delivery, lease.id);
+          parts.beforeStore.begin(delivery, lease.id);
           own.add(id);
-          early.push({ position, delivery });
+          beforeStore.push({ position, delivery });
         } else {
           others.push({ position, delivery });
         }
@@ -102,7 +102,7 @@ export async function deliverNotices(
   });
   // All of them end before the batch does: what is under way must not be handed out again.
   const ends = await Promise.allSettled([
-    attemptThenStore(parts, early, byId, faults),
+    attemptThenStore(parts, beforeStore, byId, faults),
     storeThenAttempt(parts, others, faults),
     storeAfterwards(parts, underWay, faults),
   ]);
@@ -116,10 +116,13 @@ export async function deliverNotices(
  */
 const EARLY_AGE_MAX_MS = 120_000;
 
-function mayBeEarly({ clock, dispatcher, early }: DeliverParts, delivery: NewDelivery): boolean {
+function mayBeEarly(
+  { clock, dispatcher, beforeStore }: DeliverParts,
+  delivery: NewDelivery,
+): boolean {
   const { id, endpointId, lease, activatedAtMs } = delivery;
   if (lease === undefined || clock.now() - activatedAtMs > EARLY_AGE_MAX_MS) return false;
-  return dispatcher.isQuick(endpointId) && !early.isKnown(id);
+  return dispatcher.isQuick(endpointId) && !beforeStore.wasStored(id);
 }
 
 /** Attempts at once what is planned, and stores it with what that led to. */
@@ -133,15 +136,15 @@ async function attemptThenStore(
   const ids = planned.map(({ delivery }) => delivery.id);
   try {
     start(parts, planned, new Set(planned.map(({ delivery }) => delivery)), endpoints);
-    const results = await parts.early.results(ids, EARLY_WAIT);
+    const results = await parts.beforeStore.results(ids, EARLY_WAIT);
     const deliveries = planned.map(({ delivery }) => {
       return { ...delivery, result: results.get(delivery.id) };
     });
     // What has been sent must not be sent again because the database is away.
-    const inserted = await parts.storing.run(() => parts.queue.insert(deliveries));
+    const inserted = await parts.insertRetry.run(() => parts.queue.insert(deliveries));
     noteInserted(parts, planned, inserted, faults);
   } finally {
-    parts.early.end(ids);
+    parts.beforeStore.finish(ids);
   }
 }
 
@@ -156,7 +159,7 @@ async function storeThenAttempt(
   try {
     const inserted = await parts.queue.insert(planned.map(({ delivery }) => delivery));
     stored = noteInserted(parts, planned, inserted, faults);
-    parts.early.noteKnown(planned.map(({ delivery }) => delivery.id));
+    parts.beforeStore.markStored(planned.map(({ delivery }) => delivery.id));
   } finally {
     start(parts, planned, stored);
   }
@@ -172,7 +175,7 @@ async function storeAfterwards(
   faults: (Error | undefined)[],
 ): Promise<void> {
   if (planned.length === 0) return;
-  await Promise.all(planned.map(({ delivery }) => parts.early.ended(delivery.id)));
+  await Promise.all(planned.map(({ delivery }) => parts.beforeStore.finished(delivery.id)));
   await storeThenAttempt(parts, planned, faults);
 }
 
@@ -189,7 +192,7 @@ function noteInserted(
     if (result instanceof Error) faults[position] = result;
     if (result === "stored") stored.add(delivery);
   });
-  parts.events.onStored(stored.size);
+  parts.metrics.onStored(stored.size);
   return stored;
 }
 
@@ -213,24 +216,24 @@ function start(
 /** The deliveries of one item, without a place. */
 function plan(
   parts: DeliverParts,
-  notices: readonly Notice[],
+  events: readonly WebhookEvent[],
   endpoints: ReadonlyMap<string, readonly Endpoint[]>,
 ): Omit<NewDelivery, "lease">[] {
-  return notices.flatMap((notice) =>
-    (endpoints.get(notice.tenantId) ?? [])
-      .filter((endpoint) => isSubscribed(endpoint, notice))
+  return events.flatMap((event) =>
+    (endpoints.get(event.tenantId) ?? [])
+      .filter((endpoint) => isSubscribed(endpoint, event))
       .map((endpoint) => ({
-        id: deliveryId(notice.eventId(), endpoint.id),
-        tenantId: notice.tenantId,
+        id: deliveryId(event.eventId(), endpoint.id),
+        tenantId: event.tenantId,
         endpointId: endpoint.id,
-        eventId: notice.eventId(),
-        eventType: notice.type,
-        body: notice.body(),
+        eventId: event.eventId(),
+        eventType: event.type,
+        body: event.body(),
         attemptsLeft: parts.attemptsMax,
-        createdAtMs: idTimeMs(notice.eventId()),
-        activatedAtMs: notice.recordedAtMs,
-        trace: notice.trace,
-        redacts: notice.redacts,
+        createdAtMs: idTimeMs(event.eventId()),
+        activatedAtMs: event.recordedAtMs,
+        trace: event.trace,
+        redacts: event.redacts,
         dueAtMs: parts.clock.now(),
       })),
   );

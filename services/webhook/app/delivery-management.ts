@@ -1,4 +1,4 @@
-/** What owners do with their deliveries. Each use case: load, decide, save. */
+/** How owners manage their deliveries. Each use case: load, decide, save. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
@@ -9,14 +9,13 @@ import { eventBody, testData } from "../domain/payloads.ts";
 import { notFound, type RunOnce } from "./endpoint-management.ts";
 import type { DeliveryFilter, DeliveryLog, EndpointStore, NewDelivery } from "./ports.ts";
 
-/** Where one delivery is. */
 export type DeliveryKey = {
   readonly tenantId: string;
   readonly endpointId: string;
   readonly deliveryId: string;
 };
 
-/** What managing deliveries needs. */
+/** Dependencies of these use cases. */
 export type DeliveryParts<Session> = {
   readonly clock: Clock;
   readonly endpoints: Pick<EndpointStore, "get">;
@@ -29,7 +28,7 @@ export type DeliveryParts<Session> = {
     ): Promise<Delivery | "redacted" | "attempting" | undefined>;
     recover(endpointId: string, sinceMs: number, attempts: number, nowMs: number): Promise<number>;
   };
-  /** Starts what is due soon. */
+  /** Makes the dispatcher poll soon. */
   readonly nudge: () => void;
   readonly attemptsMax: number;
 };
@@ -40,7 +39,7 @@ export async function listDeliveries<S>(parts: DeliveryParts<S>, filter: Deliver
   return parts.deliveries.list(filter);
 }
 
-/** One delivery. Throws not_found, for its endpoint too. */
+/** Throws not_found for the delivery or its endpoint. */
 export async function getDelivery<S>(
   parts: DeliveryParts<S>,
   { tenantId, endpointId, deliveryId }: DeliveryKey,
@@ -50,8 +49,8 @@ export async function getDelivery<S>(
 }
 
 /**
- * Attempts a delivery once more, now; it has been found. Throws invalid_state_transition, and conflict
- * while an attempt is being made: one more could not be promised, as that may be the last.
+ * Makes a delivery due now. The caller has checked that it exists. Throws invalid_state_transition,
+ * and conflict during an attempt: that may be the last one, so a further attempt cannot be promised.
  */
 export async function resendDelivery<S, Answer>(
   parts: DeliveryParts<S>,
@@ -74,7 +73,7 @@ export async function resendDelivery<S, Answer>(
   return result;
 }
 
-/** Makes everything that failed since an instant due again. Throws as resending does. */
+/** Makes the deliveries that failed since an instant due again. Throws like `resendDelivery`. */
 export async function recoverDeliveries<S, Answer>(
   parts: DeliveryParts<S>,
   wanted: { readonly tenantId: string; readonly endpointId: string; readonly sinceMs: number },
@@ -83,7 +82,7 @@ export async function recoverDeliveries<S, Answer>(
   const endpoint = await findEnabled(parts, wanted.tenantId, wanted.endpointId);
   const nowMs = activation(parts, endpoint);
   let recovered = 0;
-  // Too many for one transaction. What an attempt of it recovered stays so when it is repeated, and counts.
+  // Too many for one transaction. Deliveries recovered by a repeated call stay recovered and count.
   const result = await runOnce(async () => {
     const { endpointId, sinceMs } = wanted;
     recovered += await parts.deliveries.recover(endpointId, sinceMs, parts.attemptsMax, nowMs);
@@ -93,7 +92,7 @@ export async function recoverDeliveries<S, Answer>(
   return result;
 }
 
-/** Sends a `webhook.test` event to one endpoint, subscribed to it or not. */
+/** Sends a `webhook.test` event to one endpoint, whether it is subscribed or not. */
 export async function sendTestEvent<S, Answer>(
   parts: DeliveryParts<S>,
   tenantId: string,
@@ -126,7 +125,7 @@ export async function sendTestEvent<S, Answer>(
   return result;
 }
 
-/** The endpoint of some deliveries. Throws not_found. */
+/** Throws not_found. */
 export async function findEndpoint<S>(
   parts: DeliveryParts<S>,
   tenantId: string,
@@ -145,7 +144,7 @@ async function findEnabled<S>(
   throw new AppError("invalid_state_transition", "The endpoint is disabled.");
 }
 
-/** Now, and within the present enabled period, which a replica with a faster clock may have begun. */
+/** Now, but not before the enabled period: a replica with a faster clock may have begun it. */
 function activation<S>({ clock }: DeliveryParts<S>, { enabledAtMs }: Endpoint): number {
   return Math.max(clock.now(), enabledAtMs);
 }

@@ -1,28 +1,27 @@
-/** Which endpoints were turned off or deleted of late, so that attempts under way can tell. */
+/** Endpoints that were disabled or deleted recently. Running attempts compare versions. */
 import { setRecent } from "../../shared/flow/lru.ts";
 
-export type Stops = {
-  note(endpointId: string): void;
-  /** A number that changes whenever the endpoint is stopped. */
-  of(endpointId: string): number;
-  /** No less than any number given so far, and less than any given later. */
-  mark(): number;
+export type DisabledEndpoints = {
+  add(endpointId: string): void;
+  /** A number that changes whenever the endpoint is added; 0 before that. */
+  versionOf(endpointId: string): number;
+  /** The version of the latest endpoint added. */
+  currentVersion(): number;
 };
 
-/** More than can be stopped while an attempt lasts; the least recent are forgotten first. */
-const STOPS_KEPT = 10_000;
+/** More than can be disabled during one attempt; the least recent are evicted first. */
+const ENDPOINTS_KEPT = 10_000;
 
-/** Makes the record of stops. */
-export function createStops(): Stops {
-  const latest = new Map<string, number>();
-  let count = 0;
+export function createDisabledEndpoints(): DisabledEndpoints {
+  const versions = new Map<string, number>();
+  let current = 0;
 
   return {
-    note(endpointId) {
-      count += 1;
-      setRecent(latest, endpointId, count, STOPS_KEPT);
+    add(endpointId) {
+      current += 1;
+      setRecent(versions, endpointId, current, ENDPOINTS_KEPT);
     },
-    of: (endpointId) => latest.get(endpointId) ?? 0,
-    mark: () => count,
+    versionOf: (endpointId) => versions.get(endpointId) ?? 0,
+    currentVersion: () => current,
   };
 }

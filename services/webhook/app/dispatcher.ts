@@ -1,18 +1,26 @@
 /**
- * The dispatcher gives slots to leased deliveries and fetches due ones from the database. It
+ * The dispatcher gives limiter to leased deliveries and fetches due ones from the database. It
  * holds no truth: whatever it forgets is due again when its lease ends.
  */
 import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import { SLOW_ANSWER_MS, type Slots, type SlotsInUse } from "../domain/concurrency-limits.ts";
+import {
+  type ConcurrencyLimiter,
+  type PermitsInUse,
+  SLOW_RESPONSE_MS,
+} from "../domain/concurrency-limits.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import type { Attempted } from "./attempt.ts";
-import { createLanes, type Lane, type LaneLimits } from "./endpoint-buffers.ts";
+import {
+  type BufferLimits,
+  createEndpointBuffers,
+  type EndpointBuffer,
+} from "./endpoint-buffers.ts";
 import type { ClaimRequest, DeliveryQueue } from "./ports.ts";
-import { createStartLine, type StartQueueEntry } from "./start-queue.ts";
+import { createStartQueue, type StartQueueEntry } from "./start-queue.ts";
 
 /** A running dispatcher. */
 export type Dispatcher = {
@@ -30,16 +38,16 @@ export type Dispatcher = {
    * Settles when the first look for due deliveries is over, whatever it found. Events are taken
    * after it: retries that fell due while no process ran go before what piled up meanwhile.
    */
-  readonly looked: Promise<void>;
+  readonly firstPollDone: Promise<void>;
   readonly figures: DispatcherFigures;
-  /** Stops starting attempts, waits for those in the air, and gives back the rest. */
+  /** DisabledEndpoints starting attempts, waits for those in the air, and gives back the rest. */
   close(): Promise<void>;
 };
 
 /** What the metrics show of a dispatcher. */
 export type DispatcherFigures = {
   readonly waiting: number;
-  readonly slots: SlotsInUse;
+  readonly permits: PermitsInUse;
   /** How late the earliest due delivery is, in milliseconds, as of the last poll. */
   readonly oldestDueMs: number;
 };
@@ -49,18 +57,18 @@ export type DispatcherOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly queue: Pick<DeliveryQueue, "findDueEndpoints" | "claim" | "release">;
-  readonly slots: Slots;
-  readonly laneLimits: LaneLimits;
+  readonly limiter: ConcurrencyLimiter;
+  readonly bufferLimits: BufferLimits;
   /** Makes one attempt; never rejects, and neither does the writing of its result. */
   readonly attempt: (claimed: Claimed) => Promise<Attempted>;
   /** True while the database is away: then nothing more is taken on. */
-  readonly isStuck: () => boolean;
+  readonly isBlocked: () => boolean;
   readonly pollIntervalMs: number;
   readonly leaseMs: number;
 };
 
 /** A delivery that has its slot. */
-type Slotted = StartQueueEntry & { readonly lane: Lane; readonly claimed: Claimed };
+type Permitted = StartQueueEntry & { readonly buffer: EndpointBuffer; readonly claimed: Claimed };
 
 /** Deliveries leased by one poll. */
 const CLAIM_MAX = 2000;
@@ -68,99 +76,100 @@ const CLAIM_MAX = 2000;
 /**
  * Retries are leased this much before they are due, and start by a timer: a slow database, or one
  * that is asked five times a second, then delays none of them. What another lease still holds is not
- * taken ahead: its end is no due time. In milliseconds.
+ * taken claimedAhead: its end is no due time. In milliseconds.
  */
 const CLAIM_AHEAD_MS = 1000;
 
-/** Lanes looked at when one slot is given back. */
-const LANES_PER_RELEASE = 64;
+/** EndpointBuffers firstPollDone at when one slot is given back. */
+const BUFFERS_PER_RELEASE = 64;
 
 /** Starts a dispatcher. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const { clock, log, queue, slots } = options;
-  const lanes = createLanes(options.laneLimits, slots);
-  const line = createStartLine<Slotted>(start);
-  /** Lanes whose next delivery found no slot, in the order in which they will be asked again. */
-  const blocked = new Set<Lane>();
-  const inTheAir = new Set<Promise<void>>();
+  const { clock, log, queue, limiter } = options;
+  const buffers = createEndpointBuffers(options.bufferLimits, limiter);
+  const startQueue = createStartQueue<Permitted>(start);
+  /** EndpointBuffers whose next delivery found no slot, in the order in which they will be asked again. */
+  const waitingForPermit = new Set<EndpointBuffer>();
+  const running = new Set<Promise<void>>();
   /** Leased deliveries that are not due yet, with their timers. */
-  const ahead = new Map<Claimed, NodeJS.Timeout>();
-  let turn = 0;
+  const claimedAhead = new Map<Claimed, NodeJS.Timeout>();
+  let round = 0;
   let oldestDueMs = 0;
   let isClosing = false;
 
-  function pump(lane: Lane): void {
-    while (lane.queue.length > 0 && !isClosing) {
-      if (letGoOfEnded(lane)) continue;
-      if (!slots.take(lane.tenantId, lane.endpointId)) {
-        blocked.delete(lane);
-        blocked.add(lane);
+  function startPermitted(buffer: EndpointBuffer): void {
+    while (buffer.queue.length > 0 && !isClosing) {
+      if (dropExpiredLease(buffer)) continue;
+      if (!limiter.acquire(buffer.tenantId, buffer.endpointId)) {
+        waitingForPermit.delete(buffer);
+        waitingForPermit.add(buffer);
         return;
       }
-      const claimed = lane.queue.shift() as Claimed;
-      lanes.count(-1);
-      lane.active += 1;
-      const isSlow = slots.isSlow(lane.endpointId);
-      line.add({ lane, claimed, dueAtMs: claimed.dueAtMs, isSlow });
+      const claimed = buffer.queue.shift() as Claimed;
+      buffers.count(-1);
+      buffer.active += 1;
+      const isSlow = limiter.isSlow(buffer.endpointId);
+      startQueue.add({ buffer, claimed, dueAtMs: claimed.dueAtMs, isSlow });
     }
-    blocked.delete(lane);
+    waitingForPermit.delete(buffer);
   }
 
   /**
-   * The first in the lane is due again in the database when its lease has ended while it waited, as
+   * The first in the buffer is due again in the database when its lease has ended while it waited, as
    * after the process stood still: it is claimed anew there, with everything else that is due. To ask
    * for each whether it is still ours would take a slot and two queries, one after the other.
    */
-  function letGoOfEnded(lane: Lane): boolean {
-    if ((lane.queue[0]?.leaseUntilMs ?? Number.POSITIVE_INFINITY) > clock.now()) return false;
-    lane.queue.shift();
-    lanes.count(-1);
-    lane.hasBacklog = true;
+  function dropExpiredLease(buffer: EndpointBuffer): boolean {
+    if ((buffer.queue[0]?.leaseUntilMs ?? Number.POSITIVE_INFINITY) > clock.now()) return false;
+    buffer.queue.shift();
+    buffers.count(-1);
+    buffer.hasBacklog = true;
     loop.nudge();
     return true;
   }
 
-  function start({ lane, claimed }: Slotted): void {
-    const work = run(lane, claimed).finally(() => inTheAir.delete(work));
-    inTheAir.add(work);
+  function start({ buffer, claimed }: Permitted): void {
+    const work = run(buffer, claimed).finally(() => running.delete(work));
+    running.add(work);
   }
 
-  async function run(lane: Lane, claimed: Claimed): Promise<void> {
+  async function run(buffer: EndpointBuffer, claimed: Claimed): Promise<void> {
     let isOverdue = false;
     const slowTimer = setTimeout(() => {
       isOverdue = true;
-      slots.markSlow(lane.endpointId);
-      pump(lane);
+      limiter.markSlow(buffer.endpointId);
+      startPermitted(buffer);
       // A slow one holds no place of those that nothing is known of, which others may wait for.
-      pumpBlocked();
-    }, SLOW_ANSWER_MS);
-    const { answerMs, settled } = await options.attempt(claimed);
+      startWaiting();
+    }, SLOW_RESPONSE_MS);
+    const { responseMs, written } = await options.attempt(claimed);
     clearTimeout(slowTimer);
     // A slot is a request in the air: the next one need not wait for this one's result to be written.
-    slots.release(lane.tenantId, lane.endpointId, {
-      durationMs: answerMs,
+    limiter.release(buffer.tenantId, buffer.endpointId, {
+      durationMs: responseMs,
       wasOverdue: isOverdue,
-      waiting: lane.queue.length,
+      waiting: buffer.queue.length,
     });
-    lane.active -= 1;
-    pump(lane);
-    pumpBlocked();
-    if (lane.hasBacklog && lane.queue.length < options.laneLimits.perLane / 2) loop.nudge();
-    lanes.prune(lane);
-    await settled;
+    buffer.active -= 1;
+    startPermitted(buffer);
+    startWaiting();
+    if (buffer.hasBacklog && buffer.queue.length < options.bufferLimits.perEndpoint / 2)
+      loop.nudge();
+    buffers.prune(buffer);
+    await written;
   }
 
-  function pumpBlocked(): void {
-    let left = Math.min(blocked.size, LANES_PER_RELEASE);
-    for (const lane of blocked) {
+  function startWaiting(): void {
+    let left = Math.min(waitingForPermit.size, BUFFERS_PER_RELEASE);
+    for (const buffer of waitingForPermit) {
       if (left === 0) return;
       left -= 1;
-      pump(lane);
+      startPermitted(buffer);
     }
   }
 
   async function poll(): Promise<boolean> {
-    if (isClosing || options.isStuck()) return false;
+    if (isClosing || options.isBlocked()) return false;
     const nowMs = clock.now();
     const byMs = nowMs + CLAIM_AHEAD_MS;
     const due = await queue.findDueEndpoints(byMs);
@@ -168,9 +177,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const dueIds = new Set(
       due.filter(({ firstDueAtMs }) => firstDueAtMs <= nowMs).map(({ endpointId }) => endpointId),
     );
-    for (const lane of lanes.all()) {
-      lane.hasBacklog = dueIds.has(lane.endpointId);
-      lanes.prune(lane);
+    for (const buffer of buffers.all()) {
+      buffer.hasBacklog = dueIds.has(buffer.endpointId);
+      buffers.prune(buffer);
     }
     const requests = chooseRequests(due.map(({ endpointId }) => endpointId));
     if (requests.length === 0) return false;
@@ -180,23 +189,23 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     return claimed.length > 0 && hasMore(requests, claimed);
   }
 
-  /** What is not due yet holds its place in the lane until it is. */
+  /** What is not due yet holds its place in the buffer until it is. */
   function startWhenDue(claimed: readonly Claimed[]): void {
     const nowMs = clock.now();
     enqueue(claimed.filter(({ dueAtMs }) => dueAtMs <= nowMs));
     for (const item of claimed) {
       if (item.dueAtMs <= nowMs) continue;
-      const lane = lanes.get(item.tenantId, item.endpointId);
-      lane.reserved += 1;
-      lanes.count(1);
+      const buffer = buffers.get(item.tenantId, item.endpointId);
+      buffer.reserved += 1;
+      buffers.count(1);
       const onDue = () => {
-        ahead.delete(item);
-        lane.reserved -= 1;
-        lanes.count(-1);
+        claimedAhead.delete(item);
+        buffer.reserved -= 1;
+        buffers.count(-1);
         enqueue([item]);
       };
       // A timer may fire a fraction of a millisecond early; an attempt may not.
-      ahead.set(item, setTimeout(onDue, item.dueAtMs - nowMs + 1));
+      claimedAhead.set(item, setTimeout(onDue, item.dueAtMs - nowMs + 1));
     }
   }
 
@@ -205,11 +214,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const requests: ClaimRequest[] = [];
     const share = Math.max(1, Math.floor(CLAIM_MAX / Math.max(1, endpointIds.length)));
     let left = CLAIM_MAX;
-    turn += 1;
+    round += 1;
     for (let at = 0; at < endpointIds.length && left > 0; at += 1) {
-      const endpointId = endpointIds[(at + turn) % endpointIds.length] as string;
-      const lane = lanes.find(endpointId);
-      const max = Math.min(left, share, lanes.room(lane?.tenantId ?? "", endpointId));
+      const endpointId = endpointIds[(at + round) % endpointIds.length] as string;
+      const buffer = buffers.find(endpointId);
+      const max = Math.min(left, share, buffers.room(buffer?.tenantId ?? "", endpointId));
       if (max === 0) continue;
       requests.push({ endpointId, max });
       left -= max;
@@ -218,31 +227,33 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function enqueue(claimed: readonly Claimed[]): void {
-    const touched = new Set<Lane>();
+    const touched = new Set<EndpointBuffer>();
     for (const item of claimed) {
-      const lane = lanes.get(item.tenantId, item.endpointId);
-      // After a restart: endpoints that hang need their slots now, not after hanging once more.
-      slots.recall(item.endpointId, item.lastAnswerMs);
-      lane.queue.push(item);
-      touched.add(lane);
+      const buffer = buffers.get(item.tenantId, item.endpointId);
+      // After a restart: endpoints that hang need their limiter now, not after hanging once more.
+      limiter.seedLatency(item.endpointId, item.lastAnswerMs);
+      buffer.queue.push(item);
+      touched.add(buffer);
     }
-    lanes.count(claimed.length);
-    for (const lane of touched) {
-      pump(lane);
-      lanes.prune(lane);
+    buffers.count(claimed.length);
+    for (const buffer of touched) {
+      startPermitted(buffer);
+      buffers.prune(buffer);
     }
   }
 
   /**
-   * What is new lines up behind a backlog. A quick endpoint's gets half of its lane at once: stored
+   * What is new lines up behind a backlog. A quick endpoint's gets half of its buffer at once: stored
    * and fetched again, it would cost so much more that under load the backlog would never end.
    */
-  function roomWanted({ endpointId, hasBacklog }: Lane): number {
+  function roomWanted({ endpointId, hasBacklog }: EndpointBuffer): number {
     if (!hasBacklog) return 1;
-    return slots.isQuick(endpointId) ? options.laneLimits.perLane / 2 : Number.POSITIVE_INFINITY;
+    return limiter.isQuick(endpointId)
+      ? options.bufferLimits.perEndpoint / 2
+      : Number.POSITIVE_INFINITY;
   }
 
-  const { promise: looked, resolve: onLooked } = Promise.withResolvers<void>();
+  const { promise: firstPollDone, resolve: onFirstPollDone } = Promise.withResolvers<void>();
   const loop: Loop = startLoop({
     name: "webhook due deliveries",
     intervalMs: options.pollIntervalMs,
@@ -251,44 +262,44 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       poll()
         .catch((error: unknown) => {
           // The interval is wait enough: what is due must go out as soon as the database is back.
-          if (!isMongoOutage(error)) throw error;
+          if (!isUnavailable(error)) throw error;
           return false;
         })
-        .finally(onLooked),
+        .finally(onFirstPollDone),
   });
 
   return {
     reserve(tenantId, endpointId) {
-      if (isClosing || options.isStuck()) return false;
-      const lane = lanes.get(tenantId, endpointId);
-      if (lanes.room(tenantId, endpointId) < roomWanted(lane)) {
-        lane.hasBacklog = true;
+      if (isClosing || options.isBlocked()) return false;
+      const buffer = buffers.get(tenantId, endpointId);
+      if (buffers.room(tenantId, endpointId) < roomWanted(buffer)) {
+        buffer.hasBacklog = true;
         return false;
       }
-      lane.reserved += 1;
+      buffer.reserved += 1;
       return true;
     },
-    isQuick: slots.isQuick,
+    isQuick: limiter.isQuick,
     unreserve(endpointId) {
-      const lane = lanes.find(endpointId);
-      if (lane === undefined) return;
-      lane.reserved -= 1;
-      lanes.prune(lane);
+      const buffer = buffers.find(endpointId);
+      if (buffer === undefined) return;
+      buffer.reserved -= 1;
+      buffers.prune(buffer);
     },
     enqueue,
     nudge: () => loop.nudge(),
-    looked,
+    firstPollDone,
     get figures() {
-      return { waiting: lanes.waiting, slots: slots.inUse, oldestDueMs };
+      return { waiting: buffers.waiting, permits: limiter.inUse, oldestDueMs };
     },
     async close() {
       isClosing = true;
-      const slotted = line.clear().map(({ claimed }) => claimed);
+      const slotted = startQueue.clear().map(({ claimed }) => claimed);
       await loop.close();
-      for (const timer of ahead.values()) clearTimeout(timer);
-      await Promise.allSettled(inTheAir);
-      const queued = [...lanes.all()].flatMap((lane) => lane.queue.splice(0));
-      const left = [...queued, ...ahead.keys(), ...slotted];
+      for (const timer of claimedAhead.values()) clearTimeout(timer);
+      await Promise.allSettled(running);
+      const queued = [...buffers.all()].flatMap((buffer) => buffer.queue.splice(0));
+      const left = [...queued, ...claimedAhead.keys(), ...slotted];
       if (left.length > 0) await queue.release(left, clock.now());
     },
   };

@@ -1,14 +1,14 @@
 /**
- * The lanes of a process: per endpoint, the leased deliveries that wait for a slot. Lanes are
+ * The buffers of a process: per endpoint, the leased deliveries that wait for a slot. EndpointBuffers are
  * short: what does not fit stays in the database, so a backlog costs no memory, and the
  * backlogs of some never take all the places of another.
  */
 
-import type { Slots } from "../domain/concurrency-limits.ts";
+import type { ConcurrencyLimiter } from "../domain/concurrency-limits.ts";
 import type { Claimed } from "../domain/delivery.ts";
 
-/** One endpoint's lane. */
-export type Lane = {
+/** One endpoint's buffer. */
+export type EndpointBuffer = {
   readonly endpointId: string;
   readonly tenantId: string;
   queue: Claimed[];
@@ -19,29 +19,32 @@ export type Lane = {
   hasBacklog: boolean;
 };
 
-/** The lanes of a process. */
-export type Lanes = {
-  get(tenantId: string, endpointId: string): Lane;
-  find(endpointId: string): Lane | undefined;
+/** The buffers of a process. */
+export type EndpointBuffers = {
+  get(tenantId: string, endpointId: string): EndpointBuffer;
+  find(endpointId: string): EndpointBuffer | undefined;
   /** How many further deliveries the endpoint may have in memory. */
   room(tenantId: string, endpointId: string): number;
-  /** Forgets a lane that holds nothing. */
-  prune(lane: Lane): void;
-  all(): IterableIterator<Lane>;
+  /** Forgets a buffer that holds nothing. */
+  prune(buffer: EndpointBuffer): void;
+  all(): IterableIterator<EndpointBuffer>;
   /** Deliveries waiting in memory. */
   readonly waiting: number;
   count(by: number): void;
 };
 
-/** Bounds of the lanes. `total` may be exceeded by as much again, a few places for each lane. */
-export type LaneLimits = { readonly perLane: number; readonly total: number };
+/** Bounds of the buffers. `total` may be exceeded by as much again, a few places for each buffer. */
+export type BufferLimits = { readonly perEndpoint: number; readonly total: number };
 
-/** What a lane may hold although others have taken all there is. */
+/** What a buffer may hold although others have taken all there is. */
 const LEAST = 16;
 
-/** Makes the lanes. */
-export function createLanes(limits: LaneLimits, slots: Slots): Lanes {
-  const lanes = new Map<string, Lane>();
+/** Makes the buffers. */
+export function createEndpointBuffers(
+  limits: BufferLimits,
+  limiter: ConcurrencyLimiter,
+): EndpointBuffers {
+  const buffers = new Map<string, EndpointBuffer>();
   let waiting = 0;
 
   function shareOf(held: number): number {
@@ -51,28 +54,28 @@ export function createLanes(limits: LaneLimits, slots: Slots): Lanes {
 
   return {
     get(tenantId, endpointId) {
-      let lane = lanes.get(endpointId);
-      if (lane === undefined) {
-        lane = { endpointId, tenantId, queue: [], reserved: 0, active: 0, hasBacklog: false };
-        lanes.set(endpointId, lane);
+      let buffer = buffers.get(endpointId);
+      if (buffer === undefined) {
+        buffer = { endpointId, tenantId, queue: [], reserved: 0, active: 0, hasBacklog: false };
+        buffers.set(endpointId, buffer);
       }
-      return lane;
+      return buffer;
     },
-    find: (endpointId) => lanes.get(endpointId),
+    find: (endpointId) => buffers.get(endpointId),
     room(tenantId, endpointId) {
-      const lane = lanes.get(endpointId);
-      const held = lane === undefined ? 0 : lane.queue.length + lane.reserved;
+      const buffer = buffers.get(endpointId);
+      const held = buffer === undefined ? 0 : buffer.queue.length + buffer.reserved;
       // A slow endpoint would hold its places for long: it gets what can start right now.
-      const cap = slots.isSlow(endpointId)
-        ? slots.free(tenantId, endpointId)
-        : Math.min(limits.perLane, shareOf(held));
+      const cap = limiter.isSlow(endpointId)
+        ? limiter.available(tenantId, endpointId)
+        : Math.min(limits.perEndpoint, shareOf(held));
       return Math.max(0, cap - held);
     },
-    prune(lane) {
-      const isEmpty = lane.queue.length === 0 && lane.reserved === 0 && lane.active === 0;
-      if (isEmpty && !lane.hasBacklog) lanes.delete(lane.endpointId);
+    prune(buffer) {
+      const isEmpty = buffer.queue.length === 0 && buffer.reserved === 0 && buffer.active === 0;
+      if (isEmpty && !buffer.hasBacklog) buffers.delete(buffer.endpointId);
     },
-    all: () => lanes.values(),
+    all: () => buffers.values(),
     get waiting() {
       return waiting;
     },

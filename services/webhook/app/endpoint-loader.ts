@@ -1,45 +1,45 @@
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 import type { EndpointStore } from "./ports.ts";
-import { createPatience } from "./retry-until-available.ts";
+import { createRetryUntilAvailable } from "./retry-until-available.ts";
 
-/** Reads endpoints as they are now. */
-export type EndpointReader = {
+/** Loads endpoints from the store. */
+export type EndpointLoader = {
   read(endpointId: string): Promise<Endpoint | undefined>;
-  isStuck(): boolean;
-  /** From now on an outage fails the reads instead of delaying them. */
+  isBlocked(): boolean;
+  /** From now on an outage fails reads instead of delaying them. */
   stopWaiting(): void;
   close(): Promise<void>;
 };
 
 /**
- * Reads an endpoint at each attempt, without a query for each: attempts that start together share
- * one. Nothing is kept after that, so disabling an endpoint stops the very next attempt.
+ * Attempts that start together share one query. Nothing is cached, so disabling an endpoint stops the
+ * next attempt.
  */
-export function createEndpointReader(options: {
+export function createEndpointLoader(options: {
   readonly store: Pick<EndpointStore, "findByIds">;
   readonly log: Logger;
   readonly queueMax: number;
-}): EndpointReader {
-  const patience = createPatience("webhook endpoint reads", options.log);
+}): EndpointLoader {
+  const retry = createRetryUntilAvailable("webhook endpoint reads", options.log);
   const batcher = createBatcher<string, Endpoint | undefined>({
     name: "webhook endpoint reads",
     batchMax: 512,
     queueMax: options.queueMax,
     concurrency: 2,
-    isTransient: isMongoOutage,
+    isTransient: isUnavailable,
     async flush(ids) {
-      const found = await patience.run(() => options.store.findByIds([...new Set(ids)]));
+      const found = await retry.run(() => options.store.findByIds([...new Set(ids)]));
       const byId = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
       return ids.map((id) => byId.get(id));
     },
   });
   return {
     read: (endpointId) => batcher.add(endpointId),
-    isStuck: patience.isStuck,
-    stopWaiting: patience.stop,
+    isBlocked: retry.isBlocked,
+    stopWaiting: retry.stop,
     close: () => batcher.close(),
   };
 }

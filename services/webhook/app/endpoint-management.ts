@@ -1,4 +1,4 @@
-/** What owners do with their endpoints. Each use case: load, decide, save. */
+/** How owners manage their endpoints. Each use case: load, decide, save. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
@@ -14,20 +14,20 @@ import {
   type EndpointChange,
   rotateSecret,
 } from "../domain/endpoint.ts";
-import type { DeliveryQueue, EndpointStore } from "./ports.ts";
+import type { DeliveryQueue, EndpointStopper, EndpointStore } from "./ports.ts";
 
-/** An endpoint with the secret that is shown this once. */
+/** An endpoint with its secret, which is shown once. */
 export type WithSecret = { readonly endpoint: Endpoint; readonly secret: string };
 
 /**
- * Runs the effect at most once per request and answers what the caller gets, now or from the
- * first time. `Session` is the database's transaction, opaque here.
+ * Runs the effect at most once per idempotency key, and returns the first response. `Session` is a
+ * database transaction, opaque here.
  */
 export type RunOnce<Session, Made, Answer> = (
   effect: (session: Session) => Promise<Made>,
 ) => Promise<Answer>;
 
-/** What managing endpoints needs. */
+/** Dependencies of these use cases. */
 export type EndpointParts<Session> = {
   readonly clock: Clock;
   readonly store: EndpointStore & {
@@ -37,15 +37,14 @@ export type EndpointParts<Session> = {
   };
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;
   readonly log: Logger;
-  /** Called once an endpoint is off or gone, before what waits for it is dropped. */
-  readonly onStopped: (endpointId: string) => void;
-  /** Rejects when the URL breaks a rule or leads where it must not. */
+  readonly stopper: EndpointStopper;
+  /** Rejects when the URL breaks a rule or its addresses are not allowed. */
   readonly checkUrl: (url: string) => Promise<void>;
   readonly newSecret: () => string;
   readonly sealSecret: (endpointId: string, secret: string) => string;
 };
 
-/** Tries again when someone else changed the endpoint between load and save. */
+/** Attempts to save when other requests change the endpoint between load and save. */
 const SAVE_ATTEMPTS = 10;
 
 /** Creates an endpoint. Throws validation_error (field `url`, or code `too_many` for a sixth). */
@@ -74,7 +73,7 @@ export async function addEndpoint<S, Answer>(
   });
 }
 
-/** One endpoint. Throws not_found. */
+/** Throws not_found. */
 export async function getEndpoint<S>(
   parts: EndpointParts<S>,
   tenantId: string,
@@ -83,7 +82,7 @@ export async function getEndpoint<S>(
   return (await parts.store.get(tenantId, endpointId)) ?? notFound();
 }
 
-/** Changes an endpoint. Throws not_found and validation_error. Disabling drops what is due. */
+/** Throws not_found and validation_error. Disabling drops the pending deliveries. */
 export async function updateEndpoint<S>(
   parts: EndpointParts<S>,
   tenantId: string,
@@ -104,7 +103,7 @@ export async function updateEndpoint<S>(
   throw new AppError("conflict", "The endpoint is being changed by others; try again.");
 }
 
-/** Deletes an endpoint and drops what is due. Throws not_found. */
+/** Also drops the pending deliveries. Throws not_found. */
 export async function deleteEndpoint<S>(
   parts: EndpointParts<S>,
   tenantId: string,
@@ -114,28 +113,31 @@ export async function deleteEndpoint<S>(
   await stopSending(parts, endpointId);
 }
 
-/** A million that wait take longer to drop than who asks waits for an answer. */
+/** Dropping a million deliveries takes longer than the caller waits. */
 const DROP_WAIT_MS = 2000;
 
 /**
- * First what is about to be sent, then what waits. The endpoint is off or gone already: what is not dropped
- * here, the database being away, is dropped when its turn comes.
+ * Stops the requests that have not left, then drops the pending deliveries. A delivery that is not
+ * dropped here, because of an outage, is dropped when it is claimed: the endpoint is saved as disabled.
  */
 async function stopSending<S>(
   parts: EndpointParts<S>,
   endpointId: string,
   disabledAtMs?: number,
 ): Promise<void> {
-  parts.onStopped(endpointId);
+  parts.stopper.stop(endpointId);
   const dropped = parts.queue
     .dropWaiting(endpointId, parts.clock.now(), disabledAtMs)
     .catch((error: unknown) => {
-      parts.log.warn({ error, endpointId }, "what waits for a stopped endpoint is dropped later");
+      parts.log.warn(
+        { error, endpointId },
+        "pending deliveries of a stopped endpoint are dropped later",
+      );
     });
   await answerWithin(dropped, DROP_WAIT_MS);
 }
 
-/** Gives an endpoint a new secret; the one before signs too for a day. Throws not_found. */
+/** Adds a new secret; the secret before it keeps signing for a day. Throws not_found. */
 export function rotateEndpointSecret<S, Answer>(
   parts: EndpointParts<S>,
   tenantId: string,
@@ -155,7 +157,7 @@ export function rotateEndpointSecret<S, Answer>(
   });
 }
 
-/** The one answer for what is missing, malformed or another tenant's. */
+/** The one error for an endpoint that is missing, malformed or of another tenant. */
 export function notFound(): never {
   throw new AppError("not_found", "There is no such webhook endpoint.");
 }

@@ -1,75 +1,71 @@
-/** Keeps endpoints' health records, and disables those that fail for too long. */
+/** Keeps the health records of endpoints, and disables endpoints that fail for too long. */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { AttemptResult } from "../domain/delivery.ts";
+import type { RequestResult } from "../domain/delivery.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
-import { type HealthChange, judgeHealth, queueChange } from "../domain/health.ts";
-import type { DeliveryQueue, WebhookEvents } from "./ports.ts";
+import { addPendingChange, decideHealthChange, type HealthChange } from "../domain/health.ts";
+import type {
+  DeliveryMetrics,
+  DeliveryQueue,
+  EndpointStopper,
+  OperatorAlert,
+  OperatorAlerts,
+} from "./ports.ts";
 
 /**
- * Where health is kept. Each takes the endpoint as it was judged, changes it only if that still
- * stands (URL, enabled period and the record of failures), and answers whether it did.
+ * Stored health records. Each method takes the endpoint as the attempt read it, changes the record
+ * only if URL, enabled period and failures are still the same, and returns whether it did.
  */
 export type HealthStore = {
-  /** Clears whatever is marked of the URL that was asked. */
+  /** Clears the failures of this URL. */
   clearFailing(endpoint: Endpoint): Promise<boolean>;
   markFailing(endpoint: Endpoint, sinceMs: number): Promise<boolean>;
   markWarned(endpoint: Endpoint, atMs: number): Promise<boolean>;
   disable(endpoint: Endpoint, reason: string, atMs: number): Promise<boolean>;
 };
 
-/** What operators are told. */
-export type OperatorNotice = {
-  readonly kind: "endpoint_failing" | "endpoint_disabled";
-  readonly tenantId: string;
-  readonly endpointId: string;
-  readonly reason: string;
-  readonly atMs: number;
-};
-
-/** What the keeper needs. */
-export type HealthParts = {
+/** Dependencies of the health keeper. */
+export type HealthKeeperParts = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: HealthStore;
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;
-  readonly events: WebhookEvents;
-  readonly tellOperator: (notice: OperatorNotice) => void;
-  /** Called once an endpoint is off, before what waits for it is dropped. */
-  readonly onStopped: (endpointId: string) => void;
+  readonly metrics: DeliveryMetrics;
+  readonly alerts: OperatorAlerts;
+  readonly stopper: EndpointStopper;
   readonly disableAfterMs: number;
 };
 
-/** Judges attempts as they end; the writing goes on behind them. */
+/** Decides about health when an attempt ends, and writes it in the background. */
 export type HealthKeeper = {
-  report(endpoint: Endpoint, result: AttemptResult): void;
+  report(endpoint: Endpoint, result: RequestResult): void;
   close(): Promise<void>;
 };
 
-/** What is to be written after an attempt. */
-type Judged = {
+/** A health change to write. */
+type HealthUpdate = {
   readonly endpoint: Endpoint;
   readonly change: HealthChange;
   readonly nowMs: number;
 };
 
-/** What waits to be written of one endpoint, and the writing of what goes before it. */
-type Chain = { waiting: readonly Judged[]; running: Promise<void> | undefined };
+/** The changes of one endpoint that wait, and the write in progress. */
+type Chain = { waiting: readonly HealthUpdate[]; running: Promise<void> | undefined };
 
-/** Endpoints of which it is remembered that they failed; the least recent are forgotten first. */
+/** Endpoints cached as failing; the least recent are evicted first. */
 const MARKED_MAX = 10_000;
 
 /**
- * Makes the keeper. An endpoint's changes are written one after the other, in the order in which its
- * attempts ended: else a failure's mark could pass the success that came after it.
+ * Changes of one endpoint are written in the order in which its attempts ended. Otherwise the mark of
+ * a failure could overwrite a later success.
  *
- * An attempt that read the endpoint before a failure was marked finds nothing to clear when it
- * succeeds. So it is remembered here which endpoints failed, as far as attempts of this process know,
- * and the first success costs one more update. Of another replica's mark that no attempt here has
- * read yet nothing is known; it stays until the next success, and a failed delivery is soon retried.
+ * An attempt that read the endpoint before a failure was marked sees nothing to clear when it
+ * succeeds. So the keeper caches which endpoints failed in this process, and the first success after
+ * a failure always writes. A failure that another replica marked, and that no attempt here has read,
+ * stays marked until the next success.
  */
-export function createHealthKeeper(parts: HealthParts): HealthKeeper {
+export function createHealthKeeper(parts: HealthKeeperParts): HealthKeeper {
   const chains = new Map<string, Chain>();
   const marked = new Map<string, true>();
 
@@ -79,9 +75,12 @@ export function createHealthKeeper(parts: HealthParts): HealthKeeper {
       try {
         await apply(parts, next);
       } catch (error) {
-        parts.log.warn({ error, endpoint_id: endpointId }, "health could not be written");
-        // The next attempt's result will say the same again. Not so a success: what failed after it
-        // must not disable before it is written. It stays first, until the next attempt ends.
+        parts.log.warn(
+          { error, endpoint_id: endpointId },
+          "the health record could not be written",
+        );
+        // The next failure writes the same change again. A success must be written before any later
+        // failure can disable the endpoint, so it stays first until the next attempt ends.
         if (next.change.kind !== "clear") continue;
         const isOvertaken = chain.waiting.some(({ change }) => change.kind === "clear");
         if (!isOvertaken) chain.waiting = [next, ...chain.waiting];
@@ -97,7 +96,7 @@ export function createHealthKeeper(parts: HealthParts): HealthKeeper {
       const { id } = endpoint;
       const isMarked = marked.has(id);
       const nowMs = parts.clock.now();
-      const change = judgeHealth(endpoint, result, nowMs, parts.disableAfterMs, isMarked);
+      const change = decideHealthChange(endpoint, result, nowMs, parts.disableAfterMs, isMarked);
       if (result.error !== "") setRecent(marked, id, true, MARKED_MAX);
       else if (isMarked) marked.delete(id);
       let chain = chains.get(id);
@@ -106,7 +105,7 @@ export function createHealthKeeper(parts: HealthParts): HealthKeeper {
         chain = { waiting: [], running: undefined };
         chains.set(id, chain);
       }
-      chain.waiting = queueChange(chain.waiting, { endpoint, change, nowMs });
+      chain.waiting = addPendingChange(chain.waiting, { endpoint, change, nowMs });
       chain.running ??= write(id, chain);
     },
     async close() {
@@ -115,8 +114,11 @@ export function createHealthKeeper(parts: HealthParts): HealthKeeper {
   };
 }
 
-async function apply(parts: HealthParts, { endpoint, change, nowMs }: Judged): Promise<void> {
-  const { store, events } = parts;
+async function apply(
+  parts: HealthKeeperParts,
+  { endpoint, change, nowMs }: HealthUpdate,
+): Promise<void> {
+  const { store, metrics } = parts;
   switch (change.kind) {
     case "clear":
       await store.clearFailing(endpoint);
@@ -127,14 +129,14 @@ async function apply(parts: HealthParts, { endpoint, change, nowMs }: Judged): P
     case "warn":
       if (await store.markWarned(endpoint, nowMs)) {
         const since = new Date(endpoint.failingSinceMs).toISOString();
-        tell(parts, endpoint, "endpoint_failing", `Every delivery has failed since ${since}.`);
+        alert(parts, endpoint, "endpoint_failing", `Every delivery has failed since ${since}.`);
       }
       return;
     case "disable":
       if (await store.disable(endpoint, change.reason, nowMs)) {
-        parts.onStopped(endpoint.id);
-        events.onDisabled();
-        tell(parts, endpoint, "endpoint_disabled", change.reason);
+        parts.stopper.stop(endpoint.id);
+        metrics.onDisabled();
+        alert(parts, endpoint, "endpoint_disabled", change.reason);
         await parts.queue.dropWaiting(endpoint.id, nowMs, nowMs);
       }
       return;
@@ -142,13 +144,13 @@ async function apply(parts: HealthParts, { endpoint, change, nowMs }: Judged): P
   }
 }
 
-function tell(
-  parts: HealthParts,
+function alert(
+  parts: HealthKeeperParts,
   endpoint: Endpoint,
-  kind: OperatorNotice["kind"],
+  kind: OperatorAlert["kind"],
   reason: string,
 ): void {
-  parts.tellOperator({
+  parts.alerts.send({
     kind,
     tenantId: endpoint.tenantId,
     endpointId: endpoint.id,

@@ -1,7 +1,7 @@
-/** Requests that have an effect at most once per idempotency key (`decisions.md` "Idempotency"). */
+/** Requests that have an effect at most runIdempotently per idempotency key (`docs/contract.md#idempotency`). */
 import { AppError } from "../../shared/core/errors.ts";
 
-/** Which request this is. An empty key means that the caller gave none. */
+/** Identifies a request. An empty key means that the caller gave none. */
 export type RequestKey = {
   readonly tenantId: string;
   readonly operation: string;
@@ -10,34 +10,37 @@ export type RequestKey = {
 };
 
 /** A response, and whether it is the stored first one. */
-export type Once<Response> = { readonly response: Response; readonly replayed: boolean };
+export type ReplayableResponse<Response> = {
+  readonly response: Response;
+  readonly replayed: boolean;
+};
 
-/** How responses are kept. */
+/** Serializes stored responses. */
 export type Codec<Response> = {
   readonly encode: (response: Response) => Uint8Array;
   readonly decode: (bytes: Uint8Array) => Response;
 };
 
-/** Runs effects at most once per key; `Session` is the database's transaction, opaque here. */
+/** Runs effects at most runIdempotently per key; `Session` is the database's transaction, opaque here. */
 export type Idempotency<Session> = {
-  /** The stored response of this request, if it has one. Throws idempotency_key_reused. */
+  /** The stored response of this request. Throws idempotency_key_reused. */
   find<Response>(request: RequestKey, codec: Codec<Response>): Promise<Response | undefined>;
-  /** Whether the request has its answer. Throws what its key would have it refused for; does nothing. */
+  /** Whether the request has a stored response. Throws the errors of `exclusively`; has no effect. */
   check(request: RequestKey): Promise<boolean>;
   /**
-   * Runs work while no other request of the key runs, in any process. Throws `conflict` while the
-   * same request runs, idempotency_key_reused while another does.
+   * Runs work while no other request with the key runs, in any process. Throws `conflict` while the
+   * same request runs, idempotency_key_reused while a different one does.
    */
-  alone<T>(request: RequestKey, work: () => Promise<T>): Promise<T>;
+  exclusively<T>(request: RequestKey, work: () => Promise<T>): Promise<T>;
   /**
-   * Runs the effect in a transaction with its record. Where another request has stored one first,
-   * what was done in the transaction is undone, and the stored response is the answer.
+   * Runs the effect in one transaction with its record. When another request stored a record first,
+   * the transaction is rolled back and the stored response is returned.
    */
   run<Response>(
     request: RequestKey,
     codec: Codec<Response>,
     effect: (session: Session) => Promise<Response>,
-  ): Promise<Once<Response>>;
+  ): Promise<ReplayableResponse<Response>>;
 };
 
 /** The error for a key that belongs to another request. */

@@ -1,20 +1,19 @@
 import type { Clock } from "../../shared/core/clock.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import type { DeliveryQueue } from "./ports.ts";
 
-/** Lengthens the leases of attempts that could not begin in time. */
+/** Renews the leases of attempts that could not begin in time. */
 export type LeaseRenewer = {
-  /** Answers the lease's new end; undefined when somebody else has the delivery by now. */
+  /** Returns the new end of the lease, or undefined when another process has the delivery. */
   renew(claimed: Claimed): Promise<number | undefined>;
   close(): Promise<void>;
 };
 
 /**
- * Renews leases together. After an outage everything that was claimed asks at once: a write for each
- * would take longer than the leases last, so that they would be renewed again and again and nothing
- * else would ever happen.
+ * Renews leases in batches. After an outage every claimed delivery needs a renewal at once. One write
+ * each would take longer than a lease lasts, so leases would end again before their attempts begin.
  */
 export function createLeaseRenewer(options: {
   readonly queue: Pick<DeliveryQueue, "renew">;
@@ -27,7 +26,7 @@ export function createLeaseRenewer(options: {
     name: "webhook lease renewals",
     batchMax: 512,
     queueMax: options.queueMax,
-    isTransient: isMongoOutage,
+    isTransient: isUnavailable,
     async flush(items) {
       const untilMs = clock.now() + leaseMs;
       const held = await queue.renew(items, untilMs);

@@ -1,6 +1,14 @@
-/** What the use cases need from the outside; the stores and the sender provide it. */
-import type { Attempt, Claimed, Delivery, DeliveryStatus, Outcome } from "../domain/delivery.ts";
+/** The ports of the use cases: stores, the HTTP client, spans, alerts and metrics. */
+import type {
+  Attempt,
+  Claimed,
+  Delivery,
+  DeliveryStatus,
+  NextState,
+  RequestResult,
+} from "../domain/delivery.ts";
 import type { ChangedEndpoint, Endpoint } from "../domain/endpoint.ts";
+import type { Target } from "../domain/url-rules.ts";
 
 /** A delivery to be stored. */
 export type NewDelivery = {
@@ -11,55 +19,55 @@ export type NewDelivery = {
   readonly eventType: string;
   readonly body: string;
   readonly attemptsLeft: number;
-  /** The time inside the id; what the log is filtered by. */
+  /** The time inside the id; the log filters by it. */
   readonly createdAtMs: number;
-  /** When the event became known; an endpoint enabled later drops it. */
+  /** When the event was recorded; an endpoint enabled later drops it. */
   readonly activatedAtMs: number;
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;
   readonly redacts?: boolean | undefined;
-  /** Leased to this process from the start, or due for whoever claims it. */
+  /** Leased to this process from the start; undefined when any process may claim it. */
   readonly lease: Lease | undefined;
   readonly dueAtMs: number;
-  /** What its first attempt led to, when it was made before this. */
-  readonly result?: Settlement | undefined;
+  /** The result of its first attempt, when that was made before the delivery is stored. */
+  readonly result?: AttemptResult | undefined;
 };
 
-/** Until when a process alone may work on a delivery. */
+/** The right of one process to work on a delivery until a time. */
 export type Lease = { readonly id: string; readonly untilMs: number };
 
-/** An event that can never be stored, because no body can be made of it. */
+/** An event that can never be stored, because its body cannot be rendered. */
 export class UndeliverableError extends Error {
   override readonly name = "UndeliverableError";
 }
 
-/** What became of storing one delivery. */
+/** The result of storing one delivery; `known` means that it was stored before. */
 export type Inserted = "stored" | "known" | Error;
 
-/** What is written after an attempt. */
-export type Settlement = {
+/** What one attempt did to its delivery. */
+export type AttemptResult = {
   readonly claimed: Claimed;
-  /** Absent when no request was made, because the endpoint is off or gone. */
+  /** Undefined when no request was made, because the endpoint is disabled or deleted. */
   readonly attempt: Attempt | undefined;
-  readonly outcome: Outcome;
+  readonly next: NextState;
   readonly atMs: number;
 };
 
-/** An endpoint with deliveries waiting, and when its first one is due. */
+/** An endpoint with pending deliveries, and when its first one is due. */
 export type DueEndpoint = { readonly endpointId: string; readonly firstDueAtMs: number };
 
-/** How many due deliveries of an endpoint to take. */
+/** How many due deliveries of an endpoint to claim. */
 export type ClaimRequest = { readonly endpointId: string; readonly max: number };
 
-/** Deliveries at work. */
+/** The queue of pending deliveries. */
 export type DeliveryQueue = {
-  /** Stores deliveries; answers for each in order. One already there is left as it is. */
+  /** Stores deliveries; returns one result each, in order. A stored one is left unchanged. */
   insert(deliveries: readonly NewDelivery[]): Promise<readonly Inserted[]>;
   /** Endpoints whose first pending delivery is due by then, earliest first. */
   findDueEndpoints(byMs: number): Promise<readonly DueEndpoint[]>;
   /**
-   * Leases deliveries to this process, oldest first within an endpoint: those that nobody works on and
-   * that are due by `byMs`, and those whose lease is over by `nowMs`.
+   * Leases deliveries to this process, oldest first within an endpoint: those without a lease that
+   * are due by `byMs`, and those whose lease ended by `nowMs`.
    */
   claim(
     requests: readonly ClaimRequest[],
@@ -67,22 +75,22 @@ export type DeliveryQueue = {
     nowMs: number,
     byMs: number,
   ): Promise<Claimed[]>;
-  /** Writes what attempts led to; answers how many leases had been lost meanwhile. */
-  settle(settlements: readonly Settlement[]): Promise<number>;
-  /** Lengthens the leases that are still held; answers the ids of those. */
+  /** Writes the results of attempts; returns how many leases had ended meanwhile. */
+  writeResults(results: readonly AttemptResult[]): Promise<number>;
+  /** Extends the leases that are still held; returns the ids of those. */
   renew(claimed: readonly Claimed[], untilMs: number): Promise<ReadonlySet<string>>;
-  /** Gives leases back: the deliveries are due again, now or when they were to be. */
+  /** Ends leases: the deliveries are due again, at their old due time but not before now. */
   release(claimed: readonly Claimed[], nowMs: number): Promise<void>;
-  /** As `release`, for what an earlier run of this instance had leased, for `leaseMs` at most. */
+  /** Ends the leases that an earlier run of this instance held, each at most `leaseMs` long. */
   releaseOwn(nowMs: number, leaseMs: number): Promise<number>;
   /**
-   * Drops an endpoint's deliveries that nobody is working on; of an endpoint that was disabled, those
-   * activated by then: it may have been enabled again, and have new ones.
+   * Drops the deliveries of an endpoint that have no lease. With `disabledAtMs`, drops only those
+   * activated by then: the endpoint may be enabled again, with new deliveries.
    */
   dropWaiting(endpointId: string, nowMs: number, disabledAtMs?: number): Promise<number>;
 };
 
-/** How a log page is asked for. */
+/** The filter of one page of the log. */
 export type DeliveryFilter = {
   readonly tenantId: string;
   readonly endpointId: string;
@@ -96,29 +104,87 @@ export type DeliveryFilter = {
   readonly beforeId: string;
 };
 
-/** Deliveries as the log shows them. */
+/** The delivery log. */
 export type DeliveryLog = {
   list(filter: DeliveryFilter): Promise<{ deliveries: Delivery[]; hasMore: boolean }>;
   get(tenantId: string, endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
 };
 
-/** Endpoints at rest. */
+/** Stored endpoints. */
 export type EndpointStore = {
   /** The enabled endpoints of these tenants. */
   findEnabled(tenantIds: readonly string[]): Promise<readonly Endpoint[]>;
   findByIds(ids: readonly string[]): Promise<readonly Endpoint[]>;
   get(tenantId: string, endpointId: string): Promise<Endpoint | undefined>;
   list(tenantId: string): Promise<Endpoint[]>;
-  /** Saves a change of the version before it; answers false when someone else was first. */
+  /** Saves a change if the stored version is the one before it; returns whether it did. */
   save(changed: ChangedEndpoint): Promise<boolean>;
   delete(tenantId: string, endpointId: string): Promise<boolean>;
 };
 
-/** Counts of what happens, without tenants in the labels. */
-export type WebhookEvents = {
+/** Counts what happens to deliveries. No label names a tenant: their number has no limit. */
+export type DeliveryMetrics = {
   onStored(count: number): void;
-  onAttempt(outcome: string, durationMs: number): void;
+  onAttempt(resultClass: string, durationMs: number): void;
   onFinal(status: DeliveryStatus): void;
   onLeaseLost(count: number): void;
   onDisabled(): void;
 };
+
+/** One request to an endpoint. */
+export type WebhookRequest = {
+  readonly endpointId: string;
+  readonly target: Target;
+  /** All headers but `Host`, `Content-Length` and `Connection`, which the client adds. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent as UTF-8. Text leaves in one write with the headers; bytes would need two. */
+  readonly body: string;
+  readonly timeoutMs: number;
+};
+
+/** Makes requests to endpoints. Every fault of the network or the receiver is a result. */
+export type HttpClient = {
+  /**
+   * Returns `undefined` when the endpoint was stopped before the request was written. Rejects when
+   * a path or header cannot be sent, which is a mistake in this program.
+   */
+  send(request: WebhookRequest): Promise<RequestResult | undefined>;
+  /**
+   * Ends the requests of an endpoint that are not written yet: resolving a name and connecting may
+   * take seconds, and nothing may leave after the endpoint was disabled. Requests that were written
+   * still get their response.
+   */
+  stop(endpointId: string): void;
+  close(): void;
+};
+
+/** The span of one attempt. */
+export type AttemptSpan = {
+  /** W3C traceparent for the request's header. */
+  readonly traceparent: string;
+  /** Ends the span with the request's result; without one the request was not made. */
+  end(result: RequestResult | undefined): void;
+};
+
+/** Opens spans of attempts; returns `undefined` for events that are not traced. */
+export type AttemptTracer = {
+  start(claimed: Claimed, nowMs: number): AttemptSpan | undefined;
+};
+
+/** An alert for operators about an endpoint. */
+export type OperatorAlert = {
+  readonly kind: "endpoint_failing" | "endpoint_disabled";
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly reason: string;
+  readonly atMs: number;
+};
+
+/** Sends alerts to operators. */
+export type OperatorAlerts = { send(alert: OperatorAlert): void };
+
+/** Tells the other replicas that an endpoint was disabled or deleted. Messages may be lost. */
+export type StopPublisher = { publish(endpointId: string): void };
+
+/** Stops the requests of a disabled or deleted endpoint that have not left, on every replica. */
+export type EndpointStopper = { stop(endpointId: string): void };

@@ -1,57 +1,54 @@
 /**
- * Writes what attempts led to, many at a time. An outage of the database is waited out here:
- * forgetting a success would mean sending it again. While it lasts, nothing new is taken on.
+ * Writes the results of attempts in batches, and retries through an outage of the database: a lost
+ * success would be sent again. The dispatcher starts nothing new while results wait.
  */
-
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import type { DeliveryQueue, Settlement, WebhookEvents } from "./ports.ts";
-import { createPatience } from "./retry-until-available.ts";
+import type { AttemptResult, DeliveryMetrics, DeliveryQueue } from "./ports.ts";
+import { createRetryUntilAvailable } from "./retry-until-available.ts";
 
-/** A running settler. */
-export type Settler = {
-  /** Answers when the result is durable. */
-  settle(settlement: Settlement): Promise<void>;
+export type ResultWriter = {
+  /** Resolves when the result is durable. */
+  write(result: AttemptResult): Promise<void>;
   /**
-   * True from the beginning of an outage until the last result that it held up is written: the
-   * leases behind those results may have ended, and must not be claimed anew before.
+   * True from the start of an outage until every result that waited is written. The leases of those
+   * results may have ended, and claiming them again would repeat their attempts.
    */
-  isStuck(): boolean;
+  isBlocked(): boolean;
   close(): Promise<void>;
 };
 
-/** Starts a settler. */
-export function createSettler(options: {
-  readonly queue: Pick<DeliveryQueue, "settle">;
-  readonly events: WebhookEvents;
+export function createResultWriter(options: {
+  readonly queue: Pick<DeliveryQueue, "writeResults">;
+  readonly metrics: DeliveryMetrics;
   readonly log: Logger;
   readonly queueMax: number;
-}): Settler {
-  const { queue, events, log } = options;
-  const patience = createPatience("webhook results", log);
+}): ResultWriter {
+  const { queue, metrics, log } = options;
+  const retry = createRetryUntilAvailable("webhook results", log);
   let isCatchingUp = false;
-  const batcher = createBatcher<Settlement, void>({
+  const batcher = createBatcher<AttemptResult, void>({
     name: "webhook results",
-    async flush(settlements) {
-      const lost = await patience.run(() => queue.settle(settlements));
-      if (lost > 0) events.onLeaseLost(lost);
-      return settlements.map(() => undefined);
+    async flush(results) {
+      const lost = await retry.run(() => queue.writeResults(results));
+      if (lost > 0) metrics.onLeaseLost(lost);
+      return results.map(() => undefined);
     },
     batchMax: 256,
     queueMax: options.queueMax,
     concurrency: 2,
-    isTransient: isMongoOutage,
+    isTransient: isUnavailable,
   });
   return {
-    settle: (settlement) => batcher.add(settlement),
-    isStuck() {
-      if (patience.isStuck()) isCatchingUp = true;
+    write: (result) => batcher.add(result),
+    isBlocked() {
+      if (retry.isBlocked()) isCatchingUp = true;
       else if (batcher.waiting === 0) isCatchingUp = false;
       return isCatchingUp;
     },
     close() {
-      patience.stop();
+      retry.stop();
       return batcher.close();
     },
   };

@@ -3,8 +3,8 @@ import { readTarget, type Target } from "../domain/url-rules.ts";
 
 const TARGETS_MAX = 2000;
 
-/** Makes a reader of URLs that remembers the last ones: one is read at each attempt. */
-export function createTargetReader(
+/** Parses the URL of each attempt once, and caches the last 2,000. */
+export function createUrlCache(
   allowedPorts: readonly number[],
 ): (url: string) => Target | undefined {
   const known = new Map<string, Target>();

@@ -29,7 +29,7 @@ export type AttemptError =
   | "status";
 
 /** What came of one request. */
-export type AttemptResult = {
+export type RequestResult = {
   readonly error: AttemptError;
   /** 0 when no answer came. */
   readonly httpStatus: number;
@@ -39,7 +39,7 @@ export type AttemptResult = {
 };
 
 /** One entry of the delivery log. */
-export type Attempt = AttemptResult & {
+export type Attempt = RequestResult & {
   /** Counted from 1 over the delivery's whole life. */
   readonly number: number;
   readonly startedAtMs: number;
@@ -91,15 +91,15 @@ export type Claimed = {
   readonly asRead?: EndpointAsRead | undefined;
 };
 
-/** An endpoint as it was at a moment: before that, no stop was noted after `stopMark`. */
+/** An endpoint as it was at a moment: before that, no stop was noted after `stopVersion`. */
 export type EndpointAsRead = {
   readonly endpoint: Endpoint;
-  readonly stopMark: number;
+  readonly stopVersion: number;
   readonly atMs: number;
 };
 
 /** What an attempt does to its delivery. */
-export type Outcome =
+export type NextState =
   | { readonly status: "pending"; readonly attemptsLeft: number; readonly nextAttemptAtMs: number }
   | { readonly status: Exclude<DeliveryStatus, "pending"> };
 
@@ -110,13 +110,13 @@ export const RETRY_JITTER_MS_MAX = 250;
  * Decides what follows an attempt. Each wait counts from the failure before it; `random` (0 to
  * 1) spreads retries a little, later and never earlier.
  */
-export function decideOutcome(
+export function decideNextState(
   claimed: Pick<Claimed, "attemptsLeft" | "failsAs">,
-  result: AttemptResult,
+  result: RequestResult,
   finishedAtMs: number,
   retryDelaysMs: readonly number[],
   random: number,
-): Outcome {
+): NextState {
   if (result.error === "") return { status: "succeeded" };
   const attemptsLeft = claimed.attemptsLeft - 1;
   if (attemptsLeft <= 0) {

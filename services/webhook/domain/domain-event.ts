@@ -52,7 +52,7 @@ export type SenderIdView = {
 };
 
 /** One committed change. */
-export type Change = {
+export type DomainEvent = {
   /** `evt_` + ULID; the same however often the change is reported. */
   readonly id: string;
   readonly tenantId: string;

@@ -3,16 +3,16 @@ import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { derivedEventId } from "./deterministic-ids.ts";
-import type { Change } from "./domain-event.ts";
+import type { DomainEvent } from "./domain-event.ts";
 import { isEventType } from "./event-types.ts";
 import { eventBody, messageData, senderIdData, statusChangedData, walletData } from "./payloads.ts";
 
 /** One event as endpoints get it. */
-export type Notice = {
+export type WebhookEvent = {
   readonly tenantId: string;
   readonly type: EventType;
   readonly source: MessageSourceName | undefined;
-  /** When the change was recorded, see `Change`. */
+  /** When the change was recorded, see `DomainEvent`. */
   readonly recordedAtMs: number;
   /** W3C traceparent of the change, when it is traced. */
   readonly trace?: string | undefined;
@@ -39,39 +39,39 @@ const REPORTED: ReadonlySet<MessageStatus> = new Set([
  * under the change's own id, and `message.<status>` under one derived from it, so that a receiver of both can
  * tell them apart.
  */
-export function noticesOf(change: Change): readonly Notice[] {
+export function webhookEventsOf(change: DomainEvent): readonly WebhookEvent[] {
   switch (change.kind) {
     case "message": {
       const { message, previousStatus } = change;
       if (!REPORTED.has(message.status)) return [];
       const typed = `message.${message.status}`;
       return [
-        ...notice(change, "message.status_changed", false, () =>
+        ...webhookEvent(change, "message.status_changed", false, () =>
           statusChangedData(message, previousStatus),
         ),
-        ...notice(change, typed, true, () => messageData(message, previousStatus)),
+        ...webhookEvent(change, typed, true, () => messageData(message, previousStatus)),
       ];
     }
     case "wallet": {
       const { type, wallet, amount, reference } = change;
-      return notice(change, `wallet.${type}`, false, () =>
+      return webhookEvent(change, `wallet.${type}`, false, () =>
         walletData(type, wallet, amount, reference),
       );
     }
     case "sender_id": {
       const { type, senderId } = change;
-      return notice(change, `sender_id.${type}`, false, () => senderIdData(senderId));
+      return webhookEvent(change, `sender_id.${type}`, false, () => senderIdData(senderId));
     }
   }
 }
 
 /** One notice, or none when no endpoint can subscribe to the type. */
-function notice(
-  change: Change,
+function webhookEvent(
+  change: DomainEvent,
   type: string,
   isDerived: boolean,
   data: () => Readonly<Record<string, unknown>>,
-): Notice[] {
+): WebhookEvent[] {
   if (!isEventType(type)) return [];
   const { tenantId, occurredAtMs, recordedAtMs } = change;
   let id: string | undefined;

@@ -7,7 +7,7 @@
  * each change names what it was judged by, and is written only where that still stands; and changes
  * of one endpoint are written in the order in which its attempts ended.
  */
-import type { AttemptResult } from "./delivery.ts";
+import type { RequestResult } from "./delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** What an attempt means for its endpoint's health. */
@@ -28,9 +28,9 @@ const DAY_MS = 86_400_000;
  * Decides what follows from one attempt; `endpoint` is as it was read for this attempt. `isMarked`
  * tells that it is known to have failed since then: a success clears that too.
  */
-export function judgeHealth(
+export function decideHealthChange(
   endpoint: Pick<Endpoint, "failingSinceMs" | "warnedAtMs">,
-  result: AttemptResult,
+  result: RequestResult,
   nowMs: number,
   disableAfterMs: number,
   isMarked: boolean,
@@ -58,7 +58,7 @@ const CLEAR: HealthChange = { kind: "clear" };
  * failures before it; of what says the same twice, the first is enough, as a later attempt will say
  * it again. So few wait, however slow the writing is.
  */
-export function queueChange<T extends { readonly change: HealthChange }>(
+export function addPendingChange<T extends { readonly change: HealthChange }>(
   waiting: readonly T[],
   added: T,
 ): readonly T[] {

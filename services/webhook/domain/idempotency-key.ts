@@ -8,7 +8,7 @@ const FINGERPRINT_BYTES = 32;
  * without the request's fingerprint would answer any other request of the key with this one's
  * response. Throws validation_error.
  */
-export function checkRequestKey(request: {
+export function checkIdempotencyKey(request: {
   readonly key: string;
   readonly fingerprint: Uint8Array;
 }): void {

@@ -1,6 +1,6 @@
 /**
  * One effect per idempotency key (`decisions.md` "Idempotency"): the record with the response
- * commits in the transaction of the effect itself, so a crash leaves both or neither. A fence around
+ * commits in the transaction of the effect itself, so a crash leaves both or neither. A lock around
  * the whole request refuses a second one meanwhile, before it has any effect.
  */
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
@@ -9,7 +9,7 @@ import type { SecretBox } from "../../shared/io/encryption.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import { type Codec, type Idempotency, keyReused, type RequestKey } from "../app/idempotency.ts";
-import { createKeyFences } from "./idempotency-locks.ts";
+import { createIdempotencyLocks } from "./idempotency-locks.ts";
 
 type IdempotencyDocument = {
   _id: string;
@@ -27,7 +27,7 @@ export function createIdempotency(
   keptMs: number,
 ): Idempotency<ClientSession> {
   const records: Collection<IdempotencyDocument> = db.collection("idempotency");
-  const fences = createKeyFences(db);
+  const locks = createIdempotencyLocks(db);
 
   async function load(request: RequestKey): Promise<IdempotencyDocument | undefined> {
     if (request.key === "") return undefined;
@@ -49,12 +49,12 @@ export function createIdempotency(
     async check(request) {
       if (request.key === "") return false;
       if ((await load(request)) !== undefined) return true;
-      await fences.check(idOf(request), request.fingerprint);
+      await locks.check(idOf(request), request.fingerprint);
       return false;
     },
-    alone(request, work) {
+    exclusively(request, work) {
       if (request.key === "") return work();
-      return fences.run(idOf(request), request.fingerprint, work);
+      return locks.run(idOf(request), request.fingerprint, work);
     },
     async run(request, codec, effect) {
       try {
@@ -66,7 +66,7 @@ export function createIdempotency(
         return { response, replayed: false };
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        // The same key committed first: this process stood still until its fence was another's.
+        // The same key committed first: this process stood still until its lock was another's.
         const stored = await find(request, codec);
         if (stored === undefined) throw error;
         return { response: stored, replayed: true };

@@ -10,14 +10,14 @@ import {
   type Filter,
   MongoBulkWriteError,
 } from "mongodb";
-import { isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import { guardMongo, isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type {
+  AttemptResult,
   ClaimRequest,
   DeliveryQueue,
   Inserted,
   Lease,
   NewDelivery,
-  Settlement,
 } from "../app/ports.ts";
 import type { Claimed } from "../domain/delivery.ts";
 import { withoutText } from "../domain/payloads.ts";
@@ -65,96 +65,75 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
     },
 
     async findDueEndpoints(byMs) {
-      const found = await deliveries
-        .aggregate<{ _id: string; first: Date }>(
-          [
-            { $match: { endpoint_id: { $gt: "" }, next_attempt_at: IS_PENDING } },
-            { $sort: { endpoint_id: 1, next_attempt_at: 1 } },
-            { $group: { _id: "$endpoint_id", first: { $first: "$next_attempt_at" } } },
-            { $match: { first: { $lte: new Date(byMs) } } },
-            { $sort: { first: 1 } },
-            { $limit: DUE_ENDPOINTS_MAX },
-          ],
-          { hint: QUEUE_INDEX },
-        )
-        .toArray();
+      const due = deliveries.aggregate<{ _id: string; first: Date }>(
+        [
+          { $match: { endpoint_id: { $gt: "" }, next_attempt_at: IS_PENDING } },
+          { $sort: { endpoint_id: 1, next_attempt_at: 1 } },
+          { $group: { _id: "$endpoint_id", first: { $first: "$next_attempt_at" } } },
+          { $match: { first: { $lte: new Date(byMs) } } },
+          { $sort: { first: 1 } },
+          { $limit: DUE_ENDPOINTS_MAX },
+        ],
+        { hint: QUEUE_INDEX },
+      );
+      const found = await guardMongo(due.toArray());
       return found.map(({ _id, first }) => ({ endpointId: _id, firstDueAtMs: first.getTime() }));
     },
 
     claim: (requests, lease, nowMs, byMs) =>
-      claim(deliveries, requests, lease, isFree(nowMs, byMs), options.owner),
+      guardMongo(claim(deliveries, requests, lease, isFree(nowMs, byMs), options.owner)),
 
-    async settle(settlements) {
-      const operations = settlements.map((settlement) => settleOne(settlement, options));
-      const result = await deliveries.bulkWrite(operations, { ordered: false });
-      return settlements.length - result.matchedCount;
+    async writeResults(results) {
+      const operations = results.map((result) => resultUpdate(result, options));
+      const result = await guardMongo(deliveries.bulkWrite(operations, { ordered: false }));
+      return results.length - result.matchedCount;
     },
 
-    async renew(claimed, untilMs) {
-      const held = new Set<string>();
-      // What was claimed together has one lease id, so these are few.
-      for (const [lease_id, items] of Map.groupBy(claimed, ({ leaseId }) => leaseId)) {
-        const ids = items.map(({ id }) => id);
-        const which = { _id: { $in: ids }, lease_id };
-        const $set = { next_attempt_at: new Date(untilMs) };
-        const { matchedCount } = await deliveries.updateMany(which, { $set });
-        const isAll = matchedCount === new Set(ids).size;
-        const found = isAll
-          ? ids
-          : (await deliveries.find(which, { projection: { _id: 1 } }).toArray()).map((d) => d._id);
-        for (const id of found) held.add(id);
-      }
-      return held;
-    },
+    renew: (claimed, untilMs) => guardMongo(renew(deliveries, claimed, untilMs)),
 
     async release(claimed, nowMs) {
-      await deliveries.bulkWrite(
-        claimed.map(({ id, leaseId, dueAtMs }) => ({
-          updateOne: {
-            filter: { _id: id, lease_id: leaseId },
-            update: {
-              $set: { next_attempt_at: new Date(Math.max(nowMs, dueAtMs)) },
-              $unset: LEASE,
-            },
+      const operations = claimed.map(({ id, leaseId, dueAtMs }) => ({
+        updateOne: {
+          filter: { _id: id, lease_id: leaseId },
+          update: {
+            $set: { next_attempt_at: new Date(Math.max(nowMs, dueAtMs)) },
+            $unset: LEASE,
           },
-        })),
-        { ordered: false },
-      );
+        },
+      }));
+      await guardMongo(deliveries.bulkWrite(operations, { ordered: false }));
     },
 
     async releaseOwn(nowMs, leaseMs) {
       if (options.owner === "") return 0;
-      const result = await deliveries.updateMany(
-        {
-          // Bounds for both keys of the queue's index: it reads what is leased or due soon, and
-          // neither the log of all that ended nor the retries that wait.
-          endpoint_id: { $gt: "" },
-          next_attempt_at: { $gt: new Date(nowMs), $lte: new Date(nowMs + leaseMs) },
-          lease_owner: options.owner,
-        },
-        [
-          // What was claimed ahead of its time is not due before it.
-          { $set: { next_attempt_at: { $max: ["$due_at", new Date(nowMs)] } } },
-          { $unset: Object.keys(LEASE) },
-        ],
-        { hint: QUEUE_INDEX },
-      );
+      const own = {
+        // Bounds for both keys of the index: the query reads leased and soon due deliveries, not
+        // the log and not later retries.
+        endpoint_id: { $gt: "" },
+        next_attempt_at: { $gt: new Date(nowMs), $lte: new Date(nowMs + leaseMs) },
+        lease_owner: options.owner,
+      };
+      const release = [
+        // A delivery claimed ahead of its due time is not due earlier.
+        { $set: { next_attempt_at: { $max: ["$due_at", new Date(nowMs)] } } },
+        { $unset: Object.keys(LEASE) },
+      ];
+      const result = await guardMongo(deliveries.updateMany(own, release, { hint: QUEUE_INDEX }));
       return result.modifiedCount;
     },
 
     async dropWaiting(endpointId, nowMs, disabledAtMs) {
-      const result = await deliveries.updateMany(
-        {
-          endpoint_id: endpointId,
-          next_attempt_at: IS_PENDING,
-          lease_id: { $exists: false },
-          ...(disabledAtMs === undefined ? {} : { activated_at: { $lte: new Date(disabledAtMs) } }),
-        },
-        [
-          { $set: { status: "dropped", completed_at: new Date(nowMs), body: UNLESS_REDACTED } },
-          { $unset: ["next_attempt_at", ...Object.keys(LEASE)] },
-        ],
-      );
+      const waiting = {
+        endpoint_id: endpointId,
+        next_attempt_at: IS_PENDING,
+        lease_id: { $exists: false },
+        ...(disabledAtMs === undefined ? {} : { activated_at: { $lte: new Date(disabledAtMs) } }),
+      };
+      const drop = [
+        { $set: { status: "dropped", completed_at: new Date(nowMs), body: UNLESS_REDACTED } },
+        { $unset: ["next_attempt_at", ...Object.keys(LEASE)] },
+      ];
+      const result = await guardMongo(deliveries.updateMany(waiting, drop));
       return result.modifiedCount;
     },
   };
@@ -191,43 +170,43 @@ function newDocument(item: NewDelivery, options: QueueOptions, expiresAt: Date):
 }
 
 /** Makes a new document what its first attempt led to. */
-function addResult(document: DeliveryDocument, settlement: Settlement, options: QueueOptions) {
-  const { outcome, atMs } = settlement;
-  const kept = keptAttempt(settlement, options);
+function addResult(document: DeliveryDocument, result: AttemptResult, options: QueueOptions) {
+  const { next, atMs } = result;
+  const kept = keptAttempt(result, options);
   if (kept !== undefined) {
     document.attempts.push(kept);
     document.attempts_made = 1;
   }
   delete document.lease_id;
   delete document.lease_owner;
-  if (outcome.status === "pending") {
-    document.attempts_left = outcome.attemptsLeft;
-    document.next_attempt_at = new Date(outcome.nextAttemptAtMs);
+  if (next.status === "pending") {
+    document.attempts_left = next.attemptsLeft;
+    document.next_attempt_at = new Date(next.nextAttemptAtMs);
     return;
   }
   delete document.next_attempt_at;
-  document.status = outcome.status;
+  document.status = next.status;
   document.completed_at = new Date(atMs);
-  const body = bodyAfter(settlement, options);
+  const body = bodyAfter(result, options);
   if (body === undefined) delete document.body;
   else document.body = body;
 }
 
 /** The body that a delivery keeps, or none: once it has ended it may lose its text, or go whole. */
-function bodyAfter(settlement: Settlement, options: QueueOptions): string | undefined {
-  if (isRedacted(settlement, options)) return undefined;
-  const { claimed, outcome } = settlement;
-  return claimed.redacts && outcome.status !== "pending" ? withoutText(claimed.body) : claimed.body;
+function bodyAfter(result: AttemptResult, options: QueueOptions): string | undefined {
+  if (isRedacted(result, options)) return undefined;
+  const { claimed, next } = result;
+  return claimed.redacts && next.status !== "pending" ? withoutText(claimed.body) : claimed.body;
 }
 
-function isRedacted({ outcome }: Settlement, { redactDelivered }: QueueOptions): boolean {
-  return redactDelivered && outcome.status === "succeeded";
+function isRedacted({ next }: AttemptResult, { redactDelivered }: QueueOptions): boolean {
+  return redactDelivered && next.status === "succeeded";
 }
 
-function keptAttempt(settlement: Settlement, options: QueueOptions): AttemptDocument | undefined {
-  if (settlement.attempt === undefined) return undefined;
-  const kept = toAttemptDocument(settlement.attempt);
-  return isRedacted(settlement, options) ? { ...kept, answer: "" } : kept;
+function keptAttempt(result: AttemptResult, options: QueueOptions): AttemptDocument | undefined {
+  if (result.attempt === undefined) return undefined;
+  const kept = toAttemptDocument(result.attempt);
+  return isRedacted(result, options) ? { ...kept, answer: "" } : kept;
 }
 
 /** A delivery that is there already came with an earlier handing out of the same event. */
@@ -289,6 +268,28 @@ async function claim(
   return documents.sort((a, b) => (order.get(a._id) ?? 0) - (order.get(b._id) ?? 0)).map(toClaimed);
 }
 
+/** Extends leases that are still held; returns the ids of those. */
+async function renew(
+  deliveries: Collection<DeliveryDocument>,
+  claimed: readonly Claimed[],
+  untilMs: number,
+): Promise<ReadonlySet<string>> {
+  const held = new Set<string>();
+  // Deliveries claimed together share a lease id, so the groups are few.
+  for (const [lease_id, items] of Map.groupBy(claimed, ({ leaseId }) => leaseId)) {
+    const ids = items.map(({ id }) => id);
+    const filter = { _id: { $in: ids }, lease_id };
+    const $set = { next_attempt_at: new Date(untilMs) };
+    const { matchedCount } = await deliveries.updateMany(filter, { $set });
+    const areAllHeld = matchedCount === new Set(ids).size;
+    const found = areAllHeld
+      ? ids
+      : (await deliveries.find(filter, { projection: { _id: 1 } }).toArray()).map((d) => d._id);
+    for (const id of found) held.add(id);
+  }
+  return held;
+}
+
 async function findFreeIds(
   deliveries: Collection<DeliveryDocument>,
   requests: readonly ClaimRequest[],
@@ -310,25 +311,25 @@ async function findFreeIds(
   return found.map(({ _id }) => _id);
 }
 
-function settleOne(
-  settlement: Settlement,
+function resultUpdate(
+  result: AttemptResult,
   options: QueueOptions,
 ): AnyBulkWriteOperation<DeliveryDocument> {
-  const { claimed, outcome, atMs } = settlement;
-  const kept = keptAttempt(settlement, options);
-  const isPending = outcome.status === "pending";
-  const body = bodyAfter(settlement, options);
+  const { claimed, next, atMs } = result;
+  const kept = keptAttempt(result, options);
+  const isPending = next.status === "pending";
+  const body = bodyAfter(result, options);
   return {
     updateOne: {
       filter: { _id: claimed.id, lease_id: claimed.leaseId },
       update: {
         $set: isPending
           ? {
-              attempts_left: outcome.attemptsLeft,
-              next_attempt_at: new Date(outcome.nextAttemptAtMs),
+              attempts_left: next.attemptsLeft,
+              next_attempt_at: new Date(next.nextAttemptAtMs),
             }
           : {
-              status: outcome.status,
+              status: next.status,
               completed_at: new Date(atMs),
               ...(body === undefined || body === claimed.body ? {} : { body }),
             },

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import { type RawReceiver, say, startRawReceiver } from "../../support/raw-receiver.ts";
 import { testCertificates } from "../../support/webhook-harness.ts";
-import { openTestSender } from "../../support/webhook-sender.ts";
+import { openTestClient } from "../../support/webhook-http-client.ts";
 
 const ACCEPTED = say("HTTP/1.1 204 X\n\n");
 describe("connections to webhook receivers", () => {
@@ -23,10 +23,10 @@ describe("connections to webhook receivers", () => {
   });
   after(() => certificates.remove());
 
-  function openSender(limits: Parameters<typeof openTestSender>[1] = {}) {
-    const sender = openTestSender(certificates.caFile, limits);
-    closing.push(sender.close);
-    return sender;
+  function openClient(limits: Parameters<typeof openTestClient>[1] = {}) {
+    const client = openTestClient(certificates.caFile, limits);
+    closing.push(client.close);
+    return client;
   }
 
   /** Requests that are all on their way before the first is answered. */
@@ -41,15 +41,15 @@ describe("connections to webhook receivers", () => {
   }
 
   it("one connection carries request after request, and collects no listeners", async () => {
-    const sender = openSender();
+    const client = openClient();
     const warnings: Error[] = [];
     const note = (warning: Error) => void warnings.push(warning);
     process.on("warning", note);
     closing.push(() => process.removeListener("warning", note));
-    for (let count = 0; count < 40; count += 1) await sender.to(receiver.port);
+    for (let count = 0; count < 40; count += 1) await client.to(receiver.port);
     expect(receiver.sockets.length).to.equal(1);
     expect(receiver.requests.length).to.equal(40);
-    expect(sender.used).to.deep.equal(["new", ...Array(39).fill("reused")]);
+    expect(client.used).to.deep.equal(["new", ...Array(39).fill("reused")]);
     await new Promise((resolve) => setImmediate(resolve));
     expect(warnings).to.deep.equal([]);
   });
@@ -57,26 +57,26 @@ describe("connections to webhook receivers", () => {
   it("an answer that is read before the socket has told that the request left keeps its connection", async () => {
     const other = await startReceiverThread(certificates);
     closing.push(other.stop);
-    const sender = openSender();
+    const client = openClient();
     for (let count = 0; count < 50; count += 1) {
       // What is written among the immediates is told among the next ones, and the answer of another
       // thread is there by then.
       await new Promise((resolve) => setImmediate(resolve));
-      const sent = sender.to(other.port);
+      const sent = client.to(other.port);
       await Promise.resolve();
       const untilMs = performance.now() + 3;
       while (performance.now() < untilMs);
       await sent;
     }
-    expect(sender.used.filter((kind) => kind === "new").length).to.equal(1);
+    expect(client.used.filter((kind) => kind === "new").length).to.equal(1);
   });
 
   it("the connection used last is used next, and no more are kept than may idle", async () => {
-    const sender = openSender({ socketsMax: 2 });
-    await together(4, () => sender.to(receiver.port));
+    const client = openClient({ socketsMax: 2 });
+    await together(4, () => client.to(receiver.port));
     await eventually(() => receiver.sockets.filter(({ destroyed }) => destroyed).length === 2);
     const before = receiver.requests.length;
-    for (let count = 0; count < 5; count += 1) await sender.to(receiver.port);
+    for (let count = 0; count < 5; count += 1) await client.to(receiver.port);
     const used = new Set(receiver.requests.slice(before).map(({ socket }) => socket));
     expect(used.size).to.equal(1);
     expect(receiver.sockets.length).to.equal(4);
@@ -88,102 +88,102 @@ describe("connections to webhook receivers", () => {
     ["ended after one octet of a response", (socket: Socket) => void socket.end("H")],
   ] as const) {
     it(`a used connection that is ${name} without a response fails the attempt, and the request leaves once`, async () => {
-      const sender = openSender();
-      await sender.to(receiver.port);
+      const client = openClient();
+      await client.to(receiver.port);
       receiver.behave(({ socket }) => end(socket));
       // At once: the connection ends within 50 ms of its last response.
-      expect(await sender.to(receiver.port)).to.include({ error: "connection", httpStatus: 0 });
-      expect(sender.used).to.deep.equal(["new"]);
+      expect(await client.to(receiver.port)).to.include({ error: "connection", httpStatus: 0 });
+      expect(client.used).to.deep.equal(["new"]);
       expect([receiver.requests.length, receiver.sockets.length]).to.deep.equal([2, 1]);
       receiver.behave(ACCEPTED);
-      expect(await sender.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
+      expect(await client.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
       expect([receiver.requests.length, receiver.sockets.length]).to.deep.equal([3, 2]);
     });
   }
 
   it("a used connection that is reset without a response fails the attempt, and the request leaves once", async () => {
     const gate = await openGate();
-    const sender = openSender();
-    const sent = sender.to(gate.port);
+    const client = openClient();
+    const sent = client.to(gate.port);
     await eventually(() => gate.held.length === 1);
     gate.letThrough();
     await sent;
     receiver.behave(() => void gate.held[0]?.resetAndDestroy());
-    expect(await sender.to(gate.port)).to.include({ error: "connection", httpStatus: 0 });
+    expect(await client.to(gate.port)).to.include({ error: "connection", httpStatus: 0 });
     expect([receiver.requests.length, gate.held.length]).to.deep.equal([2, 1]);
   });
 
   it("a connection that ends or speaks while it idles is not used again", async () => {
-    const sender = openSender();
-    await sender.to(receiver.port);
+    const client = openClient();
+    await client.to(receiver.port);
     receiver.sockets[0]?.end();
     await eventually(() => receiver.sockets[0]?.destroyed);
-    await sender.to(receiver.port);
+    await client.to(receiver.port);
     receiver.sockets[1]?.write("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n");
     await eventually(() => receiver.sockets[1]?.destroyed);
-    expect(await sender.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
-    expect(sender.used).to.deep.equal(["new", "new", "new"]);
+    expect(await client.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
+    expect(client.used).to.deep.equal(["new", "new", "new"]);
     expect(receiver.requests.length).to.equal(3);
   });
 
   it("a connection idles no longer than it may", async () => {
-    const sender = openSender({ idleMs: 60 });
-    await sender.to(receiver.port);
+    const client = openClient({ idleMs: 60 });
+    await client.to(receiver.port);
     await eventually(() => receiver.sockets[0]?.destroyed);
-    await sender.to(receiver.port);
+    await client.to(receiver.port);
     expect(receiver.sockets.length).to.equal(2);
   });
 
   it("a connection that is used again and again still becomes no older than it may", async () => {
-    const sender = openSender({ ageMaxMs: 300 });
+    const client = openClient({ ageMaxMs: 300 });
     const beganMs = performance.now();
-    while (performance.now() - beganMs < 800) await sender.to(receiver.port);
+    while (performance.now() - beganMs < 800) await client.to(receiver.port);
     expect(receiver.sockets.length).to.be.within(2, 4);
     expect(receiver.requests.length).to.be.above(20);
   });
 
   it("a server that keeps connections for a second is not asked a second time by one", async () => {
-    const sender = openSender();
+    const client = openClient();
     receiver.behave(say("HTTP/1.1 204 X\nKeep-Alive: timeout=1\n\n"));
-    await sender.to(receiver.port);
-    await sender.to(receiver.port);
+    await client.to(receiver.port);
+    await client.to(receiver.port);
     expect(receiver.sockets.length).to.equal(2);
     receiver.behave(say("HTTP/1.1 204 X\nKeep-Alive: timeout=5\n\n"));
-    await sender.to(receiver.port);
-    await sender.to(receiver.port);
+    await client.to(receiver.port);
+    await client.to(receiver.port);
     expect(receiver.sockets.length).to.equal(3);
   });
 
   it("a pool is its endpoint's own, and the least recently used ones are closed", async () => {
-    const sender = openSender({ poolsMax: 2 });
+    const client = openClient({ poolsMax: 2 });
     for (const endpointId of ["whe_1", "whe_2", "whe_1", "whe_3"]) {
-      await sender.to(receiver.port, { endpointId });
+      await client.to(receiver.port, { endpointId });
     }
-    expect(sender.used).to.deep.equal(["new", "new", "reused", "new"]);
+    expect(client.used).to.deep.equal(["new", "new", "reused", "new"]);
     await eventually(() => receiver.sockets[1]?.destroyed);
-    await sender.to(receiver.port, { endpointId: "whe_1" });
-    expect(sender.used.at(-1)).to.equal("reused");
+    await client.to(receiver.port, { endpointId: "whe_1" });
+    expect(client.used.at(-1)).to.equal("reused");
   });
 
   it("an endpoint whose URL was changed leaves its old connections", async () => {
     const other = await startRawReceiver(certificates);
     closing.push(() => other.close());
-    const sender = openSender();
-    await sender.to(receiver.port);
-    await sender.to(other.port);
+    const client = openClient();
+    await client.to(receiver.port);
+    await client.to(other.port);
     expect([receiver.requests.length, other.requests.length]).to.deep.equal([1, 1]);
     await eventually(() => receiver.sockets[0]?.destroyed);
   });
 
   it("a new connection resumes the TLS session of any endpoint of its host and port", async () => {
-    const sender = openSender();
-    await sender.to(receiver.port, { endpointId: "whe_1" });
-    await sender.to(receiver.port, { endpointId: "whe_2" });
+    const client = openClient();
+    await client.to(receiver.port, { endpointId: "whe_1" });
+    await client.to(receiver.port, { endpointId: "whe_2" });
     const resumed = receiver.sockets.map((socket) => socket.isSessionReused());
     expect(resumed).to.deep.equal([false, true]);
     const other = await startRawReceiver(certificates);
     closing.push(() => other.close());
-    await sender.to(other.port, { endpointId: "whe_3" });
+    await client.to(other.port, { endpointId: "whe_3" });
     expect(other.sockets.map((socket) => socket.isSessionReused())).to.deep.equal([false]);
   });
 
@@ -216,11 +216,11 @@ describe("connections to webhook receivers", () => {
 
   it("a stop ends what is still connecting, of that endpoint alone", async () => {
     const gate = await openGate();
-    const sender = openSender();
-    const stopped = sender.to(gate.port, { endpointId: "whe_stopped" });
-    const other = sender.to(gate.port, { endpointId: "whe_other" });
+    const client = openClient();
+    const stopped = client.to(gate.port, { endpointId: "whe_stopped" });
+    const other = client.to(gate.port, { endpointId: "whe_other" });
     await eventually(() => gate.held.length === 2);
-    sender.stop("whe_stopped");
+    client.stop("whe_stopped");
     expect(await stopped).to.equal(undefined);
     gate.letThrough();
     expect(await other).to.include({ error: "", httpStatus: 204 });
@@ -228,28 +228,28 @@ describe("connections to webhook receivers", () => {
   });
 
   it("a stop lets what is on its way have its answer", async () => {
-    const sender = openSender();
+    const client = openClient();
     for (const kind of ["new", "reused"]) {
       receiver.behave((request) => {
-        sender.stop("whe_1");
+        client.stop("whe_1");
         ACCEPTED(request);
       });
-      expect(await sender.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
-      expect(sender.used.at(-1)).to.equal(kind);
+      expect(await client.to(receiver.port)).to.include({ error: "", httpStatus: 204 });
+      expect(client.used.at(-1)).to.equal(kind);
     }
   });
 
   it("what is on its way when its endpoint is stopped is not sent again", async () => {
-    const sender = openSender();
+    const client = openClient();
     for (const end of ["destroy", "end"] as const) {
       receiver.behave(ACCEPTED);
-      await sender.to(receiver.port);
+      await client.to(receiver.port);
       const before = receiver.requests.length;
       receiver.behave(({ socket }) => {
-        sender.stop("whe_1");
+        client.stop("whe_1");
         socket[end]();
       });
-      const result = await sender.to(receiver.port);
+      const result = await client.to(receiver.port);
       expect(result, end).to.include({ error: "connection", httpStatus: 0 });
       expect(receiver.requests.length, end).to.equal(before + 1);
     }
@@ -257,8 +257,8 @@ describe("connections to webhook receivers", () => {
 
   it("a handshake that takes too long is a timeout, and its connection is ended", async () => {
     const gate = await openGate();
-    const sender = openSender();
-    const result = await sender.to(gate.port, { timeoutMs: 200 });
+    const client = openClient();
+    const result = await client.to(gate.port, { timeoutMs: 200 });
     expect(result).to.include({ error: "timeout", httpStatus: 0 });
     const [socket] = gate.held;
     socket?.resume();
@@ -266,15 +266,15 @@ describe("connections to webhook receivers", () => {
   });
 
   it("closing ends what is on its way and what idles, and nothing is sent afterwards", async () => {
-    const sender = openSender();
-    await together(2, () => sender.to(receiver.port));
+    const client = openClient();
+    await together(2, () => client.to(receiver.port));
     receiver.behave(() => undefined);
-    const waiting = sender.to(receiver.port);
+    const waiting = client.to(receiver.port);
     await eventually(() => receiver.requests.length === 3);
-    sender.close();
+    client.close();
     expect(await waiting).to.include({ error: "connection" });
     await eventually(() => receiver.sockets.every(({ destroyed }) => destroyed));
-    expect(await sender.to(receiver.port)).to.include({ error: "connection" });
+    expect(await client.to(receiver.port)).to.include({ error: "connection" });
     expect(receiver.requests.length).to.equal(3);
   });
 });

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { DeliveryStatus, WebhookEndpointStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
-import { openStopNotes } from "../../../services/webhook/adapters/events.ts";
+import { createStopPublisher } from "../../../services/webhook/adapters/notifications.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import {
@@ -159,7 +159,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     /** Says what a replica says as it turns an endpoint off, and sees that it was heard. */
     async function sayStopped(endpointId: string): Promise<void> {
       const { connection } = webhooks.nats;
-      openStopNotes(connection)(endpointId);
+      createStopPublisher(connection).publish(endpointId);
       await connection.flush();
     }
 

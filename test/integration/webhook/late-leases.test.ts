@@ -4,7 +4,7 @@ import { newId } from "../../../services/shared/core/ids.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Dispatcher, startDispatcher } from "../../../services/webhook/app/dispatcher.ts";
 import type { DeliveryQueue } from "../../../services/webhook/app/ports.ts";
-import { createSlots } from "../../../services/webhook/domain/concurrency-limits.ts";
+import { createConcurrencyLimiter } from "../../../services/webhook/domain/concurrency-limits.ts";
 import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
 import { createDeliveryQueue } from "../../../services/webhook/store/queue.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
@@ -76,18 +76,18 @@ describe("a webhook process that stood still for longer than its leases", () => 
         const { id, dueAtMs, leaseUntilMs } = claimed;
         begun.push({ id, dueAtMs, leftMs: leaseUntilMs - clock.now() });
       }
-      const outcome = { status: "succeeded" } as const;
-      await queue.settle([{ claimed, attempt: undefined, outcome, atMs: clock.now() }]);
-      return { answerMs: 5, settled: Promise.resolve() };
+      const next = { status: "succeeded" } as const;
+      await queue.writeResults([{ claimed, attempt: undefined, next, atMs: clock.now() }]);
+      return { responseMs: 5, written: Promise.resolve() };
     }
     dispatcher = startDispatcher({
       clock,
       log: createLogger("test", "silent"),
       queue,
-      slots: createSlots(LIMITS),
-      laneLimits: { perLane: 1024, total: 8192 },
+      limiter: createConcurrencyLimiter(LIMITS),
+      bufferLimits: { perEndpoint: 1024, total: 8192 },
       attempt,
-      isStuck: () => false,
+      isBlocked: () => false,
       pollIntervalMs: 50,
       leaseMs: LEASE_MS,
     });

@@ -4,11 +4,11 @@ import { expect } from "chai";
 import { freePorts } from "../../../deploy/dev/ports.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
-import { createConnections } from "../../../services/webhook/adapters/http-client/connection-pool.ts";
+import { createConnectionPool } from "../../../services/webhook/adapters/http-client/connection-pool.ts";
+import { createHttpClient } from "../../../services/webhook/adapters/http-client/http-client.ts";
 import { createResolver } from "../../../services/webhook/adapters/http-client/resolver.ts";
-import { createSender } from "../../../services/webhook/adapters/http-client/sender.ts";
-import { createHostGuard } from "../../../services/webhook/adapters/http-client/ssrf-guard.ts";
-import { createTrust } from "../../../services/webhook/adapters/http-client/tls-context.ts";
+import { createSsrfGuard } from "../../../services/webhook/adapters/http-client/ssrf-guard.ts";
+import { createTlsContext } from "../../../services/webhook/adapters/http-client/tls-context.ts";
 import { parseNetwork } from "../../../services/webhook/domain/address-rules.ts";
 import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -87,13 +87,13 @@ describe("where webhooks may go", () => {
 
   /** A sender whose every question goes to the name server: nothing is remembered. */
   function openForgetfulSender(server: DnsServer) {
-    const guard = createHostGuard({
+    const guard = createSsrfGuard({
       resolve: createResolver({ servers: [server.address], timeoutMs: 1000 }),
       allowedNetworks: [parseNetwork("127.0.0.1/32")],
       cacheMs: 0,
     });
-    const secureContext = createTrust(certificates.caFile);
-    const connections = createConnections({
+    const secureContext = createTlsContext(certificates.caFile);
+    const connections = createConnectionPool({
       secureContext,
       lookup: guard.lookup,
       addressTimeoutMs: 1000,
@@ -101,10 +101,10 @@ describe("where webhooks may go", () => {
       poolsMax: 10,
       idleMs: 30_000,
     });
-    const events = { onConnection: () => undefined };
-    const sender = createSender({ connections, guard, events });
-    closing.push(() => sender.close());
-    return sender;
+    const metrics = { onConnection: () => undefined };
+    const client = createHttpClient({ connections, guard, metrics });
+    closing.push(() => client.close());
+    return client;
   }
 
   /** Counts connections to an address that nobody should connect to. */
@@ -178,13 +178,13 @@ describe("where webhooks may go", () => {
     const silent = createSocket("udp4");
     await new Promise<void>((resolve) => silent.bind(0, "127.0.0.1", resolve));
     const server = `127.0.0.1:${silent.address().port}`;
-    const guard = createHostGuard({
+    const guard = createSsrfGuard({
       resolve: createResolver({ servers: [server], timeoutMs: 300 }),
       allowedNetworks: [],
       cacheMs: 0,
     });
     const waits = Array.from({ length: 50 }, (_, at) =>
-      guard.vet(`slow${at}.example`).then(
+      guard.checkHost(`slow${at}.example`).then(
         () => "found",
         () => "failed",
       ),

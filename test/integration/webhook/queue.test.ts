@@ -83,11 +83,11 @@ describe("the queue of webhook deliveries", () => {
         const body = JSON.stringify(TEXT);
         const [claimed] = await claimOne(nowMs, nowMs, nowMs, { body, redacts });
         if (claimed === undefined) throw new Error("nothing was claimed");
-        const outcome =
+        const next =
           status === "pending"
             ? { status, attemptsLeft: 3, nextAttemptAtMs: nowMs + 1000 }
             : { status };
-        await queue.settle([{ claimed, attempt: undefined, outcome, atMs: nowMs }]);
+        await queue.writeResults([{ claimed, attempt: undefined, next, atMs: nowMs }]);
         const kept = await bodyOf(claimed.id);
         if (redacts && status !== "pending") {
           expect(kept).to.equal(

@@ -8,21 +8,21 @@ import {
   startRawReceiver,
 } from "../../support/raw-receiver.ts";
 import { testCertificates } from "../../support/webhook-harness.ts";
-import { openTestSender } from "../../support/webhook-sender.ts";
+import { openTestClient } from "../../support/webhook-http-client.ts";
 
 const TIMEOUT_MS = 400;
 
 describe("answers to webhook requests", () => {
   const certificates = testCertificates();
   let receiver: RawReceiver;
-  let sender: ReturnType<typeof openTestSender>;
+  let client: ReturnType<typeof openTestClient>;
 
   beforeEach(async () => {
     receiver = await startRawReceiver(certificates);
-    sender = openTestSender(certificates.caFile);
+    client = openTestClient(certificates.caFile);
   });
   afterEach(async () => {
-    sender.close();
+    client.close();
     await receiver.close();
   });
   after(() => certificates.remove());
@@ -165,20 +165,20 @@ describe("answers to webhook requests", () => {
   for (const { name, behaviour, is, isKept } of CASES) {
     it(`${name}: ${is[0] || "success"}, and the connection is ${isKept ? "kept" : "ended"}`, async () => {
       receiver.behave(behaviour);
-      const result = await sender.to(receiver.port);
+      const result = await client.to(receiver.port);
       expect([result?.error, result?.httpStatus, result?.answer]).to.deep.equal(is);
       if (!isKept) await eventually(() => receiver.sockets[0]?.destroyed);
       receiver.behave(say("HTTP/1.1 204 X\n\n"));
-      expect((await sender.to(receiver.port))?.error).to.equal("");
+      expect((await client.to(receiver.port))?.error).to.equal("");
       expect(receiver.sockets.length).to.equal(isKept ? 1 : 2);
       expect(receiver.requests.length).to.equal(2);
       const counted = is[1] === 0 ? [] : ["new"];
-      expect(sender.used).to.deep.equal([...counted, isKept ? "reused" : "new"]);
+      expect(client.used).to.deep.equal([...counted, isKept ? "reused" : "new"]);
     });
   }
 
   it("a request is one write, as the specification says", async () => {
-    await sender.to(receiver.port);
+    await client.to(receiver.port);
     const [request] = receiver.requests;
     expect(request?.pieces).to.equal(1);
     expect(Buffer.from(request?.text ?? "", "latin1").toString("utf8")).to.equal(
@@ -203,7 +203,7 @@ describe("answers to webhook requests", () => {
   for (const [name, rest] of UNENDED) {
     it(`${name}: a 2xx is success within the time, and the connection is ended`, async () => {
       receiver.behave(dripAfter(`${OK}${rest}`));
-      const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
+      const result = await client.to(receiver.port, { timeoutMs: TIMEOUT_MS });
       expect(result).to.include({ error: "", httpStatus: 200 });
       expect(result?.answer).to.match(/^\.+$/);
       expect(result?.durationMs).to.be.within(TIMEOUT_MS - 5, TIMEOUT_MS + 400);
@@ -212,7 +212,7 @@ describe("answers to webhook requests", () => {
 
     it(`${name}: an error ends with the time, with the status that was heard`, async () => {
       receiver.behave(dripAfter(`HTTP/1.1 500 X\n${rest}`));
-      const result = await sender.to(receiver.port, { timeoutMs: TIMEOUT_MS });
+      const result = await client.to(receiver.port, { timeoutMs: TIMEOUT_MS });
       expect(result).to.include({ error: "timeout", httpStatus: 500, answer: "" });
       await eventually(() => receiver.sockets[0]?.destroyed);
     });
@@ -220,7 +220,7 @@ describe("answers to webhook requests", () => {
 
   it("a 2xx that does not end is awaited for a second, not for the whole time", async () => {
     receiver.behave(say(`${OK}Content-Length: 5\n\nhell`));
-    const result = await sender.to(receiver.port, { timeoutMs: 10_000 });
+    const result = await client.to(receiver.port, { timeoutMs: 10_000 });
     expect(result).to.include({ error: "", httpStatus: 200, answer: "hell" });
     expect(result?.durationMs).to.be.within(995, 2000);
     await eventually(() => receiver.sockets[0]?.destroyed);
@@ -233,7 +233,7 @@ describe("answers to webhook requests", () => {
     });
     const wanted = { body: "x".repeat(20_000_000) };
     for (const connections of [1, 2]) {
-      const result = await sender.to(receiver.port, wanted);
+      const result = await client.to(receiver.port, wanted);
       expect(result).to.include({ error: "status", httpStatus: 413 });
       expect(receiver.sockets.length).to.equal(connections);
     }
@@ -241,7 +241,7 @@ describe("answers to webhook requests", () => {
 
   it("a header that would end its line is refused before anything is sent", async () => {
     const wanted = { headers: { "X-Id": "1\r\nX-Other: 2" } };
-    const error = await sender.to(receiver.port, wanted).then(
+    const error = await client.to(receiver.port, wanted).then(
       () => undefined,
       (thrown: unknown) => thrown,
     );

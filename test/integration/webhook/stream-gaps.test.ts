@@ -3,7 +3,7 @@ import { AckPolicy, type JetStreamManager } from "nats";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { ensureStream, type Nats, openNats } from "../../../services/shared/io/nats.ts";
 import { pullBatch } from "../../../services/shared/vendor/nats-pull-batch.ts";
-import { createLossLook } from "../../../services/webhook/adapters/stream-gaps.ts";
+import { createGapCheck } from "../../../services/webhook/adapters/stream-gaps.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
@@ -53,7 +53,7 @@ describe("a stream that is full", () => {
     const onLost = (count: number) => {
       lost += count;
     };
-    const look = createLossLook({ nats, durable: stream, log, onLost, stream });
+    const look = createGapCheck({ nats, durable: stream, log, onLost, stream });
     await Promise.all([look(), look()]);
     expect(lost).to.equal(first - 3);
     await look();
@@ -65,7 +65,7 @@ describe("a stream that is full", () => {
     const onLost = () => {
       told += 1;
     };
-    await createLossLook({ nats, durable: "nobody", log, onLost, stream })();
+    await createGapCheck({ nats, durable: "nobody", log, onLost, stream })();
     expect(told).to.equal(0);
   });
 

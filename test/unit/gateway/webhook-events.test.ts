@@ -8,12 +8,12 @@ import { EVENT_TYPES } from "../../../services/shared/core/event-types.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
 import type {
-  Change,
+  DomainEvent,
   MessageView,
   SenderIdView,
   WalletView,
 } from "../../../services/webhook/domain/domain-event.ts";
-import { noticesOf } from "../../../services/webhook/domain/event-fan-out.ts";
+import { webhookEventsOf } from "../../../services/webhook/domain/event-fan-out.ts";
 import { eventBody, testData } from "../../../services/webhook/domain/payloads.ts";
 import { DOCS_URL, memoryPorts } from "../../support/rest-app.ts";
 
@@ -37,7 +37,7 @@ const SENDER_ID: SenderIdView = {
 };
 
 const messages = MESSAGE_STATUSES.map(
-  (status): Change => ({
+  (status): DomainEvent => ({
     ...{ ...HEAD, kind: "message", previousStatus: "queued" },
     message: {
       ...MESSAGE,
@@ -54,17 +54,24 @@ const messages = MESSAGE_STATUSES.map(
   }),
 );
 const wallets = ["funded", "low_balance"].map(
-  (type): Change => ({ ...HEAD, kind: "wallet", type, wallet: WALLET, amount: 5n, reference: "" }),
+  (type): DomainEvent => ({
+    ...HEAD,
+    kind: "wallet",
+    type,
+    wallet: WALLET,
+    amount: 5n,
+    reference: "",
+  }),
 );
 const reviews = ["approved", "rejected", "suspended", "reinstated"].map(
-  (type): Change => ({ ...HEAD, kind: "sender_id", type, senderId: SENDER_ID }),
+  (type): DomainEvent => ({ ...HEAD, kind: "sender_id", type, senderId: SENDER_ID }),
 );
 
 /** Bodies by type, as the webhook service makes them. */
 const SENT = new Map<string, unknown>([
   ...[...messages, ...wallets, ...reviews]
-    .flatMap(noticesOf)
-    .map((notice) => [notice.type, JSON.parse(notice.body())] as const),
+    .flatMap(webhookEventsOf)
+    .map((event) => [event.type, JSON.parse(event.body())] as const),
   ["webhook.test", JSON.parse(eventBody({ ...HEAD, type: "webhook.test" }, testData()))],
 ]);
 

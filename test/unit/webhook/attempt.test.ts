@@ -5,7 +5,7 @@ import { createSecretBox } from "../../../services/shared/io/encryption.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { createSecrets } from "../../../services/webhook/adapters/secrets.ts";
 import { type AttemptParts, makeAttempt } from "../../../services/webhook/app/attempt.ts";
-import type { Settlement } from "../../../services/webhook/app/ports.ts";
+import type { AttemptResult } from "../../../services/webhook/app/ports.ts";
 import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
 import {
   createEndpoint,
@@ -37,7 +37,7 @@ describe("an attempt", () => {
     const parts: AttemptParts = {
       clock: { now: () => NOW_MS },
       log: createLogger("test", "silent"),
-      sender: {
+      httpClient: {
         async send({ headers }) {
           signature = headers["X-Service-Signature"] ?? "";
           return { error: "", httpStatus: 200, durationMs: 1, answer: "" };
@@ -45,17 +45,18 @@ describe("an attempt", () => {
         stop: () => undefined,
         close: async () => undefined,
       },
+      tracer: { start: () => undefined },
       readEndpoint: async () => endpoint,
-      stopOf: () => 0,
+      stopVersionOf: () => 0,
       attemptMsMax: 10_000,
       renewLease: async () => undefined,
       openSecret(_endpoint, sealed) {
         if (sealed === "lost") throw new Error("the key that sealed this secret is not configured");
         return signingKey(sealed);
       },
-      settle: async () => undefined,
+      writeResult: async () => undefined,
       reportHealth: () => undefined,
-      events: {
+      metrics: {
         ...{ onStored: () => undefined, onAttempt: () => undefined, onFinal: () => undefined },
         ...{ onLeaseLost: () => undefined, onDisabled: () => undefined },
       },
@@ -69,7 +70,7 @@ describe("an attempt", () => {
     return signature.split(",");
   }
 
-  for (const [what, latest, outcome] of [
+  for (const [what, latest, next] of [
     [
       "on again by then: it is made anew, and not counted",
       fresh,
@@ -80,19 +81,17 @@ describe("an attempt", () => {
   ] as const) {
     it(`that a stop ended before it was sent finds its endpoint ${what}`, async () => {
       const reads = [rotateSecret(fresh, "new", NOW_MS - 500), latest];
-      const settled: Settlement[] = [];
+      const written: AttemptResult[] = [];
       await attempt(fresh, {
         readEndpoint: async () => reads.shift(),
-        sender: {
+        httpClient: {
           send: async () => undefined,
           stop: () => undefined,
           close: async () => undefined,
         },
-        settle: async (settlement) => void settled.push(settlement),
+        writeResult: async (result) => void written.push(result),
       });
-      expect(settled.map((one) => [one.outcome, one.attempt])).to.deep.equal([
-        [outcome, undefined],
-      ]);
+      expect(written.map((one) => [one.next, one.attempt])).to.deep.equal([[next, undefined]]);
     });
   }
 

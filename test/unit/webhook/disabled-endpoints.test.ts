@@ -19,7 +19,7 @@ describe("an endpoint that is deleted", function () {
       log: createLogger("test", "silent"),
       store: { delete: async () => true },
       queue: { dropWaiting },
-      onStopped: (endpointId: string) => void stopped.push(endpointId),
+      stopper: { stop: (endpointId: string) => void stopped.push(endpointId) },
     } as unknown as EndpointParts<unknown>;
     return deleteEndpoint(parts, "ten_1", "whe_1").then(() => stopped);
   };

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { isId, newId } from "../../../services/shared/core/ids.ts";
 import {
-  type AttemptResult,
   attemptsOf,
-  decideOutcome,
+  decideNextState,
   RETRY_JITTER_MS_MAX,
+  type RequestResult,
 } from "../../../services/webhook/domain/delivery.ts";
 import { deliveryId, derivedEventId } from "../../../services/webhook/domain/deterministic-ids.ts";
 import {
@@ -20,18 +20,18 @@ import {
   SECRET_OVERLAP_MS,
 } from "../../../services/webhook/domain/endpoint.ts";
 import {
+  addPendingChange,
+  decideHealthChange,
   type HealthChange,
-  judgeHealth,
-  queueChange,
 } from "../../../services/webhook/domain/health.ts";
 
 const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const DELAYS = [60_000, 300_000, 900_000, 3_600_000];
 
-const success: AttemptResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
-const failure: AttemptResult = { error: "status", httpStatus: 500, durationMs: 5, answer: "no" };
-const gone: AttemptResult = { ...failure, httpStatus: 410 };
+const success: RequestResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
+const failure: RequestResult = { error: "status", httpStatus: 500, durationMs: 5, answer: "no" };
+const gone: RequestResult = { ...failure, httpStatus: 410 };
 
 function endpoint(): Endpoint {
   const wanted = { eventTypes: [], sources: [], description: "", sealedSecret: "first" };
@@ -47,7 +47,7 @@ describe("the schedule of a delivery", () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         (step, random) => {
           const claimed = { attemptsLeft: 5 - step, failsAs: "failed" } as const;
-          const outcome = decideOutcome(claimed, failure, NOW, DELAYS, random);
+          const outcome = decideNextState(claimed, failure, NOW, DELAYS, random);
           if (outcome.status !== "pending") throw new Error("it must go on");
           const waitMs = outcome.nextAttemptAtMs - NOW - (DELAYS[step] ?? 0);
           expect(waitMs).to.be.within(0, RETRY_JITTER_MS_MAX);
@@ -61,10 +61,10 @@ describe("the schedule of a delivery", () => {
     expect(attemptsOf(DELAYS)).to.equal(5);
     for (let attemptsLeft = 5; attemptsLeft >= 1; attemptsLeft -= 1) {
       const claimed = { attemptsLeft, failsAs: "failed" } as const;
-      expect(decideOutcome(claimed, success, NOW, DELAYS, 0)).to.deep.equal({
+      expect(decideNextState(claimed, success, NOW, DELAYS, 0)).to.deep.equal({
         status: "succeeded",
       });
-      const { status } = decideOutcome(claimed, failure, NOW, DELAYS, 0);
+      const { status } = decideNextState(claimed, failure, NOW, DELAYS, 0);
       expect(status).to.equal(attemptsLeft === 1 ? "failed" : "pending");
     }
   });
@@ -72,12 +72,14 @@ describe("the schedule of a delivery", () => {
   it("goes on after 410 as after any other status", () => {
     const claimed = { attemptsLeft: 5, failsAs: "failed" } as const;
     const outcome = { status: "pending", attemptsLeft: 4, nextAttemptAtMs: NOW + 60_000 };
-    expect(decideOutcome(claimed, gone, NOW, DELAYS, 0)).to.deep.equal(outcome);
+    expect(decideNextState(claimed, gone, NOW, DELAYS, 0)).to.deep.equal(outcome);
   });
 
   it("leaves a success a success when sending it again by hand fails", () => {
     const claimed = { attemptsLeft: 1, failsAs: "succeeded" } as const;
-    expect(decideOutcome(claimed, failure, NOW, DELAYS, 0)).to.deep.equal({ status: "succeeded" });
+    expect(decideNextState(claimed, failure, NOW, DELAYS, 0)).to.deep.equal({
+      status: "succeeded",
+    });
   });
 });
 
@@ -208,8 +210,8 @@ describe("an endpoint's health", () => {
   const AFTER = 3 * DAY_MS;
   const healthy = { failingSinceMs: 0, warnedAtMs: 0 };
   const failing = { failingSinceMs: NOW, warnedAtMs: 0 };
-  const judge = (record: typeof healthy, result: AttemptResult, atMs: number, isMarked = false) =>
-    judgeHealth(record, result, atMs, AFTER, isMarked).kind;
+  const judge = (record: typeof healthy, result: RequestResult, atMs: number, isMarked = false) =>
+    decideHealthChange(record, result, atMs, AFTER, isMarked).kind;
 
   it("starts its clock at the first failure, and one success clears it", () => {
     expect(judge(healthy, failure, NOW)).to.equal("failing");
@@ -245,7 +247,7 @@ describe("an endpoint's health", () => {
     const disable: HealthChange = { kind: "disable", reason: "Every delivery failed." };
     const names = (...changes: readonly HealthChange[]) => {
       let waiting: readonly { readonly change: HealthChange }[] = [];
-      for (const change of changes) waiting = queueChange(waiting, { change });
+      for (const change of changes) waiting = addPendingChange(waiting, { change });
       return waiting.map(({ change }) => change.kind);
     };
     const [none, clear, mark, warn] = (["none", "clear", "failing", "warn"] as const).map(

@@ -2,13 +2,13 @@
 import { expect } from "chai";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { createHealthKeeper } from "../../../services/webhook/app/health-keeper.ts";
-import type { AttemptResult } from "../../../services/webhook/domain/delivery.ts";
+import type { RequestResult } from "../../../services/webhook/domain/delivery.ts";
 import { createEndpoint, type Endpoint } from "../../../services/webhook/domain/endpoint.ts";
 
 const NOW = 1_700_000_000_000;
 const AFTER = 3 * 86_400_000;
-const success: AttemptResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
-const failure: AttemptResult = { error: "timeout", httpStatus: 0, durationMs: 5, answer: "" };
+const success: RequestResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
+const failure: RequestResult = { error: "timeout", httpStatus: 0, durationMs: 5, answer: "" };
 
 const healthy: Endpoint = createEndpoint(
   {
@@ -64,15 +64,15 @@ describe("the keeper of webhook endpoints' health", () => {
           return 0;
         },
       },
-      events: {
+      metrics: {
         onStored: () => undefined,
         onAttempt: () => undefined,
         onFinal: () => undefined,
         onLeaseLost: () => undefined,
         onDisabled: () => undefined,
       },
-      tellOperator: () => undefined,
-      onStopped: () => undefined,
+      alerts: { send: () => undefined },
+      stopper: { stop: () => undefined },
       disableAfterMs: AFTER,
     });
     const turn = () => new Promise((resolve) => setImmediate(resolve));

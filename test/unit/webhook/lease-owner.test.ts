@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { instanceName } from "../../../services/webhook/app/lease-owner.ts";
+import { leaseOwner } from "../../../services/webhook/adapters/lease-owner.ts";
 
 const named = (WEBHOOK_INSTANCE: string, env: NodeJS.ProcessEnv) =>
-  instanceName({ WEBHOOK_INSTANCE }, env);
+  leaseOwner({ WEBHOOK_INSTANCE }, env);
 
 describe("the name that a webhook process leases under", () => {
   it("is the operator's, when there is one", () => {

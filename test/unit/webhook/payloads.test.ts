@@ -8,9 +8,9 @@ import { createSenderId } from "../../../services/sender-id/domain/sender-id.ts"
 import { newId } from "../../../services/shared/core/ids.ts";
 import { MESSAGE_STATUSES } from "../../../services/shared/core/message-status.ts";
 import { SUBJECTS } from "../../../services/webhook/adapters/events.ts";
-import { readChange } from "../../../services/webhook/adapters/proto-events.ts";
-import type { Change, MessageView } from "../../../services/webhook/domain/domain-event.ts";
-import { noticesOf } from "../../../services/webhook/domain/event-fan-out.ts";
+import { toDomainEvent } from "../../../services/webhook/adapters/proto-events.ts";
+import type { DomainEvent, MessageView } from "../../../services/webhook/domain/domain-event.ts";
+import { webhookEventsOf } from "../../../services/webhook/domain/event-fan-out.ts";
 import { messageIn } from "../../support/messages.ts";
 
 const AT = Date.UTC(2026, 3, 15, 10, 20, 30, 45);
@@ -41,7 +41,7 @@ const MESSAGE: MessageView = {
   hasHold: true,
 };
 
-function changeOf(message: Partial<MessageView>): Change {
+function changeOf(message: Partial<MessageView>): DomainEvent {
   return {
     id: EVENT_ID,
     tenantId: "ten_1",
@@ -54,9 +54,9 @@ function changeOf(message: Partial<MessageView>): Change {
 }
 
 function bodyOf(message: Partial<MessageView>, type: string): string {
-  const notice = noticesOf(changeOf(message)).find((candidate) => candidate.type === type);
-  if (notice === undefined) throw new Error(`no ${type}`);
-  return notice.body();
+  const event = webhookEventsOf(changeOf(message)).find((candidate) => candidate.type === type);
+  if (event === undefined) throw new Error(`no ${type}`);
+  return event.body();
 }
 
 describe("webhook bodies", () => {
@@ -142,16 +142,16 @@ describe("webhook bodies", () => {
 
   it("each status but scheduled and queued makes both forms, under different event ids", () => {
     for (const status of MESSAGE_STATUSES) {
-      const notices = noticesOf(changeOf({ status }));
+      const events = webhookEventsOf(changeOf({ status }));
       if (status === "scheduled" || status === "queued") {
-        expect(notices, status).to.deep.equal([]);
+        expect(events, status).to.deep.equal([]);
         continue;
       }
-      expect(notices.map(({ type }) => type)).to.deep.equal([
+      expect(events.map(({ type }) => type)).to.deep.equal([
         "message.status_changed",
         `message.${status}`,
       ]);
-      const [first, second] = notices.map((notice) => JSON.parse(notice.body()).id);
+      const [first, second] = events.map((event) => JSON.parse(event.body()).id);
       expect(first).to.equal(EVENT_ID);
       expect(second)
         .to.match(/^evt_01JABCDEFG/)
@@ -169,7 +169,7 @@ describe("webhook bodies", () => {
       asOfMs: AT,
     };
     const head = { id: newId("event"), tenantId: "ten_1", occurredAtMs: AT, recordedAtMs: AT };
-    const funded = noticesOf({
+    const funded = webhookEventsOf({
       ...head,
       kind: "wallet",
       type: "funded",
@@ -200,7 +200,7 @@ describe("webhook bodies", () => {
       createdAtMs: AT,
       updatedAtMs: AT,
     } as const;
-    const [approved] = noticesOf({ ...head, kind: "sender_id", type: "approved", senderId });
+    const [approved] = webhookEventsOf({ ...head, kind: "sender_id", type: "approved", senderId });
     expect(approved?.type).to.equal("sender_id.approved");
     expect(JSON.parse(approved?.body() ?? "").data.object).to.include({
       object: "sender_id",
@@ -216,19 +216,19 @@ describe("webhook bodies", () => {
     });
     for (const isTenantActive of [true, false]) {
       const { data } = toSenderIdEvent({ senderId, action: "approve", isTenantActive });
-      const [approved] = noticesOf(readChange(fromBinary(EventSchema, data)));
+      const [approved] = webhookEventsOf(toDomainEvent(fromBinary(EventSchema, data)));
       expect(JSON.parse(approved?.body() ?? "").data.object.usable).to.equal(isTenantActive);
     }
   });
 
   it("notices of a tenant that wants its texts redacted say so, and no others do", () => {
-    const says = (change: Change) => noticesOf(change).map(({ redacts }) => redacts);
-    expect(says({ ...changeOf({}), redacts: true } as Change)).to.deep.equal([true, true]);
+    const says = (change: DomainEvent) => webhookEventsOf(change).map(({ redacts }) => redacts);
+    expect(says({ ...changeOf({}), redacts: true } as DomainEvent)).to.deep.equal([true, true]);
     expect(says(changeOf({}))).to.deep.equal([false, false]);
     for (const redact of [true, false]) {
       const message = messageIn("delivered", { redact });
       const { data } = toStreamItem({ message, previous: "sent" } as StatusEvent, undefined);
-      expect(readChange(fromBinary(EventSchema, data))).to.include({ redacts: redact });
+      expect(toDomainEvent(fromBinary(EventSchema, data))).to.include({ redacts: redact });
     }
   });
 
@@ -243,7 +243,9 @@ describe("webhook bodies", () => {
       updatedAtMs: AT,
     } as const;
     const head = { id: newId("event"), tenantId: "ten_1", occurredAtMs: AT, recordedAtMs: AT };
-    expect(noticesOf({ ...head, kind: "sender_id", type: "renamed", senderId })).to.deep.equal([]);
+    expect(
+      webhookEventsOf({ ...head, kind: "sender_id", type: "renamed", senderId }),
+    ).to.deep.equal([]);
   });
 
   it("takes every event of the stream", () => expect(SUBJECTS).to.deep.equal(["events.>"]));

@@ -1,26 +1,26 @@
 import { expect } from "chai";
-import { composeRequest } from "../../../services/webhook/adapters/http-client/serialize-request.ts";
-import { createTargetReader } from "../../../services/webhook/app/url-cache.ts";
+import { serializeRequest } from "../../../services/webhook/adapters/http-client/serialize-request.ts";
+import { createUrlCache } from "../../../services/webhook/app/url-cache.ts";
 
 const TARGET = { host: "hooks.example", port: 443, path: "/a?b=c" };
 
 describe("the text of a webhook request", () => {
   it("says host, length and connection around the caller's headers, and then the body", () => {
-    expect(composeRequest(TARGET, { "X-Id": "1", Empty: "" }, '{"a":"é☂"}')).to.equal(
+    expect(serializeRequest(TARGET, { "X-Id": "1", Empty: "" }, '{"a":"é☂"}')).to.equal(
       "POST /a?b=c HTTP/1.1\r\nHost: hooks.example\r\nX-Id: 1\r\nEmpty: \r\n" +
         'Content-Length: 13\r\nConnection: keep-alive\r\n\r\n{"a":"é☂"}',
     );
   });
 
   it("names the port where it is not 443", () => {
-    expect(composeRequest({ ...TARGET, port: 8443 }, {}, "")).to.include(
+    expect(serializeRequest({ ...TARGET, port: 8443 }, {}, "")).to.include(
       "\r\nHost: hooks.example:8443\r\nContent-Length: 0\r\n",
     );
   });
 
   for (const path of ["", "a", "/a b", "/a\r\nX: y", "/a\n", "/é"]) {
     it(`a path ${JSON.stringify(path)} is refused`, () => {
-      expect(() => composeRequest({ ...TARGET, path }, {}, "")).to.throw(TypeError);
+      expect(() => serializeRequest({ ...TARGET, path }, {}, "")).to.throw(TypeError);
     });
   }
 
@@ -35,23 +35,23 @@ describe("the text of a webhook request", () => {
     ["X Y", "a"],
   ] as const) {
     it(`a header ${JSON.stringify([name, value])} is refused`, () => {
-      expect(() => composeRequest(TARGET, { [name]: value }, "")).to.throw(TypeError);
+      expect(() => serializeRequest(TARGET, { [name]: value }, "")).to.throw(TypeError);
     });
   }
 });
 
 describe("the reader of endpoints' URLs", () => {
   it("reads the same URL once, and each by the ports of its own process", () => {
-    const read = createTargetReader([443]);
+    const read = createUrlCache([443]);
     const target = read("https://Hooks.example/a?b=c");
     expect(target).to.deep.equal(TARGET);
     expect(read("https://Hooks.example/a?b=c")).to.equal(target);
     expect(read("https://hooks.example:8443/")).to.equal(undefined);
-    expect(createTargetReader([8443])("https://hooks.example:8443/")?.port).to.equal(8443);
+    expect(createUrlCache([8443])("https://hooks.example:8443/")?.port).to.equal(8443);
   });
 
   it("remembers no more than it may", () => {
-    const read = createTargetReader([443]);
+    const read = createUrlCache([443]);
     const first = read("https://hooks.example/0");
     for (let at = 1; at <= 2001; at += 1) read(`https://hooks.example/${at}`);
     const again = read("https://hooks.example/0");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  createStartLine,
+  createStartQueue,
   type StartQueueEntry,
 } from "../../../services/webhook/app/start-queue.ts";
 
@@ -17,11 +17,11 @@ function starters(count: number, isSlow: boolean): Named[] {
   }));
 }
 
-describe("the line of attempts that wait to start", () => {
+describe("the queue of attempts that wait to start", () => {
   it("starts a part at each turn, the earliest due first, whatever the order of coming", async () => {
     const started: string[] = [];
-    const line = createStartLine<Named>(({ name }) => void started.push(name));
-    for (const starter of starters(100, false).reverse()) line.add(starter);
+    const queue = createStartQueue<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(100, false).reverse()) queue.add(starter);
     assert.equal(started.length, 0);
     await turn();
     assert.equal(started.length, 64);
@@ -34,11 +34,11 @@ describe("the line of attempts that wait to start", () => {
 
   it("gives slow endpoints half of a turn while others wait, and all of it when none do", async () => {
     const started: string[] = [];
-    const line = createStartLine<Named>(({ name }) => void started.push(name));
-    for (const starter of starters(100, true)) line.add(starter);
+    const queue = createStartQueue<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(100, true)) queue.add(starter);
     // Due later than all of the slow ones.
     for (const starter of starters(32, false)) {
-      line.add({ ...starter, dueAtMs: starter.dueAtMs + 1000 });
+      queue.add({ ...starter, dueAtMs: starter.dueAtMs + 1000 });
     }
     await turn();
     assert.equal(started.filter((one) => one.startsWith("slow")).length, 32);
@@ -49,9 +49,9 @@ describe("the line of attempts that wait to start", () => {
 
   it("starts nothing that was cleared", async () => {
     const started: string[] = [];
-    const line = createStartLine<Named>(({ name }) => void started.push(name));
-    for (const starter of starters(3, false)) line.add(starter);
-    assert.equal(line.clear().length, 3);
+    const queue = createStartQueue<Named>(({ name }) => void started.push(name));
+    for (const starter of starters(3, false)) queue.add(starter);
+    assert.equal(queue.clear().length, 3);
     await turn();
     assert.deepEqual(started, []);
   });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createLossCount } from "../../../services/webhook/adapters/stream-gaps.ts";
+import { createGapCounter } from "../../../services/webhook/adapters/stream-gaps.ts";
 
 /** Looks, each as "the last that the consumer was given/the first that the stream has": what each counts. */
 const CASES = [
@@ -14,11 +14,11 @@ const CASES = [
 ] as const;
 
 describe("events that a stream has dropped before its consumer had them", () => {
-  for (const [what, looks, lost] of CASES) {
+  for (const [what, positions, lost] of CASES) {
     it(`${what}: ${lost}`, () => {
-      const count = createLossCount();
-      const counted = looks.split(" ").map((look) => {
-        const [deliveredSeq = 0, firstSeq = 0] = look.split("/").map(Number);
+      const count = createGapCounter();
+      const counted = positions.split(" ").map((position) => {
+        const [deliveredSeq = 0, firstSeq = 0] = position.split("/").map(Number);
         return count({ deliveredSeq, firstSeq });
       });
       expect(counted.join(" ")).to.equal(lost);

@@ -2,10 +2,10 @@ import type { LookupFunction } from "node:net";
 import { connect, type SecureContext } from "node:tls";
 import { evictOldest, setRecent } from "../../../shared/flow/lru.ts";
 import type { Target } from "../../domain/url-rules.ts";
-import { Connection, type ConnectionUser } from "./connection.ts";
+import { Connection, type ConnectionListener } from "./connection.ts";
 
-/** Connections to receivers, kept between requests. */
-export type Connections = {
+/** ConnectionPool to receivers, kept between requests. */
+export type ConnectionPool = {
   /** The endpoint's connection that was idle for the shortest time, or a new one. */
   acquire(endpointId: string, target: Target): Connection;
   /** Takes a connection back, for as long as the server keeps it too. */
@@ -24,7 +24,7 @@ const AGE_MAX_MS = 600_000;
 const MARGIN_MS = 1000;
 
 /** Idle connections are looked through so many times while one may idle. */
-const LOOKS = 6;
+const SWEEPS_PER_IDLE = 6;
 
 /**
  * Makes the pools. An endpoint's pool is its own: one endpoint's connections never carry another's
@@ -35,7 +35,7 @@ const LOOKS = 6;
  * context: reading some hundred certificates for each connection would cost more than the handshake.
  * No proxy of the environment is used: requests go where the address rules were checked.
  */
-export function createConnections(options: {
+export function createConnectionPool(options: {
   readonly secureContext: SecureContext;
   readonly lookup: LookupFunction;
   /** How long one address of a name may take to connect before the next one is tried. */
@@ -47,7 +47,7 @@ export function createConnections(options: {
   readonly idleMs: number;
   /** How old a connection may become; ten minutes unless told. */
   readonly ageMaxMs?: number;
-}): Connections {
+}): ConnectionPool {
   const { idleMs, ageMaxMs = AGE_MAX_MS } = options;
   const connecting = {
     secureContext: options.secureContext,
@@ -59,11 +59,11 @@ export function createConnections(options: {
     rejectUnauthorized: true,
   };
   const sessions = new Map<string, Buffer>();
-  const alive = new Set<Connection>();
+  const open = new Set<Connection>();
   let isClosed = false;
   const pools = createPools(options.poolsMax);
   // One timer for all: what is idle for too long is not used, and closed a little later.
-  const sweeping = setInterval(() => pools.sweep(performance.now()), idleMs / LOOKS);
+  const sweeping = setInterval(() => pools.sweep(performance.now()), idleMs / SWEEPS_PER_IDLE);
   sweeping.unref();
 
   function dial(endpointId: string, target: Target): Connection {
@@ -76,9 +76,9 @@ export function createConnections(options: {
     socket.on("session", (issued) => setRecent(sessions, key, issued, SESSIONS_MAX));
     socket.once("error", () => sessions.delete(key));
     const connection = new Connection(endpointId, target, socket);
-    alive.add(connection);
-    socket.once("close", () => alive.delete(connection));
-    if (isClosed) connection.cut();
+    open.add(connection);
+    socket.once("close", () => open.delete(connection));
+    if (isClosed) connection.abort();
     return connection;
   }
 
@@ -86,10 +86,10 @@ export function createConnections(options: {
     acquire: (endpointId, target) => pools.take(endpointId, target) ?? dial(endpointId, target),
     release(connection, keepAliveMs) {
       const nowMs = performance.now();
-      const isOld = nowMs - connection.bornMs >= ageMaxMs;
+      const isOld = nowMs - connection.createdMs >= ageMaxMs;
       const keptMs = Math.min(idleMs, (keepAliveMs ?? Number.POSITIVE_INFINITY) - MARGIN_MS);
       if (keptMs <= 0 || isOld) {
-        connection.retire();
+        connection.close();
         return;
       }
       connection.idleUntilMs = nowMs + keptMs;
@@ -98,7 +98,7 @@ export function createConnections(options: {
     close() {
       isClosed = true;
       clearInterval(sweeping);
-      for (const connection of [...alive]) connection.cut();
+      for (const connection of [...open]) connection.abort();
     },
   };
 }
@@ -106,14 +106,14 @@ export function createConnections(options: {
 /** Idle connections by endpoint; the last one put in is the first one taken out. */
 function createPools(poolsMax: number) {
   const pools = new Map<string, Connection[]>();
-  const idler: ConnectionUser = {
+  const idleListener: ConnectionListener = {
     onReady: () => undefined,
     // Nobody asked: what comes now could only be mistaken for the next answer.
     onData(connection) {
       remove(connection);
-      connection.retire();
+      connection.close();
     },
-    onGone: remove,
+    onClosed: remove,
   };
 
   function remove(connection: Connection): void {
@@ -125,22 +125,22 @@ function createPools(poolsMax: number) {
   function add(connection: Connection, idleMax: number): void {
     const idle = pools.get(connection.endpointId);
     if (!connection.isAlive || (idle !== undefined && idle.length >= idleMax)) {
-      connection.retire();
+      connection.close();
     } else if (idle !== undefined) {
       idle.push(connection);
     } else {
       pools.set(connection.endpointId, [connection]);
-      evictOldest(forgettable, poolsMax);
+      evictOldest(recentPools, poolsMax);
     }
   }
 
-  const forgettable = {
+  const recentPools = {
     get size() {
       return pools.size;
     },
     keys: () => pools.keys(),
     delete(endpointId: string) {
-      for (const connection of pools.get(endpointId) ?? []) connection.retire();
+      for (const connection of pools.get(endpointId) ?? []) connection.close();
       return pools.delete(endpointId);
     },
   };
@@ -154,16 +154,16 @@ function createPools(poolsMax: number) {
       const nowMs = performance.now();
       for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
         // An endpoint's URL may have been changed since.
-        if (found.idleUntilMs > nowMs && found.leadsTo(target)) {
+        if (found.idleUntilMs > nowMs && found.isFor(target)) {
           found.isReused = true;
           return found;
         }
-        found.retire();
+        found.close();
       }
       return undefined;
     },
     put(connection: Connection, idleMax: number): void {
-      connection.user = idler;
+      connection.listener = idleListener;
       if (connection.hasSentAll) {
         add(connection, idleMax);
         return;
@@ -172,13 +172,13 @@ function createPools(poolsMax: number) {
       // so. Whoever answers what has not left by the next turn has not read it to its end.
       setImmediate(() => {
         if (connection.hasSentAll) add(connection, idleMax);
-        else connection.retire();
+        else connection.close();
       });
     },
     sweep(nowMs: number): void {
       for (const [endpointId, idle] of pools) {
         const good = idle.filter(({ idleUntilMs }) => idleUntilMs > nowMs);
-        for (const found of idle) if (found.idleUntilMs <= nowMs) found.retire();
+        for (const found of idle) if (found.idleUntilMs <= nowMs) found.close();
         if (good.length === 0) pools.delete(endpointId);
         else pools.set(endpointId, good);
       }

@@ -1,63 +1,66 @@
-/** One request and its answer: a connection is taken, used and given back. */
+/** One request and its response on one connection. */
 import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
-import type { AttemptError, AttemptResult } from "../../domain/delivery.ts";
-import type { Connection, ConnectionUser } from "./connection.ts";
-import type { Connections } from "./connection-pool.ts";
+import type { WebhookRequest } from "../../app/ports.ts";
+import type { AttemptError, RequestResult } from "../../domain/delivery.ts";
+import type { Connection, ConnectionListener } from "./connection.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
 import { ResponseParser } from "./response-parser.ts";
-import type { SenderEvents, SendRequest } from "./sender.ts";
-import { composeRequest } from "./serialize-request.ts";
+import { serializeRequest } from "./serialize-request.ts";
 import { AddressNotAllowedError } from "./ssrf-guard.ts";
 
-/** What the exchanges of a sender share. */
-export type ExchangeParts = {
-  readonly connections: Connections;
-  readonly events: SenderEvents;
-  /** Exchanges that are not over. */
+/** Counts responses by the kind of their connection. */
+export type ConnectionMetrics = { readonly onConnection: (kind: "new" | "reused") => void };
+
+/** The parts that the requests of a client share. */
+export type RequestContext = {
+  readonly connections: ConnectionPool;
+  readonly metrics: ConnectionMetrics;
+  /** Requests that have not ended. */
   readonly live: Set<HttpRequest>;
 };
 
-/** After a head that says success, so much longer is read: a whole answer keeps the connection. */
+/** How long the body of a 2xx response is read: a complete response keeps the connection. */
 const BODY_GRACE_MS = 1000;
 
-/** Ends once, with a result, or with none when it was stopped before anything was written. */
-export class HttpRequest implements ConnectionUser {
+/** Ends once: with a result, or with none when it was stopped before it was written. */
+export class HttpRequest implements ConnectionListener {
   readonly endpointId: string;
-  readonly #parts: ExchangeParts;
-  readonly #wanted: SendRequest;
+  readonly #parts: RequestContext;
+  readonly #options: WebhookRequest;
   readonly #request: string;
-  readonly #onEnd: (result: AttemptResult | undefined) => void;
+  readonly #onEnd: (result: RequestResult | undefined) => void;
   readonly #startedMs = performance.now();
   #timer: NodeJS.Timeout;
   #connection: Connection | undefined = undefined;
-  #answer = new ResponseParser();
-  /** Whether the request is still to be written, to the connection that it has or waits for. */
+  #response = new ResponseParser();
+  /** Whether the request was not written yet. */
   #isToBeWritten = true;
   #isOver = false;
 
   constructor(
-    parts: ExchangeParts,
-    wanted: SendRequest,
-    onEnd: (result: AttemptResult | undefined) => void,
+    parts: RequestContext,
+    options: WebhookRequest,
+    onEnd: (result: RequestResult | undefined) => void,
   ) {
-    this.endpointId = wanted.endpointId;
+    this.endpointId = options.endpointId;
     this.#parts = parts;
-    this.#wanted = wanted;
-    this.#request = composeRequest(wanted.target, wanted.headers, wanted.body);
+    this.#options = options;
+    this.#request = serializeRequest(options.target, options.headers, options.body);
     this.#onEnd = onEnd;
-    // One clock for everything: name, connection, handshake and the answer's head.
-    this.#timer = startDeadlineTimer(wanted.timeoutMs, () => this.fail("timeout"));
+    // One deadline covers name, connection, handshake and the head of the response.
+    this.#timer = startDeadlineTimer(options.timeoutMs, () => this.fail("timeout"));
     parts.live.add(this);
   }
 
-  /** Goes on once it is known that the name may be asked. */
+  /** Call after the name was resolved and its addresses were allowed. */
   start(): void {
     if (this.#isOver) return;
     const { connections } = this.#parts;
     const { endpointId } = this;
-    const { target } = this.#wanted;
+    const { target } = this.#options;
     const connection = connections.acquire(endpointId, target);
     this.#connection = connection;
-    connection.user = this;
+    connection.listener = this;
     if (connection.isReady) this.onReady(connection);
   }
 
@@ -66,10 +69,10 @@ export class HttpRequest implements ConnectionUser {
     if (this.#isToBeWritten) this.#end(undefined);
   }
 
-  /** A 2xx head in time is success, whatever becomes of the body (`service.md` "Delivery rules"). */
+  /** A 2xx head in time is success, even if the body fails (`docs/contract.md#webhook-delivery`). */
   fail(error: AttemptError): void {
-    if (isSuccess(this.#answer.httpStatus)) this.#judge();
-    else this.#end({ error, httpStatus: this.#answer.httpStatus, answer: "" });
+    if (isSuccess(this.#response.httpStatus)) this.#finish();
+    else this.#end({ error, httpStatus: this.#response.httpStatus, answer: "" });
   }
 
   onReady(connection: Connection): void {
@@ -78,53 +81,53 @@ export class HttpRequest implements ConnectionUser {
   }
 
   onData(connection: Connection, chunk: Buffer): void {
-    const answer = this.#answer;
-    const wasUnknown = answer.httpStatus === 0;
-    answer.push(chunk);
-    if (wasUnknown && answer.httpStatus !== 0) {
-      this.#parts.events.onConnection(connection.isReused ? "reused" : "new");
+    const response = this.#response;
+    const wasUnknown = response.httpStatus === 0;
+    response.push(chunk);
+    if (wasUnknown && response.httpStatus !== 0) {
+      this.#parts.metrics.onConnection(connection.isReused ? "reused" : "new");
     }
-    if (answer.isDone) {
+    if (response.isDone) {
       this.#connection = undefined;
-      if (answer.isReusable) this.#parts.connections.release(connection, answer.keepAliveMs);
-      else connection.retire();
-      this.#judge();
-    } else if (answer.isFaulty) this.fail("connection");
-    else if (wasUnknown && isSuccess(answer.httpStatus)) this.#awaitRest();
+      if (response.isReusable) this.#parts.connections.release(connection, response.keepAliveMs);
+      else connection.close();
+      this.#finish();
+    } else if (response.isFaulty) this.fail("connection");
+    else if (wasUnknown && isSuccess(response.httpStatus)) this.#awaitBody();
   }
 
-  /** The result is certain; the rest is awaited only for what the log and the connection gain. */
-  #awaitRest(): void {
-    const leftMs = this.#wanted.timeoutMs - (performance.now() - this.#startedMs);
+  /** The result is certain. The body is read for the log, and to keep the connection. */
+  #awaitBody(): void {
+    const leftMs = this.#options.timeoutMs - (performance.now() - this.#startedMs);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#judge(), Math.min(BODY_GRACE_MS, leftMs));
+    this.#timer = setTimeout(() => this.#finish(), Math.min(BODY_GRACE_MS, leftMs));
   }
 
   /**
    * A connection that ends without a response is a failed attempt, also when it carried requests
    * before: the receiver may have processed this one, so it must not leave twice.
    */
-  onGone(_connection: Connection, error: Error | undefined): void {
-    const answer = this.#answer;
+  onClosed(_connection: Connection, error: Error | undefined): void {
+    const response = this.#response;
     this.#connection = undefined;
-    if (error === undefined) answer.end();
-    if (answer.isDone) this.#judge();
-    else this.fail(answer.httpStatus === 0 ? classify(error) : "connection");
+    if (error === undefined) response.end();
+    if (response.isDone) this.#finish();
+    else this.fail(response.httpStatus === 0 ? classifyError(error) : "connection");
   }
 
-  #judge(): void {
-    const { httpStatus, text } = this.#answer;
+  #finish(): void {
+    const { httpStatus, text } = this.#response;
     const isRedirect = httpStatus >= 300 && httpStatus < 400;
     const error = isSuccess(httpStatus) ? "" : isRedirect ? "redirect" : "status";
     this.#end({ error, httpStatus, answer: text });
   }
 
-  #end(ending: Omit<AttemptResult, "durationMs"> | undefined): void {
+  #end(ending: Omit<RequestResult, "durationMs"> | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#parts.live.delete(this);
-    // An answer that is still to come would be taken for that of the next request.
+    // A late response would be read as the response of the next request.
     this.#connection?.destroy();
     const durationMs = Math.round(performance.now() - this.#startedMs);
     this.#onEnd(ending === undefined ? undefined : { ...ending, durationMs });
@@ -135,8 +138,8 @@ function isSuccess(httpStatus: number): boolean {
   return httpStatus >= 200 && httpStatus < 300;
 }
 
-/** What a fault before the answer is called. */
-export function classify(error: unknown): AttemptError {
+/** The error class of a failure before the response. */
+export function classifyError(error: unknown): AttemptError {
   if (error instanceof AddressNotAllowedError) return "address_not_allowed";
   const code = codeOf(error);
   const isTls =

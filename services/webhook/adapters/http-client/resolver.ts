@@ -8,7 +8,7 @@ export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 const HOSTS_FILE = "/etc/hosts";
 /** How long the answer for IPv6 is awaited once that for IPv4 is there. */
-const V6_PATIENCE_MS = 500;
+const IPV6_WAIT_MS = 500;
 const LOOPBACK = ["127.0.0.1", "::1"] as const;
 
 /**
@@ -30,7 +30,7 @@ export function createResolver(options: {
     if (host === "localhost" || host.endsWith(".localhost")) return LOOPBACK;
     const known = await findInHostsFile(host);
     if (known.length > 0) return known;
-    return firstAddresses(resolver.resolve4(host), resolver.resolve6(host));
+    return mergeAddresses(resolver.resolve4(host), resolver.resolve6(host));
   };
 }
 
@@ -39,7 +39,7 @@ export function createResolver(options: {
  * not know are no reason to connect to nothing. Not the other way round: many a host of ours has no IPv6.
  * Rejects when there is none.
  */
-async function firstAddresses(v4: Promise<string[]>, v6: Promise<string[]>): Promise<string[]> {
+async function mergeAddresses(v4: Promise<string[]>, v6: Promise<string[]>): Promise<string[]> {
   const answers: string[][] = [];
   const both = Promise.allSettled(
     [v4, v6].map(async (question, at) => {
@@ -47,11 +47,11 @@ async function firstAddresses(v4: Promise<string[]>, v6: Promise<string[]>): Pro
     }),
   );
   const enough = new AbortController();
-  const patience = v4.then(
-    () => pause(V6_PATIENCE_MS, enough.signal),
+  const ipv4Only = v4.then(
+    () => pause(IPV6_WAIT_MS, enough.signal),
     () => both,
   );
-  await Promise.race([both, patience]);
+  await Promise.race([both, ipv4Only]);
   enough.abort();
   const found = answers.flat();
   if (found.length > 0) return found;

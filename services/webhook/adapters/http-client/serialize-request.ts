@@ -9,7 +9,7 @@ const FIELD_VALUE = /^[\x20-\x7e]*$/;
  * because the connection depends on them; `headers` are the others. Throws TypeError where a path or
  * header could end its line and begin another: such a request is a mistake of the caller's.
  */
-export function composeRequest(
+export function serializeRequest(
   target: Target,
   headers: Readonly<Record<string, string>>,
   body: string,

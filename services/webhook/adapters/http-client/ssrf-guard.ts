@@ -10,9 +10,9 @@ export class AddressNotAllowedError extends Error {
 }
 
 /** Checks where host names lead. */
-export type HostGuard = {
+export type SsrfGuard = {
   /** Answers the name's addresses, all of them allowed; rejects otherwise. */
-  vet(host: string): Promise<readonly string[]>;
+  checkHost(host: string): Promise<readonly string[]>;
   /**
    * For sockets: connects only to addresses that were checked in this very lookup, so nothing can
    * change between the check and the connection.
@@ -30,11 +30,11 @@ const ENTRIES_MAX = 10_000;
  * is an attack or a mistake. Answers are shared for `cacheMs`; connections use the same
  * checked answers, so a name server that changes its mind gains nothing.
  */
-export function createHostGuard(options: {
+export function createSsrfGuard(options: {
   readonly resolve: ResolveHost;
   readonly allowedNetworks: readonly Network[];
   readonly cacheMs: number;
-}): HostGuard {
+}): SsrfGuard {
   const cache = new Map<string, Entry>();
 
   async function check(host: string): Promise<readonly string[]> {
@@ -45,7 +45,7 @@ export function createHostGuard(options: {
     throw new AddressNotAllowedError("the name leads to an address that is not public");
   }
 
-  function vet(host: string): Promise<readonly string[]> {
+  function checkHost(host: string): Promise<readonly string[]> {
     const nowMs = performance.now();
     const known = cache.get(host);
     if (known !== undefined && known.untilMs > nowMs) return known.addresses;
@@ -64,7 +64,7 @@ export function createHostGuard(options: {
   }
 
   const lookup: LookupFunction = (host, lookupOptions, callback) => {
-    vet(host).then(
+    checkHost(host).then(
       (addresses) => {
         const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
         if (lookupOptions.all === true) return callback(null, all);
@@ -75,5 +75,5 @@ export function createHostGuard(options: {
     );
   };
 
-  return { vet, lookup };
+  return { checkHost, lookup };
 }

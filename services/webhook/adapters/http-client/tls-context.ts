@@ -8,14 +8,14 @@ import { createSecureContext, type SecureContext } from "node:tls";
  * The file is added to the store that Node makes of its roots: given as a list of texts, each root
  * would be read again, which takes a process a tenth of its start.
  */
-export function createTrust(caFile: string): SecureContext {
-  const trust = createSecureContext({ minVersion: "TLSv1.2" });
+export function createTlsContext(caFile: string): SecureContext {
+  const context = createSecureContext({ minVersion: "TLSv1.2" });
   if (caFile !== "") {
     for (const certificate of certificatesIn(readFileSync(caFile, "utf8"))) {
-      trust.context.addCACert(certificate);
+      context.context.addCACert(certificate);
     }
   }
-  return trust;
+  return context;
 }
 
 /** The certificates of a PEM file (RFC 7468 section 5), which may hold several. */

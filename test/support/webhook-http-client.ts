@@ -1,14 +1,12 @@
-import { createConnections } from "../../services/webhook/adapters/http-client/connection-pool.ts";
-import {
-  createSender,
-  type SendRequest,
-} from "../../services/webhook/adapters/http-client/sender.ts";
-import { createHostGuard } from "../../services/webhook/adapters/http-client/ssrf-guard.ts";
-import { createTrust } from "../../services/webhook/adapters/http-client/tls-context.ts";
+import { createConnectionPool } from "../../services/webhook/adapters/http-client/connection-pool.ts";
+import { createHttpClient } from "../../services/webhook/adapters/http-client/http-client.ts";
+import { createSsrfGuard } from "../../services/webhook/adapters/http-client/ssrf-guard.ts";
+import { createTlsContext } from "../../services/webhook/adapters/http-client/tls-context.ts";
+import type { WebhookRequest } from "../../services/webhook/app/ports.ts";
 import { parseNetwork } from "../../services/webhook/domain/address-rules.ts";
 
-/** A sender to receivers on loopback, with what it told the metrics. */
-export function openTestSender(
+/** A client to receivers on loopback, with what it told the metrics. */
+export function openTestClient(
   caFile: string,
   limits: {
     readonly socketsMax?: number;
@@ -17,13 +15,13 @@ export function openTestSender(
     readonly ageMaxMs?: number;
   } = {},
 ) {
-  const guard = createHostGuard({
+  const guard = createSsrfGuard({
     resolve: async () => ["127.0.0.1"],
     allowedNetworks: [parseNetwork("127.0.0.1/32")],
     cacheMs: 5000,
   });
-  const connections = createConnections({
-    secureContext: createTrust(caFile),
+  const connections = createConnectionPool({
+    secureContext: createTlsContext(caFile),
     lookup: guard.lookup,
     addressTimeoutMs: 1000,
     socketsMax: limits.socketsMax ?? 4,
@@ -32,15 +30,15 @@ export function openTestSender(
     ...(limits.ageMaxMs === undefined ? {} : { ageMaxMs: limits.ageMaxMs }),
   });
   const used: string[] = [];
-  const events = { onConnection: (kind: string) => void used.push(kind) };
-  const sender = createSender({ connections, guard, events });
+  const metrics = { onConnection: (kind: string) => void used.push(kind) };
+  const client = createHttpClient({ connections, guard, metrics });
   return {
-    ...sender,
+    ...client,
     /** "new" or "reused" for each answer. */
     used,
     /** Sends to a port of loopback. */
-    to: (port: number, wanted: Partial<SendRequest> = {}) =>
-      sender.send({
+    to: (port: number, wanted: Partial<WebhookRequest> = {}) =>
+      client.send({
         endpointId: "whe_1",
         target: { host: "localhost", port, path: "/hook?a=b" },
         headers: { "X-Id": "1" },

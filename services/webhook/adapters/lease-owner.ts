@@ -9,7 +9,7 @@ import type { WebhookConfig } from "../config.ts";
  * operator names none, the address of the ops port is one: a process binds it before it starts its
  * services and keeps it to the end, so whoever had it before on this machine is dead.
  */
-export function instanceName(
+export function leaseOwner(
   config: Pick<WebhookConfig, "WEBHOOK_INSTANCE">,
   env: NodeJS.ProcessEnv,
 ): string {

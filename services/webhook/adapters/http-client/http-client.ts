@@ -1,0 +1,32 @@
+import type { HttpClient } from "../../app/ports.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import { type ConnectionMetrics, classifyError, HttpRequest } from "./request.ts";
+import type { SsrfGuard } from "./ssrf-guard.ts";
+
+/** An HTTP/1.1 client for webhook requests. It checks a name's addresses before it connects. */
+export function createHttpClient(parts: {
+  readonly connections: ConnectionPool;
+  readonly guard: SsrfGuard;
+  readonly metrics: ConnectionMetrics;
+}): HttpClient {
+  const { connections, guard, metrics } = parts;
+  const live = new Set<HttpRequest>();
+  const context = { connections, metrics, live };
+
+  return {
+    send: (wanted) =>
+      new Promise((resolve) => {
+        const request = new HttpRequest(context, wanted, resolve);
+        guard.checkHost(wanted.target.host).then(
+          () => request.start(),
+          (error: unknown) => request.fail(classifyError(error)),
+        );
+      }),
+    stop(endpointId) {
+      for (const request of [...live]) {
+        if (request.endpointId === endpointId) request.stop();
+      }
+    },
+    close: () => connections.close(),
+  };
+}
