@@ -1,12 +1,12 @@
 /**
- * `node services/main.ts <name>…` runs the named services in one process: those that share it
- * call each other in memory, all others over gRPC. `node services/main.ts migrate` brings every
- * database and the event stream to the shape this version needs, and ends.
+ * `node services/main.ts <name>…` runs the named services in one process: they call each other in memory and
+ * all others over gRPC. `node services/main.ts migrate` migrates every database and the event stream to this
+ * version, and exits.
  */
 
 import type { ServiceModule } from "./shared/io/service-context.ts";
 
-/** Every service by name; imported only when asked for. */
+/** Every service by name; imported on demand. */
 const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
   tenant: () => import("./tenant/start.ts"),
   "sender-id": () => import("./sender-id/start.ts"),
@@ -20,9 +20,9 @@ const SERVICES: Readonly<Record<string, () => Promise<ServiceModule>>> = {
 };
 
 /**
- * Signals that end what is still loading, and a migration, each step of which may be cut off. A container's
- * first process has no default for them: they would be ignored until the grace period is over. A service that
- * has something to finish replaces these (`lifecycle.ts`).
+ * Signals end a process that is still loading, and a migration, whose steps may all be interrupted. The first
+ * process of a container has no default handlers: without these it would ignore signals until the grace period
+ * is over. A service with work to finish replaces them (`shared/io/lifecycle.ts`).
  */
 const ENDINGS = { SIGINT: 2, SIGTERM: 15 } as const;
 for (const [signal, number] of Object.entries(ENDINGS)) {

@@ -1,6 +1,6 @@
 /**
- * Brings every database and the event stream to the shape this version needs. Each step is
- * idempotent, so running it twice, or from two places at once, is harmless.
+ * Migrates every database and the event stream to this version. Each step is idempotent, so running it twice,
+ * or from two places at once, is harmless.
  */
 import type { Db } from "mongodb";
 import { DATABASE_SETTINGS, EVENT_SETTINGS, PROCESS_SETTINGS } from "./shared/io/base-config.ts";
@@ -26,7 +26,7 @@ const SETTINGS = {
   ...EVENT_SETTINGS,
 };
 
-/** Runs every migration; answers the process's exit code. */
+/** Runs every migration; returns the exit code of the process. */
 export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
   let log = createLogger("migrate");
   const opened: { close(): Promise<void> }[] = [];
@@ -58,7 +58,7 @@ export async function migrate(env: NodeJS.ProcessEnv): Promise<number> {
     else log.fatal({ error }, "the migration failed");
     return 1;
   } finally {
-    // A connection that stays open keeps the process alive, and whoever waits for its end in the dark.
+    // An open connection would keep the process alive, and the caller would wait without an end.
     await Promise.allSettled(opened.map((connection) => connection.close()));
   }
 }

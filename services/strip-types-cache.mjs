@@ -1,13 +1,14 @@
 /**
- * `node --import ./services/lean-start.mjs services/main.ts <name>…`: the same process in a fifth less memory.
- * In JavaScript, because it comes before anything that could run TypeScript. Without it all works as well.
+ * Saves memory at start (`docs/adr/0091-cache-type-stripped-sources.md`): run a process as
+ * `node --import ./services/strip-types-cache.mjs services/main.ts <name>…`. JavaScript, because it runs before anything
+ * can run TypeScript. Without it everything works the same.
  *
- * - Node strips types with a WebAssembly program that takes 16 MB and stays. `node services/strip-types-cache.mjs`
- *   strips every file beforehand; a process that preloads this one reads what was kept for a file's
- *   very text, and where nothing was, Node strips as ever. (NODE_COMPILE_CACHE would keep the text as well, but
- *   each process holds all it read from there, 6 MB, until it ends.)
- * - An ES module that imports `node:http` makes it answer all its names, and three of them load the whole of
- *   Node's fetch and WebSocket: 3 MB, used by nothing here. The global names still load them for whoever asks.
+ * - Node strips types with a WebAssembly program of 16 MB that stays in memory. `node services/strip-types-cache.mjs`
+ *   strips every file beforehand. A process that preloads this file reads the cache by the hash of each source;
+ *   Node strips a source that is not cached. (NODE_COMPILE_CACHE would cache the text as well, but a process
+ *   keeps all 6 MB that it read from there until it exits.)
+ * - An ES module that imports `node:http` evaluates all its exports, and three of them load Node's fetch and
+ *   WebSocket: 3 MB, used by nothing here. The global names still load them on demand.
  */
 import { createHash, randomUUID } from "node:crypto";
 import {
@@ -24,14 +25,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const KEPT = join(ROOT, ".local", "stripped");
+const CACHE_DIR = join(ROOT, ".local", "stripped");
 
-/** What is kept for a text is found by the text itself, so it is never that of another version. */
-function keptName(text) {
+/** The cache key is a hash of the source and the Node version, so a stale entry is never used. */
+function cacheName(text) {
   return `${createHash("sha256").update(process.version).update(text).digest("hex")}.js`;
 }
 
-if (import.meta.main) keepAll();
+if (import.meta.main) fillCache();
 else preload();
 
 function preload() {
@@ -44,32 +45,32 @@ function preload() {
       if (!url.startsWith("file:") || !url.endsWith(".ts")) return next(url, context);
       try {
         const text = readFileSync(fileURLToPath(url));
-        const source = readFileSync(join(KEPT, keptName(text)));
+        const source = readFileSync(join(CACHE_DIR, cacheName(text)));
         return { format: "module", source, shortCircuit: true };
       } catch {
-        // Not kept, or not readable: Node strips it, or says what is wrong.
+        // Not cached or not readable: Node strips the file, or reports the error.
         return next(url, context);
       }
     },
   });
 }
 
-/** Strips what a process may load; forgets what was kept for texts that are no more. */
-function keepAll() {
-  mkdirSync(KEPT, { recursive: true });
-  const before = new Set(readdirSync(KEPT));
+/** Strips every file that a process may load, and removes cache entries of older sources. */
+function fillCache() {
+  mkdirSync(CACHE_DIR, { recursive: true });
+  const before = new Set(readdirSync(CACHE_DIR));
   const wanted = new Set();
   for (const file of globSync("{services,gateway,deploy}/**/*.ts", { cwd: ROOT })) {
     const text = readFileSync(join(ROOT, file), "utf8");
-    const name = keptName(text);
+    const name = cacheName(text);
     wanted.add(name);
     if (before.has(name)) continue;
-    // Written aside: stacks of one clone may start at the same time.
-    const aside = join(KEPT, randomUUID());
-    writeFileSync(aside, stripTypeScriptTypes(text));
-    renameSync(aside, join(KEPT, name));
+    // Write to a temporary name, then rename: two processes may fill the cache at the same time.
+    const temporary = join(CACHE_DIR, randomUUID());
+    writeFileSync(temporary, stripTypeScriptTypes(text));
+    renameSync(temporary, join(CACHE_DIR, name));
   }
-  // Not what another one has just written aside.
-  const gone = [...before].filter((name) => name.endsWith(".js") && !wanted.has(name));
-  for (const name of gone) rmSync(join(KEPT, name), { force: true });
+  // Temporary files of other processes do not end with ".js".
+  const stale = [...before].filter((name) => name.endsWith(".js") && !wanted.has(name));
+  for (const name of stale) rmSync(join(CACHE_DIR, name), { force: true });
 }

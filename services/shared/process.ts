@@ -1,7 +1,6 @@
 /**
- * The composition root of a process: reads settings, starts each service, then listens. It closes
- * in the opposite order: first the servers stop taking work, then the services finish theirs,
- * then the connections end.
+ * The composition root of a process: reads settings, starts each service, then listens. It closes in the
+ * opposite order: servers stop accepting work, services finish theirs, then connections close.
  */
 import type { DescService } from "@bufbuild/protobuf";
 import {
@@ -35,14 +34,14 @@ import { createRpcServer } from "./rpc/server.ts";
 import { createGrpcJsTransport } from "./rpc/transport.ts";
 import { addressesNeeded, SERVICE_ADDRESSES } from "./service-addresses.ts";
 
-/** How long calls under way may go on once the process drains. */
+/** The time limit of calls in progress once the process drains. */
 const GRPC_DRAIN_MS = 10_000;
 
 const SETTINGS = { ...PROCESS_SETTINGS, ...ADDRESS_SETTINGS };
 
 type NamedService = ServiceModule & { readonly name: string };
 
-/** Runs services until the process is told to end; answers an exit code when it cannot start. */
+/** Runs services until the process is ended; returns an exit code when it cannot start. */
 export async function runProcess(
   services: readonly NamedService[],
   env: NodeJS.ProcessEnv,
@@ -80,7 +79,9 @@ export async function runProcess(
   }
 }
 
-/** Throws every fault of every setting that this process will read, so that they are mended in one go. */
+/**
+ * Throws all faults of all settings of this process together, so that an operator fixes them at once.
+ */
 function refuseFaults(services: readonly NamedService[], env: NodeJS.ProcessEnv): void {
   const needed = addressesNeeded(services.map(({ name }) => name));
   const faults = [
@@ -98,7 +99,7 @@ function refuseFaults(services: readonly NamedService[], env: NodeJS.ProcessEnv)
   if (faults.length > 0) throw new ConfigError(faults);
 }
 
-/** Opened first and so closed last: what the other parts end with is sent too. */
+/** Opens first and closes last, so that spans of the shutdown are exported too. */
 async function startTracing(
   service: string,
   config: TracingConfig,
@@ -144,7 +145,7 @@ async function startAll(
     client: (service) => createClient(service, transports(service)),
     onOps: (page) => void opsHandlers.push(guardPage(page, auth)),
   };
-  // First to open and so the last to close: /livez and /readyz answer from start to end.
+  // Opens first and closes last: /livez and /readyz answer from start to end.
   const ops = await startOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
@@ -154,7 +155,7 @@ async function startAll(
   });
   lifecycle.onClose("ops server", () => ops.close());
   for (const { start } of services) await start(context);
-  // A call within the process that comes earlier hears "unavailable", and its caller tries again.
+  // An earlier call within the process fails with "unavailable", and its caller retries.
   isComplete = true;
 
   if (routes.length === 0) return;
@@ -173,13 +174,13 @@ async function startAll(
     lifecycle.onClose("health port", async () => void (await probed.drain(0)));
   }
   await server.listen(config.GRPC_HOST, config.GRPC_PORT);
-  // Who balances by the health service hears it while the delay lasts, as `/readyz` tells others.
+  // Clients that balance by the health service get the drain delay too, as `/readyz` gives it to others.
   lifecycle.onDrain(() => server.health.stop());
   lifecycle.onClose("gRPC server", async () => void (await server.drain(GRPC_DRAIN_MS)));
   opsHandlers.push(createJsonOps({ routes: serveAll, auth, log, onCall }));
 }
 
-/** Picks each client's transport: in memory for services of this process, else a gRPC channel. */
+/** Selects each client's transport: in memory for services of this process, else a gRPC channel. */
 function createTransports(
   localNames: ReadonlySet<string>,
   config: Config<typeof SETTINGS>,

@@ -1,4 +1,4 @@
-/** Which service serves each RPC interface, and the setting that says where it is. */
+/** The service behind each RPC interface, and the setting with its address. */
 export const SERVICE_ADDRESSES: Readonly<
   Record<
     string,
@@ -22,7 +22,7 @@ export const SERVICE_ADDRESSES: Readonly<
   "sms.v1.WebhookService": { name: "webhook", setting: "WEBHOOK_GRPC" },
 };
 
-/** Which services each service calls; the tenant, routing and webhook services and the simulator call none. */
+/** The services that each service calls; tenant, routing, webhook and the simulator call none. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {
   gateway: ["tenant", "messaging", "wallet", "sender-id", "webhook"],
   messaging: ["tenant", "sender-id", "wallet", "routing"],
@@ -31,7 +31,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   carrier: ["messaging", "routing"],
 };
 
-/** The settings that say where the services are which these call and which are not among them. */
+/** The address settings of services that these call and that run in other processes. */
 export function addressesNeeded(names: readonly string[]): ReadonlySet<string> {
   const callees = new Set(names.flatMap((name) => CALLS[name] ?? []));
   const settings = Object.values(SERVICE_ADDRESSES)

@@ -1,2 +1,2 @@
-/** How deep objects and arrays may nest; no request of the contract needs more than three. */
+/** The nesting limit of objects and arrays; no request of the contract needs more than three levels. */
 export const JSON_DEPTH_MAX = 64;

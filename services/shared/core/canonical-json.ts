@@ -2,26 +2,24 @@ import { hash } from "node:crypto";
 import { JSON_DEPTH_MAX } from "./canonical-json-depth.ts";
 
 /**
- * The JSON text of a parsed JSON value without white space and with members in the order of their
- * names' UTF-16 code units at every level, so that equal values have equal texts (the ordering
- * and number format of RFC 8785). Undefined members are left out, as JSON.stringify does. A number
- * too great for a double, which parsers read as infinite, is written 1e999.
- * Throws TypeError for what JSON cannot hold, and RangeError for a cycle or for nesting deeper
- * than JSON_DEPTH_MAX.
+ * The canonical JSON text of a value: no white space, members sorted by the UTF-16 code units of their names at
+ * every level (order and number format of RFC 8785). Equal values have equal texts. Undefined members are left
+ * out, as JSON.stringify does. A number beyond the range of a double, which parsers read as infinity, is
+ * written 1e999. Throws TypeError for values that JSON cannot hold, and RangeError for a cycle or for nesting
+ * deeper than JSON_DEPTH_MAX.
  */
 export function canonicalJson(value: unknown): string {
   return textOf(value, 0);
 }
 
 /**
- * Compact JSON with keys in alphabetical order at every level: the form of webhook bodies. It is
- * the canonical text under the name of its other promise.
+ * The form of webhook bodies: compact JSON with sorted keys. The same text as `canonicalJson`, for another use.
  */
 export const compactSorted: (value: unknown) => string = canonicalJson;
 
 /**
- * SHA-256 over the canonical texts of the values, one a line. A canonical text holds no line
- * break, so different lists of values never give the same input.
+ * SHA-256 over the canonical texts of the values, one per line. Canonical texts hold no line breaks, so
+ * different lists of values never give the same input.
  */
 export function fingerprint(...values: unknown[]): Buffer {
   return hash("sha256", values.map(canonicalJson).join("\n"), "buffer");
@@ -60,7 +58,7 @@ function objectText(value: object, depth: number): string {
     throw new TypeError("only plain objects and arrays have a canonical JSON text");
   }
   let text = "";
-  // Own names only: a member called __proto__ is data here, and an inherited one is none.
+  // Own members only: `__proto__` is a plain name here, and inherited members do not count.
   for (const name of Object.keys(value).sort()) {
     const member = (value as Record<string, unknown>)[name];
     if (member === undefined) continue;

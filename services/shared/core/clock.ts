@@ -1,4 +1,4 @@
-/** Time as an input: everything that needs "now" takes a `Clock`. */
+/** Time as an input: code that needs the current time takes a `Clock`. */
 export type Clock = {
   /** Milliseconds since the Unix epoch, UTC. */
   now(): number;
@@ -7,10 +7,12 @@ export type Clock = {
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Milliseconds since some instant: for waits within a process, which no step of the machine's clock may stretch. */
+/**
+ * Monotonic milliseconds, for waits within a process: a step of the system clock must not stretch them.
+ */
 export const steadyClock: Clock = { now: () => performance.now() };
 
-/** A clock for tests that moves only when told to. */
+/** A clock for tests; it moves only when the test advances it. */
 export function createManualClock(startMs: number): Clock & { advance(byMs: number): void } {
   let nowMs = startMs;
   return {

@@ -1,16 +1,20 @@
 import type { Clock } from "./clock.ts";
 
-/** For how long something has gone on without a gap, such as hearing: who could not be heard is not silent. */
+/**
+ * Measures how long this process has run without a pause. A peer that we could not have heard from during a
+ * pause is not considered dead.
+ */
 export type Continuity = {
-  /** Milliseconds without a gap until now. */
+  /** Milliseconds without a pause until now. */
   forMs(): number;
-  /** Called whenever it goes on. */
+  /** Records that the process is running. */
   note(): void;
 };
 
 /**
- * Makes the count, which begins anew after a gap of more than `gapMaxMs`: this process was not there, or stood
- * still, or had no database. A machine that was suspended, and a step of its clock, show in the wall's clock alone.
+ * Starts again after a pause of more than `gapMaxMs`: the process was stopped, blocked or without its database.
+ * A suspended machine and a step of the system clock show in the system clock only, so both clocks are
+ * compared.
  */
 export function createUnbroken(wall: Clock, steady: Clock, gapMaxMs: number): Continuity {
   let since = steady.now();

@@ -1,7 +1,7 @@
 /**
- * Every error a caller may see: one class, one table. Domain code throws `AppError`; the RPC
- * server turns it into a gRPC status, one Koa middleware turns that into problem+json
- * (RFC 9457). Anything else that is thrown is a bug and becomes `internal_error`.
+ * Errors for callers: one class, one table. Domain code throws `AppError`; the RPC server turns it into a gRPC
+ * status, and one Koa middleware turns that into problem+json (RFC 9457). Any other exception is a bug and
+ * becomes `internal_error`.
  */
 
 /** How many `cause` links `isUnavailable` follows: a cycle of causes ends there. */
@@ -26,7 +26,7 @@ export const GRPC = {
   unauthenticated: 16,
 } as const;
 
-/** What one error code means on each side of the service. */
+/** The meaning of one error code in each protocol. */
 export type ErrorKind = {
   /** HTTP status of the problem. */
   readonly http: number;
@@ -40,7 +40,7 @@ export type ErrorKind = {
   readonly retryAfterMs?: number;
 };
 
-/** The registry of error codes; `service.md` "Errors", then those of `decisions.md`. */
+/** The registry of error codes (`docs/contract.md#errors`). */
 export const ERRORS = {
   bad_request: kind(400, GRPC.invalidArgument, "Bad request"),
   unauthenticated: kind(401, GRPC.unauthenticated, "Authentication failed"),
@@ -69,18 +69,18 @@ export const ERRORS = {
 /** One of the codes of the registry. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What is wrong with one field of a request; `field` is a path such as `messages[3].to`. */
+/** One invalid field of a request; `field` is a path such as `messages[3].to`. */
 export type FieldError = {
   readonly field: string;
   readonly code: string;
   readonly message: string;
 };
 
-/** What an `AppError` may carry beside its code and text. */
+/** Optional parts of an `AppError`. */
 export type AppErrorOptions = {
   /** The original error: logged, never shown. */
   readonly cause?: unknown;
-  /** One entry per wrong field. */
+  /** One entry per invalid field. */
   readonly fields?: readonly FieldError[];
   /** Further facts for the caller, for example `required_amount`. */
   readonly extra?: Readonly<Record<string, string>>;
@@ -106,12 +106,12 @@ export class AppError extends Error {
   }
 }
 
-/** Tells whether a text is one of the registry's codes. */
+/** True for a code of the registry. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(ERRORS, text);
 }
 
-/** Tells whether the same request may succeed when it is made again. */
+/** True when the same request may succeed later. */
 export function isRetryable(code: ErrorCode): boolean {
   return ERRORS[code].retryable;
 }
@@ -129,7 +129,9 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Passes an `AppError` through; wraps anything else as `internal_error` with the cause kept. */
+/**
+ * Returns an `AppError` as it is; wraps any other error as `internal_error`, with the error as `cause`.
+ */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   return new AppError("internal_error", "Something went wrong on our side.", { cause: error });

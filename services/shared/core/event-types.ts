@@ -1,4 +1,4 @@
-/** Every type of event an endpoint may subscribe to (`service.md` "Events"). */
+/** Every event type that an endpoint can subscribe to (`docs/contract.md#webhooks`). */
 export const EVENT_TYPES = [
   "message.status_changed",
   "message.sent",

@@ -33,8 +33,8 @@ export const GSM7_EXTENSION: readonly (readonly [septet: number, character: stri
 ];
 
 /**
- * How many septets each UTF-16 code unit costs: 1, 2 for an extension character, 0 when it is not
- * in the alphabet. It covers every code unit, so that a look-up needs no range check.
+ * The septets that each UTF-16 code unit takes: 1, 2 for an extension character, 0 outside the alphabet. It
+ * covers every code unit, so a look-up needs no range check.
  */
 export const GSM7_SEPTETS = new Uint8Array(0x10000);
 

@@ -1,9 +1,9 @@
-/** The form of an idempotency key (`decisions.md` "Idempotency"). */
+/** The form of an idempotency key (`docs/contract.md#idempotency`). */
 export const KEY_FORM = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Until when a record that is made now has to be kept. The promised time begins when its request has finished, by
- * any replica's clock, and the record is made before.
+ * The time until which a record made now must be kept. The promised time starts when the request has finished,
+ * by the clock of any replica; the record is made earlier.
  */
 export function keptUntilMs(nowMs: number, keepMs: number): number {
   return nowMs + keepMs + Math.min(60_000, keepMs / 1000);

@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
-/** Prefix of each kind of identifier (`decisions.md` "Identifiers"). */
+/** The prefix of each kind of identifier (`docs/contract.md#requests`). */
 export const ID_PREFIXES = {
   tenant: "ten_",
   apiKey: "key_",
@@ -19,14 +19,14 @@ export const ID_PREFIXES = {
   audit: "aud_",
 } as const;
 
-/** A kind of thing that has identifiers. */
+/** A kind of resource with identifiers. */
 export type IdKind = keyof typeof ID_PREFIXES;
 
-/** Random bytes drawn at once: asking the system for each byte costs more than the id itself. */
+/** Random bytes fetched at once: a system call for each byte costs more than the id itself. */
 const pool = new Uint8Array(4096);
 let used = pool.length;
 
-/** A random number of [0, 1) in steps of 1/256; an id's characters take 5 of its 8 bits. */
+/** A random number in [0, 1) in steps of 1/256; a character of an id uses 5 of its 8 bits. */
 function randomFraction(): number {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -40,8 +40,8 @@ function randomFraction(): number {
 const nextUlid = monotonicFactory(randomFraction);
 
 /**
- * Makes an identifier: prefix + ULID, strictly rising within this process even when the clock
- * stands still or steps back (the factory keeps the highest time it has seen).
+ * Creates an identifier: prefix and ULID, strictly increasing within this process even when the clock stops or
+ * steps back (the factory keeps the highest time it has seen).
  */
 export function newId(kind: IdKind, nowMs?: number): string {
   return ID_PREFIXES[kind] + nextUlid(nowMs);
@@ -49,12 +49,12 @@ export function newId(kind: IdKind, nowMs?: number): string {
 
 const ULID_TEXT = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** Tells whether a text is a ULID, such as what stands behind an identifier's prefix. */
+/** True for a ULID, the part of an identifier after its prefix. */
 export function isUlid(text: string): boolean {
   return ULID_TEXT.test(text);
 }
 
-/** Tells whether a text is a well-formed identifier of that kind. */
+/** True for a well-formed identifier of that kind. */
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = ID_PREFIXES[kind];
   return (
@@ -72,7 +72,7 @@ export function idTimeMs(id: string): number {
 /** The last instant that an identifier can hold, in milliseconds: a ULID has 48 bits for it. */
 export const ID_TIME_MAX_MS = 2 ** 48 - 1;
 
-/** The lowest identifier of a kind that could be made at an instant, or at the nearest there is; for range queries. */
+/** The lowest identifier of a kind at an instant, clamped to the range of a ULID; for range queries. */
 export function lowestIdAt(kind: IdKind, atMs: number): string {
   // Not `ulid(atMs)`: to that, the instant 0 means now.
   const time = encodeTime(Math.min(ID_TIME_MAX_MS, Math.max(0, Math.trunc(atMs))), 10);

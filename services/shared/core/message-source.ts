@@ -1,4 +1,4 @@
-/** Where a message may come from (`service.md` "Message", field `source`). */
+/** The possible values of a message's `source` (`docs/contract.md#messages`). */
 export const MESSAGE_SOURCES = ["api", "campaign", "quick_send", "test_send"] as const;
 
 /** One source of messages. */

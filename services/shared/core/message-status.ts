@@ -1,17 +1,17 @@
 /**
- * The states of a message, as `service.md` "States and transitions" has them:
+ * The states of a message (`docs/contract.md#statuses`):
  *
- * - `scheduled`: entered at acceptance with a future send time. Funds are held. Left when that
- *   time comes (`queued`, or `failed` when tenant or sender ID no longer pass), or by a cancel.
- * - `queued`: waiting for a carrier, or being sent. Funds are held. Left when a route takes it
- *   (`sent`), when none can (`failed`), or by a cancel while it still waits.
+ * - `scheduled`: entered at acceptance with a future send time. Funds are held. Left at that time (`queued`, or
+ *   `failed` when the tenant or sender ID is no longer allowed), or by a cancel.
+ * - `queued`: waiting for a carrier, or being sent. Funds are held. Left when a route accepts it (`sent`), when
+ *   no route can (`failed`), or by a cancel while it still waits.
  * - `sent`: a route accepted every segment. Charged. Left by a receipt, or after 72 hours.
- * - `delivered`: the handset has it. Nothing leaves it.
- * - `undelivered`: the network gave up. A late receipt may still say `delivered`.
- * - `expired`: no receipt within 72 hours. A late receipt may still settle it either way.
- * - `rejected`: refused at acceptance; never held, never charged. Nothing leaves it.
- * - `failed`: no route could send it. Released. Nothing leaves it.
- * - `cancelled`: cancelled before it was sent. Released. Nothing leaves it.
+ * - `delivered`: the handset has it. Final.
+ * - `undelivered`: the network gave up. A late receipt may still change it to `delivered`.
+ * - `expired`: no receipt within 72 hours. A late receipt may still change it to either result.
+ * - `rejected`: refused at acceptance; never held, never charged. Final.
+ * - `failed`: no route could send it. Released. Final.
+ * - `cancelled`: cancelled before it was sent. Released. Final.
  */
 import type { StateTable } from "./state-table.ts";
 
@@ -28,7 +28,7 @@ export const MESSAGE_STATUSES = [
   "cancelled",
 ] as const;
 
-/** A status of `service.md`. */
+/** One message status. */
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
 /** The legal moves. Acceptance itself enters `scheduled`, `queued` or `rejected`. */
@@ -56,7 +56,7 @@ const FINAL: ReadonlySet<MessageStatus> = new Set([
   "cancelled",
 ]);
 
-/** Tells whether `service.md` calls the status final; a late receipt may still better it. */
+/** True for a status that the contract calls final; a late receipt may still correct it. */
 export function isFinalStatus(status: MessageStatus): boolean {
   return FINAL.has(status);
 }
@@ -68,7 +68,7 @@ const CHARGED: ReadonlySet<MessageStatus> = new Set([
   "expired",
 ]);
 
-/** Tells whether a message of this status has been charged: whether it was ever sent. */
+/** True when a message of this status has been charged, that is, was sent at some time. */
 export function isChargedStatus(status: MessageStatus): boolean {
   return CHARGED.has(status);
 }

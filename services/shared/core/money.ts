@@ -1,6 +1,4 @@
-/**
- * Money as counts of 1/10,000 of a currency unit, in `bigint`: exact, and never a float.
- */
+/** Money as a `bigint` count of 1/10,000 of a currency unit: exact, never a float. */
 
 /** How many minor parts one currency unit has. */
 export const MONEY_SCALE = 10_000n;

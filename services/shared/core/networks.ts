@@ -1,8 +1,8 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * Whether a text is an address or a CIDR. IPv4 in four decimal parts only: `010.0.0.1` and `10/8` are read as other
- * networks than they look.
+ * True for an IP address or a CIDR. IPv4 needs four decimal parts: parsers read `010.0.0.1` and `10/8` as other
+ * networks than they seem to be.
  */
 export function isNetwork(text: string): boolean {
   const { IPv4, IPv6 } = ipaddr;

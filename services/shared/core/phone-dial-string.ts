@@ -2,10 +2,10 @@ const SEPARATOR = 10;
 const PLUS = 11;
 const UNKNOWN = 255;
 
-/** More digits than any number has with a prefix: 15 of E.164, 009, a trunk 0, and some slack. */
+/** More digits than any number with a prefix has: 15 of E.164, 009, a trunk 0, and some spare. */
 const DIGITS_MAX = 20;
 
-/** Value of each code unit that may stand in a number: a digit 0 to 9, SEPARATOR or PLUS. */
+/** The value of each code unit that a number may contain: a digit 0 to 9, SEPARATOR or PLUS. */
 const KIND = new Uint8Array(0x10000).fill(UNKNOWN);
 
 // The digits that libphonenumber reads: ASCII, full-width, Arabic-Indic, Eastern Arabic-Indic.
@@ -18,8 +18,8 @@ const SPACES = " \u00a0\u2000-\u200a\u202f\u205f\u3000";
 const DASHES = "\\-\u2010-\u2015\u2212\uff0d";
 const DOTS = ".\uff0e";
 const BRACKETS = "()\\[\\]\uff08\uff09\uff3b\uff3d";
-// What address books and web pages leave around a copied number: soft hyphen, zero-width spaces
-// and the marks of writing direction.
+// Characters that address books and web pages add to a copied number: soft hyphens, zero-width spaces and marks
+// of writing direction.
 const INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff";
 const SEPARATORS = new RegExp(`[${SPACES}${DASHES}${DOTS}${BRACKETS}${INVISIBLE}]`);
 
@@ -28,10 +28,10 @@ for (let code = 0; code < KIND.length; code++) {
 }
 
 /**
- * The ASCII digits of a written number, after a `+` if one came before them; undefined when the
- * text holds anything but one number. Spaces, dashes, dots and brackets may stand anywhere, tabs
- * and line ends around the number only. Letters, extensions, `*`, `#`, `/` and emoji digits (a
- * digit with a keycap mark) are refused, for what they mean cannot be dialled.
+ * The ASCII digits of a written number, after a `+` if the text has one; undefined when the text holds anything
+ * but one number. Spaces, dashes, dots and brackets may appear anywhere, tabs and line ends only around the
+ * number. Letters, extensions, `*`, `#`, `/` and keycap emoji are refused, because their meaning cannot be
+ * dialled.
  */
 export function compactDialString(input: string): string | undefined {
   const text = input.trim();

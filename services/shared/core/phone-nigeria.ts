@@ -1,16 +1,15 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 
 /**
- * Which four digits open a Nigerian mobile number of ten. Most recipients are such numbers, and a
- * look-up here takes a hundredth of the time of a full parse. The table is asked from
- * libphonenumber when the module is loaded, so it follows the metadata, and only ever says yes:
- * what it does not hold is left to the full parse. That four digits decide is how the ranges are
- * allotted (Nigerian Communications Commission, National Numbering Plan) and is held against the
- * library by a property test.
+ * The four-digit prefixes of Nigerian mobile numbers. Most recipients are such numbers, and a look-up here
+ * takes a hundredth of the time of a full parse. The table is built from libphonenumber when the module loads,
+ * so it follows the metadata. It only confirms: numbers that it does not hold go to the full parse. Ranges are
+ * allotted by four digits (Nigerian Communications Commission, National Numbering Plan); a property test
+ * compares the table with the library.
  */
 const MOBILE_OPENINGS = new Uint8Array(10_000);
 
-// Both ends of each opening must be mobiles, lest a range allotted in part be taken for whole.
+// Both ends of each range must be mobile numbers; otherwise a range allotted in part would count as whole.
 for (let opening = 7000; opening < 10_000; opening++) {
   if (isMobile(`+234${opening}000000`) && isMobile(`+234${opening}999999`)) {
     MOBILE_OPENINGS[opening] = 1;
@@ -18,8 +17,8 @@ for (let opening = 7000; opening < 10_000; opening++) {
 }
 
 /**
- * The E.164 number when the text is, without any separator, a Nigerian mobile number: ten digits
- * alone or after `0`, `234`, `2340`, `+234` or `+2340`. Undefined for everything else.
+ * The E.164 number of a Nigerian mobile number written without separators: ten digits alone or after `0`,
+ * `234`, `2340`, `+234` or `+2340`. Undefined for any other text.
  */
 export function nigerianMobile(text: string): string | undefined {
   const start = text.length - 10;

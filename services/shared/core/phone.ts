@@ -4,8 +4,8 @@ import { compactDialString } from "./phone-dial-string.ts";
 import { nigerianMobile } from "./phone-nigeria.ts";
 
 /**
- * A recipient that was understood: its E.164 number, the ISO 3166 code of its country ("001" for
- * a network that belongs to none, as in libphonenumber) and its country calling code without +.
+ * A parsed recipient: its E.164 number, the ISO 3166 code of its country ("001" for a network of no country, as
+ * in libphonenumber) and its country calling code without +.
  */
 export interface ParsedRecipient {
   ok: true;
@@ -14,7 +14,7 @@ export interface ParsedRecipient {
   callingCode: string;
 }
 
-/** A recipient that is no number of a mobile, in any of the forms a sender may use. */
+/** The text is not a mobile number in any form that a sender may use. */
 export interface RefusedRecipient {
   ok: false;
   code: "invalid_recipient";
@@ -79,8 +79,8 @@ function readings(dialled: string): string[] {
 }
 
 /**
- * A number as logs may show it: every character but the last three digits masked. A text of three
- * characters or fewer is masked whole.
+ * A number for logs: every character but the last three digits masked. A text of three characters or fewer is
+ * masked as a whole.
  */
 export function maskNumber(number: string): string {
   const shown = number.length > 3 ? /\d{3}$/.exec(number)?.[0] : undefined;
@@ -91,7 +91,7 @@ function acceptNigerian(e164: string): ParsedRecipient {
   return { ok: true, e164, country: "NG", callingCode: "234" };
 }
 
-/** Reads `+` and digits; undefined when no mobile. */
+/** Parses `+` and digits; undefined unless the number is a mobile. */
 function parseInternational(dialled: string): ParsedRecipient | undefined {
   const nigerian = nigerianMobile(dialled);
   if (nigerian !== undefined) return acceptNigerian(nigerian);
@@ -111,7 +111,9 @@ function accept(number: PhoneNumber): ParsedRecipient | undefined {
   };
 }
 
-/** At most 15 digits (ITU-T E.164 section 6.1); some numbering plans have valid numbers beyond. */
+/**
+ * At most 15 digits (ITU-T E.164 section 6.1), although some numbering plans have longer valid numbers.
+ */
 function isE164(number: string): boolean {
   return number.length <= 16;
 }

@@ -4,10 +4,10 @@ const ZERO = 0x30;
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * Milliseconds since 1970 of an RFC 3339 date-time (section 5.6), or undefined when the text is
- * none. Any offset, any length of fraction (digits after the third are cut off), `t` and `z` in
- * either case. Refused: a space instead of the T, impossible dates, hour 24, leap seconds (no
- * clock here can tell them from the next second), anything before or after.
+ * Milliseconds since 1970 of an RFC 3339 date-time (section 5.6); undefined for any other text. Accepts any
+ * offset, any length of fraction (digits after the third are cut off), `t` and `z` in either case. Refuses a
+ * space instead of the T, impossible dates, hour 24, leap seconds (no clock here can distinguish them from the
+ * next second), and text before or after.
  */
 export function parseInstant(text: string): number | undefined {
   const days = parseDate(text);
@@ -33,12 +33,12 @@ export function parseInstant(text: string): number | undefined {
   return days * DAY_MS + ((hour * 60 + minute - offsetMinutes) * 60 + second) * 1000 + fractionMs;
 }
 
-/** A fraction with more than nothing after its milliseconds. */
+/** A fraction with a non-zero digit after its milliseconds. */
 const FINER = /\.\d{3}\d*[1-9]/;
 
 /**
- * The first whole millisecond that is not before an RFC 3339 date-time: what instants in whole
- * milliseconds are compared with, so that "at or after" and "before" hold however fine the bound is.
+ * The first whole millisecond at or after an RFC 3339 date-time. Comparing it with instants in whole
+ * milliseconds keeps "at or after" and "before" correct for finer bounds.
  */
 export function parseBound(text: string): number | undefined {
   const cutMs = parseInstant(text);
@@ -51,9 +51,8 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, value) => String(value).padSta
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, "0"));
 
 /**
- * The instant as RFC 3339 in UTC with milliseconds, the same text as `Date#toISOString`. Answers
- * hold many instants of few days, so the text of the last day is kept. Throws RangeError when
- * the number is no instant.
+ * The instant as RFC 3339 in UTC with milliseconds, the same text as `Date#toISOString`. Responses hold many
+ * instants of few days, so the text of the last day is cached. Throws RangeError for an invalid instant.
  */
 export function formatInstant(instantMs: number): string {
   const whole = Math.trunc(instantMs);
@@ -72,7 +71,7 @@ export function formatInstant(instantMs: number): string {
   return `${knownDayText}${hh}:${mm}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[rest % 1000]}Z`;
 }
 
-/** Days since 1970 of the full-date that opens the text. */
+/** Days since 1970 of the full-date at the start of the text. */
 function parseDate(text: string): number | undefined {
   const year = readDigits(text, 0, 4);
   const month = readDigits(text, 5, 2);
@@ -82,11 +81,11 @@ function parseDate(text: string): number | undefined {
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const daysInMonth = month === 2 && isLeapYear ? 29 : (DAYS_IN_MONTH[month - 1] ?? 0);
   if (day > daysInMonth) return undefined;
-  // Date.UTC takes years below 100 for the twentieth century; 400 years are always 146,097 days.
+  // Date.UTC maps years 0 to 99 to the twentieth century; 400 years always have 146,097 days.
   return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097;
 }
 
-/** Minutes east of UTC of the offset that must fill the text from `at` to its end. */
+/** Minutes east of UTC of the offset that fills the text from `at` to its end. */
 function parseOffset(text: string, at: number): number | undefined {
   if ((text.charCodeAt(at) | 0x20) === 0x7a) return at + 1 === text.length ? 0 : undefined;
   const sign = text[at] === "+" ? 1 : text[at] === "-" ? -1 : 0;
@@ -96,7 +95,7 @@ function parseOffset(text: string, at: number): number | undefined {
   return hour <= 23 && minute <= 59 ? sign * (hour * 60 + minute) : undefined;
 }
 
-/** The number that so many digits from `at` spell; NaN, which fails every comparison, if not. */
+/** The number that `count` digits from `at` spell; otherwise NaN, which fails every comparison. */
 function readDigits(text: string, at: number, count: number): number {
   let value = 0;
   for (let end = at + count; at < end; at++) {

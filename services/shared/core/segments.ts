@@ -1,24 +1,24 @@
 import { GSM7_SEPTETS } from "./gsm7.ts";
 
-/** How a body travels: the GSM 7-bit alphabet, or UCS-2 when one character is outside it. */
+/** The encoding of a body: GSM 7-bit, or UCS-2 when a character is outside that alphabet. */
 export type Encoding = "gsm7" | "ucs2";
 
-/** What a body costs to send. */
+/** The encoding and the number of segments of a body. */
 export interface TextDescription {
   encoding: Encoding;
   segments: number;
 }
 
-/** A body cut as it travels; the pieces joined are the body. */
+/** A body cut into segments; joined they are the body. */
 export interface TextSegments {
   encoding: Encoding;
   segments: string[];
 }
 
 /**
- * Room of a message, in septets or UTF-16 code units: the 140 bytes of a short message (3GPP TS
- * 23.040 section 9.2.3.24) hold 160 septets or 70 code units; the six bytes of a concatenation
- * header (section 9.2.3.24.1) leave 153 or 67 to each segment of a longer one.
+ * The capacity of a message, in septets or UTF-16 code units. The 140 bytes of a short message (3GPP TS 23.040
+ * section 9.2.3.24) hold 160 septets or 70 code units; the six bytes of a concatenation header (section
+ * 9.2.3.24.1) leave 153 or 67 to each segment of a longer one.
  */
 export const SEGMENT_ROOM = {
   gsm7: { single: 160, concatenated: 153 },
@@ -30,8 +30,8 @@ const GSM7_CONCATENATED = SEGMENT_ROOM.gsm7.concatenated;
 const UCS2_SINGLE = SEGMENT_ROOM.ucs2.single;
 const UCS2_CONCATENATED = SEGMENT_ROOM.ucs2.concatenated;
 
-// The whole test of a body of default-alphabet characters runs inside the regular expression
-// engine, which reads a string twice as fast as a loop over its code units.
+// A body of default-alphabet characters is tested by the regular expression engine alone, which reads a string
+// twice as fast as a loop over its code units.
 const OUTSIDE_DEFAULT_ALPHABET = new RegExp(
   `[^${[...GSM7_SEPTETS.keys()]
     .filter((codeUnit) => GSM7_SEPTETS[codeUnit] === 1)
@@ -40,9 +40,9 @@ const OUTSIDE_DEFAULT_ALPHABET = new RegExp(
 );
 
 /**
- * The encoding of a body and its number of segments, exactly as `splitText` cuts it. Every message
- * passes here, so it reads the body once or twice and makes no string. The empty body, which
- * callers refuse before, counts as one segment.
+ * The encoding of a body and its number of segments, exactly as `splitText` cuts it. Every message passes here,
+ * so it reads the body at most twice and allocates no string. The empty body, which callers refuse earlier,
+ * counts as one segment.
  */
 export function describeText(body: string): TextDescription {
   if (!OUTSIDE_DEFAULT_ALPHABET.test(body)) {
@@ -58,8 +58,8 @@ export function describeText(body: string): TextDescription {
 }
 
 /**
- * The body cut into its segments, each as full as can be. An extension character's escape pair
- * and a surrogate pair are never divided: a segment is then sent one septet or code unit short.
+ * The body cut into full segments. An escape pair of an extension character and a surrogate pair stay together:
+ * that segment is one septet or code unit shorter.
  */
 export function splitText(body: string): TextSegments {
   const { encoding, segments: count } = describeText(body);
@@ -74,7 +74,7 @@ export function splitText(body: string): TextSegments {
   return { encoding, segments };
 }
 
-/** True when a UTF-16 surrogate has no partner: such a body is no text and cannot be sent. */
+/** True when a UTF-16 surrogate has no partner: such a body is not valid text and cannot be sent. */
 export function hasLoneSurrogate(body: string): boolean {
   return !body.isWellFormed();
 }

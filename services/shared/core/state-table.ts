@@ -1,11 +1,9 @@
-/**
- * State machines as frozen tables of legal next states, and one function that walks them.
- */
+/** State machines as frozen tables of legal next states, and one function that checks a transition. */
 
-/** For each state, the states it may move to. */
+/** For each state, the legal next states. */
 export type StateTable<State extends string> = Readonly<Record<State, readonly State[]>>;
 
-/** Tells whether the table has that move. */
+/** True when the table allows the transition. */
 export function isLegalMove<State extends string>(
   table: StateTable<State>,
   from: State,

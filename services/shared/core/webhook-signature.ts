@@ -1,17 +1,17 @@
 /**
- * The signature of webhook requests, both sides (`service.md` "Signature verification"):
- * `t=<unix seconds>,v1=<hex>` where the hex is HMAC-SHA256 with the whole signing secret (its
- * `whsec_` prefix included) over `<t>.<raw body>`; one `v1` per active secret, newest first.
+ * The signature of webhook requests, for both sides (`docs/contract.md#webhook-signature`): `t=<unix
+ * seconds>,v1=<hex>`. The hex is HMAC-SHA256 with the whole signing secret (including its `whsec_` prefix) over
+ * `<t>.<raw body>`; one `v1` per active secret, newest first.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 
 /** How far `t` may be from the receiver's clock, in seconds. */
 export const SIGNATURE_TOLERANCE_S = 300;
 
-/** Why a signature was refused. */
+/** The reason why a signature is refused. */
 export type SignatureFault = "missing" | "malformed" | "too_old" | "too_new" | "mismatch";
 
-/** Makes a key of a signing secret, to be kept: it spares the import at each signature. */
+/** Imports a signing secret as a key. Keep the key: importing it for each signature costs time. */
 export function signingKey(secret: string): KeyObject {
   return createSecretKey(secret, "utf8");
 }
@@ -28,9 +28,9 @@ export function signWebhook(
 }
 
 /**
- * The receiver's check: answers nothing when the header signs these raw bytes with one of the
- * secrets, now; else why not. Unknown keys in the header are ignored, every `v1` is tried, and
- * comparisons take the same time wherever they differ.
+ * The receiver's check. Returns undefined when one of the secrets signed these raw bytes at a time within the
+ * tolerance, otherwise the reason. Ignores unknown keys in the header, tries every `v1`, and compares in
+ * constant time.
  */
 export function findSignatureFault(check: {
   readonly header: string | undefined;

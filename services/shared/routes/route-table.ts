@@ -1,44 +1,45 @@
 /**
- * The route table in the form in which messages are matched against it: compiled once per
- * version, so that choosing routes for a number costs one map look-up in the usual case.
+ * The route table, compiled once per version: selecting routes for a number then costs one map look-up in most
+ * cases.
  */
 
-/** What a segment costs for numbers that begin with a prefix (digits without +). */
+/** The price of a segment for numbers with a prefix (digits without +). */
 export type PriceRule = { readonly prefix: string; readonly price: bigint };
 
-/** A route, as the routing service describes it; `sms.v1.Route` fits. */
+/** A route of the routing service; `sms.v1.Route` fits. */
 export type RouteRule = {
   readonly id: string;
   readonly name: string;
   readonly connectorId: string;
   readonly enabled: boolean;
-  /** Lower goes first. */
+  /** Lower values first. */
   readonly priority: number;
   /** Share among routes of the same priority. */
   readonly weight: number;
-  /** Empty lists mean any. */
+  /** Empty lists match any value. */
   readonly senderIds: readonly string[];
   readonly plans: readonly string[];
   readonly tenantIds: readonly string[];
   readonly prices: readonly PriceRule[];
   /**
-   * Minutes of the day, UTC, at which messages are accepted for the route, by when they are to be sent;
-   * both the same means always; may wrap midnight. What was accepted is sent also after closing time.
+   * The minutes of the day, UTC, at which the route accepts messages, compared with the message's send time.
+   * Equal values mean always; the range may wrap midnight. Messages accepted earlier are sent after closing
+   * time too.
    */
   readonly enabledFromMinute: number;
   readonly enabledUntilMinute: number;
 };
 
-/** What a connector means for choosing routes. */
+/** The part of a connector that matters to route selection. */
 export type ConnectorRule = {
   readonly id: string;
-  /** Paused and draining connectors claim nothing now; their routes are tried last. */
+  /** Paused and draining connectors claim no messages now; their routes come last. */
   readonly isActive: boolean;
   /** Carries messages of test mode only. */
   readonly isTest: boolean;
 };
 
-/** Everything a table is compiled from. */
+/** The input of a compiled table. */
 export type RouteTableSource = {
   readonly version: bigint;
   readonly routes: readonly RouteRule[];
@@ -46,36 +47,36 @@ export type RouteTableSource = {
   readonly unhealthyConnectorIds: readonly string[];
 };
 
-/** A route with its conditions ready to be tested; `undefined` sets mean any. */
+/** A route with its conditions prepared; `undefined` sets match any value. */
 export type CompiledRoute = {
   readonly rule: RouteRule;
   readonly senders: ReadonlySet<string> | undefined;
   readonly plans: ReadonlySet<string> | undefined;
   readonly tenants: ReadonlySet<string> | undefined;
   readonly connector: ConnectorRule | undefined;
-  /** True when its connector fails or claims nothing now: it is tried after the healthy ones. */
+  /** True when its connector fails or claims nothing now: it comes after the healthy routes. */
   readonly isUnhealthy: boolean;
 };
 
-/** A route that has a price for a number: its longest matching prefix and that price. */
+/** A route with a price for a number, and the price of the longest matching prefix. */
 export type RouteMatch = {
   readonly route: CompiledRoute;
   readonly prefix: string;
   readonly price: bigint;
 };
 
-/** A compiled table; immutable but for its memory of recent matches. */
+/** A compiled table; immutable except for its cache of recent matches. */
 export type RouteTable = {
   readonly version: bigint;
   readonly routes: readonly CompiledRoute[];
-  /** The routes that have a price for a number, by priority; digits without +. */
+  /** The routes with a price for a number, by priority; digits without +. */
   match(digits: string): readonly RouteMatch[];
 };
 
-/** Openings of numbers whose matches are remembered; a full memory starts afresh. */
+/** Number prefixes in the cache of matches; a full cache is cleared. */
 const MEMORY_MAX = 20_000;
 
-/** Compiles a table. Later prices of the same prefix on one route replace earlier ones. */
+/** Compiles a table. On one route, a later price of the same prefix replaces an earlier one. */
 export function compileRouteTable(source: RouteTableSource): RouteTable {
   const connectors = new Map(source.connectors.map((connector) => [connector.id, connector]));
   const unhealthy = new Set(source.unhealthyConnectorIds);
@@ -112,7 +113,7 @@ export function compileRouteTable(source: RouteTableSource): RouteTable {
     version: source.version,
     routes,
     match(digits) {
-      // Only the opening of a number can matter, so numbers share their answers.
+      // Only a prefix of the number can matter, so numbers share cached matches.
       const opening = digits.slice(0, prefixLengthMax);
       let matches = memory.get(opening);
       if (matches === undefined) {

@@ -1,19 +1,19 @@
 /**
- * Which routes can carry a message, in the order in which they are tried. Messaging decides with
- * `selectRoutes`; routing explains the same decision with `explainRoutes`.
+ * Selects the routes that can carry a message, in the order of attempts. Messaging decides with `selectRoutes`;
+ * routing explains the same decision with `explainRoutes`.
  *
- * A route serves when it is enabled, open at the minute the message is to be sent, allowed for the
- * tenant, its plan and the sender ID, has a connector for live traffic, and has a price for the number
- * (its longest matching prefix). Healthy ones come first, then by priority (lower first); routes of the same
- * priority are shuffled by weight, so that over many messages each goes first in its share.
+ * A route qualifies when it is enabled, open at the message's send time, allowed for the tenant, its plan and
+ * the sender ID, has a connector for live traffic, and has a price for the number (its longest matching
+ * prefix). Healthy routes come first, then lower priority values. Routes of the same priority are shuffled by
+ * weight: over many messages each comes first in its share.
  */
 import type { CompiledRoute, RouteMatch, RouteTable } from "./route-table.ts";
 
-/** What of a message decides its routes. */
+/** The facts of a message that decide its routes. */
 export type RouteQuery = {
   readonly tenantId: string;
   readonly plan: string;
-  /** The sender ID; compared without regard to case. */
+  /** The sender ID; compared case-insensitively. */
   readonly senderName: string;
   /** The recipient's E.164 number without +. */
   readonly digits: string;
@@ -30,7 +30,7 @@ export type SelectedRoute = {
   readonly price: bigint;
 };
 
-/** Answers the routes that can carry a message, first to try first; empty when there is none. */
+/** The routes that can carry a message, in order of attempts; empty when there is none. */
 export function selectRoutes(table: RouteTable, query: RouteQuery): SelectedRoute[] {
   return selectMatches(table, query).map(({ route, price }) => ({
     routeId: route.rule.id,
@@ -39,21 +39,23 @@ export function selectRoutes(table: RouteTable, query: RouteQuery): SelectedRout
   }));
 }
 
-/** Why one route serves a message or does not. */
+/** Whether a route can carry a message, and why. */
 export type RouteExplanation = {
   readonly routeId: string;
   readonly serves: boolean;
-  /** True for the route that would be tried first. */
+  /** True for the route of the first attempt. */
   readonly chosen: boolean;
   /** A sentence for operators. */
   readonly why: string;
-  /** The longest prefix of the number that the route prices; empty when it has none. */
+  /** The longest prefix of the number with a price on this route; empty when there is none. */
   readonly matchedPrefix: string;
   /** Per segment; 0 when no prefix matches. */
   readonly price: bigint;
 };
 
-/** Explains every route of the table for one message: those that serve first, in their order. */
+/**
+ * Explains every route of the table for one message; routes that can carry it come first, in their order.
+ */
 export function explainRoutes(table: RouteTable, query: RouteQuery): RouteExplanation[] {
   const matches = new Map(table.match(query.digits).map((match) => [match.route, match]));
   const ordered = selectMatches(table, query);
@@ -98,16 +100,18 @@ function selectMatches(table: RouteTable, query: RouteQuery): readonly RouteMatc
 }
 
 /**
- * The smallest of independent exponential variates goes first with probability weight ÷ sum of
- * weights, and so on down (Efraimidis and Spirakis, "Weighted random sampling with a reservoir",
- * 2006). A weight of zero goes after every other, in chance order.
+ * Weighted shuffle: the smallest of independent exponential variates comes first with probability weight ÷ sum
+ * of weights, and so on (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Weights
+ * of zero come last, in random order.
  */
 function shareKey(route: CompiledRoute, random: () => number): number {
   const variate = -Math.log(1 - random());
   return route.rule.weight > 0 ? variate / route.rule.weight : 1e300 * (1 + variate);
 }
 
-/** The first reason why a route cannot carry the message, prices aside; undefined when none. */
+/**
+ * The first reason, other than price, why a route cannot carry the message; undefined when there is none.
+ */
 function findObstacle(route: CompiledRoute, query: RouteQuery): string | undefined {
   const { rule, connector } = route;
   if (!rule.enabled) return "The route is disabled.";
