@@ -11,28 +11,27 @@ import {
 const SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
-  /** How long a reservation may stay open before messaging is asked about it. */
+  /** Age at which the sweeper asks messaging about an open reservation. */
   SETTLEMENT_GRACE_MS: durationMs(300_000),
-  /** How often the sweeper looks for such reservations. */
+  /** Interval of the sweeper. */
   WALLET_SWEEP_INTERVAL_MS: timerMs(1000, 10),
-  /** How often the ledger is checked for the metric; 0 never. */
+  /** Interval of the ledger check behind `wallet_check_breaches`; 0 disables it. */
   WALLET_CHECK_INTERVAL_MS: timerMs(3_600_000),
-  /** Commands written in one transaction at most. */
+  /** Most commands of one wallet in a transaction. */
   WALLET_BATCH_MAX: whole(1, 5000, 1000),
-  /** Commands that may wait for one wallet, and for all together. */
+  /** Most commands that wait for one wallet, and for all wallets. */
   WALLET_QUEUE_MAX: whole(1, 1_000_000, 20_000),
   WALLET_TOTAL_MAX: whole(1, 1_000_000, 50_000),
-  /** Transactions at once, and wallets in one of them. */
+  /** Most concurrent transactions, and wallets in one transaction. */
   WALLET_FLUSHES_MAX: whole(1, 100, 4),
   WALLET_GROUP_MAX: whole(1, 1000, 64),
-  /** Events taken from the stream at once. */
+  /** Most events in one batch of the consumer. */
   WALLET_SETTLE_BATCH_MAX: whole(1, 5000, 500),
 } as const satisfies Schema;
 
-/** The wallet's settings. */
 export type WalletConfig = Config<typeof SETTINGS>;
 
-/** Reads the wallet's settings; throws `ConfigError` naming every fault. */
+/** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readWalletConfig(env: NodeJS.ProcessEnv): WalletConfig {
   return readConfig(env, SETTINGS);
 }

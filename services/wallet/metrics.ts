@@ -1,7 +1,3 @@
-/** The wallet's metrics, and the check of its own books that feeds one of them. */
-
-import type { Logger } from "../shared/core/logger.ts";
-import { startLoop } from "../shared/flow/periodic.ts";
 import {
   Counter,
   DURATION_BUCKETS_S,
@@ -11,20 +7,13 @@ import {
 } from "../shared/io/metrics.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
 import { watchOutboxAge } from "../shared/io/outbox-age.ts";
-import type { CheckWallets } from "./app/reconcile.ts";
-import type { SettleResult } from "./app/settle-messages.ts";
+import type { WalletMetrics } from "./app/ports.ts";
 import type { SweepResult } from "./app/sweep.ts";
 
-/** Names of breaches in the log, per check. */
-const LOGGED_MAX = 100;
-
-/** What the wallet reports. */
-export type WalletMetrics = {
-  onFlush(commands: number, durationMs: number): void;
-  onSettled(result: SettleResult["kind"]): void;
+/** The wallet's metrics in a registry. */
+export type RegisteredMetrics = WalletMetrics & {
   onSweep(result: SweepResult): void;
-  onCheck(breaches: number, durationMs: number): void;
-  /** Registers what is read when metrics are scraped. */
+  /** Registers the gauges that are read at each scrape. */
   watch(sources: {
     readonly lag: () => Promise<number>;
     readonly oldestMs: () => Promise<number>;
@@ -34,10 +23,9 @@ export type WalletMetrics = {
   }): void;
 };
 
-/** Registers the wallet's metrics. */
-export function createWalletMetrics(registry: Registry): WalletMetrics {
+export function createWalletMetrics(registry: Registry): RegisteredMetrics {
   const registers = [registry];
-  const flushSeconds = new Histogram({
+  const commitSeconds = new Histogram({
     name: "wallet_flush_duration_seconds",
     help: "Time from taking a batch of commands until it is durable.",
     buckets: DURATION_BUCKETS_S,
@@ -50,11 +38,11 @@ export function createWalletMetrics(registry: Registry): WalletMetrics {
   });
   const settlements = new Counter({
     name: "wallet_settlements_total",
-    help: "Settlements asked for, by result; any `impossible` needs a person.",
+    help: "Settlements asked for, by result; any `impossible` required a person.",
     labelNames: ["result"],
     registers,
   });
-  // An alert looks for its rise, which the first one is only if there was a 0 before it.
+  // The alert fires on an increase, so the series must exist with 0 before the first one.
   settlements.labels("impossible").inc(0);
   const swept = new Counter({
     name: "wallet_swept_reservations_total",
@@ -64,7 +52,7 @@ export function createWalletMetrics(registry: Registry): WalletMetrics {
   });
   const breaches = new Gauge({
     name: "wallet_check_breaches",
-    help: "Broken invariants found by the last check of the books; anything but 0 needs a person.",
+    help: "Broken invariants found by the last check of the books; anything but 0 required a person.",
     registers,
   });
   const checkSeconds = new Gauge({
@@ -73,9 +61,9 @@ export function createWalletMetrics(registry: Registry): WalletMetrics {
     registers,
   });
   return {
-    onFlush(count, durationMs) {
+    onCommit(count, durationMs) {
       commands.inc(count);
-      flushSeconds.observe(durationMs / 1000);
+      commitSeconds.observe(durationMs / 1000);
     },
     onSettled: (result) => settlements.labels(result).inc(),
     onSweep({ checked, released, settled }) {
@@ -91,7 +79,7 @@ export function createWalletMetrics(registry: Registry): WalletMetrics {
   };
 }
 
-function watch(registry: Registry, sources: Parameters<WalletMetrics["watch"]>[0]): void {
+function watch(registry: Registry, sources: Parameters<RegisteredMetrics["watch"]>[0]): void {
   const registers = [registry];
   new Gauge({
     name: "wallet_settlement_lag",
@@ -113,7 +101,7 @@ function watch(registry: Registry, sources: Parameters<WalletMetrics["watch"]>[0
   watchOutboxAge(registry, "wallet", sources.outbox);
   new Gauge({
     name: "wallet_dead_letters",
-    help: "Message events that contradict the books; anything but 0 needs a person.",
+    help: "Message events that contradict the books; anything but 0 required a person.",
     registers,
     async collect() {
       this.set(await sources.deadLetters().catch(() => Number.NaN));
@@ -125,40 +113,6 @@ function watch(registry: Registry, sources: Parameters<WalletMetrics["watch"]>[0
     registers,
     collect() {
       this.set(sources.queue.pending);
-    },
-  });
-}
-
-/** Checks the books now and then, for the metric; the first time after one interval. */
-export function startSelfCheck(options: {
-  readonly checkWallets: CheckWallets;
-  /** 0 never checks. */
-  readonly intervalMs: number;
-  readonly metrics: Pick<WalletMetrics, "onCheck">;
-  readonly log: Logger;
-}): { close(): Promise<void> } {
-  const { checkWallets, intervalMs, metrics, log } = options;
-  if (intervalMs === 0) return { close: () => Promise.resolve() };
-  let isFirst = true;
-  return startLoop({
-    name: "wallet self-check",
-    intervalMs,
-    log,
-    async work(signal) {
-      if (isFirst) {
-        isFirst = false;
-        return false;
-      }
-      const startedMs = performance.now();
-      let count = 0;
-      for await (const progress of checkWallets("", signal)) {
-        for (const { invariant, what, ids } of progress.breaches) {
-          count += 1;
-          if (count <= LOGGED_MAX) log.error({ invariant, ids, breach: what }, "invariant broken");
-        }
-      }
-      metrics.onCheck(count, performance.now() - startedMs);
-      return false;
     },
   });
 }

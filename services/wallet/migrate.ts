@@ -11,7 +11,7 @@ const date = { bsonType: "date" };
 const flag = { bsonType: "bool" };
 const notNegative = { bsonType: "long", minimum: 0 };
 
-/** A closed object: every field is named, and the required ones are there. */
+/** A schema without unknown fields. All fields are required except `optional`. */
 function closed(properties: Record<string, Document>, optional: readonly string[] = []): Document {
   return {
     bsonType: "object",
@@ -39,7 +39,7 @@ const SHAPES: readonly CollectionShape[] = [
       created_at: date,
       updated_at: date,
     }),
-    // Available is never negative: the database itself refuses such a state.
+    // Available is never negative: the database rejects such a document.
     condition: { $lte: ["$held", "$balance"] },
   },
   {
@@ -114,7 +114,7 @@ const SHAPES: readonly CollectionShape[] = [
       },
       ["references"],
     ),
-    // Double entry: what one account gives, another takes.
+    // Double entry: the sum over all accounts is zero.
     condition: { $eq: [0, { $add: ACCOUNTS.map((account) => `$totals.${account}`) }] },
   },
   {
@@ -131,7 +131,7 @@ const SHAPES: readonly CollectionShape[] = [
   },
 ];
 
-/** Brings the wallet's database to the shape this version needs. Idempotent. */
+/** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
   await shapeCollections(db, [...SHAPES, DEAD_LETTERS]);
   await migrateOutbox(db);

@@ -5,11 +5,10 @@ import { startLoop } from "../shared/flow/periodic.ts";
 import { startConsumer } from "../shared/io/consumer.ts";
 import { createDeadLetters } from "../shared/io/dead-letters.ts";
 import { openMongo } from "../shared/io/mongo.ts";
-import { isMongoOutage } from "../shared/io/mongo-errors.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
 import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
-import { openTurns } from "./adapters/contention-nats.ts";
+import { openContention } from "./adapters/contention-nats.ts";
 import {
   createSettleHandler,
   SETTLE_DURABLE,
@@ -21,20 +20,24 @@ import { createWalletRpc } from "./adapters/rpc.ts";
 import { type CommandQueue, createCommandQueue } from "./app/command-queue.ts";
 import type { WalletStore } from "./app/ports.ts";
 import { createCheckWallets } from "./app/reconcile.ts";
+import { startSelfCheck } from "./app/self-check.ts";
 import { createSettleMessages, type SettleMessages } from "./app/settle-messages.ts";
 import { createSweep, SWEEP_BATCH } from "./app/sweep.ts";
 import { createWallets } from "./app/wallets.ts";
 import { readWalletConfig, type WalletConfig } from "./config.ts";
-import { createWalletMetrics, startSelfCheck, type WalletMetrics } from "./metrics.ts";
+import { createWalletMetrics, type RegisteredMetrics } from "./metrics.ts";
 import { openLedgerSnapshot } from "./store/snapshot.ts";
 import { createWalletStore } from "./store/wallet-store.ts";
 
 export { readWalletConfig as readSettings } from "./config.ts";
 
-/** Settlements are made this far apart: money is held already, and a larger batch costs less. */
-const SETTLE_PACE_MS = 250;
+/**
+ * Minimum interval between settlement batches (ADR 65). The money is held already, so a delay is
+ * harmless, and a larger batch costs less per message.
+ */
+const SETTLE_INTERVAL_MS = 250;
 
-/** Opens the wallet: its database, the event stream, its queue, consumer and sweeper. */
+/** Starts the wallet: database, event stream, command queue, RPCs, consumer, sweeper, self-check. */
 export const start: StartService = async (context) => {
   const { env, log, clock, lifecycle } = context;
   const config = readWalletConfig(env);
@@ -42,14 +45,14 @@ export const start: StartService = async (context) => {
 
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("wallet outbox", () => outbox.close());
-  const turns = openTurns(nats.connection, randomUUID());
+  const contention = openContention(nats.connection, randomUUID());
   const store = createWalletStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
-    toItem: toStreamItem,
+    encodeEvent: toStreamItem,
     graceMs: config.SETTLEMENT_GRACE_MS,
-    turns,
+    contention,
   });
   const metrics = createWalletMetrics(context.metrics);
   const queue = createCommandQueue({
@@ -58,14 +61,13 @@ export const start: StartService = async (context) => {
     batchMax: config.WALLET_BATCH_MAX,
     queueMax: config.WALLET_QUEUE_MAX,
     totalMax: config.WALLET_TOTAL_MAX,
-    flushesMax: config.WALLET_FLUSHES_MAX,
+    transactionsMax: config.WALLET_FLUSHES_MAX,
     walletsMax: config.WALLET_GROUP_MAX,
-    isTransient: isMongoOutage,
-    isHotElsewhere: turns.isHotElsewhere,
-    onFlush: metrics.onFlush,
+    contention,
+    metrics,
   });
   lifecycle.onClose("wallet queue", () => queue.close());
-  const settleMessages = createSettleMessages({ store, queue, onResult: metrics.onSettled });
+  const settleMessages = createSettleMessages({ store, queue, metrics });
   const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));
   const wallets = createWallets({ store, queue, clock });
   const handle = createSettleHandler({ settleMessages, log });
@@ -81,9 +83,9 @@ export const start: StartService = async (context) => {
     durable: SETTLE_DURABLE,
     subjects: SETTLE_SUBJECTS,
     batchMax: config.WALLET_SETTLE_BATCH_MAX,
-    // What a killed process had taken is handed out again after this long.
+    // A killed process leaves its batch unacknowledged: it is redelivered after this long.
     ackWaitMs: 6000,
-    minIntervalMs: SETTLE_PACE_MS,
+    minIntervalMs: SETTLE_INTERVAL_MS,
     log,
     handle,
   });
@@ -105,7 +107,7 @@ export const start: StartService = async (context) => {
   lifecycle.onClose("wallet self-check", () => selfCheck.close());
 };
 
-/** Opens the database and the event stream, which readiness depends on. */
+/** Opens the database and the event stream. Readiness depends on both. */
 async function openServers({ log, lifecycle }: ServiceContext, config: WalletConfig) {
   const { signal } = lifecycle;
   const mongo = await openMongo({
@@ -123,7 +125,7 @@ async function openServers({ log, lifecycle }: ServiceContext, config: WalletCon
   return { mongo, nats };
 }
 
-/** Takes reservations that stay open to messaging, for as long as the process lives. */
+/** Runs the sweeper until the process closes. */
 function startSweeper(
   { clock, log, lifecycle, client }: ServiceContext,
   config: WalletConfig,
@@ -131,7 +133,7 @@ function startSweeper(
     readonly store: WalletStore;
     readonly queue: CommandQueue;
     readonly settleMessages: SettleMessages;
-    readonly metrics: WalletMetrics;
+    readonly metrics: RegisteredMetrics;
   },
 ): void {
   const resolve = createResolveReservations(client(MessagingService), log);

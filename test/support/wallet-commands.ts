@@ -1,4 +1,4 @@
-/** fast-check commands that do the same to a wallet and to the reference ledger, and compare. */
+/** fast-check commands: run the same operations on a wallet and on the reference ledger, compare. */
 import fc from "fast-check";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -18,13 +18,13 @@ export type RealWallet = {
   readonly wallets: Wallets;
   readonly queue: CommandQueue;
   readonly checkWallets: CheckWallets;
-  /** Checking the books after each command is cheap in memory only. */
+  /** Check the ledger after each command: cheap with the memory store only. */
   readonly checkEach: boolean;
-  /** How many commits went unheard since it was last asked. */
-  readonly takeUnheard: () => number;
+  /** Commits whose answer was lost since the last call. */
+  readonly takeLostAnswers: () => number;
 };
 
-/** An op whose reservation is yet to be picked: `at` counts round those that exist by then. */
+/** An op without its reservation: `at` picks one of those that exist when it runs, modulo count. */
 type Draft =
   | { readonly kind: "hold"; readonly parts: readonly bigint[] }
   | { readonly kind: "hold-again"; readonly at: number; readonly by: bigint }
@@ -72,23 +72,23 @@ function burst(asked: readonly Draft[]): fc.AsyncCommand<LedgerModel, RealWallet
     toString: () => asked.map(describe).join(" + "),
     async run(model, real) {
       const ops = asked.flatMap((draft) => settleOn(model, draft));
-      const answers = await heard(ops.map((op) => () => ask(real, op)));
-      // A burst is one batch, decided in order. When its commit went unheard, all of it is asked
-      // again, and what was refused the first time is decided anew.
+      const answers = await finalResults(ops.map((op) => () => ask(real, op)));
+      // A burst is one batch, decided in order. After a commit with a lost answer callers repeat all
+      // of it, and the wallet decides refused commands again.
       let expected: string[] = [];
-      for (let times = real.takeUnheard(); times >= 0; times -= 1) {
+      for (let times = real.takeLostAnswers(); times >= 0; times -= 1) {
         expected = ops.map((op) => applyOp(model, op));
       }
       ops.forEach((op, at) => {
         if (answers[at] === expected[at]) return;
-        throw new Error(`${op.kind}: expected ${expected[at]}, heard ${answers[at]}`);
+        throw new Error(`${op.kind}: expected ${expected[at]}, got ${answers[at]}`);
       });
       await compare(model, real);
     },
   };
 }
 
-/** Picks what a draft is about. */
+/** Picks the reservation of a draft. */
 function settleOn(model: LedgerModel, draft: Draft): Op[] {
   const { reservations } = model;
   if (draft.kind === "hold") {
@@ -123,7 +123,7 @@ function settleOn(model: LedgerModel, draft: Draft): Op[] {
 function ask({ tenantId, wallets, queue }: RealWallet, op: Op): Promise<unknown> {
   switch (op.kind) {
     case "hold":
-      return wallets.hold(tenantId, {
+      return wallets.placeHold(tenantId, {
         kind: "hold",
         reservationId: op.reservation.id,
         amount: op.amount,
@@ -132,7 +132,7 @@ function ask({ tenantId, wallets, queue }: RealWallet, op: Op): Promise<unknown>
         lastMessageId: op.reservation.messages.at(-1)?.id ?? "",
       });
     case "settle":
-      return queue.run(tenantId, {
+      return queue.execute(tenantId, {
         kind: "settle",
         messageId: op.message.id,
         reservationId: op.reservation.id,
@@ -157,10 +157,10 @@ function ask({ tenantId, wallets, queue }: RealWallet, op: Op): Promise<unknown>
 }
 
 /**
- * What callers with the documented retry rule end up hearing: "ok", or an error code. Those that
- * heard nothing ask again together, in their first order.
+ * The final results of callers that follow the documented retry rule: "ok" or an error code. Callers
+ * without an answer retry together, in their first order.
  */
-async function heard(calls: readonly (() => Promise<unknown>)[]): Promise<string[]> {
+async function finalResults(calls: readonly (() => Promise<unknown>)[]): Promise<string[]> {
   const answers = calls.map(() => "service_unavailable");
   for (let tries = 0; tries < 100 && answers.includes("service_unavailable"); tries += 1) {
     await Promise.all(
@@ -185,17 +185,17 @@ async function compare(model: LedgerModel, real: RealWallet): Promise<void> {
   if (real.checkEach) await checkBooks(real);
 }
 
-/** Throws when the books do not balance, or were not looked at. */
+/** Throws when the ledger has a breach, or when the check read no wallet. */
 export async function checkBooks(
   real: Pick<RealWallet, "checkWallets" | "tenantId">,
 ): Promise<void> {
   let wallets = 0;
-  for await (const { breaches, wallets: looked } of real.checkWallets(real.tenantId)) {
+  for await (const { breaches, wallets: checked } of real.checkWallets(real.tenantId)) {
     const [first] = breaches;
     if (first !== undefined) throw new Error(`${first.what} (${first.ids.join(", ")})`);
-    wallets = looked;
+    wallets = checked;
   }
-  if (wallets !== 1) throw new Error(`the check looked at ${wallets} wallets`);
+  if (wallets !== 1) throw new Error(`the check read ${wallets} wallets`);
 }
 
 function describe(draft: Draft): string {

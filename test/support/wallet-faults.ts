@@ -2,17 +2,17 @@ import { AppError } from "../../services/shared/core/errors.ts";
 import type { WalletStore } from "../../services/wallet/app/ports.ts";
 
 /**
- * Where a transaction dies, or what befalls it:
- * - before: nothing has begun.
- * - undone: everything was written, then the transaction was lost before its commit.
- * - unheard: it was committed, and the answer was lost.
- * - conflict: its first run is undone, and it runs again.
+ * A fault of a transaction:
+ * - before: it fails before it starts.
+ * - undone: it writes everything and fails before the commit.
+ * - answer-lost: it commits and the answer is lost.
+ * - conflict: its first run is rolled back, and it runs again.
  */
-export type Fault = "before" | "undone" | "unheard" | "conflict" | undefined;
+export type Fault = "before" | "undone" | "answer-lost" | "conflict" | undefined;
 
-export const FAULTS: readonly Fault[] = ["before", "undone", "unheard", "conflict"];
+export const FAULTS: readonly Fault[] = ["before", "undone", "answer-lost", "conflict"];
 
-/** The same store, whose transactions meet the faults that `next` deals out. */
+/** The same store with faults: each transaction meets the one that `next` returns. */
 export function withFaults(store: WalletStore, next: () => Fault): WalletStore {
   const lost = () => new AppError("service_unavailable", "The answer was lost.");
   return {
@@ -33,7 +33,7 @@ export function withFaults(store: WalletStore, next: () => Fault): WalletStore {
         if (fault === "undone") throw lost();
       }
       const result = await store.transact(tenantIds, work);
-      if (fault === "unheard") throw lost();
+      if (fault === "answer-lost") throw lost();
       return result;
     },
   };

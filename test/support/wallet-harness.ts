@@ -1,12 +1,11 @@
-/** A whole wallet without its process: real MongoDB and NATS, a database of its own. */
+/** A wallet in the test process, on real MongoDB and NATS, with its own database. */
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { openMongo } from "../../services/shared/io/mongo.ts";
-import { isMongoOutage } from "../../services/shared/io/mongo-errors.ts";
 import { EVENT_STREAM, ensureStream, openNats } from "../../services/shared/io/nats.ts";
 import { createOutbox } from "../../services/shared/io/outbox.ts";
-import { openTurns } from "../../services/wallet/adapters/contention-nats.ts";
+import { openContention } from "../../services/wallet/adapters/contention-nats.ts";
 import { toStreamItem } from "../../services/wallet/adapters/events.ts";
 import { createCommandQueue } from "../../services/wallet/app/command-queue.ts";
 import { createCheckWallets } from "../../services/wallet/app/reconcile.ts";
@@ -21,7 +20,7 @@ export const silentLog = createLogger("test", "silent");
 
 export type WalletHarness = Awaited<ReturnType<typeof openWallet>>;
 
-/** Opens one replica; several on one database when `database` is given. */
+/** Opens one replica. Replicas with the same `database` share it. */
 export async function openWallet(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
   options: { readonly database?: string; readonly graceMs?: number } = {},
@@ -39,14 +38,14 @@ export async function openWallet(
     maxBytes: 268_435_456,
   });
   const outbox = createOutbox({ db: mongo.db, nats, log });
-  const turns = openTurns(nats.connection, randomBytes(6).toString("hex"));
+  const contention = openContention(nats.connection, randomBytes(6).toString("hex"));
   const store = createWalletStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
-    toItem: toStreamItem,
+    encodeEvent: toStreamItem,
     graceMs: options.graceMs ?? 300_000,
-    turns,
+    contention,
   });
   const queue = createCommandQueue({
     store,
@@ -54,10 +53,9 @@ export async function openWallet(
     batchMax: 1000,
     queueMax: 20_000,
     totalMax: 50_000,
-    flushesMax: 4,
+    transactionsMax: 4,
     walletsMax: 64,
-    isTransient: isMongoOutage,
-    isHotElsewhere: turns.isHotElsewhere,
+    contention,
   });
   const settleMessages = createSettleMessages({ store, queue });
   const checkWallets = createCheckWallets(() => openLedgerSnapshot(mongo.client, mongo.db));

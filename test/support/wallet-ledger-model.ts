@@ -1,4 +1,4 @@
-/** A plain reference ledger: what a wallet must do, in the fewest words, for model-based tests. */
+/** A minimal reference ledger for model-based tests. */
 
 export type ModelMessage = {
   readonly id: string;
@@ -22,12 +22,12 @@ export type LedgerModel = {
   frozen: boolean;
   low: boolean;
   lowEvents: number;
-  /** By reference: the movement it was used for. */
+  /** The movement of each reference. */
   readonly funded: Map<string, string>;
   readonly reservations: ModelReservation[];
 };
 
-/** One thing asked of the wallet, with what it is about. */
+/** One operation on the wallet. */
 export type Op =
   | { readonly kind: "hold"; readonly reservation: ModelReservation; readonly amount: bigint }
   | {
@@ -42,7 +42,6 @@ export type Op =
   | { readonly kind: "freeze"; readonly frozen: boolean }
   | { readonly kind: "threshold"; readonly amount: bigint };
 
-/** An empty wallet. */
 export function newModel(): LedgerModel {
   return {
     balance: 0n,
@@ -56,7 +55,7 @@ export function newModel(): LedgerModel {
   };
 }
 
-/** Does the op to the model; answers what the wallet must: "ok", or an error code. */
+/** Applies the operation; returns the expected result: "ok" or an error code. */
 export function applyOp(model: LedgerModel, op: Op): string {
   const answer = apply(model, op);
   const low = model.balance - model.held < model.threshold;

@@ -1,6 +1,6 @@
-/** The wallet's storage port in memory: the same promises as MongoDB, for tests without IO. */
+/** The wallet's store port in memory, for tests without IO. It passes the store's conformance suite. */
 import { AppError } from "../../services/shared/core/errors.ts";
-import type { Needs, WalletStore } from "../../services/wallet/app/ports.ts";
+import type { RequiredDocuments, WalletStore } from "../../services/wallet/app/ports.ts";
 import type { LedgerSnapshot } from "../../services/wallet/app/reconcile.ts";
 import { type EntryBatch, entriesOf } from "../../services/wallet/domain/entry.ts";
 import type {
@@ -38,7 +38,7 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
     audit: [],
     events: [],
   };
-  // One transaction at a time is the plainest way to be serialisable.
+  // One transaction at a time: serialisable without conflict detection.
   let last = Promise.resolve();
   return {
     events: tables.events,
@@ -55,8 +55,8 @@ export function createMemoryWalletStore(graceMs = 300_000): MemoryWalletStore {
         let saved: readonly Changes[] = [];
         const result = await work({
           isExclusive: true,
-          load: async (needs) =>
-            new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, needs)])),
+          load: async (required) =>
+            new Map(wallets.map((one) => [one.tenantId, viewOf(tables, one, required)])),
           async save(changes) {
             requireNew(tables, changes);
             requireOpen(tables, changes);
@@ -141,17 +141,21 @@ function* chunksOf<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += 1000) yield all.slice(at, at + 1000);
 }
 
-function viewOf(tables: Tables, wallet: Wallet, all: ReadonlyMap<string, Needs>): View {
-  const needs = all.get(wallet.tenantId) ?? { reservationIds: [], messageIds: [], references: [] };
+function viewOf(tables: Tables, wallet: Wallet, all: ReadonlyMap<string, RequiredDocuments>): View {
+  const required = all.get(wallet.tenantId) ?? {
+    reservationIds: [],
+    messageIds: [],
+    references: [],
+  };
   const references = new Map(
     entries(tables, wallet.tenantId)
-      .filter(({ reference }) => needs.references.includes(reference))
+      .filter(({ reference }) => required.references.includes(reference))
       .map((entry) => [entry.reference, entry]),
   );
   return {
     wallet,
-    reservations: pick(tables.reservations, needs.reservationIds),
-    settlements: pick(tables.settlements, needs.messageIds),
+    reservations: pick(tables.reservations, required.reservationIds),
+    settlements: pick(tables.settlements, required.messageIds),
     references,
   };
 }

@@ -1,4 +1,4 @@
-/** Wallet processes of a test's own, to call over gRPC and to kill. */
+/** Wallet processes that a test calls over gRPC and kills. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { createGuard } from "./guard.ts";
 import { eventually } from "./poll.ts";
 import type { TestServers } from "./servers.ts";
 
-/** What callers of a wallet process show. */
+/** The RPC token of the wallet processes. */
 export const WALLET_TOKEN = "wallet-test-token-of-enough-length";
 const MAIN = fileURLToPath(new URL("../../services/main.ts", import.meta.url));
 
@@ -29,7 +29,7 @@ export type WalletProcess = {
   start(): Promise<void>;
   /** kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM, for good; a second call changes nothing. Answers what the process logged, one JSON object a line. */
+  /** Sends SIGTERM; idempotent. Returns the log, one JSON object per line. */
   stop(): Promise<string>;
 };
 
@@ -41,8 +41,8 @@ export async function startWallet(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
   prefix: string,
   settings: Readonly<Record<string, string>> = {},
-  /** Services beside it in the same process; their databases must be migrated, too. */
-  beside: readonly string[] = [],
+  /** Further services in the same process; their databases must be migrated too. */
+  otherServices: readonly string[] = [],
 ): Promise<WalletProcess> {
   const [port = 0, opsPort = 0, nowhere = 0] = await freePorts(3);
   const folder = await mkdtemp(join(tmpdir(), "sms-wallet-"));
@@ -69,7 +69,7 @@ export async function startWallet(
       record = await startProcess({
         name: "wallet",
         program: process.execPath,
-        args: [...LEAN_START, MAIN, "wallet", ...beside],
+        args: [...LEAN_START, MAIN, "wallet", ...otherServices],
         cwd: folder,
         env,
         logFile,
@@ -97,7 +97,7 @@ export async function startWallet(
   return wallet;
 }
 
-/** A client that goes round the given processes. */
+/** A client that distributes its calls over the given processes. */
 export function connectWallet(...targets: readonly string[]): WalletClient {
   const transport = createGrpcJsTransport({
     target: targets,

@@ -1,37 +1,41 @@
 /**
- * Turn notes between replicas (`store/turns.ts`) as NATS core messages on one subject: a note that
- * is lost costs milliseconds, so nothing is stored and nothing is acknowledged.
+ * Contention hints between replicas as NATS core messages on one subject. A lost hint costs a few
+ * milliseconds, so hints are neither stored nor acknowledged.
  */
 import type { NatsConnection } from "nats";
 import { openPublisher, readJson, subscribe } from "../../shared/io/best-effort-pubsub.ts";
-import { type ContentionHint, createRoundRobin, type Turns } from "../store/contention.ts";
+import { createContention } from "../app/contention.ts";
+import type { Contention, ContentionHint } from "../app/ports.ts";
 
 const SUBJECT = "wallet.turns";
 
-/** Opens one replica's turns over the event connection. */
-export function openTurns(connection: NatsConnection, replica: string): Turns {
-  const tell = openPublisher(connection);
-  const turns = createRoundRobin({ replica, tell: (note) => tell(SUBJECT, JSON.stringify(note)) });
-  subscribe(connection, SUBJECT, (message) => {
-    const note = readNote(message.string());
-    if (note !== undefined) turns.hear(note);
+/** Opens one replica's view of contended wallets over the event connection. */
+export function openContention(connection: NatsConnection, replica: string): Contention {
+  const publishText = openPublisher(connection);
+  const contention = createContention({
+    replica,
+    publish: (hint) => publishText(SUBJECT, JSON.stringify(hint)),
   });
-  return turns;
+  subscribe(connection, SUBJECT, (message) => {
+    const hint = parseHint(message.string());
+    if (hint !== undefined) contention.receive(hint);
+  });
+  return contention;
 }
 
-/** Reads a note; what is none, perhaps from another version, is nothing. */
-export function readNote(text: string): ContentionHint | undefined {
-  const note = readJson(text, isRecord);
-  if (note === undefined || typeof note.from !== "string") return undefined;
-  const { kind, from, to } = note;
-  if (!Array.isArray(note.tenantIds)) return undefined;
-  const tenantIds = note.tenantIds.filter((id) => typeof id === "string");
-  const alone = note.alone === true;
+/** Parses a hint. Returns undefined for anything else, for example a hint of another version. */
+export function parseHint(text: string): ContentionHint | undefined {
+  const parsed = readJson(text, isRecord);
+  if (parsed === undefined || typeof parsed.from !== "string") return undefined;
+  const { kind, from, to } = parsed;
+  if (!Array.isArray(parsed.tenantIds)) return undefined;
+  const tenantIds = parsed.tenantIds.filter((id) => typeof id === "string");
+  const alone = parsed.alone === true;
   if (kind === "waits") return { kind, from, tenantIds, alone };
   if (kind === "next" && typeof to === "string") return { kind, from, tenantIds, to, alone };
   return undefined;
 }
 
-function isRecord(value: unknown): value is Partial<Record<string, unknown>> {
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }

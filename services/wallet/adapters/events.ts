@@ -1,6 +1,6 @@
 /**
- * Events in: `events.message.*.sent`, `.failed` and `.cancelled` by the durable `wallet-settle`, to settle
- * what messages became.
+ * Events in: `events.message.*.sent`, `.failed` and `.cancelled` by the durable consumer
+ * `wallet-settle`, which settles the messages.
  * Events out: `events.wallet.<tenant id>.funded` and `.low_balance`.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -11,38 +11,42 @@ import {
   type Message,
   MessageStatus,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { ACK, type Delivered, type Verdict } from "../../shared/io/consumer.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
-import type { SettleMessages, SettleRequest, SettleResult } from "../app/settle-messages.ts";
+import type {
+  SettleMessages,
+  SettlementRequest,
+  SettlementResult,
+} from "../app/settle-messages.ts";
 import type { WalletEvent } from "../domain/ledger-batch.ts";
 import { walletToProto } from "./proto.ts";
 
 /** The durable consumer's name. */
 export const SETTLE_DURABLE = "wallet-settle";
 /**
- * What it listens to: the changes that move money. What follows a `sent` moves none; should a
- * settlement have been missed all the same, the sweeper asks messaging for it.
+ * The status changes that move money. Changes after `sent` move none. If an event is lost, the
+ * sweeper settles the message.
  */
 export const SETTLE_SUBJECTS = [
   "events.message.*.sent",
   "events.message.*.failed",
   "events.message.*.cancelled",
 ] as const;
-/** How long until an item that could not be settled now is handed out again. */
+/** Delay before redelivery of an item that could not be settled. */
 const RETRY_AFTER_MS = 1000;
 /**
- * How often an item that the database refuses is handed out before it is put aside. Outages count, too,
- * so it is some ten minutes.
+ * Deliveries of an item that the database refuses before it becomes a dead letter: about ten
+ * minutes, because deliveries during an outage count too.
  */
 const DELIVERIES_MAX = 600;
 
-/** What a message's state asks of the wallet: a settlement, nothing, or it makes no sense. */
-export type SettlementRequest =
-  | { readonly kind: "settle"; readonly request: SettleRequest }
-  | { readonly kind: "nothing" }
-  | { readonly kind: "nonsense"; readonly reason: string };
+/** What a message status requires of the wallet. `invalid`: the event contradicts itself. */
+export type RequiredSettlement =
+  | { readonly kind: "settle"; readonly request: SettlementRequest }
+  | { readonly kind: "none" }
+  | { readonly kind: "invalid"; readonly reason: string };
 
 type Charged = Pick<
   Charge,
@@ -50,13 +54,13 @@ type Charged = Pick<
 > & { readonly messageId: string };
 
 /**
- * Reads what a message's state asks for. Any state tells the whole: one that was sent is charged
- * whatever became of it later, so an overtaken event does not matter.
+ * The settlement that a message status requires (docs/contract.md#money). Any status of a sent message
+ * requires the same capture, so the order of events does not matter.
  */
-export function askedBy(message: Charged): SettlementRequest {
-  if (message.reservationId === "" || message.mode === Mode.TEST) return { kind: "nothing" };
+export function requiredSettlement(message: Charged): RequiredSettlement {
+  if (message.reservationId === "" || message.mode === Mode.TEST) return { kind: "none" };
   const { messageId, tenantId, reservationId, heldAmount } = message;
-  const settle = (capturedAmount: bigint): SettlementRequest => ({
+  const settle = (capturedAmount: bigint): RequiredSettlement => ({
     kind: "settle",
     request: { tenantId, messageId, reservationId, heldAmount, capturedAmount },
   });
@@ -66,29 +70,29 @@ export function askedBy(message: Charged): SettlementRequest {
     case MessageStatus.UNDELIVERED:
     case MessageStatus.EXPIRED:
       if (message.amount === undefined)
-        return { kind: "nonsense", reason: "sent without an amount" };
+        return { kind: "invalid", reason: "sent without an amount" };
       return settle(message.amount);
     case MessageStatus.FAILED:
     case MessageStatus.CANCELLED:
       return settle(0n);
     default:
-      return { kind: "nothing" };
+      return { kind: "none" };
   }
 }
 
-/** The consumer's handler: one verdict per item. */
+/** Handles a batch of the consumer: acknowledge, retry or dead letter, per item. */
 export function createSettleHandler(parts: {
   readonly settleMessages: SettleMessages;
   readonly log: Logger;
 }): (items: readonly Delivered[]) => Promise<readonly Verdict[]> {
   return async (items) => {
-    const asked = items.map(readItem);
-    const requests = asked.flatMap((one) => (one.kind === "settle" ? [one.request] : []));
+    const required = items.map(readItem);
+    const requests = required.flatMap((one) => (one.kind === "settle" ? [one.request] : []));
     const results = requests.length === 0 ? [] : await parts.settleMessages(requests);
     let next = 0;
-    return asked.map((one, at): Verdict => {
-      if (one.kind === "nothing") return ACK;
-      if (one.kind === "nonsense") return { kind: "dead", reason: one.reason };
+    return required.map((one, at): Verdict => {
+      if (one.kind === "none") return ACK;
+      if (one.kind === "invalid") return { kind: "dead", reason: one.reason };
       const result = results[next];
       next += 1;
       return toVerdict(one.request, result, items[at]?.deliveries ?? 1, parts.log);
@@ -96,17 +100,17 @@ export function createSettleHandler(parts: {
   };
 }
 
-function readItem({ data }: Delivered): SettlementRequest {
+function readItem({ data }: Delivered): RequiredSettlement {
   let event: Event;
   try {
     event = fromBinary(EventSchema, data);
   } catch {
-    return { kind: "nonsense", reason: "not an event" };
+    return { kind: "invalid", reason: "not an event" };
   }
-  if (event.payload.case !== "messageChanged") return { kind: "nothing" };
+  if (event.payload.case !== "messageChanged") return { kind: "none" };
   const { message } = event.payload.value;
-  if (message === undefined) return { kind: "nonsense", reason: "no message inside" };
-  return askedBy(toCharged(message));
+  if (message === undefined) return { kind: "invalid", reason: "no message inside" };
+  return requiredSettlement(toCharged(message));
 }
 
 function toCharged(message: Message): Charged {
@@ -116,8 +120,8 @@ function toCharged(message: Message): Charged {
 }
 
 function toVerdict(
-  request: SettleRequest,
-  result: SettleResult | undefined,
+  request: SettlementRequest,
+  result: SettlementResult | undefined,
   deliveries: number,
   log: Logger,
 ): Verdict {
@@ -126,22 +130,22 @@ function toVerdict(
       return ACK;
     case "already":
       if (result.differs) {
-        log.error({ message_id: request.messageId }, "a message was settled with other amounts");
+        log.error({ message_id: request.messageId }, "a message is settled with other amounts");
       }
       return ACK;
     case "impossible":
       return { kind: "dead", reason: `${result.error.code}: ${result.error.message}` };
     default:
-      // Tried for ever, some thousand of one wallet's would fill the stream's window, and stop all others.
-      if (deliveries >= DELIVERIES_MAX && !isMongoOutage(result?.error)) {
+      // Some thousand items that never succeed would fill the consumer's window and stop all others.
+      if (deliveries >= DELIVERIES_MAX && !isUnavailable(result?.error)) {
         return { kind: "dead", reason: `the database refuses it: ${result?.error}` };
       }
-      log.warn({ error: result?.error, message_id: request.messageId }, "settling is put off");
+      log.warn({ error: result?.error, message_id: request.messageId }, "settlement delayed");
       return { kind: "retry", afterMs: RETRY_AFTER_MS };
   }
 }
 
-/** A wallet's event as the stream carries it. */
+/** Encodes a wallet event for the stream. */
 export function toStreamItem(event: WalletEvent): StreamItem {
   const { tenantId } = event.wallet;
   const message = create(EventSchema, {

@@ -1,4 +1,4 @@
-/** The wallet's values as the protocol shows them. */
+/** Maps the wallet's domain to protobuf messages. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Actor as ActorMessage } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
@@ -67,7 +67,7 @@ export function entryToProto(entry: Entry): MessageInitShape<typeof EntrySchema>
   };
 }
 
-/** The kinds a statement is asked for; a number that is none is `validation_error`. */
+/** The requested kinds of entry; an unknown number is `validation_error`. */
 export function kindsFromProto(numbers: readonly EntryKindNumber[]): EntryKind[] {
   const kinds = numbers.map((number, at) => {
     const kind = KINDS.get(number);
@@ -123,7 +123,7 @@ export function deadLetterToProto(letter: DeadLetter): MessageInitShape<typeof D
   return { id, subject, reason, createdAtMs: BigInt(createdAtMs) };
 }
 
-/** Who acts: as the request states it, else the calling service as it authenticated itself. */
+/** The actor that the request names, or else the authenticated service that called. */
 export function actorOf(actor: ActorMessage | undefined): Actor {
   if (actor !== undefined && actor.name !== "") {
     return { name: actor.name, address: actor.address };

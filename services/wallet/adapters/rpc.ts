@@ -1,4 +1,4 @@
-/** The wallet's RPCs: protocol to domain and back, and nothing else. */
+/** The wallet's RPCs: mapping between protobuf and the domain. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import type {
   PlaceHoldRequest,
@@ -14,7 +14,11 @@ import { parseAmount } from "../../shared/core/money.ts";
 import type { DeadLetters } from "../../shared/io/dead-letters.ts";
 import type { WalletStore } from "../app/ports.ts";
 import type { CheckWallets } from "../app/reconcile.ts";
-import type { SettleMessages, SettleRequest, SettleResult } from "../app/settle-messages.ts";
+import type {
+  SettleMessages,
+  SettlementRequest,
+  SettlementResult,
+} from "../app/settle-messages.ts";
 import { check, checkInstant, text, when } from "../app/validate.ts";
 import type { Wallets } from "../app/wallets.ts";
 import type { HoldCommand } from "../domain/command.ts";
@@ -29,23 +33,21 @@ import {
   walletToProto,
 } from "./proto.ts";
 
-/** Items of one request at most. */
+/** Most items of one request. */
 const ITEMS_MAX = 1000;
 
-/** What the RPCs stand on. */
 export type RpcParts = {
   readonly wallets: Wallets;
   readonly settleMessages: SettleMessages;
   readonly checkWallets: CheckWallets;
   readonly store: Pick<WalletStore, "streamSettlements" | "streamOpenReservations" | "findSettled">;
   readonly deadLetters: DeadLetters;
-  /** How long a reservation may stay open before messaging is asked about it. */
+  /** Age at which the sweeper checks an open reservation. */
   readonly graceMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** The implementation to register with `router.service(WalletService, …)`. */
 export function createWalletRpc(parts: RpcParts): ServiceImpl<typeof WalletService> {
   return { ...moneyRpc(parts), ...operatorRpc(parts), ...streamRpc(parts) };
 }
@@ -55,16 +57,17 @@ function moneyRpc({ wallets, settleMessages, clock, log }: RpcParts) {
     async getWallet({ tenantId }) {
       return { wallet: walletToProto(await wallets.get(tenantId), clock.now()) };
     },
-    placeHold: (request) => wallets.hold(request.tenantId, toHold(request)),
+    placeHold: (request) => wallets.placeHold(request.tenantId, toHold(request)),
     async placeHolds({ holds }) {
       checkItems("holds", holds.length, 1, ITEMS_MAX);
-      return { outcomes: await Promise.all(holds.map((hold) => holdOutcome(wallets, hold, log))) };
+      return { outcomes: await Promise.all(holds.map((hold) => placeOneOf(wallets, hold, log))) };
     },
     async settleMessages({ settlements }) {
       checkItems("settlements", settlements.length, 1, ITEMS_MAX);
-      check(settlements.flatMap(settlementFaults));
+      check(settlements.flatMap(settlementErrors));
       const results = await settleMessages(settlements.map(toSettle));
-      // What may go better is told first: the call made again moves nothing twice, and names the impossible ones.
+      // Retryable errors come first: the repeated call moves nothing twice, and then names the
+      // impossible settlements.
       for (const result of results) {
         if (result.kind === "unavailable") throw asAppError(result.error);
       }
@@ -101,7 +104,7 @@ function operatorRpc({ wallets, clock, deadLetters }: RpcParts) {
         kind: "adjust",
         amount,
         reason,
-        // Without a reference the correction is its own: a repeat would be a second one.
+        // Without a reference every call is a new adjustment, also a repeated one.
         reference: reference === "" ? newId("entry") : reference,
         actor: actorOf(actor),
       });
@@ -178,11 +181,11 @@ function toHold(request: PlaceHoldRequest): HoldCommand {
   return { kind: "hold", reservationId, amount, messageCount, firstMessageId, lastMessageId };
 }
 
-/** A hold's outcome; of a fault that has no code of its own, only the log can tell. */
-async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest, log: Logger) {
+/** Places one hold of a batch. An unexpected error shows only in the log. */
+async function placeOneOf(wallets: Wallets, request: PlaceHoldRequest, log: Logger) {
   const { reservationId } = request;
   try {
-    const { currency, available } = await wallets.hold(request.tenantId, toHold(request));
+    const { currency, available } = await wallets.placeHold(request.tenantId, toHold(request));
     return { reservationId, errorCode: "", currency, available };
   } catch (error) {
     const { code, extra } = asAppError(error);
@@ -193,7 +196,7 @@ async function holdOutcome(wallets: Wallets, request: PlaceHoldRequest, log: Log
   }
 }
 
-function settlementFaults(settlement: Settlement, at: number): FieldError[] {
+function settlementErrors(settlement: Settlement, at: number): FieldError[] {
   const field = (name: string) => `settlements[${at}].${name}`;
   const { heldAmount, capturedAmount } = settlement;
   const isBeyondHold = heldAmount >= 0n && (capturedAmount < 0n || capturedAmount > heldAmount);
@@ -206,8 +209,8 @@ function settlementFaults(settlement: Settlement, at: number): FieldError[] {
   ];
 }
 
-/** The error of a call some of whose settlements are impossible: it names them; all others stand. */
-function impossibleOf(results: readonly SettleResult[]): AppError | undefined {
+/** The error that names the impossible settlements of a call. The other settlements are done. */
+function impossibleOf(results: readonly SettlementResult[]): AppError | undefined {
   const [first] = results.flatMap((one) => (one.kind === "impossible" ? [one.error] : []));
   if (first === undefined) return undefined;
   const fields = results.flatMap((one, at): FieldError[] => {
@@ -218,7 +221,7 @@ function impossibleOf(results: readonly SettleResult[]): AppError | undefined {
   return new AppError(first.code, first.message, { fields, cause: first });
 }
 
-function toSettle(settlement: Settlement): SettleRequest {
+function toSettle(settlement: Settlement): SettlementRequest {
   const { tenantId, messageId, reservationId, heldAmount, capturedAmount } = settlement;
   return { tenantId, messageId, reservationId, heldAmount, capturedAmount };
 }

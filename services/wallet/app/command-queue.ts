@@ -1,38 +1,37 @@
 /**
- * One queue per wallet, and one transaction for many wallets: whatever is asked while
- * transactions are running is decided and written together in the next one (group commit), per
- * wallet in the order it came. So a command costs a share of a transaction, and a process never
- * conflicts with itself on a wallet.
+ * One queue of commands per wallet. Each transaction decides and writes all commands that arrived
+ * while earlier transactions ran (group commit), in the order of arrival per wallet. A command
+ * therefore costs a share of a transaction, and a process never conflicts with itself on a wallet.
  *
- * - Where other replicas want the wallet too, a batch is taken only once its transaction has it to
- *   itself. While another replica keeps it waiting, the batch grows: several replicas on one wallet
- *   take turns with large batches instead of collapsing into conflicts.
- * - Fair over wallets: at most `flushesMax` transactions run at once, wallets in order of their
- *   oldest wait, a wallet in one at a time. A wallet with much to do goes alone, so that others
- *   do not wait for its batch, and queues again behind all of them.
- * - Bounded: beyond `queueMax` per wallet and `totalMax` over all, a command is refused with
- *   `service_unavailable` before anything was written.
- * - Fair to neighbours: when a transaction fails for a reason of its own, its wallets go one by
- *   one, and a wallet's batch is halved, so only the command at fault fails. An outage fails the
- *   whole batch: its parts would meet it too.
+ * - Contention: where other replicas write the wallet too, a batch is taken only after its
+ *   transaction owns the wallet. The batch grows while another replica owns it, so replicas
+ *   alternate with large batches instead of conflicting (ADR 12).
+ * - Fairness: at most `transactionsMax` transactions run at once. They take wallets in the order of
+ *   the oldest waiting command, and a wallet is in one transaction at a time. A wallet with many
+ *   commands gets a transaction of its own and then queues again behind all other wallets.
+ * - Bounds: beyond `queueMax` per wallet and `totalMax` for all wallets a command is refused with
+ *   `service_unavailable` before anything is written.
+ * - Isolation of bad commands: when a transaction fails and the database is available, its wallets
+ *   are retried one by one, then the wallet's batch is halved until only the bad command fails.
+ *   An outage fails the whole batch, because smaller batches would fail too.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
-import type { Command, Outcome, Outcomes } from "../domain/command.ts";
-import { type Flush, flushBatches, type Lane } from "./commit-batch.ts";
-import type { WalletStore } from "./ports.ts";
+import { AppError, isUnavailable } from "../../shared/core/errors.ts";
+import type { Command, CommandResult, CommandResults } from "../domain/command.ts";
+import { type CommitResult, commitBatches, type WalletQueue } from "./commit-batch.ts";
+import type { Contention, WalletMetrics, WalletStore } from "./ports.ts";
 
 /** The only way to change a wallet. */
 export type CommandQueue = {
-  /** Answers once the command's effect is durable; throws its `AppError` when it is refused. */
-  run<C extends Command>(tenantId: string, command: C): Promise<Outcomes[C["kind"]]>;
+  /** Resolves when the command's effect is durable; rejects with its `AppError` on refusal. */
+  execute<C extends Command>(tenantId: string, command: C): Promise<CommandResults[C["kind"]]>;
   /** Commands waiting or being written. */
   readonly pending: number;
-  /** Waits until everything taken so far is settled; later commands are refused. */
+  /** Refuses new commands and resolves when all accepted ones are finished. */
   close(): Promise<void>;
 };
 
-/** Bounds of the queue and what it reports. */
+/** The queue's ports and bounds. */
 export type CommandQueueOptions = {
   readonly store: Pick<WalletStore, "transact">;
   readonly clock: Clock;
@@ -40,111 +39,109 @@ export type CommandQueueOptions = {
   readonly batchMax: number;
   readonly queueMax: number;
   readonly totalMax: number;
-  /** Transactions at once. */
-  readonly flushesMax: number;
+  /** Concurrent transactions. */
+  readonly transactionsMax: number;
   /** Wallets in one transaction. */
   readonly walletsMax: number;
-  /** Failures of a whole batch that parting it cannot cure. */
-  readonly isTransient: (error: unknown) => boolean;
-  /** Wallets that are hot on another replica: they go alone, so that no neighbour waits with them. */
-  readonly isHotElsewhere?: (tenantId: string) => boolean;
-  readonly onFlush?: ((commands: number, durationMs: number) => void) | undefined;
+  /** Contended wallets get their own transaction, so that other wallets do not wait with them. */
+  readonly contention?: Pick<Contention, "isContended">;
+  readonly metrics?: Pick<WalletMetrics, "onCommit">;
 };
 
-/** A wallet with more waiting than this goes alone. */
+/** A wallet with more waiting commands than this gets its own transaction. */
 const SHARED_COMMANDS_MAX = 32;
 
-/** Starts the queue. */
+/** Creates an empty queue. */
 export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
-  const lanes = new Map<string, Lane>();
-  let ready: Lane[] = [];
+  const queues = new Map<string, WalletQueue>();
+  let ready: WalletQueue[] = [];
   let running = 0;
   let pending = 0;
   let isScheduled = false;
   let closed = false;
   let onIdle: (() => void) | undefined;
 
-  function makeReady(lane: Lane): void {
-    ready.push(lane);
+  function makeReady(queue: WalletQueue): void {
+    ready.push(queue);
     if (isScheduled) return;
     isScheduled = true;
-    // One turn of the event loop lets requests that were read together be written together.
+    // One iteration of the event loop: requests that were read together are written together.
     setImmediate(() => {
       isScheduled = false;
-      startFlushes();
+      startCommits();
     });
   }
 
-  function startFlushes(): void {
-    while (running < options.flushesMax && ready.length > 0) {
+  function startCommits(): void {
+    while (running < options.transactionsMax && ready.length > 0) {
       const { group, rest } = nextGroup(ready, options);
       ready = rest;
       running += 1;
-      void runGroup(group);
+      void commitGroup(group);
     }
   }
 
-  async function runGroup(group: readonly Lane[]): Promise<void> {
-    const flush = await flushBatches(options, group);
+  async function commitGroup(group: readonly WalletQueue[]): Promise<void> {
+    const commit = await commitBatches(options, group);
     running -= 1;
-    const isAtFault = flush.error !== undefined && !options.isTransient(flush.error);
-    if (isAtFault && group.length > 1) for (const lane of group) lane.isAlone = true;
-    else for (const lane of group) finish(lane, flush, isAtFault);
-    for (const lane of group) {
-      if (lane.waiting.length > 0) makeReady(lane);
-      else lanes.delete(lane.tenantId);
+    const hasBadCommand = commit.error !== undefined && !isUnavailable(commit.error);
+    if (hasBadCommand && group.length > 1) for (const queue of group) queue.isIsolated = true;
+    else for (const queue of group) finish(queue, commit, hasBadCommand);
+    for (const queue of group) {
+      if (queue.waiting.length > 0) makeReady(queue);
+      else queues.delete(queue.tenantId);
     }
-    startFlushes();
-    if (lanes.size === 0) onIdle?.();
+    startCommits();
+    if (queues.size === 0) onIdle?.();
   }
 
-  /** Answers what a flush did for a lane, or halves what the lane may take next time. */
-  function finish(lane: Lane, flush: Flush, isAtFault: boolean): void {
-    const taken = flush.taken.get(lane) ?? 0;
-    if (isAtFault && taken > 1) {
-      lane.limit = taken >> 1;
+  /** Resolves the callers of a batch, or halves the queue's next batch after a bad command. */
+  function finish(queue: WalletQueue, commit: CommitResult, hasBadCommand: boolean): void {
+    const taken = commit.taken.get(queue) ?? 0;
+    if (hasBadCommand && taken > 1) {
+      queue.limit = taken >> 1;
       return;
     }
-    lane.limit = Math.min(options.batchMax, lane.limit * 2);
-    lane.isAlone = lane.limit < options.batchMax;
-    const outcomes = flush.outcomes.get(lane);
-    const done = lane.waiting.splice(0, taken);
+    queue.limit = Math.min(options.batchMax, queue.limit * 2);
+    queue.isIsolated = queue.limit < options.batchMax;
+    const results = commit.results.get(queue);
+    const done = queue.waiting.splice(0, taken);
     pending -= done.length;
     done.forEach(({ resolve, reject }, at) => {
-      const outcome = outcomes?.[at];
-      if (outcome === undefined) reject(flush.error);
-      else if (outcome instanceof AppError) reject(outcome);
-      else resolve(outcome);
+      const result = results?.[at];
+      if (result === undefined) reject(commit.error);
+      else if (result instanceof AppError) reject(result);
+      else resolve(result);
     });
   }
 
-  function add(tenantId: string, command: Command): Promise<Outcome> {
+  function add(tenantId: string, command: Command): Promise<CommandResult> {
     if (closed) return Promise.reject(busy("the wallet queue is closing"));
     if (pending >= options.totalMax) return Promise.reject(busy("too many commands in all"));
-    const known = lanes.get(tenantId);
+    const known = queues.get(tenantId);
     if (known !== undefined && known.waiting.length >= options.queueMax) {
       return Promise.reject(busy("too many commands for one wallet"));
     }
     pending += 1;
-    return new Promise<Outcome>((resolve, reject) => {
-      const lane = known ?? { tenantId, waiting: [], limit: options.batchMax, isAlone: false };
-      lane.waiting.push({ command, resolve, reject });
+    return new Promise<CommandResult>((resolve, reject) => {
+      const queue = known ?? { tenantId, waiting: [], limit: options.batchMax, isIsolated: false };
+      queue.waiting.push({ command, resolve, reject });
       if (known !== undefined) return;
-      lanes.set(tenantId, lane);
-      makeReady(lane);
+      queues.set(tenantId, queue);
+      makeReady(queue);
     });
   }
 
   return {
-    run: async <C extends Command>(tenantId: string, command: C) =>
-      // `decide` answers each command with the outcome of its own kind.
-      (await add(tenantId, command)) as Outcomes[C["kind"]],
+    execute: async <C extends Command>(tenantId: string, command: C) =>
+      // `decide` gives each command a result of its own kind.
+      (await add(tenantId, command)) as CommandResults[C["kind"]],
     get pending() {
       return pending;
     },
     close() {
       closed = true;
-      if (lanes.size === 0) return Promise.resolve();
+      if (queues.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         onIdle = resolve;
       });
@@ -152,23 +149,23 @@ export function createCommandQueue(options: CommandQueueOptions): CommandQueue {
   };
 }
 
-/** The wallets of the next transaction: the one that waits longest, and others with little to do. */
+/** The wallets of the next transaction: the longest waiting one, and others with few commands. */
 function nextGroup(
-  ready: readonly Lane[],
-  { walletsMax, isHotElsewhere }: Pick<CommandQueueOptions, "walletsMax" | "isHotElsewhere">,
-): { group: Lane[]; rest: Lane[] } {
-  const isSmall = (lane: Lane) =>
-    !lane.isAlone &&
-    lane.waiting.length <= SHARED_COMMANDS_MAX &&
-    isHotElsewhere?.(lane.tenantId) !== true;
+  ready: readonly WalletQueue[],
+  { walletsMax, contention }: Pick<CommandQueueOptions, "walletsMax" | "contention">,
+): { group: WalletQueue[]; rest: WalletQueue[] } {
+  const canShare = (queue: WalletQueue) =>
+    !queue.isIsolated &&
+    queue.waiting.length <= SHARED_COMMANDS_MAX &&
+    contention?.isContended(queue.tenantId) !== true;
   const [first, ...others] = ready;
   if (first === undefined) return { group: [], rest: [] };
-  if (!isSmall(first)) return { group: [first], rest: others };
+  if (!canShare(first)) return { group: [first], rest: others };
   const group = [first];
-  const rest: Lane[] = [];
-  for (const lane of others) {
-    if (group.length < walletsMax && isSmall(lane)) group.push(lane);
-    else rest.push(lane);
+  const rest: WalletQueue[] = [];
+  for (const queue of others) {
+    if (group.length < walletsMax && canShare(queue)) group.push(queue);
+    else rest.push(queue);
   }
   return { group, rest };
 }

@@ -1,99 +1,105 @@
-/** One transaction of the command queue: take, load, decide, save. */
+/** One transaction of the command queue: take the batches, load, decide, save. */
+import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
-import type { Command, Outcome } from "../domain/command.ts";
+import type { Command, CommandResult } from "../domain/command.ts";
 import { decide } from "../domain/decide.ts";
 import type { Changes } from "../domain/ledger-batch.ts";
-import type { CommandQueueOptions } from "./command-queue.ts";
-import type { Needs, WalletTransaction } from "./ports.ts";
+import type { RequiredDocuments, WalletMetrics, WalletStore, WalletTransaction } from "./ports.ts";
 
-/** What waits for one wallet. */
-export type Lane = {
+/** The commands that wait for one wallet. */
+export type WalletQueue = {
   readonly tenantId: string;
   readonly waiting: {
     readonly command: Command;
-    readonly resolve: (outcome: Outcome) => void;
+    readonly resolve: (result: CommandResult) => void;
     readonly reject: (error: unknown) => void;
   }[];
-  /** Commands it may take at once. */
+  /** Most commands of its next batch. */
   limit: number;
-  /** Not to share a transaction with others: something in it is at fault. */
-  isAlone: boolean;
+  /** Set after a failure: the wallet shares no transaction until its batches succeed again. */
+  isIsolated: boolean;
 };
 
-/** What a transaction did: how many commands of each lane it took, and their answers in order. */
-export type Flush = {
-  readonly taken: ReadonlyMap<Lane, number>;
-  readonly outcomes: ReadonlyMap<Lane, readonly (Outcome | AppError)[]>;
+/** The result of one transaction: commands taken per queue, and their results in order. */
+export type CommitResult = {
+  readonly taken: ReadonlyMap<WalletQueue, number>;
+  readonly results: ReadonlyMap<WalletQueue, readonly (CommandResult | AppError)[]>;
   /** Set when the transaction failed as a whole. */
   readonly error?: unknown;
 };
 
-type Batches = ReadonlyMap<Lane, readonly Command[]>;
+type Batches = ReadonlyMap<WalletQueue, readonly Command[]>;
 
-/** Takes, decides and writes a batch from the head of each lane; never throws. */
-export async function flushBatches(
-  options: Pick<CommandQueueOptions, "store" | "clock" | "onFlush">,
-  lanes: readonly Lane[],
-): Promise<Flush> {
+/** Takes a batch from the head of each queue, decides and writes all of them. Never throws. */
+export async function commitBatches(
+  options: {
+    readonly store: Pick<WalletStore, "transact">;
+    readonly clock: Clock;
+    readonly metrics?: Pick<WalletMetrics, "onCommit">;
+  },
+  queues: readonly WalletQueue[],
+): Promise<CommitResult> {
   const startedMs = performance.now();
-  // Sorted, so that two replicas meet at the first wallet they share and not crosswise.
-  const tenantIds = lanes.map(({ tenantId }) => tenantId).sort();
-  // Should the transaction fail before it has the wallets, these hear of it.
-  const asked = takeBatches(lanes);
-  let batches = asked;
+  // Sorted: two replicas then conflict at the first wallet they share, and cannot deadlock.
+  const tenantIds = queues.map(({ tenantId }) => tenantId).sort();
+  // If the transaction fails before it has read the wallets, these commands fail with it.
+  const takenFirst = takeBatches(queues);
+  let batches = takenFirst;
   const attempt = (expectNew: boolean) =>
     options.store.transact(tenantIds, (tx) => {
-      batches = takeBatches(lanes);
-      return decideAndSave(tx, batches, asked, options.clock.now(), expectNew);
+      batches = takeBatches(queues);
+      return decideAndSave(tx, batches, takenFirst, options.clock.now(), expectNew);
     });
   try {
-    const outcomes = await attempt(true).catch((error: unknown) => {
+    const results = await attempt(true).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "already_exists") return attempt(false);
       throw error;
     });
-    const taken = sizesOf(outcomes);
+    const taken = sizesOf(results);
     const commands = [...taken.values()].reduce((sum, size) => sum + size, 0);
-    options.onFlush?.(commands, performance.now() - startedMs);
-    return { taken, outcomes };
+    options.metrics?.onCommit(commands, performance.now() - startedMs);
+    return { taken, results };
   } catch (error) {
-    return { taken: sizesOf(batches), outcomes: new Map(), error };
+    return { taken: sizesOf(batches), results: new Map(), error };
   }
 }
 
-function sizesOf(lists: ReadonlyMap<Lane, readonly unknown[]>): Map<Lane, number> {
-  return new Map([...lists].map(([lane, { length }]) => [lane, length]));
+function sizesOf(lists: ReadonlyMap<WalletQueue, readonly unknown[]>): Map<WalletQueue, number> {
+  return new Map([...lists].map(([queue, { length }]) => [queue, length]));
 }
 
-function takeBatches(lanes: readonly Lane[]): Batches {
-  const commandsOf = (lane: Lane) => lane.waiting.slice(0, lane.limit).map((one) => one.command);
-  return new Map(lanes.map((lane) => [lane, commandsOf(lane)]));
+function takeBatches(queues: readonly WalletQueue[]): Batches {
+  const commandsOf = (queue: WalletQueue) =>
+    queue.waiting.slice(0, queue.limit).map(({ command }) => command);
+  return new Map(queues.map((queue) => [queue, commandsOf(queue)]));
 }
 
 /**
- * Decides and writes batches inside their transaction. Holds and settlements are expected to be
- * new: their ids are looked up only when one of them was refused (a repeat must hear its first
- * outcome, not "insufficient"), or when a unique index has said that one is not new after all.
- * What is not written proves nothing of a wallet that was only read: there, those that came while it
- * was read are not answered, and wait for the next transaction.
+ * Decides and writes batches inside their transaction. Holds and settlements are assumed to be new.
+ * Their ids are looked up only after a refusal, because a repeated hold must get its first result
+ * and not `insufficient_balance`, or after a unique index has rejected one of them.
+ *
+ * A wallet that was read and not written may have changed in another replica since it was read. Its
+ * refusals hold for commands that were queued before the read (`takenFirst`). Commands that arrived
+ * during the read get no result here and wait for the next transaction.
  */
 async function decideAndSave(
   tx: WalletTransaction,
   batches: Batches,
-  asked: Batches,
+  takenFirst: Batches,
   nowMs: number,
   expectNew: boolean,
-): Promise<Map<Lane, readonly (Outcome | AppError)[]>> {
+): Promise<Map<WalletQueue, readonly (CommandResult | AppError)[]>> {
   let decided = await decideAll(tx, batches, nowMs, expectNew);
   if (expectNew && decided.hasRefusal) decided = await decideAll(tx, batches, nowMs, false);
   if (decided.changes.length > 0) await tx.save(decided.changes);
-  if (tx.isExclusive) return decided.outcomes;
+  if (tx.isExclusive) return decided.results;
   const written = new Set(decided.changes.map(({ wallet }) => wallet.tenantId));
-  const isCertain = ({ tenantId }: Lane) => written.has(tenantId);
   return new Map(
-    [...decided.outcomes].map(([lane, outcomes]) => [
-      lane,
-      isCertain(lane) ? outcomes : outcomes.slice(0, asked.get(lane)?.length),
+    [...decided.results].map(([queue, results]) => [
+      queue,
+      written.has(queue.tenantId) ? results : results.slice(0, takenFirst.get(queue)?.length),
     ]),
   );
 }
@@ -104,32 +110,35 @@ async function decideAll(
   nowMs: number,
   expectNew: boolean,
 ) {
-  const needs = new Map(
-    [...batches].map(([lane, commands]) => [lane.tenantId, needsOf(commands, expectNew)]),
+  const required = new Map(
+    [...batches].map(([queue, commands]) => [
+      queue.tenantId,
+      requiredDocuments(commands, expectNew),
+    ]),
   );
-  const views = await tx.load(needs);
+  const views = await tx.load(required);
   const changes: Changes[] = [];
-  const outcomes = new Map<Lane, readonly (Outcome | AppError)[]>();
+  const results = new Map<WalletQueue, readonly (CommandResult | AppError)[]>();
   let hasRefusal = false;
-  for (const [lane, commands] of batches) {
-    const view = views.get(lane.tenantId);
+  for (const [queue, commands] of batches) {
+    const view = views.get(queue.tenantId);
     if (view === undefined) {
       const missing = new AppError("not_found", "No such wallet.");
-      outcomes.set(
-        lane,
+      results.set(
+        queue,
         commands.map(() => missing),
       );
       continue;
     }
     const decision = decide(view, commands, { nowMs, newId });
-    outcomes.set(lane, decision.outcomes);
+    results.set(queue, decision.results);
     if (decision.changes !== undefined) changes.push(decision.changes);
     if (decision.hasRefusal) hasRefusal = true;
   }
-  return { changes, outcomes, hasRefusal };
+  return { changes, results, hasRefusal };
 }
 
-function needsOf(commands: readonly Command[], expectNew: boolean): Needs {
+function requiredDocuments(commands: readonly Command[], expectNew: boolean): RequiredDocuments {
   const reservationIds = new Set<string>();
   const messageIds: string[] = [];
   const references: string[] = [];

@@ -1,34 +1,34 @@
-/** What the wallet's use cases need from the world. */
+/** The ports of the wallet's use cases. */
 import type { EntryKind } from "../domain/account.ts";
 import type { Entry } from "../domain/entry.ts";
 import type { AuditRecord, Changes, View } from "../domain/ledger-batch.ts";
 import type { Reservation, Settlement } from "../domain/reservation.ts";
 import type { Wallet } from "../domain/wallet.ts";
 
-/** What a batch of commands has to know beside the wallet itself. */
-export type Needs = {
+/** Documents that the decision on a batch of commands reads, apart from the wallet itself. */
+export type RequiredDocuments = {
   readonly reservationIds: readonly string[];
   readonly messageIds: readonly string[];
   readonly references: readonly string[];
 };
 
-/** The inside of one transaction, which nobody else's can come between. */
+/** One transaction with snapshot isolation. */
 export type WalletTransaction = {
   /**
-   * The wallets are this transaction's own from its snapshot on. Elsewhere they were only read, and another replica may
-   * have changed one since, which shows only when this one is to write it, too.
+   * True when this transaction has written the wallets first and so owns them. Otherwise it has
+   * only read them: another replica may have changed one since, which shows when this one writes.
    */
   readonly isExclusive: boolean;
   /** Reads one consistent view per wallet, by tenant. A wallet that does not exist has none. */
-  load(needs: ReadonlyMap<string, Needs>): Promise<ReadonlyMap<string, View>>;
+  load(required: ReadonlyMap<string, RequiredDocuments>): Promise<ReadonlyMap<string, View>>;
   /**
-   * Writes everything, once. Throws `already_exists` when something that was decided to be new
-   * turns out to exist; the whole transaction is then undone.
+   * Writes all changes, once. Throws `already_exists` when a document that was decided to be new
+   * exists; the whole transaction then rolls back.
    */
   save(changes: readonly Changes[]): Promise<void>;
 };
 
-/** Where a statement page begins, counted from the newest: everything before this place. */
+/** A position in a statement. A page holds the entries older than it. */
 export type StatementPlace = { readonly sequence: number; readonly position: number };
 
 /** One page of a statement, newest first. */
@@ -44,38 +44,78 @@ export type StatementQuery = {
   readonly before: StatementPlace | undefined;
 };
 
-/** A reservation that has been open for long, as the sweeper sees it. */
+/** A reservation that the sweeper has to check. */
 export type DueReservation = Reservation & {
-  /** How often messaging was asked about it. */
+  /** How often the sweeper has checked it. */
   readonly checks: number;
 };
 
 /** The wallet's storage. */
 export type WalletStore = {
   /**
-   * Runs `work` in one transaction over these wallets. Where another replica is known to want one,
-   * it is not called before this transaction has them all; elsewhere a conflict shows when it
-   * saves. It may run again on a conflict, and commits at most once.
+   * Runs `work` in one transaction over these wallets. On wallets that another replica writes too,
+   * `work` starts only after this transaction owns all of them; elsewhere a conflict shows at
+   * `save`. `work` runs again after a conflict, and commits at most once.
    */
   transact<T>(
     tenantIds: readonly string[],
     work: (tx: WalletTransaction) => Promise<T>,
   ): Promise<T>;
-  /** Inserts a wallet unless there is one; answers the one that stands. */
+  /** Inserts a wallet unless the tenant has one; returns the stored one. */
   createWallet(wallet: Wallet, audit: AuditRecord): Promise<Wallet>;
   findWallet(tenantId: string): Promise<Wallet | undefined>;
   findReservation(tenantId: string, reservationId: string): Promise<Reservation | undefined>;
-  /** The settlements of these messages, by message; at most 1,000 at once. */
+  /** The settlements of these messages, by message id; at most 1,000 at once. */
   findSettled(messageIds: readonly string[]): Promise<ReadonlyMap<string, Settlement>>;
-  /** A statement page, newest first, at most `limit` lines. */
+  /** A statement page, newest first, at most `limit` entries. */
   listEntries(query: StatementQuery): Promise<Entry[]>;
   listAudit(tenantId: string, beforeId: string, limit: number): Promise<AuditRecord[]>;
-  /** Open reservations whose time to be checked has come, longest due first. */
+  /** Open reservations that are due for a check, longest due first. */
   listDue(nowMs: number, limit: number): Promise<DueReservation[]>;
-  /** Sets when a reservation is to be checked again, and counts the check. */
+  /** Sets the time of the next check, and counts this one. */
   postpone(checks: readonly { readonly id: string; readonly atMs: number }[]): Promise<void>;
   /** Settlements by message id, in chunks of at most 1,000. Empty tenant means all. */
   streamSettlements(tenantId: string): AsyncIterable<readonly Settlement[]>;
-  /** Open reservations by id, in chunks of at most 1,000; 0 means whenever created. */
+  /** Open reservations by id, in chunks of at most 1,000; 0 means no bound. */
   streamOpenReservations(createdBeforeMs: number): AsyncIterable<readonly Reservation[]>;
+};
+
+/** Hints that replicas exchange. `alone`: the sender's transaction has this wallet only. */
+export type ContentionHint = {
+  readonly from: string;
+  readonly tenantIds: readonly string[];
+  readonly alone: boolean;
+} & (
+  | { readonly kind: "waits" }
+  /** `from` has finished; `to` is next, or any replica when it is empty. */
+  | { readonly kind: "next"; readonly to: string }
+);
+
+/** One replica's view of the wallets that other replicas write too. */
+export type Contention = {
+  /** Handles another replica's hint. */
+  receive(hint: ContentionHint): void;
+  /** Whether another replica ran transactions on this wallet alone a moment ago. */
+  isContended(tenantId: string): boolean;
+  /** Registers a transaction on these wallets. */
+  enter(tenantIds: readonly string[]): WalletAccess;
+};
+
+/** A transaction's access to its wallets. Always end it with `leave`. */
+export type WalletAccess = {
+  /** Waits while another replica owns one of the wallets. */
+  waitForOwner(): Promise<void>;
+  /** Whether another replica is known to want one of the wallets. */
+  expectsConflict(): boolean;
+  /** Waits after a conflict until the next attempt makes sense. */
+  waitAfterConflict(): Promise<void>;
+  leave(): void;
+};
+
+/** Metrics that the use cases report. */
+export type WalletMetrics = {
+  /** A transaction has committed this many commands, `durationMs` after it took them. */
+  onCommit(commands: number, durationMs: number): void;
+  onSettled(result: string): void;
+  onCheck(breaches: number, durationMs: number): void;
 };

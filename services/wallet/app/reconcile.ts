@@ -1,8 +1,8 @@
 /**
- * Proves the books: every wallet recomputed from its entries, every reservation met by its
- * settlements, and both books compared item by item through fingerprints. It reads one snapshot
- * of the live data, locks nobody out, and keeps a few hundred bytes per wallet in memory, and some tens of
- * megabytes where it has to name what differs.
+ * Checks the ledger: recomputes every wallet from its entries, merges every reservation with its
+ * settlements, and compares both sides item by item through fingerprints. It reads one snapshot of
+ * the live data and blocks no writer. It needs a few hundred bytes of memory per wallet, and some
+ * tens of megabytes while it names differences.
  */
 import { formatAmount } from "../../shared/core/money.ts";
 import {
@@ -11,26 +11,26 @@ import {
   checkReservation,
   type HoldSums,
   holdSum,
-  reservationParts,
-  settlementParts,
+  reservationItems,
+  settlementItems,
 } from "../domain/check-holds.ts";
 import {
   addBatch,
   type Breach,
   compareWallet,
   emptyLedger,
+  itemOf,
   type LedgerSum,
-  partOf,
 } from "../domain/check-ledger.ts";
 import type { EntryBatch } from "../domain/entry.ts";
 import { isSameSet } from "../domain/fingerprint.ts";
-import { addToHeap, chooseHeaps, emptyHeaps, meetPart } from "../domain/set-difference.ts";
+import { addToBucket, chooseBuckets, compareItem, emptyBuckets } from "../domain/set-difference.ts";
 import type { Wallet } from "../domain/wallet.ts";
 
-/** Records in chunks: awaiting each single one of ten million would take longer than checking it. */
+/** Records in chunks: one await per record takes longer than the check of the record. */
 export type Chunks<T> = AsyncIterable<readonly T[]>;
 
-/** One consistent view of everything; an empty tenant means all. */
+/** One consistent view of the database; an empty tenant means all tenants. */
 export type LedgerSnapshot = {
   /** Ordered by tenant. */
   wallets(tenantId: string): Chunks<Wallet>;
@@ -43,7 +43,7 @@ export type LedgerSnapshot = {
   close(): Promise<void>;
 };
 
-/** How far a check is; the last item is `done`, and carries the totals. */
+/** Progress of a check. The last item is `done` and has the totals. */
 export type CheckProgress = {
   readonly breaches: readonly Breach[];
   readonly wallets: number;
@@ -52,17 +52,16 @@ export type CheckProgress = {
   readonly done: boolean;
 };
 
-/** Runs a check; ends early when the signal is aborted. */
+/** Runs a check; an aborted signal ends it early. */
 export type CheckWallets = (tenantId: string, signal?: AbortSignal) => AsyncIterable<CheckProgress>;
 
-/** Chunks between two items of progress. */
+/** Chunks per item of progress. */
 const PROGRESS_EVERY = 10;
-/** Names of differing records in one breach. */
+/** Most records that one breach names. */
 const NAMED_MAX = 20;
-/** Records compared one by one for them: some tens of megabytes. */
+/** Most records compared one by one to name differences: some tens of megabytes. */
 const COMPARED_MAX = 200_000;
 
-/** Wires the check. */
 export function createCheckWallets(openSnapshot: () => LedgerSnapshot): CheckWallets {
   return async function* check(tenantId, signal) {
     const snapshot = openSnapshot();
@@ -112,9 +111,9 @@ async function* run(
     const ledger = ledgers.get(id) ?? emptyLedger(id);
     const breaches = [...compareTotals(id, wallets.get(id), ledger, sums)];
     if (breaches.length > 0) yield { breaches, ...count, done: false };
-    if (isSameSet(ledger.parts, holdSum(sums, id).parts)) continue;
+    if (isSameSet(ledger.items, holdSum(sums, id).items)) continue;
     signal?.throwIfAborted();
-    // The snapshot may be too old for two more looks: that they differ is certain without them.
+    // The snapshot may be too old to be read again. The difference is certain without the names.
     const unnamed = { invariant: 2, what: "entries and settlements differ", ids: [id] };
     const difference = await nameDifferences(snapshot, id).catch(() => unnamed);
     yield { breaches: [difference], ...count, done: false };
@@ -141,7 +140,7 @@ function* compareTotals(
   }
 }
 
-/** Walks reservations and settlements side by side; one item per chunk of reservations. */
+/** Merges reservations and settlements by reservation id; one item per chunk of reservations. */
 async function* mergeHolds(
   snapshot: LedgerSnapshot,
   tenantId: string,
@@ -153,7 +152,7 @@ async function* mergeHolds(
     for (const reservation of chunk) {
       const own: CheckedSettlement[] = [];
       for (;;) {
-        // Awaited only where a chunk ends.
+        // Await only at the end of a chunk.
         const next = settlements.peek() ?? (await settlements.fill());
         if (next === undefined || next.reservationId > reservation.id) break;
         if (next.reservationId === reservation.id) own.push(next);
@@ -172,7 +171,7 @@ async function* mergeHolds(
   }
 }
 
-/** Reads chunks one record at a time, with a look at the next one. */
+/** Reads chunks one record at a time; `peek` returns the next record. */
 function peekable<T>(chunks: Chunks<T>) {
   const iterator = chunks[Symbol.asyncIterator]();
   let chunk: readonly T[] = [];
@@ -197,40 +196,40 @@ function strayBreach({ messageId, reservationId }: CheckedSettlement): Breach {
   return { invariant: 2, what, ids: [messageId, reservationId] };
 }
 
-/** Names records that only one of the two books has. Rare, so it may read one tenant twice again. */
+/** Names records that only one side has. Rare, so it may read one tenant twice more. */
 async function nameDifferences(snapshot: LedgerSnapshot, tenantId: string): Promise<Breach> {
-  const heaps = emptyHeaps();
-  for await (const { book, parts } of partsOf(snapshot, tenantId)) {
-    for (const part of parts) addToHeap(heaps, book, part);
+  const buckets = emptyBuckets();
+  for await (const { source, items } of itemsOf(snapshot, tenantId)) {
+    for (const item of items) addToBucket(buckets, source, item);
   }
-  const differences = chooseHeaps(heaps, COMPARED_MAX);
-  for await (const { book, parts } of partsOf(snapshot, tenantId)) {
-    for (const part of parts) meetPart(differences, book, part);
+  const differences = chooseBuckets(buckets, COMPARED_MAX);
+  for await (const { source, items } of itemsOf(snapshot, tenantId)) {
+    for (const item of items) compareItem(differences, source, item);
   }
   const { unmatched, left } = differences;
   const named = [...unmatched.keys()].slice(0, NAMED_MAX);
-  const shown = named.map(showPart).join("; ");
+  const shown = named.map(formatItem).join("; ");
   const count = left === 0 ? `${unmatched.size}` : `at least ${unmatched.size + left}`;
   const what = `entries and settlements differ in ${count} movements: ${shown}`;
-  return { invariant: 2, what, ids: [tenantId, ...named.map((part) => part.split(" ")[1] ?? "")] };
+  return { invariant: 2, what, ids: [tenantId, ...named.map((item) => item.split(" ")[1] ?? "")] };
 }
 
-/** Every part that the ledger has of a tenant, and then what reservations and settlements have. */
-async function* partsOf(snapshot: LedgerSnapshot, tenantId: string) {
+/** Every item of a tenant: those of the ledger, then those of reservations and settlements. */
+async function* itemsOf(snapshot: LedgerSnapshot, tenantId: string) {
   for await (const batches of snapshot.batches(tenantId)) {
     const movements = batches.flatMap((batch) => batch.movements);
-    yield { book: "ledger", parts: movements.flatMap((one) => partOf(one) ?? []) } as const;
+    yield { source: "ledger", items: movements.flatMap((one) => itemOf(one) ?? []) } as const;
   }
   for await (const reservations of snapshot.reservations(tenantId)) {
-    yield { book: "others", parts: reservations.flatMap(reservationParts) } as const;
+    yield { source: "others", items: reservations.flatMap(reservationItems) } as const;
   }
   for await (const settlements of snapshot.settlements(tenantId)) {
-    yield { book: "others", parts: settlements.flatMap(settlementParts) } as const;
+    yield { source: "others", items: settlements.flatMap(settlementItems) } as const;
   }
 }
 
-/** The amount as people write it. */
-function showPart(part: string): string {
-  const [kind, id, amount = "0"] = part.split(" ");
+/** Formats the amount in currency units. */
+function formatItem(item: string): string {
+  const [kind, id, amount = "0"] = item.split(" ");
   return `${kind} ${id} ${formatAmount(BigInt(amount))}`;
 }

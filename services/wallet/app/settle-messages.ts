@@ -1,38 +1,39 @@
-/** Settling what messages became, whoever reports it: an event, an RPC, or the sweeper. */
+/** Settles messages: the use case behind message events, the RPC and the sweeper. */
 import { AppError } from "../../shared/core/errors.ts";
 import type { SettleCommand } from "../domain/command.ts";
 import { differsFrom } from "../domain/settlement.ts";
 import type { CommandQueue } from "./command-queue.ts";
-import type { WalletStore } from "./ports.ts";
+import type { WalletMetrics, WalletStore } from "./ports.ts";
 
-/** One message's settlement as asked for. */
-export type SettleRequest = Omit<SettleCommand, "kind"> & { readonly tenantId: string };
+/** The settlement that a caller requests for one message. */
+export type SettlementRequest = Omit<SettleCommand, "kind"> & { readonly tenantId: string };
 
-/** What became of one request. */
-export type SettleResult =
+/** The result of one request. */
+export type SettlementResult =
   | { readonly kind: "settled" }
-  /** It had been settled before; nothing moved. `differs` when the amounts were others then. */
+  /** The message has a settlement, and nothing moved. `differs`: its amounts are others. */
   | { readonly kind: "already"; readonly differs: boolean }
-  /** It can be tried again. */
+  /** A retry may succeed. */
   | { readonly kind: "unavailable"; readonly error: unknown }
-  /** It can never be settled: the records contradict each other. */
+  /** No retry can succeed: the request contradicts the ledger. */
   | { readonly kind: "impossible"; readonly error: AppError };
 
-/** Settles messages, each on its own; answers one result per request in order. */
-export type SettleMessages = (requests: readonly SettleRequest[]) => Promise<SettleResult[]>;
+/** Settles each message on its own; returns one result per request in order. 1,000 at most. */
+export type SettleMessages = (
+  requests: readonly SettlementRequest[],
+) => Promise<SettlementResult[]>;
 
-/** Wires it. At most 1,000 requests at once. */
 export function createSettleMessages(parts: {
   readonly store: Pick<WalletStore, "findSettled">;
   readonly queue: CommandQueue;
-  readonly onResult?: (result: SettleResult["kind"]) => void;
+  readonly metrics?: Pick<WalletMetrics, "onSettled">;
 }): SettleMessages {
-  const { store, queue, onResult } = parts;
+  const { store, queue, metrics } = parts;
 
-  async function settle(request: SettleRequest): Promise<SettleResult> {
+  async function settle(request: SettlementRequest): Promise<SettlementResult> {
     try {
       const { tenantId, ...command } = request;
-      const { isNew, differs } = await queue.run(tenantId, { kind: "settle", ...command });
+      const { isNew, differs } = await queue.execute(tenantId, { kind: "settle", ...command });
       return isNew ? { kind: "settled" } : { kind: "already", differs };
     } catch (error) {
       if (error instanceof AppError && isContradiction(error)) return { kind: "impossible", error };
@@ -41,17 +42,16 @@ export function createSettleMessages(parts: {
   }
 
   return async (requests) => {
-    // What is told twice (by an event that comes again, or by the sweeper too) finds it settled, and
-    // this read spares it a transaction.
+    // Redelivered events and the sweeper repeat settlements. This read saves their transactions.
     const settled = await store.findSettled(requests.map(({ messageId }) => messageId));
     return Promise.all(
-      requests.map(async (request): Promise<SettleResult> => {
+      requests.map(async (request): Promise<SettlementResult> => {
         const earlier = settled.get(request.messageId);
-        const result: SettleResult =
+        const result: SettlementResult =
           earlier === undefined
             ? await settle(request)
             : { kind: "already", differs: differsFrom(earlier, request.tenantId, request) };
-        onResult?.(result.kind);
+        metrics?.onSettled(result.kind);
         return result;
       }),
     );

@@ -1,46 +1,46 @@
 /**
- * The sweeper: reservations that stay open past the grace time are taken to messaging, which
- * either knows their messages or fences them off. Nothing is released by guessing, and when
- * messaging does not answer, nothing is done. Any number of replicas may sweep at once: what they
- * do is idempotent, so doing it twice only costs time.
+ * The sweeper. It sends reservations that stay open past the grace time to messaging, which either
+ * returns their messages or fences the reservation: it writes a tombstone that prevents a late
+ * commit of the send. Only a fenced reservation is released. When messaging does not answer,
+ * nothing changes. Any number of replicas may sweep at once: every step is idempotent.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { DueReservation, WalletStore } from "./ports.ts";
-import type { SettleMessages, SettleRequest } from "./settle-messages.ts";
+import type { SettleMessages, SettlementRequest } from "./settle-messages.ts";
 
-/** What messaging says of one reservation. */
+/** Messaging's answer about one reservation. */
 export type Resolution = {
   readonly reservationId: string;
-  /** No send exists, and none can ever be committed under this id. */
+  /** No send exists, and none can be committed under this id later. */
   readonly fenced: boolean;
-  /** Messages of it that were sent, failed or cancelled. */
-  readonly settlements: readonly SettleRequest[];
+  /** Settlements of its messages that were sent, failed or cancelled. */
+  readonly settlements: readonly SettlementRequest[];
 };
 
-/** Asks messaging; throws when it does not answer. */
+/** Port to messaging; throws when messaging does not answer. */
 export type ResolveReservations = (
   reservations: readonly DueReservation[],
 ) => Promise<readonly Resolution[]>;
 
-/** What one sweep did, for logs and metrics. */
+/** Counts of one sweep, for logs and metrics. */
 export type SweepResult = {
   readonly checked: number;
   readonly released: number;
   readonly settled: number;
-  /** Why the rest was not checked; the last reason, where there are several. */
+  /** The last error, when some reservations could not be checked. */
   readonly failure?: unknown;
 };
 
 /** Reservations per sweep. */
 export const SWEEP_BATCH = 100;
-/** Messages that one question is about: some hundred kilobytes of an answer, far from what a call may bring. */
-const QUESTION_MESSAGES_MAX = 4000;
-/** A scheduled send keeps its reservation open for up to 90 days: asking hourly is enough. */
-const CHECK_EVERY_MAX_MS = 3_600_000;
+/** Messages per call to messaging: an answer of some 100 KB, far below the limit of 16 MiB. */
+const CALL_MESSAGES_MAX = 4000;
+/** A scheduled send keeps its reservation open for up to 90 days, so an hourly check is enough. */
+const CHECK_INTERVAL_MAX_MS = 3_600_000;
 
-/** Makes one pass over what is due; run it again at once when `checked` equals `SWEEP_BATCH`. */
+/** Returns one pass over due reservations. Repeat it at once when `checked` is `SWEEP_BATCH`. */
 export function createSweep(parts: {
   readonly store: Pick<WalletStore, "listDue" | "postpone">;
   readonly queue: CommandQueue;
@@ -53,63 +53,64 @@ export function createSweep(parts: {
   return async () => {
     const due = await store.listDue(clock.now(), SWEEP_BATCH);
     let result: SweepResult = { checked: 0, released: 0, settled: 0 };
-    const unanswered: DueReservation[] = [];
-    for (const group of questionsOf(due)) {
+    const failed: DueReservation[] = [];
+    for (const batch of resolveBatches(due)) {
       try {
-        result = addUp(result, await ask(group));
+        result = addUp(result, await check(batch));
       } catch (error) {
         result = { ...result, failure: error };
-        // Nobody answers now: the others would wait for nothing, and are no nearer to their ends.
-        if (isMongoOutage(error)) return result;
-        unanswered.push(...group);
+        // An outage: the other calls would fail too, and those reservations stay due.
+        if (isUnavailable(error)) return result;
+        failed.push(...batch);
       }
     }
-    // Where others were answered, these are at fault themselves: the next sweep has to get past them.
-    if (unanswered.length > 0 && result.checked > 0) await putOff(unanswered);
+    // Other batches succeeded, so these are bad themselves. Postpone them: otherwise they would
+    // fill every later sweep.
+    if (failed.length > 0 && result.checked > 0) await postpone(failed);
     return result;
   };
 
-  async function ask(due: readonly DueReservation[]): Promise<SweepResult> {
+  async function check(due: readonly DueReservation[]): Promise<SweepResult> {
     const resolutions = await resolve(due);
     const fenced = new Set(resolutions.flatMap((one) => (one.fenced ? [one.reservationId] : [])));
     const released = await releaseAll(due.filter(({ id }) => fenced.has(id)));
     const settled = await settleAll(resolutions.flatMap(({ settlements }) => settlements));
-    await putOff(due);
+    await postpone(due);
     return { checked: due.length, ...released, ...settled };
   }
 
-  /** All at once: what is released together shares a transaction. */
+  /** Releases all at the same time, so that they share a transaction. */
   async function releaseAll(orphans: readonly DueReservation[]) {
     const result: { released: number; failure?: unknown } = { released: 0 };
     const release = ({ id, tenantId }: DueReservation) =>
-      queue.run(tenantId, { kind: "release", reservationId: id });
+      queue.execute(tenantId, { kind: "release", reservationId: id });
     for (const one of await Promise.allSettled(orphans.map(release))) {
       if (one.status === "fulfilled") {
         result.released += 1;
         continue;
       }
-      if (isMongoOutage(one.reason)) throw one.reason;
+      if (isUnavailable(one.reason)) throw one.reason;
       result.failure = one.reason;
     }
     return result;
   }
 
-  /** Those that are closed by now are left alone by `postpone`. */
-  function putOff(due: readonly DueReservation[]): Promise<void> {
+  /** Sets the next check of each reservation; the store ignores closed ones. */
+  function postpone(due: readonly DueReservation[]): Promise<void> {
     return store.postpone(
       due.map(({ id, checks }) => ({ id, atMs: clock.now() + nextCheckMs(graceMs, checks) })),
     );
   }
 
-  /** What the database refuses of one wallet is told, and keeps no other from its turn. */
-  async function settleAll(requests: readonly SettleRequest[]) {
+  /** Settles messages. An error of one wallet is reported and does not stop the others. */
+  async function settleAll(requests: readonly SettlementRequest[]) {
     const result: { settled: number; failure?: unknown } = { settled: 0 };
     for (let from = 0; from < requests.length; from += 1000) {
       const results = await settleMessages(requests.slice(from, from + 1000));
       result.settled += results.filter(({ kind }) => kind === "settled").length;
       for (const one of results) {
         if (one.kind !== "unavailable") continue;
-        if (isMongoOutage(one.error)) throw one.error;
+        if (isUnavailable(one.error)) throw one.error;
         result.failure = one.error;
       }
     }
@@ -117,21 +118,24 @@ export function createSweep(parts: {
   }
 }
 
-/** Divides reservations into questions about a bounded number of messages; one alone may have more. */
-export function questionsOf<R extends { readonly messageCount: number }>(
+/**
+ * Divides reservations into calls of at most `CALL_MESSAGES_MAX` messages. A single larger
+ * reservation gets a call of its own.
+ */
+export function resolveBatches<R extends { readonly messageCount: number }>(
   due: readonly R[],
 ): readonly (readonly R[])[] {
-  const questions: R[][] = [];
+  const batches: R[][] = [];
   let messages = Number.POSITIVE_INFINITY;
   for (const reservation of due) {
     messages += reservation.messageCount;
-    if (messages > QUESTION_MESSAGES_MAX) {
-      questions.push([]);
+    if (messages > CALL_MESSAGES_MAX) {
+      batches.push([]);
       messages = reservation.messageCount;
     }
-    questions.at(-1)?.push(reservation);
+    batches.at(-1)?.push(reservation);
   }
-  return questions;
+  return batches;
 }
 
 function addUp(a: SweepResult, b: SweepResult): SweepResult {
@@ -144,8 +148,8 @@ function addUp(a: SweepResult, b: SweepResult): SweepResult {
   };
 }
 
-/** How long until an open reservation is checked again: the grace time, doubled with each check. */
+/** Delay until the next check of an open reservation: the grace time, doubled per check. */
 export function nextCheckMs(graceMs: number, checks: number): number {
-  const atLeast = Math.max(graceMs, 1000);
-  return Math.min(atLeast * 2 ** Math.min(checks, 30), Math.max(CHECK_EVERY_MAX_MS, graceMs));
+  const atLeastMs = Math.max(graceMs, 1000);
+  return Math.min(atLeastMs * 2 ** Math.min(checks, 30), Math.max(CHECK_INTERVAL_MAX_MS, graceMs));
 }

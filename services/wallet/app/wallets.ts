@@ -1,4 +1,4 @@
-/** The wallet's use cases for callers: checks of what was asked, then the queue or a read. */
+/** The wallet's use cases: validate the request, then queue a command or read. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { isId, newId } from "../../shared/core/ids.ts";
@@ -7,10 +7,10 @@ import { AMOUNT_MAX, formatAmount, INT64_MAX } from "../../shared/core/money.ts"
 import type {
   Actor,
   AdjustCommand,
+  CommandResults,
   FundCommand,
-  FundOutcome,
+  FundingResult,
   HoldCommand,
-  Outcomes,
   ReleaseCommand,
   UpdateCommand,
 } from "../domain/command.ts";
@@ -22,7 +22,7 @@ import { newWallet, type Wallet } from "../domain/wallet.ts";
 import type { CommandQueue } from "./command-queue.ts";
 import type { StatementQuery, WalletStore } from "./ports.ts";
 import {
-  actorFaults,
+  actorErrors,
   atMost,
   check,
   eitherWay,
@@ -32,19 +32,19 @@ import {
   when,
 } from "./validate.ts";
 
-/** A page and the cursor of the next one; empty on the last. */
+/** A page and the cursor of the next one; the last page has an empty cursor. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string };
 
-/** The wallet service. */
+/** The use cases. */
 export type Wallets = {
-  /** Repeating it with the same currency is harmless; another currency is `invalid_state_transition`. */
+  /** Idempotent for the same currency; another currency is `invalid_state_transition`. */
   create(tenantId: string, currency: string, threshold: bigint, actor: Actor): Promise<Wallet>;
   get(tenantId: string): Promise<Wallet>;
-  hold(tenantId: string, command: HoldCommand): Promise<Outcomes["hold"]>;
-  release(tenantId: string, command: ReleaseCommand): Promise<Outcomes["release"]>;
+  placeHold(tenantId: string, command: HoldCommand): Promise<CommandResults["hold"]>;
+  release(tenantId: string, command: ReleaseCommand): Promise<CommandResults["release"]>;
   getReservation(tenantId: string, reservationId: string): Promise<Reservation>;
-  fund(tenantId: string, command: FundCommand): Promise<FundOutcome>;
-  adjust(tenantId: string, command: AdjustCommand): Promise<FundOutcome>;
+  fund(tenantId: string, command: FundCommand): Promise<FundingResult>;
+  adjust(tenantId: string, command: AdjustCommand): Promise<FundingResult>;
   update(tenantId: string, command: UpdateCommand): Promise<Wallet>;
   listEntries(
     query: Omit<StatementQuery, "before"> & { readonly cursor: string },
@@ -52,7 +52,6 @@ export type Wallets = {
   listAudit(tenantId: string, limit: number, cursor: string): Promise<Page<AuditRecord>>;
 };
 
-/** Wires the use cases. */
 export function createWallets(parts: {
   readonly store: WalletStore;
   readonly queue: CommandQueue;
@@ -62,11 +61,11 @@ export function createWallets(parts: {
   return {
     async create(tenantId, currency, threshold, actor) {
       check([
-        // It becomes a part of subjects in the event stream, where blanks and dots have a meaning.
+        // It becomes part of NATS subjects, where spaces and dots have a meaning.
         ...when(!/^[\w-]{1,64}$/.test(tenantId), "tenant_id", "has letters, digits, _ and -"),
         ...when(!/^[A-Z]{3}$/.test(currency), "currency", "must be an ISO 4217 code"),
         ...when(threshold < 0n || threshold > AMOUNT_MAX, "low_balance_threshold", "out of range"),
-        ...actorFaults(actor),
+        ...actorErrors(actor),
       ]);
       const nowMs = clock.now();
       const wallet = newWallet(tenantId, currency, threshold, nowMs);
@@ -90,19 +89,19 @@ export function createWallets(parts: {
       if (wallet === undefined) throw new AppError("not_found", "No such wallet.");
       return wallet;
     },
-    async hold(tenantId, command) {
+    async placeHold(tenantId, command) {
       check([
         ...text("tenant_id", tenantId, 64),
         ...text("reservation_id", command.reservationId, 64),
-        // One that no balance can cover is refused for that (`decideHold`).
+        // `decideHold` refuses an amount that no balance can cover.
         ...positive("amount", command.amount, INT64_MAX),
         ...when(command.messageCount < 1, "message_count", "must be at least 1"),
         ...atMost("first_message_id", command.firstMessageId, 64),
         ...atMost("last_message_id", command.lastMessageId, 64),
       ]);
-      return queue.run(tenantId, command);
+      return queue.execute(tenantId, command);
     },
-    release: (tenantId, command) => queue.run(tenantId, command),
+    release: (tenantId, command) => queue.execute(tenantId, command),
     async getReservation(tenantId, reservationId) {
       const reservation = await store.findReservation(tenantId, reservationId);
       if (reservation === undefined) throw new AppError("not_found", "No such reservation.");
@@ -112,44 +111,44 @@ export function createWallets(parts: {
       check([
         ...positive("amount", command.amount),
         ...text("reference", command.reference, 128),
-        ...actorFaults(command.actor),
+        ...actorErrors(command.actor),
       ]);
-      return queue.run(tenantId, command);
+      return queue.execute(tenantId, command);
     },
     async adjust(tenantId, command) {
       check([
         ...eitherWay("amount", command.amount),
         ...text("reason", command.reason, 512),
         ...text("reference", command.reference, 128),
-        ...actorFaults(command.actor),
+        ...actorErrors(command.actor),
       ]);
-      return queue.run(tenantId, command);
+      return queue.execute(tenantId, command);
     },
     async update(tenantId, command) {
       const threshold = command.lowBalanceThreshold ?? 0n;
       check([
         ...when(threshold < 0n || threshold > AMOUNT_MAX, "low_balance_threshold", "out of range"),
-        ...actorFaults(command.actor),
+        ...actorErrors(command.actor),
       ]);
-      return (await queue.run(tenantId, command)).wallet;
+      return (await queue.execute(tenantId, command)).wallet;
     },
     async listEntries({ cursor, ...query }) {
       check([...instant("from_ms", query.fromMs), ...instant("to_ms", query.toMs)]);
       const limit = pageLimit(query.limit);
       const before = cursor === "" ? undefined : decodePlace(cursor);
-      // One line more than the page tells whether another page follows.
-      const lines = await store.listEntries({ ...query, limit: limit + 1, before });
-      const items = lines.slice(0, limit);
+      // One entry more than the page shows whether another page follows.
+      const found = await store.listEntries({ ...query, limit: limit + 1, before });
+      const items = found.slice(0, limit);
       const last = items.at(-1);
-      const nextCursor = lines.length > limit && last !== undefined ? encodePlace(last) : "";
+      const nextCursor = found.length > limit && last !== undefined ? encodePlace(last) : "";
       return { items, nextCursor };
     },
-    async listAudit(tenantId, askedLimit, cursor) {
+    async listAudit(tenantId, requestedLimit, cursor) {
       checkCursor(cursor === "" || isId("audit", cursor));
-      const limit = pageLimit(askedLimit);
-      const lines = await store.listAudit(tenantId, cursor, limit + 1);
-      const items = lines.slice(0, limit);
-      return { items, nextCursor: lines.length > limit ? (items.at(-1)?.id ?? "") : "" };
+      const limit = pageLimit(requestedLimit);
+      const found = await store.listAudit(tenantId, cursor, limit + 1);
+      const items = found.slice(0, limit);
+      return { items, nextCursor: found.length > limit ? (items.at(-1)?.id ?? "") : "" };
     },
   };
 }

@@ -1,10 +1,10 @@
 /**
  * The accounts of the ledger and the five movements between them. Every movement takes an amount
- * from one account and gives the same amount to another, so sums over all accounts stay zero.
+ * from one account and adds it to another, so the sum over all accounts is always zero.
  *
  * - available: the customer's money that new sends may use.
- * - held: the customer's money set aside for messages in flight.
- * - revenue: what was charged. funding: where money comes from. adjustments: corrections.
+ * - held: the customer's money reserved for messages in flight.
+ * - revenue: charges. funding: the source of incoming money. adjustments: corrections.
  */
 
 /** Every account, customer accounts first. */
@@ -19,7 +19,7 @@ export const ENTRY_KINDS = ["fund", "adjust", "hold", "capture", "release"] as c
 /** One kind of movement. */
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
-/** For each kind, the account that gives and the one that takes. */
+/** The account that each kind of movement takes from, and the one that it adds to. */
 export const MOVEMENTS: Readonly<
   Record<EntryKind, { readonly from: Account; readonly to: Account }>
 > = Object.freeze({
@@ -30,7 +30,7 @@ export const MOVEMENTS: Readonly<
   release: { from: "held", to: "available" },
 });
 
-/** One side of a movement: the amount added to (positive) or taken from (negative) an account. */
+/** One side of a movement: an amount added to (positive) or taken from (negative) an account. */
 export type Posting = { readonly account: Account; readonly amount: bigint };
 
 /** Net amounts per account. */
@@ -57,7 +57,7 @@ export function addMovement(totals: Totals, kind: EntryKind, amount: bigint): vo
   totals[to] += amount;
 }
 
-/** The sum over all accounts; anything but zero is a breach. */
+/** The sum over all accounts. It is zero in a sound ledger. */
 export function sumOf(totals: Totals): bigint {
   return ACCOUNTS.reduce((sum, account) => sum + totals[account], 0n);
 }

@@ -1,38 +1,38 @@
 /**
- * Checks reservations against settlements. Both come ordered by reservation id, so they are merged
- * in constant memory, whatever their number.
+ * Checks reservations against their settlements. Both are ordered by reservation id, so the check
+ * merges them in constant memory.
  */
 import { formatAmount } from "../../shared/core/money.ts";
-import { type Breach, partText } from "./check-ledger.ts";
+import { type Breach, itemText } from "./check-ledger.ts";
 import { addItem, emptyFingerprint, type Fingerprint } from "./fingerprint.ts";
 import type { Reservation, Settlement } from "./reservation.ts";
 
-/** What the check reads of a reservation. */
+/** The fields of a reservation that the check reads. */
 export type CheckedReservation = Omit<
   Reservation,
   "firstMessageId" | "lastMessageId" | "createdAtMs"
 >;
 
-/** What the check reads of a settlement. */
+/** The fields of a settlement that the check reads. */
 export type CheckedSettlement = Omit<Settlement, "settledAtMs">;
 
-/** What one tenant's reservations and settlements come to. */
-export type HoldSum = { open: bigint; readonly parts: Fingerprint };
+/** One tenant's sum: the open amounts, and the items to compare with the ledger. */
+export type HoldSum = { open: bigint; readonly items: Fingerprint };
 
 /** Sums by tenant. */
 export type HoldSums = Map<string, HoldSum>;
 
-/** The sum of a tenant, made when it is first asked for. */
+/** Returns the tenant's sum; adds an empty one at the first call. */
 export function holdSum(sums: HoldSums, tenantId: string): HoldSum {
   let sum = sums.get(tenantId);
   if (sum === undefined) {
-    sum = { open: 0n, parts: emptyFingerprint() };
+    sum = { open: 0n, items: emptyFingerprint() };
     sums.set(tenantId, sum);
   }
   return sum;
 }
 
-/** Checks one reservation with all its settlements, and adds them to its tenant's sum. */
+/** Checks one reservation with all its settlements, and adds both to the tenant's sum. */
 export function checkReservation(
   sums: HoldSums,
   reservation: CheckedReservation,
@@ -45,7 +45,7 @@ export function checkReservation(
 
   const sum = holdSum(sums, tenantId);
   sum.open += openAmount;
-  for (const part of reservationParts(reservation)) addItem(sum.parts, part);
+  for (const item of reservationItems(reservation)) addItem(sum.items, item);
   let settled = 0n;
   for (const settlement of settlements) {
     const { messageId, heldAmount, capturedAmount } = settlement;
@@ -54,12 +54,12 @@ export function checkReservation(
     if (capturedAmount < 0n || capturedAmount > heldAmount) {
       breach(2, "captured more than was held", messageId);
     }
-    for (const part of settlementParts(settlement)) addItem(sum.parts, part);
+    for (const item of settlementItems(settlement)) addItem(sum.items, item);
   }
   if (openAmount < 0n) breach(1, "less than nothing is open");
   if (openAmount + fencedAmount + settled !== amount) {
-    const parts = [`${formatAmount(openAmount)} open`, `${formatAmount(settled)} settled`];
-    const sum = [...parts, `${formatAmount(fencedAmount)} fenced`].join(" + ");
+    const items = [`${formatAmount(openAmount)} open`, `${formatAmount(settled)} settled`];
+    const sum = [...items, `${formatAmount(fencedAmount)} fenced`].join(" + ");
     breach(1, `holds ${formatAmount(amount)}, but ${sum}`);
   }
   if ((reservation.state === "open") !== openAmount > 0n) {
@@ -71,19 +71,19 @@ export function checkReservation(
   return breaches;
 }
 
-/** How a reservation is known to the ledger. */
-export function reservationParts({ id, amount, fencedAmount }: CheckedReservation): string[] {
-  const parts = [partText("hold", id, amount)];
-  if (fencedAmount > 0n) parts.push(partText("release", id, fencedAmount));
-  return parts;
+/** The items that the ledger must have for a reservation. */
+export function reservationItems({ id, amount, fencedAmount }: CheckedReservation): string[] {
+  const items = [itemText("hold", id, amount)];
+  if (fencedAmount > 0n) items.push(itemText("release", id, fencedAmount));
+  return items;
 }
 
-/** How a settlement is known to the ledger. */
-export function settlementParts(settlement: CheckedSettlement): string[] {
+/** The items that the ledger must have for a settlement. */
+export function settlementItems(settlement: CheckedSettlement): string[] {
   const { messageId, heldAmount, capturedAmount } = settlement;
-  const parts: string[] = [];
-  if (capturedAmount > 0n) parts.push(partText("capture", messageId, capturedAmount));
+  const items: string[] = [];
+  if (capturedAmount > 0n) items.push(itemText("capture", messageId, capturedAmount));
   const remainder = heldAmount - capturedAmount;
-  if (remainder > 0n) parts.push(partText("release", messageId, remainder));
-  return parts;
+  if (remainder > 0n) items.push(itemText("release", messageId, remainder));
+  return items;
 }

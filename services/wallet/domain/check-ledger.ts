@@ -1,7 +1,7 @@
 /**
- * Recomputes one wallet from its ledger: batches in order, each sealed by hash to the one before,
- * each balanced, available and held never negative after any movement, and at the end the very
- * figures that the wallet shows.
+ * Recomputes one wallet from its ledger. Checks that batches are in order, that each one names the
+ * hash of the one before and is balanced, that available and held are never negative after a
+ * movement, and that the result equals the stored wallet.
  */
 import { formatAmount } from "../../shared/core/money.ts";
 import { ACCOUNTS, sumOf } from "./account.ts";
@@ -9,14 +9,14 @@ import { type EntryBatch, effectOf, hashBatch, type Movement, totalsOf } from ".
 import { addItem, emptyFingerprint, type Fingerprint } from "./fingerprint.ts";
 import type { Wallet } from "./wallet.ts";
 
-/** A broken invariant; the number is that of the design's list of invariants. */
+/** A broken invariant, by its number in docs/invariants.md. */
 export type Breach = {
   readonly invariant: number;
   readonly what: string;
   readonly ids: readonly string[];
 };
 
-/** What a wallet's ledger comes to. */
+/** Sums over a wallet's ledger. */
 export type LedgerSum = {
   readonly tenantId: string;
   sequence: number;
@@ -24,8 +24,8 @@ export type LedgerSum = {
   balance: bigint;
   held: bigint;
   entries: number;
-  /** Every hold, capture and release, to be met by reservations and settlements. */
-  readonly parts: Fingerprint;
+  /** Every hold, capture and release, to compare with reservations and settlements. */
+  readonly items: Fingerprint;
 };
 
 /** An empty ledger. */
@@ -37,11 +37,11 @@ export function emptyLedger(tenantId: string): LedgerSum {
     balance: 0n,
     held: 0n,
     entries: 0,
-    parts: emptyFingerprint(),
+    items: emptyFingerprint(),
   };
 }
 
-/** Adds the next batch of a ledger to its sum, and answers what is wrong with it. */
+/** Adds the next batch of a ledger to its sum, and returns the breaches in it. */
 export function addBatch(sum: LedgerSum, batch: EntryBatch): Breach[] {
   const breaches: Breach[] = [];
   const name = `batch ${batch.sequence}`;
@@ -61,8 +61,8 @@ export function addBatch(sum: LedgerSum, batch: EntryBatch): Breach[] {
     sum.held += effect.held;
     if (sum.held < 0n) breach(`held is negative after ${movement.id}`);
     if (sum.balance < sum.held) breach(`available is negative after ${movement.id}`);
-    const part = partOf(movement);
-    if (part !== undefined) addItem(sum.parts, part);
+    const item = itemOf(movement);
+    if (item !== undefined) addItem(sum.items, item);
   }
   if (sum.balance !== batch.balanceAfter || sum.held !== batch.heldAfter) {
     breach("its figures are not what its movements lead to");
@@ -89,14 +89,14 @@ export function compareWallet(sum: LedgerSum, wallet: Wallet): Breach[] {
   return breaches;
 }
 
-/** How a movement is known to reservations and settlements; undefined when it is not. */
-export function partOf(movement: Movement): string | undefined {
+/** The item of a movement; undefined when reservations and settlements have none for it. */
+export function itemOf(movement: Movement): string | undefined {
   const { kind, amount, reservationId, messageId } = movement;
   if (kind === "fund" || kind === "adjust") return undefined;
-  return partText(kind, messageId === "" ? reservationId : messageId, amount);
+  return itemText(kind, messageId === "" ? reservationId : messageId, amount);
 }
 
-/** The text of one part: a hold or fence release by reservation id, else by message id. */
-export function partText(kind: "hold" | "capture" | "release", id: string, amount: bigint): string {
+/** The text of one item: a hold or fence release by reservation id, else by message id. */
+export function itemText(kind: "hold" | "capture" | "release", id: string, amount: bigint): string {
   return `${kind} ${id} ${amount}`;
 }

@@ -1,11 +1,11 @@
-/** What can be asked of a wallet. All of it goes through one queue per wallet, in order. */
+/** The commands on a wallet. Each wallet has one queue, which runs them in order. */
 import type { Entry } from "./entry.ts";
 import type { Wallet } from "./wallet.ts";
 
-/** Who does an operator's action, and from where, as the caller states it. */
+/** The operator who acts, and the network address, as the caller states them. */
 export type Actor = { readonly name: string; readonly address: string };
 
-/** Sets funds aside for one send, all or nothing. The id makes a repeat harmless. */
+/** Places the hold of one send, all or nothing. Idempotent by reservation id. */
 export type HoldCommand = {
   readonly kind: "hold";
   readonly reservationId: string;
@@ -15,7 +15,7 @@ export type HoldCommand = {
   readonly lastMessageId: string;
 };
 
-/** Captures or releases one message's part of a hold. The message id makes a repeat harmless. */
+/** Captures or releases one message's part of a hold. Idempotent by message id. */
 export type SettleCommand = {
   readonly kind: "settle";
   readonly messageId: string;
@@ -24,10 +24,10 @@ export type SettleCommand = {
   readonly capturedAmount: bigint;
 };
 
-/** Releases what is open of a reservation that messaging has fenced off. */
+/** Releases the open amount of a reservation that messaging has fenced. */
 export type ReleaseCommand = { readonly kind: "release"; readonly reservationId: string };
 
-/** Adds money. The reference makes a repeat harmless. */
+/** Adds money. Idempotent by reference. */
 export type FundCommand = {
   readonly kind: "fund";
   readonly amount: bigint;
@@ -35,7 +35,7 @@ export type FundCommand = {
   readonly actor: Actor;
 };
 
-/** Corrects a balance, up or down. The reference makes a repeat harmless. */
+/** Corrects a balance, up or down. Idempotent by reference. */
 export type AdjustCommand = {
   readonly kind: "adjust";
   readonly amount: bigint;
@@ -44,7 +44,7 @@ export type AdjustCommand = {
   readonly actor: Actor;
 };
 
-/** Changes settings of a wallet; absent ones stay. */
+/** Changes settings of a wallet; absent ones keep their value. */
 export type UpdateCommand = {
   readonly kind: "update";
   readonly lowBalanceThreshold?: bigint | undefined;
@@ -61,28 +61,28 @@ export type Command =
   | AdjustCommand
   | UpdateCommand;
 
-/** What each command answers when it succeeds. */
-export type Outcomes = {
+/** The result of each kind of command on success. */
+export type CommandResults = {
   readonly hold: { readonly currency: string; readonly available: bigint };
   readonly settle: {
-    /** False: the message had been settled before, and nothing was moved. */
+    /** False: the message has a settlement, and nothing moved. */
     readonly isNew: boolean;
-    /** The earlier settlement had other amounts; the earlier one stands. */
+    /** The first settlement has other amounts. It remains. */
     readonly differs: boolean;
   };
   readonly release: { readonly releasedAmount: bigint };
-  readonly fund: FundOutcome;
-  readonly adjust: FundOutcome;
+  readonly fund: FundingResult;
+  readonly adjust: FundingResult;
   readonly update: { readonly wallet: Wallet };
 };
 
-/** What funding and adjusting answer. */
-export type FundOutcome = {
+/** The result of a funding or an adjustment. */
+export type FundingResult = {
   readonly wallet: Wallet;
   readonly entry: Entry;
-  /** True when the reference had been used before for the same movement. */
+  /** True when the reference belongs to an earlier, equal movement. */
   readonly replayed: boolean;
 };
 
-/** Any command's answer. */
-export type Outcome = Outcomes[Command["kind"]];
+/** The result of any command. */
+export type CommandResult = CommandResults[Command["kind"]];

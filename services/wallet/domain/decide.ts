@@ -1,57 +1,57 @@
 import { AppError } from "../../shared/core/errors.ts";
-import type { Command, Outcome } from "./command.ts";
+import type { Command, CommandResult } from "./command.ts";
 import { decideFunding, decideUpdate } from "./funding.ts";
 import { decideHold } from "./hold.ts";
 import {
-  type Book,
   beginBatch,
   type Changes,
   type DecideContext,
   finishBatch,
+  type LedgerBatch,
   type View,
 } from "./ledger-batch.ts";
 import { decideRelease, decideSettle } from "./settlement.ts";
 
-/** The answers of a batch, one per command in order, and what has to be saved. */
+/** The results of a batch, one per command in order, and the changes to save. */
 export type Decision = {
-  readonly outcomes: readonly (Outcome | AppError)[];
+  readonly results: readonly (CommandResult | AppError)[];
   readonly changes: Changes | undefined;
   /**
-   * Some hold or settlement was refused: certain only when its id was among those looked up, for
-   * a repeat is answered like the first time.
+   * A hold or settlement was refused. The refusal is final only if its id was looked up: a repeated
+   * command gets its first result.
    */
   readonly hasRefusal: boolean;
 };
 
 /**
- * Decides a batch of commands on one wallet, in order, each on the state the one before it left.
- * A command that is refused changes nothing and does not touch its neighbours: a smaller hold
- * behind one that does not fit may still fit.
+ * Decides a batch of commands on one wallet in order, each on the state after the one before it. A
+ * refused command changes nothing, and later commands are decided all the same: a smaller hold may
+ * still fit.
  */
 export function decide(view: View, commands: readonly Command[], context: DecideContext): Decision {
-  const book = beginBatch(view, context);
+  const ledger = beginBatch(view, context);
   let hasRefusal = false;
-  const outcomes = commands.map((command) => {
-    const outcome = decideOne(book, command);
+  const results = commands.map((command) => {
+    const result = decideOne(ledger, command);
     const canRepeat = command.kind === "hold" || command.kind === "settle";
-    if (canRepeat && outcome instanceof AppError) hasRefusal = true;
-    return outcome;
+    if (canRepeat && result instanceof AppError) hasRefusal = true;
+    return result;
   });
-  return { outcomes, changes: finishBatch(book), hasRefusal };
+  return { results, changes: finishBatch(ledger), hasRefusal };
 }
 
-function decideOne(book: Book, command: Command): Outcome | AppError {
+function decideOne(ledger: LedgerBatch, command: Command): CommandResult | AppError {
   switch (command.kind) {
     case "hold":
-      return decideHold(book, command);
+      return decideHold(ledger, command);
     case "settle":
-      return decideSettle(book, command);
+      return decideSettle(ledger, command);
     case "release":
-      return decideRelease(book, command);
+      return decideRelease(ledger, command);
     case "fund":
     case "adjust":
-      return decideFunding(book, command);
+      return decideFunding(ledger, command);
     case "update":
-      return decideUpdate(book, command);
+      return decideUpdate(ledger, command);
   }
 }

@@ -1,13 +1,13 @@
 /**
- * The ledger: movements, written in batches. A batch is everything one transaction moved in one
- * wallet; it names the batch before it by hash, so that a batch edited, removed or slipped in
- * afterwards is seen by the check. Batches are only ever added.
+ * The ledger: movements, written in batches (ADR 10). A batch has all movements of one transaction in
+ * one wallet. It contains the hash of the batch before it, so the check detects a batch that was
+ * edited, removed or inserted later. Batches are never changed.
  */
 import { createHash } from "node:crypto";
 import { addMovement, type EntryKind, type Totals, zeroTotals } from "./account.ts";
 import type { Wallet } from "./wallet.ts";
 
-/** One movement. What is not known of it is an empty text. */
+/** One movement. Absent texts are empty. */
 export type Movement = {
   /** `led_` + ULID. */
   readonly id: string;
@@ -41,14 +41,14 @@ export type Entry = Movement & {
   readonly tenantId: string;
   readonly currency: string;
   readonly sequence: number;
-  /** Place in its batch, from 0. */
+  /** Index in its batch, from 0. */
   readonly position: number;
   readonly balanceAfter: bigint;
   readonly heldAfter: bigint;
   readonly createdAtMs: number;
 };
 
-/** What a movement does to the two figures of a wallet. */
+/** The effect of a movement on a wallet's balance and held amount. */
 export function effectOf(
   kind: EntryKind,
   amount: bigint,
@@ -73,7 +73,7 @@ export function totalsOf(movements: readonly Movement[]): Totals {
   return totals;
 }
 
-/** Makes the batch that follows a wallet's last one. `after` holds the figures after it. */
+/** The batch after a wallet's last one. `after` has the figures after its movements. */
 export function nextBatch(
   wallet: Wallet,
   after: Pick<Wallet, "balance" | "held">,
@@ -93,7 +93,7 @@ export function nextBatch(
   return { ...unsealed, hash: hashBatch(wallet.lastHash, unsealed) };
 }
 
-/** SHA-256 (hex) over the previous batch's hash and everything this batch says. */
+/** SHA-256 (hex) over the previous batch's hash and all fields of this batch. */
 export function hashBatch(
   previousHash: string,
   batch: Omit<EntryBatch, "hash" | "totals">,

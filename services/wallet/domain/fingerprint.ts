@@ -1,11 +1,11 @@
 /**
- * A fingerprint of a set: the same whatever order its items come in, different (but for about one
- * case in 2^64) when any item is missing, added or changed. Two books of one truth are compared by it
- * in constant memory.
+ * An order-independent fingerprint of a multiset. It differs (except in about one of 2^64 cases) when
+ * an item is missing, added or changed. The check compares the ledger with reservations and
+ * settlements by fingerprint, in constant memory.
  */
 export type Fingerprint = { low: number; high: number };
 
-/** The fingerprint of nothing. */
+/** The fingerprint of the empty set. */
 export function emptyFingerprint(): Fingerprint {
   return { low: 0, high: 0 };
 }
@@ -25,7 +25,7 @@ export function addItem(fingerprint: Fingerprint, item: string): void {
   fingerprint.high = (fingerprint.high + mix(high)) | 0;
 }
 
-/** Tells whether two sets are the same. */
+/** Whether two sets are equal. */
 export function isSameSet(one: Fingerprint, other: Fingerprint): boolean {
   return one.low === other.low && one.high === other.high;
 }

@@ -2,39 +2,39 @@ import { AppError } from "../../shared/core/errors.ts";
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
 import type {
   AdjustCommand,
+  CommandResults,
   FundCommand,
-  FundOutcome,
-  Outcomes,
+  FundingResult,
   UpdateCommand,
 } from "./command.ts";
 import { insufficientBalance } from "./hold.ts";
-import { addAudit, addEvent, type Book, lastEntry, markLow, post } from "./ledger-batch.ts";
+import { addAudit, addEvent, type LedgerBatch, lastEntry, markLow, post } from "./ledger-batch.ts";
 import { availableOf } from "./wallet.ts";
 
 /**
- * Decides a funding or an adjustment. A known reference with the same kind and amount answers the
- * first entry again; with another it is `idempotency_key_reused`. An adjustment may not take what
- * is not available (`insufficient_balance`): held money belongs to messages in flight.
+ * Decides a funding or an adjustment. A known reference with the same kind and amount returns the
+ * first entry; with another kind or amount it is `idempotency_key_reused`. An adjustment cannot take
+ * more than the available amount (`insufficient_balance`): held money belongs to messages in flight.
  */
 export function decideFunding(
-  book: Book,
+  ledger: LedgerBatch,
   command: FundCommand | AdjustCommand,
-): FundOutcome | AppError {
+): FundingResult | AppError {
   const { kind, amount, reference, actor } = command;
-  const earlier = book.newReferences.get(reference) ?? book.view.references.get(reference);
+  const earlier = ledger.newReferences.get(reference) ?? ledger.view.references.get(reference);
   if (earlier !== undefined) {
     if (earlier.kind !== kind || earlier.amount !== amount) {
       return new AppError("idempotency_key_reused", "The reference was used for another movement.");
     }
-    return { wallet: book.wallet, entry: earlier, replayed: true };
+    return { wallet: ledger.wallet, entry: earlier, replayed: true };
   }
-  const available = availableOf(book.wallet);
+  const available = availableOf(ledger.wallet);
   if (-amount > available) {
-    const figure = `${formatAmount(available)} ${book.wallet.currency}`;
+    const figure = `${formatAmount(available)} ${ledger.wallet.currency}`;
     const text = `An adjustment takes no more than what is available, which is ${figure}.`;
-    return insufficientBalance(book.wallet, -amount, text);
+    return insufficientBalance(ledger.wallet, -amount, text);
   }
-  if (book.wallet.balance + amount > AMOUNT_MAX) {
+  if (ledger.wallet.balance + amount > AMOUNT_MAX) {
     return new AppError("validation_error", "The balance would exceed the largest amount.", {
       fields: [
         { field: "amount", code: "out_of_range", message: "The balance would be too large." },
@@ -43,19 +43,22 @@ export function decideFunding(
   }
 
   const reason = command.kind === "adjust" ? command.reason : "";
-  const movement = post(book, kind, amount, { reference, reason, actor: actor.name });
-  const entry = lastEntry(book, movement);
-  book.newReferences.set(reference, entry);
-  const change = { amount: formatAmount(amount), currency: book.wallet.currency, reference };
-  addAudit(book, `wallet.${kind}`, actor, reason === "" ? change : { ...change, reason });
-  markLow(book);
-  if (kind === "fund") addEvent(book, "funded", amount, reference);
-  return { wallet: book.wallet, entry, replayed: false };
+  const movement = post(ledger, kind, amount, { reference, reason, actor: actor.name });
+  const entry = lastEntry(ledger, movement);
+  ledger.newReferences.set(reference, entry);
+  const change = { amount: formatAmount(amount), currency: ledger.wallet.currency, reference };
+  addAudit(ledger, `wallet.${kind}`, actor, reason === "" ? change : { ...change, reason });
+  markLow(ledger);
+  if (kind === "fund") addEvent(ledger, "funded", amount, reference);
+  return { wallet: ledger.wallet, entry, replayed: false };
 }
 
-/** Decides a change of settings. One that changes nothing is not written, nor audited. */
-export function decideUpdate(book: Book, command: UpdateCommand): Outcomes["update"] {
-  const { wallet } = book;
+/** Decides a change of settings. Without a difference nothing is written or audited. */
+export function decideUpdate(
+  ledger: LedgerBatch,
+  command: UpdateCommand,
+): CommandResults["update"] {
+  const { wallet } = ledger;
   const change: Record<string, string | boolean> = {};
   let next = wallet;
   const { lowBalanceThreshold: threshold, frozen } = command;
@@ -68,8 +71,8 @@ export function decideUpdate(book: Book, command: UpdateCommand): Outcomes["upda
     change.frozen = frozen;
   }
   if (next === wallet) return { wallet };
-  book.wallet = next;
-  addAudit(book, "wallet.update", command.actor, change);
-  markLow(book);
-  return { wallet: book.wallet };
+  ledger.wallet = next;
+  addAudit(ledger, "wallet.update", command.actor, change);
+  markLow(ledger);
+  return { wallet: ledger.wallet };
 }

@@ -1,17 +1,20 @@
 import { AppError } from "../../shared/core/errors.ts";
 import { formatAmount } from "../../shared/core/money.ts";
-import type { HoldCommand, Outcomes } from "./command.ts";
-import { type Book, findReservation, markLow, post } from "./ledger-batch.ts";
+import type { CommandResults, HoldCommand } from "./command.ts";
+import { findReservation, type LedgerBatch, markLow, post } from "./ledger-batch.ts";
 import { availableOf, type Wallet } from "./wallet.ts";
 
 /**
- * Decides one hold: all or nothing. A known reservation id answers what it answered first.
- * Errors: `insufficient_balance`; `tenant_suspended` when the wallet is frozen (the balance is not
- * the reason, so 402 would be a lie); `idempotency_key_reused` for an id used for another hold.
+ * Decides one hold, all or nothing. A known reservation id succeeds without a second movement.
+ * Errors: `insufficient_balance`; `tenant_suspended` when the wallet is frozen (402 would name the
+ * wrong reason); `idempotency_key_reused` when the id belongs to another hold.
  */
-export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] | AppError {
-  const { wallet } = book;
-  const known = findReservation(book, command.reservationId);
+export function decideHold(
+  ledger: LedgerBatch,
+  command: HoldCommand,
+): CommandResults["hold"] | AppError {
+  const { wallet } = ledger;
+  const known = findReservation(ledger, command.reservationId);
   if (known !== undefined) {
     const isSame = known.amount === command.amount && known.messageCount === command.messageCount;
     if (known.tenantId !== wallet.tenantId || !isSame) {
@@ -25,8 +28,8 @@ export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] |
   if (wallet.frozen) return new AppError("tenant_suspended", "The wallet is frozen.");
   if (command.amount > availableOf(wallet)) return insufficientBalance(wallet, command.amount);
 
-  post(book, "hold", command.amount, { reservationId: command.reservationId });
-  book.newReservations.set(command.reservationId, {
+  post(ledger, "hold", command.amount, { reservationId: command.reservationId });
+  ledger.newReservations.set(command.reservationId, {
     id: command.reservationId,
     tenantId: wallet.tenantId,
     amount: command.amount,
@@ -36,13 +39,13 @@ export function decideHold(book: Book, command: HoldCommand): Outcomes["hold"] |
     messageCount: command.messageCount,
     firstMessageId: command.firstMessageId,
     lastMessageId: command.lastMessageId,
-    createdAtMs: book.context.nowMs,
+    createdAtMs: ledger.context.nowMs,
   });
-  markLow(book);
-  return { currency: wallet.currency, available: availableOf(book.wallet) };
+  markLow(ledger);
+  return { currency: wallet.currency, available: availableOf(ledger.wallet) };
 }
 
-/** The 402: what was asked, what there is, in which currency; said of a send unless told otherwise. */
+/** The error `insufficient_balance` with the required and available amounts and the currency. */
 export function insufficientBalance(
   wallet: Wallet,
   required: bigint,

@@ -1,7 +1,6 @@
 /**
- * The working state of one batch of commands: what was loaded, changed as the commands are decided
- * one after the other, and what has to be saved. Nothing outside is touched until the whole batch
- * is decided.
+ * The working state of one batch of commands: the loaded view, the state after each decided command,
+ * and the changes to save. Nothing is written until the whole batch is decided.
  */
 import type { EntryKind } from "./account.ts";
 import type { Actor } from "./command.ts";
@@ -9,10 +8,10 @@ import { type Entry, type EntryBatch, effectOf, type Movement, nextBatch } from 
 import type { Reservation, Settlement } from "./reservation.ts";
 import { availableOf, type Wallet } from "./wallet.ts";
 
-/** What was loaded for a batch of commands. */
+/** The state that was loaded for a batch of commands. */
 export type View = {
   readonly wallet: Wallet;
-  /** Of those asked for, the ones that exist (of any tenant), by id. */
+  /** The requested ones that exist, of any tenant, by id. */
   readonly reservations: ReadonlyMap<string, Reservation>;
   /** By message id. */
   readonly settlements: ReadonlyMap<string, Settlement>;
@@ -37,20 +36,20 @@ export type AuditRecord = {
   readonly createdAtMs: number;
 };
 
-/** Something others are told about a wallet. */
+/** An event about a wallet. */
 export type WalletEvent = {
   readonly id: string;
   readonly type: "funded" | "low_balance";
   readonly wallet: Wallet;
-  /** The money that came in; 0 for `low_balance`. */
+  /** The funded amount; 0 for `low_balance`. */
   readonly amount: bigint;
   readonly reference: string;
   readonly occurredAtMs: number;
 };
 
-/** What one transaction has to write. */
+/** The changes of one batch, to write in one transaction. */
 export type Changes = {
-  /** The clock's time of the decision, which may be earlier than the ledger's. */
+  /** Time of the decision by the clock. The ledger's time may be later. */
   readonly decidedAtMs: number;
   readonly wallet: Wallet;
   readonly batch: EntryBatch | undefined;
@@ -61,8 +60,8 @@ export type Changes = {
   readonly events: readonly WalletEvent[];
 };
 
-/** The mutable side of a batch of commands; what it has not touched is still in the view. */
-export type Book = {
+/** The mutable state of a batch. Unchanged records are only in the view. */
+export type LedgerBatch = {
   readonly context: DecideContext;
   readonly decidedAtMs: number;
   readonly view: View;
@@ -76,9 +75,9 @@ export type Book = {
   readonly events: WalletEvent[];
 };
 
-/** Opens a book over what was loaded. */
-export function beginBatch(view: View, context: DecideContext): Book {
-  // A replica whose clock is behind must not date a batch before the one it follows.
+/** Begins a batch on a loaded view. */
+export function beginBatch(view: View, context: DecideContext): LedgerBatch {
+  // A replica whose clock is behind must not date a batch earlier than the previous batch.
   const nowMs = Math.max(context.nowMs, view.wallet.updatedAtMs);
   return {
     context: { ...context, nowMs },
@@ -95,20 +94,20 @@ export function beginBatch(view: View, context: DecideContext): Book {
   };
 }
 
-/** A reservation as it is by now, of whichever tenant; undefined when it was not found. */
-export function findReservation(book: Book, id: string): Reservation | undefined {
+/** The current state of a reservation of any tenant; undefined when it does not exist. */
+export function findReservation(ledger: LedgerBatch, id: string): Reservation | undefined {
   return (
-    book.newReservations.get(id) ??
-    book.changedReservations.get(id) ??
-    book.view.reservations.get(id)
+    ledger.newReservations.get(id) ??
+    ledger.changedReservations.get(id) ??
+    ledger.view.reservations.get(id)
   );
 }
 
-/** Puts a changed reservation in the place of the one that was there. */
-export function replaceReservation(book: Book, reservation: Reservation): void {
-  // One that is new in this very batch is inserted in its latest shape.
-  const isNew = book.newReservations.has(reservation.id);
-  (isNew ? book.newReservations : book.changedReservations).set(reservation.id, reservation);
+/** Replaces a reservation by its next state. */
+export function replaceReservation(ledger: LedgerBatch, reservation: Reservation): void {
+  // A reservation that is new in this batch is inserted in its latest state.
+  const isNew = ledger.newReservations.has(reservation.id);
+  (isNew ? ledger.newReservations : ledger.changedReservations).set(reservation.id, reservation);
 }
 
 /** The free texts of a movement. */
@@ -116,15 +115,15 @@ export type MovementDetail = Partial<
   Pick<Movement, "reservationId" | "messageId" | "reference" | "reason" | "actor">
 >;
 
-/** Moves money: changes the wallet's figures and adds the entry. */
+/** Moves money: changes the wallet's figures and adds the movement. */
 export function post(
-  book: Book,
+  ledger: LedgerBatch,
   kind: EntryKind,
   amount: bigint,
   detail: MovementDetail,
 ): Movement {
   const movement: Movement = {
-    id: book.context.newId("entry"),
+    id: ledger.context.newId("entry"),
     kind,
     amount,
     reservationId: detail.reservationId ?? "",
@@ -134,92 +133,92 @@ export function post(
     actor: detail.actor ?? "",
   };
   const effect = effectOf(kind, amount);
-  const balance = book.wallet.balance + effect.balance;
-  const held = book.wallet.held + effect.held;
-  book.wallet = { ...book.wallet, balance, held };
-  book.movements.push(movement);
+  const balance = ledger.wallet.balance + effect.balance;
+  const held = ledger.wallet.held + effect.held;
+  ledger.wallet = { ...ledger.wallet, balance, held };
+  ledger.movements.push(movement);
   return movement;
 }
 
-/** The statement line of the movement just posted. */
-export function lastEntry(book: Book, movement: Movement): Entry {
+/** The statement entry of the movement that was just posted. */
+export function lastEntry(ledger: LedgerBatch, movement: Movement): Entry {
   return {
     ...movement,
-    tenantId: book.wallet.tenantId,
-    currency: book.wallet.currency,
-    sequence: book.view.wallet.sequence + 1,
-    position: book.movements.length - 1,
-    balanceAfter: book.wallet.balance,
-    heldAfter: book.wallet.held,
-    createdAtMs: book.context.nowMs,
+    tenantId: ledger.wallet.tenantId,
+    currency: ledger.wallet.currency,
+    sequence: ledger.view.wallet.sequence + 1,
+    position: ledger.movements.length - 1,
+    balanceAfter: ledger.wallet.balance,
+    heldAfter: ledger.wallet.held,
+    createdAtMs: ledger.context.nowMs,
   };
 }
 
 /**
- * Sets or clears the low mark. An event is made once per downward crossing; the mark is cleared,
- * and so re-armed, as soon as available is back at or above the threshold.
+ * Sets or clears the low mark. Each downward crossing of the threshold adds one event. The mark is
+ * cleared, and so re-armed, when available is at or above the threshold again.
  */
-export function markLow(book: Book): void {
-  const { wallet } = book;
+export function markLow(ledger: LedgerBatch): void {
+  const { wallet } = ledger;
   const low = availableOf(wallet) < wallet.lowBalanceThreshold;
   if (low === wallet.low) return;
-  book.wallet = { ...wallet, low };
-  if (low) addEvent(book, "low_balance", 0n, "");
+  ledger.wallet = { ...wallet, low };
+  if (low) addEvent(ledger, "low_balance", 0n, "");
 }
 
-/** Notes an event about the wallet as it is now. */
+/** Adds an event with the wallet's current state. */
 export function addEvent(
-  book: Book,
+  ledger: LedgerBatch,
   type: WalletEvent["type"],
   amount: bigint,
   reference: string,
 ): void {
-  const { context, wallet } = book;
+  const { context, wallet } = ledger;
   const id = context.newId("event");
-  book.events.push({ id, type, wallet, amount, reference, occurredAtMs: context.nowMs });
+  ledger.events.push({ id, type, wallet, amount, reference, occurredAtMs: context.nowMs });
 }
 
-/** Notes an operator's action. `change` must be plain JSON. */
+/** Adds an operator's action to the audit trail. `change` must be plain JSON. */
 export function addAudit(
-  book: Book,
+  ledger: LedgerBatch,
   action: string,
   actor: Actor,
   change: Readonly<Record<string, string | boolean>>,
 ): void {
-  book.audit.push({
-    id: book.context.newId("audit"),
-    tenantId: book.wallet.tenantId,
+  ledger.audit.push({
+    id: ledger.context.newId("audit"),
+    tenantId: ledger.wallet.tenantId,
     action,
     actor,
     detail: JSON.stringify(change),
-    createdAtMs: book.context.nowMs,
+    createdAtMs: ledger.context.nowMs,
   });
 }
 
-/** Closes the book: what has to be saved, or undefined when nothing changed. */
-export function finishBatch(book: Book): Changes | undefined {
-  const { context, movements, audit } = book;
-  const before = book.view.wallet;
-  if (movements.length === 0 && audit.length === 0 && book.newSettlements.size === 0) {
+/** Ends the batch. Returns the changes to save, or undefined when nothing changed. */
+export function finishBatch(ledger: LedgerBatch): Changes | undefined {
+  const { context, movements, audit } = ledger;
+  const before = ledger.view.wallet;
+  if (movements.length === 0 && audit.length === 0 && ledger.newSettlements.size === 0) {
     return undefined;
   }
   const batch =
-    movements.length === 0 ? undefined : nextBatch(before, book.wallet, movements, context.nowMs);
+    movements.length === 0 ? undefined : nextBatch(before, ledger.wallet, movements, context.nowMs);
   const wallet: Wallet = {
-    ...book.wallet,
+    ...ledger.wallet,
     version: before.version + 1,
     sequence: batch?.sequence ?? before.sequence,
     lastHash: batch?.hash ?? before.lastHash,
     updatedAtMs: context.nowMs,
   };
   return {
-    decidedAtMs: book.decidedAtMs,
+    decidedAtMs: ledger.decidedAtMs,
     wallet,
     batch,
-    newReservations: [...book.newReservations.values()],
-    changedReservations: [...book.changedReservations.values()],
-    settlements: [...book.newSettlements.values()],
+    newReservations: [...ledger.newReservations.values()],
+    changedReservations: [...ledger.changedReservations.values()],
+    settlements: [...ledger.newSettlements.values()],
     audit,
-    events: book.events,
+    events: ledger.events,
   };
 }

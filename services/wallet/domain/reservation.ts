@@ -1,15 +1,14 @@
 /**
  * The states of a reservation (the hold of one send):
  *
- * - open: entered when the hold is placed. Each settlement of one of its messages takes that
- *   message's held amount out of `openAmount`. Left when nothing is open any more, or when
- *   messaging has fenced the send off and everything open is released at once.
+ * - open: entered when the hold is placed. Each settlement of one of its messages subtracts the
+ *   message's held amount from `openAmount`. Left when nothing is open, or when messaging has fenced
+ *   the reservation and the wallet releases the whole open amount.
  * - closed: nothing is held. Final.
  *
- * At all times: amount = openAmount + settled + fencedAmount, where settled is the sum of the
+ * Invariant: amount = openAmount + settled + fencedAmount, where settled is the sum of the
  * held amounts of its messages' settlements.
  */
-/** Where a reservation is in its life. */
 export type ReservationState = "open" | "closed";
 
 /** The hold of one send. */
@@ -17,9 +16,9 @@ export type Reservation = {
   readonly id: string;
   readonly tenantId: string;
   readonly amount: bigint;
-  /** What is still held. */
+  /** The amount that is still held. */
   readonly openAmount: bigint;
-  /** What was released because the send never committed. */
+  /** The amount that was released because the send never committed. */
   readonly fencedAmount: bigint;
   readonly state: ReservationState;
   readonly messageCount: number;
@@ -28,25 +27,25 @@ export type Reservation = {
   readonly createdAtMs: number;
 };
 
-/** What became of one message's part of a reservation; at most one per message, ever. */
+/** The final capture and release of one message's part of a reservation. One per message at most. */
 export type Settlement = {
   readonly messageId: string;
   readonly tenantId: string;
   readonly reservationId: string;
-  /** What was held for this message. */
+  /** The amount that was held for this message. */
   readonly heldAmount: bigint;
-  /** What was charged of it; the remainder was released. */
+  /** The charged amount. The remainder was released. */
   readonly capturedAmount: bigint;
   readonly settledAtMs: number;
 };
 
-/** Takes one message's part out of a reservation. The part must not exceed what is open. */
-export function takePart(reservation: Reservation, part: bigint): Reservation {
+/** Subtracts a settled message's part, which must not exceed the open amount. */
+export function settlePart(reservation: Reservation, part: bigint): Reservation {
   const openAmount = reservation.openAmount - part;
   return { ...reservation, openAmount, state: openAmount === 0n ? "closed" : "open" };
 }
 
-/** Closes a reservation whose send messaging has fenced off. */
+/** Closes a reservation that messaging has fenced. */
 export function fenceReservation(reservation: Reservation): Reservation {
   const fencedAmount = reservation.fencedAmount + reservation.openAmount;
   return { ...reservation, openAmount: 0n, fencedAmount, state: "closed" };

@@ -1,71 +1,70 @@
 /**
- * What one of two large books has and the other has not, in bounded memory and two looks at both. At the first look
- * every part goes by its id to one of many heaps, of which only fingerprints are kept; at the second one only parts
- * of heaps that differ are remembered, and of those no more heaps than there is room for.
+ * The difference of two large multisets of items, in bounded memory and two passes over both. The
+ * first pass adds each item, by its id, to the fingerprint of one of many buckets. The second pass
+ * compares single items, and only those of buckets whose fingerprints differ, up to a memory limit.
  */
 import { addItem, emptyFingerprint, type Fingerprint, isSameSet } from "./fingerprint.ts";
 
-/** Heaps: a difference costs the memory of so many times fewer parts than there are. A power of two. */
-const HEAPS = 16_384;
+/** Number of buckets, a power of two. A single difference costs the memory of one bucket's items. */
+const BUCKETS = 16_384;
 
-type Heap = { readonly ledger: Fingerprint; readonly others: Fingerprint; parts: number };
+type Bucket = { readonly ledger: Fingerprint; readonly others: Fingerprint; items: number };
 
-/** The first look. */
-export type Heaps = readonly Heap[];
+/** The result of the first pass. */
+export type Buckets = readonly Bucket[];
 
-/** Empty heaps. */
-export function emptyHeaps(): Heaps {
-  return Array.from({ length: HEAPS }, () => {
-    return { ledger: emptyFingerprint(), others: emptyFingerprint(), parts: 0 };
+export function emptyBuckets(): Buckets {
+  return Array.from({ length: BUCKETS }, () => {
+    return { ledger: emptyFingerprint(), others: emptyFingerprint(), items: 0 };
   });
 }
 
-/** Adds a part of one of the books, in place. */
-export function addToHeap(heaps: Heaps, book: "ledger" | "others", part: string): void {
-  const heap = heaps[heapOf(part)];
-  if (heap === undefined) return;
-  addItem(heap[book], part);
-  heap.parts += 1;
+/** First pass: adds an item of one side, in place. */
+export function addToBucket(buckets: Buckets, source: "ledger" | "others", item: string): void {
+  const bucket = buckets[bucketOf(item)];
+  if (bucket === undefined) return;
+  addItem(bucket[source], item);
+  bucket.items += 1;
 }
 
-/** The second look. */
+/** The state of the second pass. */
 export type Differences = {
-  /** Parts of the chosen heaps, by how often the ledger has them more often than the others do. */
+  /** Items of the chosen buckets: how many more times the ledger has them than the other side. */
   readonly unmatched: Map<string, number>;
   readonly chosen: ReadonlySet<number>;
-  /** Further heaps differ, each in one part at least. */
+  /** Buckets that differ and were not chosen. Each differs in at least one item. */
   readonly left: number;
 };
 
-/** Chooses heaps that differ, as many as have `partsMax` parts together, and one whatever it has. */
-export function chooseHeaps(heaps: Heaps, partsMax: number): Differences {
+/** Chooses differing buckets of at most `itemsMax` items in all, and always at least one bucket. */
+export function chooseBuckets(buckets: Buckets, itemsMax: number): Differences {
   const chosen = new Set<number>();
-  let parts = 0;
+  let items = 0;
   let left = 0;
-  for (const [at, heap] of heaps.entries()) {
-    if (isSameSet(heap.ledger, heap.others)) continue;
-    parts += heap.parts;
-    if (chosen.size === 0 || parts <= partsMax) chosen.add(at);
+  for (const [at, bucket] of buckets.entries()) {
+    if (isSameSet(bucket.ledger, bucket.others)) continue;
+    items += bucket.items;
+    if (chosen.size === 0 || items <= itemsMax) chosen.add(at);
     else left += 1;
   }
   return { unmatched: new Map(), chosen, left };
 }
 
-/** Meets a part again, in place. */
-export function meetPart(
+/** Second pass: compares an item of one side, in place. */
+export function compareItem(
   { unmatched, chosen }: Differences,
-  book: "ledger" | "others",
-  part: string,
+  source: "ledger" | "others",
+  item: string,
 ): void {
-  if (!chosen.has(heapOf(part))) return;
-  const value = (unmatched.get(part) ?? 0) + (book === "ledger" ? 1 : -1);
-  if (value === 0) unmatched.delete(part);
-  else unmatched.set(part, value);
+  if (!chosen.has(bucketOf(item))) return;
+  const value = (unmatched.get(item) ?? 0) + (source === "ledger" ? 1 : -1);
+  if (value === 0) unmatched.delete(item);
+  else unmatched.set(item, value);
 }
 
-/** By the id, which is the part's second word: so both of two amounts of one id come to one heap. */
-function heapOf(part: string): number {
+/** Hashes the id, the item's second word: two amounts of one id are in the same bucket. */
+function bucketOf(item: string): number {
   const fingerprint = emptyFingerprint();
-  addItem(fingerprint, part.split(" ")[1] ?? "");
-  return fingerprint.low & (HEAPS - 1);
+  addItem(fingerprint, item.split(" ")[1] ?? "");
+  return fingerprint.low & (BUCKETS - 1);
 }

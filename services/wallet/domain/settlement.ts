@@ -1,76 +1,88 @@
 import { AppError } from "../../shared/core/errors.ts";
-import type { Outcomes, ReleaseCommand, SettleCommand } from "./command.ts";
-import { type Book, findReservation, markLow, post, replaceReservation } from "./ledger-batch.ts";
-import { fenceReservation, type Reservation, type Settlement, takePart } from "./reservation.ts";
+import type { CommandResults, ReleaseCommand, SettleCommand } from "./command.ts";
+import {
+  findReservation,
+  type LedgerBatch,
+  markLow,
+  post,
+  replaceReservation,
+} from "./ledger-batch.ts";
+import { fenceReservation, type Reservation, type Settlement, settlePart } from "./reservation.ts";
 
-/** Whether a settlement asked for is another one than that which stands. */
+/** Whether a requested settlement differs from the stored one. */
 export function differsFrom(
   earlier: Settlement,
   tenantId: string,
-  asked: Pick<SettleCommand, "reservationId" | "heldAmount" | "capturedAmount">,
+  requested: Pick<SettleCommand, "reservationId" | "heldAmount" | "capturedAmount">,
 ): boolean {
   return (
     earlier.tenantId !== tenantId ||
-    earlier.reservationId !== asked.reservationId ||
-    earlier.capturedAmount !== asked.capturedAmount ||
-    earlier.heldAmount !== asked.heldAmount
+    earlier.reservationId !== requested.reservationId ||
+    earlier.capturedAmount !== requested.capturedAmount ||
+    earlier.heldAmount !== requested.heldAmount
   );
 }
 
 /**
- * Decides one message's settlement. The first one stands for ever; any later one moves nothing.
- * Errors: `not_found` when the reservation does not exist for this tenant; `validation_error` when
- * more would be captured than was held; `invalid_state_transition` when the part is not open.
+ * Decides one message's settlement. The first one is final; a later one moves nothing.
+ * Errors: `not_found` when the tenant has no such reservation; `validation_error` when the captured
+ * amount exceeds the held one; `invalid_state_transition` when the part is not open.
  */
-export function decideSettle(book: Book, command: SettleCommand): Outcomes["settle"] | AppError {
+export function decideSettle(
+  ledger: LedgerBatch,
+  command: SettleCommand,
+): CommandResults["settle"] | AppError {
   const { messageId, reservationId, heldAmount, capturedAmount } = command;
-  const earlier = book.newSettlements.get(messageId) ?? book.view.settlements.get(messageId);
+  const earlier = ledger.newSettlements.get(messageId) ?? ledger.view.settlements.get(messageId);
   if (earlier !== undefined) {
-    return { isNew: false, differs: differsFrom(earlier, book.wallet.tenantId, command) };
+    return { isNew: false, differs: differsFrom(earlier, ledger.wallet.tenantId, command) };
   }
   if (capturedAmount < 0n || capturedAmount > heldAmount) {
     return new AppError("validation_error", "The captured amount must be from 0 to the held one.");
   }
-  const reservation = findOwn(book, reservationId);
+  const reservation = findOwn(ledger, reservationId);
   if (reservation instanceof AppError) return reservation;
   if (heldAmount > reservation.openAmount) {
     return new AppError("invalid_state_transition", "The reservation does not hold that much.");
   }
 
   const remainder = heldAmount - capturedAmount;
-  if (capturedAmount > 0n) post(book, "capture", capturedAmount, { reservationId, messageId });
-  if (remainder > 0n) post(book, "release", remainder, { reservationId, messageId });
-  // A part of nothing may come after the reservation was closed, which is final.
-  if (heldAmount > 0n) replaceReservation(book, takePart(reservation, heldAmount));
+  if (capturedAmount > 0n) post(ledger, "capture", capturedAmount, { reservationId, messageId });
+  if (remainder > 0n) post(ledger, "release", remainder, { reservationId, messageId });
+  // A part of zero may be settled after the reservation is closed, and `closed` is final.
+  if (heldAmount > 0n) replaceReservation(ledger, settlePart(reservation, heldAmount));
   const settlement = {
     messageId,
-    tenantId: book.wallet.tenantId,
+    tenantId: ledger.wallet.tenantId,
     reservationId,
     heldAmount,
     capturedAmount,
-    settledAtMs: book.context.nowMs,
+    settledAtMs: ledger.context.nowMs,
   };
-  book.newSettlements.set(messageId, settlement);
-  markLow(book);
+  ledger.newSettlements.set(messageId, settlement);
+  markLow(ledger);
   return { isNew: true, differs: false };
 }
 
-/** Decides the release of a fenced reservation. Repeating it releases nothing more. */
-export function decideRelease(book: Book, command: ReleaseCommand): Outcomes["release"] | AppError {
-  const reservation = findOwn(book, command.reservationId);
+/** Decides the release of a fenced reservation. A repeated release moves nothing. */
+export function decideRelease(
+  ledger: LedgerBatch,
+  command: ReleaseCommand,
+): CommandResults["release"] | AppError {
+  const reservation = findOwn(ledger, command.reservationId);
   if (reservation instanceof AppError) return reservation;
   const releasedAmount = reservation.openAmount;
   if (releasedAmount === 0n) return { releasedAmount };
-  post(book, "release", releasedAmount, { reservationId: reservation.id });
-  replaceReservation(book, fenceReservation(reservation));
-  markLow(book);
+  post(ledger, "release", releasedAmount, { reservationId: reservation.id });
+  replaceReservation(ledger, fenceReservation(reservation));
+  markLow(ledger);
   return { releasedAmount };
 }
 
-/** Another tenant's reservation is as unknown as one that never was. */
-function findOwn(book: Book, reservationId: string): Reservation | AppError {
-  const reservation = findReservation(book, reservationId);
-  if (reservation === undefined || reservation.tenantId !== book.wallet.tenantId) {
+/** Finds a reservation of this tenant. Another tenant's reservation is `not_found` too. */
+function findOwn(ledger: LedgerBatch, reservationId: string): Reservation | AppError {
+  const reservation = findReservation(ledger, reservationId);
+  if (reservation === undefined || reservation.tenantId !== ledger.wallet.tenantId) {
     return new AppError("not_found", "No such reservation.");
   }
   return reservation;

@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/core/errors.ts";
 
-/** Writes a place in a wallet's statement as a cursor. */
+/** Encodes a position in a statement as a cursor. */
 export function encodePlace(place: {
   readonly sequence: number;
   readonly position: number;
@@ -8,7 +8,7 @@ export function encodePlace(place: {
   return `${place.sequence}.${place.position}`;
 }
 
-/** Reads a cursor; anything that is not one is `validation_error`. */
+/** Decodes a cursor; throws `validation_error` for any other text. */
 export function decodePlace(cursor: string): { sequence: number; position: number } {
   const match = /^(\d{1,15})\.(\d{1,6})$/.exec(cursor);
   if (match === null) {

@@ -1,24 +1,24 @@
 /**
- * A wallet: one per tenant, a cached projection of its ledger. `available` is what new sends may
- * use; it is never negative, and neither is `held`.
+ * A wallet: one per tenant, a cached projection of its ledger. `available` is the amount for new
+ * sends. `available` and `held` are never negative.
  */
 
 /** A wallet's state. Amounts count 1/10,000 of the currency unit. */
 export type Wallet = {
-  /** The tenant's id is the wallet's. */
+  /** Also the wallet's id. */
   readonly tenantId: string;
   /** Fixed at creation. */
   readonly currency: string;
   readonly balance: bigint;
   readonly held: bigint;
   readonly lowBalanceThreshold: bigint;
-  /** A frozen wallet refuses new holds; settlement goes on. */
+  /** A frozen wallet refuses new holds and continues to settle messages. */
   readonly frozen: boolean;
-  /** True from a downward crossing of the threshold until available is back at or above it. */
+  /** True from a downward crossing of the threshold until available reaches it again. */
   readonly low: boolean;
-  /** Rises by one with each committed change; guards every write. */
+  /** Increases by one with each committed change; guards every write. */
   readonly version: number;
-  /** How many ledger batches exist; the last one's `sequence`. */
+  /** Number of ledger batches, and the `sequence` of the last one. */
   readonly sequence: number;
   /** The last ledger batch's hash; empty before the first. */
   readonly lastHash: string;
@@ -26,7 +26,7 @@ export type Wallet = {
   readonly updatedAtMs: number;
 };
 
-/** What new sends may use. */
+/** The amount that new sends may use. */
 export function availableOf(wallet: Pick<Wallet, "balance" | "held">): bigint {
   return wallet.balance - wallet.held;
 }
@@ -45,7 +45,7 @@ export function newWallet(
     held: 0n,
     lowBalanceThreshold,
     frozen: false,
-    // An empty wallet is below any threshold, but it has not crossed it: no event for being new.
+    // A new wallet is below its threshold without having crossed it, so it gets no event.
     low: lowBalanceThreshold > 0n,
     version: 1,
     sequence: 0,

@@ -8,27 +8,27 @@ import type {
   WalletDocument,
 } from "./documents.ts";
 
-/** What is written once: the type knows no way to change or remove a document. */
+/** A collection without update and delete: its documents are written once. */
 type AppendOnly<D extends { _id: string }> = Pick<
   Collection<D>,
   "find" | "findOne" | "insertOne" | "insertMany"
 >;
 
-/** What each batch of commands adds to, by the collection's name. */
+/** Documents that a batch of commands inserts, by collection. */
 type Added = {
   readonly reservations: ReservationDocument;
   readonly settlements: SettlementDocument;
   readonly entries: BatchDocument;
 };
 
-/** The wallet's collections, with int64 read as `bigint`. */
+/** The wallet's collections; int64 is read as `bigint`. */
 export type Collections = {
   readonly wallets: Collection<WalletDocument>;
   readonly reservations: Collection<ReservationDocument>;
   readonly settlements: AppendOnly<SettlementDocument>;
   readonly entries: AppendOnly<BatchDocument>;
   readonly audit: AppendOnly<AuditDocument>;
-  /** Adds documents inside a transaction. */
+  /** Inserts documents inside a transaction. */
   insert<N extends keyof Added>(
     collection: N,
     documents: readonly Added[N][],
@@ -36,7 +36,6 @@ export type Collections = {
   ): Promise<void>;
 };
 
-/** Opens the collections of a database. */
 export function openCollections(db: Db): Collections {
   const options = { useBigInt64: true } as const;
   return {
@@ -51,12 +50,12 @@ export function openCollections(db: Db): Collections {
 }
 
 /**
- * Reservations, settlements and movements in one command. The longest that their texts allow has some 3 KB, and
- * a command at most 16 MB, its documents included.
+ * Most reservations, settlements and movements in one insert command. The largest of them has about
+ * 3 KB, and MongoDB limits a command to 16 MB.
  */
 const ADDED_MAX = 4000;
 
-/** As many documents as there is room for, and one at the least: a batch of a wallet is a document of its own. */
+/** Index after the last document of the next command. A command has at least one document. */
 function endOfCommand(documents: readonly Partial<BatchDocument>[], from: number): number {
   let end = from;
   for (let size = 0; end < documents.length; end += 1) {

@@ -1,4 +1,4 @@
-/** The shapes at rest, and their way to and from the domain. int64 amounts are `bigint` here. */
+/** Documents of the wallet database and their mapping to the domain. int64 is `bigint` here. */
 import type { Account, EntryKind } from "../domain/account.ts";
 import type { EntryBatch, Movement } from "../domain/entry.ts";
 import type { AuditRecord } from "../domain/ledger-batch.ts";
@@ -33,7 +33,7 @@ export type ReservationDocument = {
   first_message_id: string;
   last_message_id: string;
   created_at: Date;
-  /** When the sweeper looks at it, should it still be open then. */
+  /** Time of the sweeper's next check, if the reservation is still open then. */
   check_at: Date;
   checks: number;
 };
@@ -48,7 +48,7 @@ export type SettlementDocument = {
   settled_at: Date;
 };
 
-/** One movement inside a batch; texts that are not known are left out. */
+/** One movement inside a batch. Empty texts are left out. */
 export type MovementDocument = {
   id: string;
   kind: EntryKind;
@@ -60,7 +60,7 @@ export type MovementDocument = {
   actor?: string;
 };
 
-/** Collection `entries`: one document per batch of movements, only ever inserted. */
+/** Collection `entries`: one document per batch of movements, never changed. */
 export type BatchDocument = {
   _id: string;
   tenant_id: string;
@@ -71,7 +71,7 @@ export type BatchDocument = {
   held_after: bigint;
   totals: Record<Account, bigint>;
   kinds: EntryKind[];
-  /** The idempotency references inside; absent when there are none. */
+  /** The idempotency references of its movements; absent when there are none. */
   references?: string[];
   hash: string;
   movements: MovementDocument[];
@@ -96,7 +96,7 @@ export function toWallet(document: WalletDocument): Wallet {
     lowBalanceThreshold: document.low_balance_threshold,
     frozen: document.frozen,
     low: document.low,
-    // Beyond 2^31 they are read as bigint.
+    // The driver reads numbers beyond 2^31 as bigint.
     version: Number(document.version),
     sequence: Number(document.sequence),
     lastHash: document.last_hash,
@@ -137,7 +137,7 @@ export function toReservation(document: ReservationDocument): Reservation {
   };
 }
 
-/** A new reservation's document, to be checked at `checkAtMs`. */
+/** The document of a new reservation. The sweeper checks it at `checkAtMs`. */
 export function fromReservation(reservation: Reservation, checkAtMs: number): ReservationDocument {
   return {
     _id: reservation.id,

@@ -10,11 +10,11 @@ import {
   toWallet,
 } from "./documents.ts";
 
-/** Documents per read; batches are larger than the rest. */
+/** Documents per read. Entry batches are larger than other documents. */
 const READ = 1000;
 const READ_BATCHES = 20;
 
-/** Opens the whole ledger as it is at one instant; no writer is held up. */
+/** Opens a snapshot of the whole ledger. It blocks no writer. */
 export function openLedgerSnapshot(client: MongoClient, db: Db): LedgerSnapshot {
   const { wallets, entries, reservations, settlements } = openCollections(db);
   const own = (tenantId: string) => (tenantId === "" ? {} : { tenant_id: tenantId });

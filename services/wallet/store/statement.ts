@@ -4,12 +4,12 @@ import { type Entry, entriesOf } from "../domain/entry.ts";
 import type { Collections } from "./collections.ts";
 import { type BatchDocument, toBatch } from "./documents.ts";
 
-/** What a page may take of the database. A kind that is rare in a long ledger may need longer: 503. */
+/** Time limit of a page. A rare kind in a long ledger may need longer; the caller then gets 503. */
 const READ_MAX_MS = 8000;
 
 /**
- * Reads a statement page, newest first. A wallet's batches are dated in the order of their
- * sequence, so a range of time is a range of batches.
+ * Reads a statement page, newest first. Dates of a wallet's batches rise with their sequence, so a
+ * time range is a range of batches.
  */
 export async function listStatement(
   { entries }: Collections,
@@ -18,7 +18,7 @@ export async function listStatement(
   const { tenantId, fromMs, toMs, kinds, limit, before } = query;
   const filter: Filter<BatchDocument> = { tenant_id: tenantId };
   if (before !== undefined) filter.sequence = { $lte: before.sequence };
-  // The index goes by date: without the date of the page's beginning every newer batch would be stepped over.
+  // The index is ordered by date. Without this upper bound it would scan every newer batch.
   const newest =
     before === undefined ? undefined : await dateOf(entries, tenantId, before.sequence);
   if (fromMs > 0 || toMs > 0 || newest !== undefined) {

@@ -2,7 +2,7 @@
 import type { ClientSession } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import type { Needs } from "../app/ports.ts";
+import type { RequiredDocuments } from "../app/ports.ts";
 import { type Entry, entriesOf } from "../domain/entry.ts";
 import type { Changes, View } from "../domain/ledger-batch.ts";
 import type { Reservation, Settlement } from "../domain/reservation.ts";
@@ -20,8 +20,8 @@ import {
 } from "./documents.ts";
 
 /**
- * Takes wallets for this transaction by writing to them first: any other transaction on them is
- * met here, by a conflict, before it has done anything in vain. Answers the states they are in.
+ * Takes wallets for this transaction by writing to them first. A concurrent transaction on one of
+ * them conflicts here, before either has done work in vain. Returns the current states.
  */
 export async function takeWallets(
   { wallets }: Collections,
@@ -40,9 +40,9 @@ export async function takeWallets(
 }
 
 /**
- * Reads wallets that nobody else is expected to want. Another transaction on one of them is met
- * when the wallet is written, by the same conflict; one that is only read, because its commands were
- * refused, was judged by a state that was there between the question and the answer.
+ * Reads wallets that no other replica is known to want (ADR 77). A concurrent transaction on one of
+ * them conflicts when the wallet is written. A wallet whose commands were all refused is never
+ * written: those refusals were true at a moment between request and response.
  */
 export async function readWallets(
   { wallets }: Pick<Collections, "wallets">,
@@ -53,15 +53,15 @@ export async function readWallets(
   return found.map(toWallet);
 }
 
-/** Reads what batches of commands need, in the transaction's snapshot. */
+/** Reads the documents that batches of commands require, in the transaction's snapshot. */
 export async function loadViews(
   { reservations, settlements, entries }: Collections,
   wallets: readonly Wallet[],
-  needs: ReadonlyMap<string, Needs>,
+  required: ReadonlyMap<string, RequiredDocuments>,
   session: ClientSession,
 ): Promise<Map<string, View>> {
-  const all = [...needs.values()];
-  // Ids are looked up across tenants: whose a thing is, is for the decision to judge.
+  const all = [...required.values()];
+  // Ids are looked up across tenants: the decision compares the owner.
   const shared = {
     reservations: new Map<string, Reservation>(),
     settlements: new Map<string, Settlement>(),
@@ -84,7 +84,7 @@ export async function loadViews(
       shared.settlements.set(document._id, toSettlement(document));
     }
   }
-  const references = [...needs].flatMap(([tenantId, one]) =>
+  const references = [...required].flatMap(([tenantId, one]) =>
     one.references.length === 0
       ? []
       : [{ tenant_id: tenantId, references: { $in: [...one.references] } }],
@@ -102,8 +102,9 @@ export async function loadViews(
 }
 
 /**
- * Writes the changes of one or several wallets. New reservations are checked `graceMs` after the clock's time, not
- * the ledger's, which stays in the future for as long as a clock was once ahead.
+ * Writes the changes of one or several wallets. New reservations are due for a check `graceMs` after
+ * the clock's time. The ledger's time does not count: it may be ahead of the clock, because it never
+ * goes back after a replica whose clock was ahead.
  */
 export async function saveChanges(
   collections: Collections,
@@ -161,7 +162,7 @@ async function updateWallets(
   }
 }
 
-/** Most settlements close a reservation of one message: those are closed by a single statement. */
+/** Most settlements close a reservation of one message: one statement closes all of those. */
 async function updateReservations(
   { reservations }: Collections,
   changed: readonly Reservation[],

@@ -5,10 +5,9 @@ import { isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts"
 import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import { openSnapshot, type Snapshot } from "../../shared/io/snapshot.ts";
-import type { WalletStore } from "../app/ports.ts";
+import type { Contention, WalletStore } from "../app/ports.ts";
 import type { WalletEvent } from "../domain/ledger-batch.ts";
 import { openCollections } from "./collections.ts";
-import type { Turns } from "./contention.ts";
 import {
   type AuditDocument,
   fromAudit,
@@ -21,58 +20,58 @@ import {
 import { listStatement } from "./statement.ts";
 import { loadViews, readWallets, saveChanges, takeWallets } from "./transaction.ts";
 
-/** How long a transaction is tried before its callers hear "unavailable". */
+/** Retries of a transaction end after this long with `service_unavailable`. */
 const TRANSACTION_LIMIT_MS = 10_000;
-/** Items per chunk of a stream at most. */
+/** Most items per chunk of a stream. */
 const CHUNK = 1000;
 
-/** Makes the store. `toItem` turns a wallet's event into what the stream carries. */
 export function createWalletStore(parts: {
   readonly client: MongoClient;
   readonly db: Db;
   readonly outbox: Outbox;
-  readonly toItem: (event: WalletEvent) => StreamItem;
+  /** Encodes a wallet event for the event stream. */
+  readonly encodeEvent: (event: WalletEvent) => StreamItem;
   readonly graceMs: number;
-  readonly turns: Turns;
+  readonly contention: Contention;
 }): WalletStore {
-  const { client, outbox, toItem, graceMs, turns } = parts;
+  const { client, outbox, encodeEvent, graceMs, contention } = parts;
   const collections = openCollections(parts.db);
   const { wallets, reservations, settlements, audit } = collections;
 
   return {
     async transact(tenantIds, work) {
       let ticket: OutboxTicket | undefined;
-      const turn = turns.enter(tenantIds);
+      const access = contention.enter(tenantIds);
       try {
-        await turn.begin();
+        await access.waitForOwner();
         const result = await runTransaction(
           client,
           async (session) => {
             ticket = undefined;
-            const isExclusive = turn.expectsOthers();
+            const isExclusive = access.expectsConflict();
             const open = isExclusive ? takeWallets : readWallets;
             const wallets = await open(collections, tenantIds, session);
             return work({
               isExclusive,
-              load: (needs) => loadViews(collections, wallets, needs, session),
+              load: (required) => loadViews(collections, wallets, required, session),
               async save(changes) {
                 await saveChanges(collections, changes, graceMs, session);
                 const events = changes.flatMap((one) => one.events);
-                ticket = await outbox.write(events.map(toItem), session);
+                ticket = await outbox.write(events.map(encodeEvent), session);
               },
             });
           },
           TRANSACTION_LIMIT_MS,
-          turn.again,
+          access.waitAfterConflict,
         );
         outbox.publish(ticket);
         return result;
       } finally {
-        turn.leave();
+        access.leave();
       }
     },
     createWallet: (wallet, record) =>
-      edge(async () => {
+      wrapErrors(async () => {
         try {
           await runTransaction(client, async (session) => {
             await wallets.insertOne(fromWallet(wallet), { session });
@@ -87,29 +86,29 @@ export function createWalletStore(parts: {
         }
       }),
     findWallet: (tenantId) =>
-      edge(async () => {
+      wrapErrors(async () => {
         const document = await wallets.findOne({ _id: tenantId });
         return document === null ? undefined : toWallet(document);
       }),
     findReservation: (tenantId, reservationId) =>
-      edge(async () => {
+      wrapErrors(async () => {
         const document = await reservations.findOne({ _id: reservationId, tenant_id: tenantId });
         return document === null ? undefined : toReservation(document);
       }),
     findSettled: (messageIds) =>
-      edge(async () => {
+      wrapErrors(async () => {
         const found = await settlements.find({ _id: { $in: [...messageIds] } }).toArray();
         return new Map(found.map((document) => [document._id, toSettlement(document)]));
       }),
-    listEntries: (query) => edge(() => listStatement(collections, query)),
+    listEntries: (query) => wrapErrors(() => listStatement(collections, query)),
     listAudit: (tenantId, beforeId, limit) =>
-      edge(async () => {
+      wrapErrors(async () => {
         const filter: Filter<AuditDocument> = { tenant_id: tenantId };
         if (beforeId !== "") filter._id = { $lt: beforeId };
         return (await audit.find(filter).sort({ _id: -1 }).limit(limit).toArray()).map(toAudit);
       }),
     listDue: (nowMs, limit) =>
-      edge(async () => {
+      wrapErrors(async () => {
         const due = await reservations
           .find({ state: "open", check_at: { $lte: new Date(nowMs) } })
           .sort({ check_at: 1 })
@@ -118,7 +117,7 @@ export function createWalletStore(parts: {
         return due.map((document) => ({ ...toReservation(document), checks: document.checks }));
       }),
     postpone: (checks) =>
-      edge(async () => {
+      wrapErrors(async () => {
         if (checks.length === 0) return;
         await reservations.bulkWrite(
           checks.map(({ id, atMs }) => ({
@@ -144,7 +143,7 @@ export function createWalletStore(parts: {
         createdBeforeMs === 0
           ? { state: "open" as const }
           : { state: "open" as const, created_at: { $lt: new Date(createdBeforeMs) } };
-      // Few are open at any time: their own small index is read and sorted, not the collection.
+      // Few reservations are open: reading and sorting their partial index beats a collection scan.
       const hint = "open_check_at";
       return streamSnapshot(client, ({ options, chunks }) =>
         chunks(
@@ -158,7 +157,7 @@ export function createWalletStore(parts: {
   };
 }
 
-/** Streams one snapshot and closes it, also when the caller stops early. */
+/** Streams one snapshot. Closes it also when the caller stops early. */
 async function* streamSnapshot<T>(
   client: MongoClient,
   read: (snapshot: Snapshot) => AsyncGenerator<T[]>,
@@ -171,7 +170,7 @@ async function* streamSnapshot<T>(
   }
 }
 
-async function edge<T>(work: () => Promise<T>): Promise<T> {
+async function wrapErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,9 +1,9 @@
-/** What every storage of the wallet promises; run on the one in memory and on MongoDB. */
+/** Conformance suite of the wallet store port, run on the memory store and on MongoDB. */
 import { expect } from "chai";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import type {
-  Needs,
+  RequiredDocuments,
   StatementQuery,
   WalletStore,
   WalletTransaction,
@@ -18,7 +18,7 @@ import { createMemoryWalletStore } from "../../support/wallet-memory-store.ts";
 
 const GRACE_MS = 60_000;
 const actor = { name: "test", address: "192.0.2.1" };
-const NOTHING: Needs = { reservationIds: [], messageIds: [], references: [] };
+const NOTHING: RequiredDocuments = { reservationIds: [], messageIds: [], references: [] };
 
 type Harness = { open(): Promise<WalletStore>; close(): Promise<void> };
 
@@ -82,16 +82,25 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       if (funds > 0n) await run(tenantId, [fund(funds, "start")], 1000);
       return tenantId;
     }
-    /** Decides and saves, with the given needs or those of new things. */
-    function run(tenantId: string, commands: readonly Command[], nowMs: number, needs = NOTHING) {
+    /** Decides and saves. Without `required` it looks up nothing, as for new holds and settlements. */
+    function run(
+      tenantId: string,
+      commands: readonly Command[],
+      nowMs: number,
+      required = NOTHING,
+    ) {
       return store.transact([tenantId], async (tx) => {
-        const decision = decide(await viewOf(tx, tenantId, needs), commands, { nowMs, newId });
+        const decision = decide(await viewOf(tx, tenantId, required), commands, { nowMs, newId });
         if (decision.changes !== undefined) await tx.save([decision.changes]);
-        return decision.outcomes;
+        return decision.results;
       });
     }
-    async function viewOf(tx: WalletTransaction, tenantId: string, needs = NOTHING): Promise<View> {
-      const view = (await tx.load(new Map([[tenantId, needs]]))).get(tenantId);
+    async function viewOf(
+      tx: WalletTransaction,
+      tenantId: string,
+      required = NOTHING,
+    ): Promise<View> {
+      const view = (await tx.load(new Map([[tenantId, required]]))).get(tenantId);
       if (view === undefined) throw new Error("no such wallet");
       return view;
     }
@@ -101,7 +110,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
         (error: unknown) => (error instanceof AppError ? error.code : String(error)),
       );
 
-    it("creates a wallet once and answers the one that stands", async () => {
+    it("creates a wallet once and returns the stored one", async () => {
       const tenantId = await newTenant(0n);
       const other = newWallet(tenantId, "USD", 5n, 2000);
       const stored = await store.createWallet(other, auditOf(tenantId));
@@ -150,7 +159,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       }
     });
 
-    it("undoes everything when the work fails after saving", async () => {
+    it("rolls back when the work fails after saving", async () => {
       const tenantId = await newTenant();
       const before = await store.findWallet(tenantId);
       const id = newId("reservation");
@@ -165,29 +174,29 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       expect(await store.findReservation(tenantId, id)).to.equal(undefined);
     });
 
-    it("lets no two transactions decide on the same state", async () => {
+    it("serialises transactions on one wallet", async () => {
       const tenantId = await newTenant(10n);
       const ids = Array.from({ length: 16 }, () => newId("reservation"));
-      const outcomes = await Promise.all(ids.map((id) => run(tenantId, [hold(id, 1n)], 2000)));
-      const refused = outcomes.filter(([outcome]) => outcome instanceof AppError).length;
+      const results = await Promise.all(ids.map((id) => run(tenantId, [hold(id, 1n)], 2000)));
+      const refused = results.filter(([result]) => result instanceof AppError).length;
       expect(refused).to.equal(6);
       const wallet = await store.findWallet(tenantId);
       expect(wallet).to.include({ balance: 10n, held: 10n, sequence: 11 });
     });
 
-    it("says already_exists for a hold decided as new that is not, and changes nothing", async () => {
+    it("throws already_exists for an existing hold that was decided as new, and changes nothing", async () => {
       const tenantId = await newTenant();
       const id = newId("reservation");
       await run(tenantId, [hold(id, 10n)], 2000);
       expect(await codeOf(run(tenantId, [hold(id, 10n)], 2001))).to.equal("already_exists");
       expect((await store.findWallet(tenantId))?.held).to.equal(10n);
-      const needs = { ...NOTHING, reservationIds: [id] };
-      expect(await run(tenantId, [hold(id, 10n)], 2002, needs)).to.deep.equal([
+      const required = { ...NOTHING, reservationIds: [id] };
+      expect(await run(tenantId, [hold(id, 10n)], 2002, required)).to.deep.equal([
         { currency: "NGN", available: 90n },
       ]);
     });
 
-    it("finds reservations, settlements and references that were saved, and no one else's", async () => {
+    it("finds the tenant's saved reservations, settlements and references", async () => {
       const tenantId = await newTenant();
       const [id, messageId] = [newId("reservation"), newId("message")];
       const settle: Command = {
@@ -276,7 +285,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       expect(await store.listAudit(tenantId, first?.id ?? "", 1)).to.deep.equal([records[1]]);
     });
 
-    it("hands out open reservations when they are due, longest due first", async () => {
+    it("lists due open reservations, longest due first", async () => {
       const tenantId = await newTenant();
       const [first, second, closed] = [1, 2, 3].map(() => newId("reservation"));
       const at = Date.UTC(2020, 0, 1);

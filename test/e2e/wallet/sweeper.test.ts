@@ -1,6 +1,6 @@
 /**
- * What holds money when events and commits are lost: the wallet's sweeper asks the real messaging
- * over RPC, on a whole stack whose wallet is a process of its own.
+ * The sweeper corrects lost events and lost commits: the wallet asks the real messaging service over
+ * RPC, on a whole stack with the wallet in its own process.
  */
 import { randomUUID } from "node:crypto";
 import { type Client, createClient } from "@connectrpc/connect";
@@ -35,7 +35,7 @@ const PROCESSES = [
     services: ["tenant", "sender-id", "routing", "messaging", "carrier", "webhook", "gateway"],
   },
 ];
-/** The carrier's queue is full for five seconds for this number; then it takes and delivers. */
+/** For this number the simulator throttles for five seconds, then accepts and delivers. */
 const QUEUE_FULL_FIRST = "+2348031239913";
 
 describe("the wallet's sweeper on the whole stack", function () {
@@ -74,8 +74,8 @@ describe("the wallet's sweeper on the whole stack", function () {
       timeoutMs: 20_000,
     });
   /**
-   * By the documented rule: a 503 is tried again under the same key. Messaging may not have heard yet
-   * that the wallet is back.
+   * Retries a 503 with the same key (docs/contract.md#idempotency). Messaging may not have noticed yet
+   * that the wallet has restarted.
    */
   const post = (path: string, body: unknown) => {
     const call = { body, apiKey: stack.api_key, key: randomUUID() };
@@ -92,7 +92,7 @@ describe("the wallet's sweeper on the whole stack", function () {
     if (message === undefined) throw new Error("the answer has no message");
     return message;
   }
-  /** Removes the events that say a message's status, once they are in the stream. */
+  /** Removes the message's status events after they are in the stream. */
   async function loseEvents(status: string): Promise<void> {
     const subject = `events.message.${stack.tenant_id}.${status}`;
     const manager = await nats.jetstreamManager();
@@ -110,7 +110,7 @@ describe("the wallet's sweeper on the whole stack", function () {
     return own.map(({ kind }) => kind).reverse();
   };
 
-  it("releases a hold whose send was never committed, and nothing else", async () => {
+  it("releases only the hold whose send was never committed", async () => {
     await settled();
     const before = await figures();
     const reservationId = newId("reservation");
@@ -129,7 +129,7 @@ describe("the wallet's sweeper on the whole stack", function () {
     expect(await statement(reservationId)).to.deep.equal([EntryKind.HOLD, EntryKind.RELEASE]);
   });
 
-  it("charges a message whose events it never saw", async () => {
+  it("charges a message whose events were lost", async () => {
     await settled();
     const before = await figures();
     const sent = await post("/v1/sms/messages", {
@@ -155,7 +155,7 @@ describe("the wallet's sweeper on the whole stack", function () {
     ]);
   });
 
-  it("releases a cancelled message whose event it never saw", async () => {
+  it("releases a cancelled message whose event was lost", async () => {
     await settled();
     const before = await figures();
     const sent = await post("/v1/sms/messages", {
@@ -174,7 +174,7 @@ describe("the wallet's sweeper on the whole stack", function () {
     expect(await figures()).to.deep.equal(before);
   });
 
-  it("leaves books in which every invariant holds", async () => {
+  it("keeps every ledger invariant", async () => {
     const { code, value, error } = await smsctl(stack, "check");
     expect(value, error).to.include({ ok: true });
     expect(code).to.equal(0);

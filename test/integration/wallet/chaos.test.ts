@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { runWalletChaos } from "../../chaos/wallet-chaos.ts";
 
 describe("the wallet under kill -9 and a stopped database", () => {
-  it("answers nothing that is not true, and keeps every invariant", async function () {
+  it("gives only correct answers and keeps every invariant", async function () {
     this.timeout(120_000);
     const seed = Math.floor(Math.random() * 1_000_000);
     const { faults, kills, stops } = await runWalletChaos({

@@ -33,7 +33,7 @@ describe("the wallet and the event stream", () => {
       nats: wallet.nats,
       db: wallet.mongo.db,
       durable,
-      // Only this test's events: the stream is everyone's.
+      // The stream is shared with other tests, so read this test's events only.
       subjects: [`events.message.${tenantId}.>`],
       batchMax: 100,
       ackWaitMs: 5000,
@@ -72,7 +72,7 @@ describe("the wallet and the event stream", () => {
   }
   async function hold(messages: number): Promise<string> {
     const reservationId = newId("reservation");
-    await wallet.wallets.hold(tenantId, {
+    await wallet.wallets.placeHold(tenantId, {
       kind: "hold",
       reservationId,
       amount: BigInt(messages) * 10n,
@@ -84,7 +84,7 @@ describe("the wallet and the event stream", () => {
   }
   const drained = () => eventually(async () => (await consumer.lag()) === 0);
 
-  it("settles each message once from events that come twice, late, and out of order", async () => {
+  it("settles each message once from duplicated, late and re-ordered events", async () => {
     const before = await wallet.wallets.get(tenantId);
     const reservationId = await hold(4);
     const [a, b, c, d] = [1, 2, 3, 4].map(() => newId("message")) as [
@@ -112,7 +112,7 @@ describe("the wallet and the event stream", () => {
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("says that a message was settled with other amounts, and moves nothing", async () => {
+  it("logs a second settlement with other amounts and moves nothing", async () => {
     const reservationId = await hold(1);
     const request = { tenantId, reservationId, messageId: newId("message"), heldAmount: 10n };
     const settle = async (capturedAmount: bigint) =>
@@ -122,7 +122,7 @@ describe("the wallet and the event stream", () => {
     expect(await settle(7n)).to.deep.equal({ kind: "already", differs: true });
   });
 
-  it("puts an event aside whose reservation does not exist, and goes on", async () => {
+  it("makes an event without a reservation a dead letter and continues", async () => {
     const reservationId = await hold(1);
     const stray = eventOf(newId("message"), newId("reservation"), SENT);
     const good = eventOf(newId("message"), reservationId, SENT);
@@ -133,7 +133,7 @@ describe("the wallet and the event stream", () => {
     expect(dead.map(({ reason }) => reason)).to.deep.equal(["not_found: No such reservation."]);
   });
 
-  it("settles an event that was put aside once its cause is mended, and only then", async () => {
+  it("settles a replayed dead letter only after its cause is fixed", async () => {
     const handle = createSettleHandler({ settleMessages: wallet.settleMessages, log: silentLog });
     const letters = createDeadLetters(wallet.mongo.db, handle);
     const { letters: found } = await letters.list("", 10);
@@ -144,7 +144,7 @@ describe("the wallet and the event stream", () => {
 
     const { payload } = fromBinary(EventSchema, letter.data);
     if (payload.case !== "messageChanged") throw new Error("not a message's event");
-    await wallet.wallets.hold(tenantId, {
+    await wallet.wallets.placeHold(tenantId, {
       kind: "hold",
       reservationId: payload.value.message?.reservationId ?? "",
       amount: 10n,
@@ -157,7 +157,7 @@ describe("the wallet and the event stream", () => {
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("takes full batches one after the other, and waits for more after one that was not full", async () => {
+  it("takes full batches without delay, and waits after a batch that is not full", async () => {
     const subject = `events.other.${tenantId}`;
     const sizes: number[] = [];
     const items = Array.from({ length: 45 }, () => {
@@ -185,7 +185,7 @@ describe("the wallet and the event stream", () => {
     await manager.consumers.delete(EVENT_STREAM, `${durable}-paced`);
   });
 
-  it("tells how long the oldest event has waited, whatever was handled after it", async () => {
+  it("measures the age of the oldest unsettled event while later ones are settled", async () => {
     const subject = `events.other.${tenantId}`;
     const publish = async (end: string) => {
       await publishAll(wallet.nats.jetstream, [
@@ -217,7 +217,7 @@ describe("the wallet and the event stream", () => {
     const beforeMs = Date.now();
     const badMs = await publish("bad");
     await eventually(() => Date.now() - badMs > 300);
-    await publish("unheard");
+    await publish("answer-lost");
     await publish("good");
     await eventually(() => count(1), { what: "the good one behind it" });
     expect(await read.oldestMs()).to.be.within(300, Date.now() - beforeMs);
@@ -230,7 +230,7 @@ describe("the wallet and the event stream", () => {
     await manager.consumers.delete(EVENT_STREAM, `${durable}-oldest`);
   });
 
-  it("an outbox tells how long its oldest batch has waited, until it is published", async () => {
+  it("measures the age of the oldest outbox batch until it is published", async () => {
     const { client, db } = wallet.mongo;
     const outbox = createOutbox({
       db,
@@ -252,7 +252,7 @@ describe("the wallet and the event stream", () => {
     await outbox.close();
   });
 
-  it("tells of money that came in and of a crossing of the threshold, once each", async () => {
+  it("publishes a funding and a crossing of the threshold once each", async () => {
     const subject = `events.wallet.${tenantId}`;
     const got: string[] = [];
     const read = startConsumer({

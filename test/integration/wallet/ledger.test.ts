@@ -28,14 +28,14 @@ describe("the wallet's ledger on MongoDB", () => {
     await servers.stop();
   });
 
-  /** A wallet with a hold of 30, of which one message of 20 was charged 15. */
+  /** A wallet with a hold of 30. One of its messages, held at 20, is charged 15. */
   async function newTenant() {
     const tenantId = newId("tenant");
     const reservationId = newId("reservation");
     const messageId = newId("message");
     await wallet.wallets.create(tenantId, "NGN", 0n, actor);
     await wallet.wallets.fund(tenantId, { kind: "fund", amount: 100n, reference: "r", actor });
-    await wallet.wallets.hold(tenantId, {
+    await wallet.wallets.placeHold(tenantId, {
       kind: "hold",
       reservationId,
       amount: 30n,
@@ -43,7 +43,7 @@ describe("the wallet's ledger on MongoDB", () => {
       firstMessageId: messageId,
       lastMessageId: messageId,
     });
-    await wallet.queue.run(tenantId, {
+    await wallet.queue.execute(tenantId, {
       kind: "settle",
       messageId,
       reservationId,
@@ -63,11 +63,11 @@ describe("the wallet's ledger on MongoDB", () => {
     const faults = fc.array(fault, { maxLength: 30 });
     const property = fc.asyncProperty(commands, faults, async (cmds, dealt) => {
       let next = 0;
-      let unheard = 0;
+      let lostAnswers = 0;
       const store = withFaults(wallet.store, () => {
         const chosen = dealt[next];
         next += 1;
-        if (chosen === "unheard") unheard += 1;
+        if (chosen === "answer-lost") lostAnswers += 1;
         return chosen;
       });
       const queue = createCommandQueue({
@@ -76,29 +76,28 @@ describe("the wallet's ledger on MongoDB", () => {
         batchMax: 100,
         queueMax: 1000,
         totalMax: 1000,
-        flushesMax: 4,
+        transactionsMax: 4,
         walletsMax: 8,
-        isTransient: (error) => error instanceof AppError && error.code === "service_unavailable",
       });
       const wallets = createWallets({ store, queue, clock: systemClock });
       const tenantId = newId("tenant");
       await wallets.create(tenantId, "NGN", 0n, actor);
-      const takeUnheard = () => {
-        const count = unheard;
-        unheard = 0;
+      const takeLostAnswers = () => {
+        const count = lostAnswers;
+        lostAnswers = 0;
         return count;
       };
       const { checkWallets } = wallet;
-      const real = { tenantId, wallets, queue, checkWallets, checkEach: false, takeUnheard };
+      const real = { tenantId, wallets, queue, checkWallets, checkEach: false, takeLostAnswers };
       await fc.asyncModelRun(() => ({ model: newModel(), real }), cmds);
       await checkBooks(real);
     });
     await fc.assert(property, { numRuns: 12 });
   });
 
-  describe("the database itself refuses", () => {
+  describe("the database rejects", () => {
     const collections = () => openCollections(wallet.mongo.db);
-    // The wallet's own code has no way to change these, so the test goes round it.
+    // The wallet's types allow no such change, so the test writes to the database itself.
     const raw = (name: string) => wallet.mongo.db.collection(name);
     const REFUSED: Record<string, (tenantId: string) => Promise<unknown>> = {
       "a batch whose accounts do not sum to zero": (tenantId) =>
@@ -110,18 +109,18 @@ describe("the wallet's ledger on MongoDB", () => {
         raw("entries").updateOne({ tenant_id: tenantId }, { $unset: { hash: "" } }),
       "an available balance below zero": (tenantId) =>
         collections().wallets.updateOne({ _id: tenantId }, { $set: { held: 86n } }),
-      "a balance that is no int64": (tenantId) =>
+      "a balance that is not an int64": (tenantId) =>
         collections().wallets.updateOne({ _id: tenantId }, { $set: { balance: 1.5 as never } }),
-      "a field nobody knows": (tenantId) =>
+      "an unknown field": (tenantId) =>
         collections().wallets.updateOne({ _id: tenantId }, { $set: { bonus: 1 } as never }),
-      "a reservation with more open than was held": (tenantId) =>
+      "an open amount above the held amount": (tenantId) =>
         collections().reservations.updateOne({ tenant_id: tenantId }, { $set: { amount: 9n } }),
-      "a closed reservation that still holds": (tenantId) =>
+      "a closed reservation with an open amount": (tenantId) =>
         collections().reservations.updateOne(
           { tenant_id: tenantId },
           { $set: { state: "closed" } },
         ),
-      "a charge above what was held": (tenantId) =>
+      "a charge above the held amount": (tenantId) =>
         raw("settlements").updateOne({ tenant_id: tenantId }, { $set: { captured_amount: 21n } }),
     };
     for (const [name, breach] of Object.entries(REFUSED)) {
@@ -132,7 +131,7 @@ describe("the wallet's ledger on MongoDB", () => {
       });
     }
 
-    it("a second batch of the same sequence, and a second use of a reference", async () => {
+    it("a second batch with the same sequence, and a second use of a reference", async () => {
       const { tenantId } = await newTenant();
       const batch = await collections().entries.findOne({ tenant_id: tenantId, sequence: 1 });
       if (batch === null) throw new Error("no batch");
@@ -146,7 +145,7 @@ describe("the wallet's ledger on MongoDB", () => {
     });
   });
 
-  describe("the check names", () => {
+  describe("the check detects", () => {
     const edit = (name: string, filter: object, update: object) =>
       wallet.mongo.db
         .collection(name)
@@ -211,7 +210,7 @@ describe("the wallet's ledger on MongoDB", () => {
     }
   });
 
-  it("is checked in one snapshot while it is written, without a false alarm", async () => {
+  it("passes the check while it is written, because the check reads one snapshot", async () => {
     const { tenantId } = await newTenant();
     await wallet.wallets.fund(tenantId, { kind: "fund", amount: 10_000n, reference: "2", actor });
     let isDone = false;
@@ -219,7 +218,7 @@ describe("the wallet's ledger on MongoDB", () => {
     const write = async () => {
       while (!isDone) {
         const reservationId = newId("reservation");
-        await wallet.wallets.hold(tenantId, {
+        await wallet.wallets.placeHold(tenantId, {
           kind: "hold",
           reservationId,
           amount: 2n,
@@ -227,7 +226,7 @@ describe("the wallet's ledger on MongoDB", () => {
           firstMessageId: "msg_1",
           lastMessageId: "msg_1",
         });
-        await wallet.queue.run(tenantId, {
+        await wallet.queue.execute(tenantId, {
           kind: "settle",
           messageId: newId("message"),
           reservationId,
@@ -251,19 +250,19 @@ describe("the wallet's ledger on MongoDB", () => {
     ...{ firstMessageId: messageId, lastMessageId: messageId },
   });
 
-  it("a ledger once written by a clock that was ahead keeps no hold longer from its check", async () => {
+  it("makes new holds due by the clock, also after a replica whose clock was ahead", async () => {
     const { tenantId } = await newTenant();
     const { wallets, reservations } = openCollections(wallet.mongo.db);
     const tomorrow = new Date(Date.now() + 86_400_000);
     await wallets.updateOne({ _id: tenantId }, { $set: { updated_at: tomorrow } });
     const reservationId = newId("reservation");
-    await wallet.wallets.hold(tenantId, holdOf(reservationId));
+    await wallet.wallets.placeHold(tenantId, holdOf(reservationId));
     const held = await reservations.findOne({ _id: reservationId });
     expect(held?.created_at, "the ledger's order").to.be.at.least(tomorrow);
     expect(held?.check_at.getTime()).to.be.at.most(Date.now() + 300_000);
   });
 
-  it("a tenant id that is no part of a subject gets no wallet", async () => {
+  it("refuses a wallet for a tenant id that cannot be part of a subject", async () => {
     for (const tenantId of ["", "Acme Ltd", "a.b", "ten_1\r\n", "*", "x".repeat(65)]) {
       const made = wallet.wallets.create(tenantId, "NGN", 0n, actor);
       const error = await made.catch((thrown: unknown) => thrown);
@@ -271,19 +270,19 @@ describe("the wallet's ledger on MongoDB", () => {
     }
   });
 
-  it("a wallet goes on where its version passes 2^31", async () => {
+  it("continues where a wallet's version exceeds 2^31", async () => {
     const { tenantId } = await newTenant();
     const { wallets } = openCollections(wallet.mongo.db);
     for (const version of [2 ** 31 - 1, 2 ** 31]) {
       const stored = version < 2 ** 31 ? version : Long.fromNumber(version);
       await wallets.updateOne({ _id: tenantId }, { $set: { version: stored as number } });
-      await wallet.wallets.hold(tenantId, holdOf(newId("reservation")));
-      await wallet.wallets.hold(tenantId, holdOf(newId("reservation")));
+      await wallet.wallets.placeHold(tenantId, holdOf(newId("reservation")));
+      await wallet.wallets.placeHold(tenantId, holdOf(newId("reservation")));
     }
     expect(await wallet.breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("can be migrated again and again", async () => {
+  it("can be migrated repeatedly", async () => {
     await migrate(wallet.mongo.db);
     await migrate(wallet.mongo.db);
   });

@@ -1,4 +1,4 @@
-/** What operators do to a wallet, asked of a real process from outside: over gRPC and with smsctl. */
+/** Operator actions on a real wallet process, over gRPC and with smsctl. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import {
 
 const actor = { name: "dashboard:ada", address: "192.0.2.1" };
 
-describe("what operators do to a wallet", function () {
+describe("operator actions on a wallet", function () {
   this.timeout(30_000);
   let servers: TestServers;
   let harness: WalletHarness;
@@ -35,7 +35,7 @@ describe("what operators do to a wallet", function () {
     servers = await startServers();
     const prefix = freshDatabase("operations");
     harness = await openWallet(servers, { database: `${prefix}_wallet` });
-    // smsctl asks the tenant service who is meant.
+    // smsctl resolves the tenant through the tenant service.
     tenantDb = harness.mongo.client.db(`${prefix}_tenant`);
     await migrateTenants(tenantDb);
     wallet = await startWallet(servers, prefix, {}, ["tenant"]);
@@ -72,7 +72,7 @@ describe("what operators do to a wallet", function () {
     return (value as { id: string }).id;
   }
 
-  /** Gives a wallet one funding, two corrections and two holds, each in a transaction of its own. */
+  /** One funding, two adjustments and two holds, each in its own transaction. */
   async function withHistory(
     maker: () => Promise<string> = newTenant,
   ): Promise<{ tenantId: string; lines: Entry[] }> {
@@ -90,7 +90,7 @@ describe("what operators do to a wallet", function () {
     return { tenantId, lines: entries };
   }
 
-  it("settlements can be asked for by their messages, a thousand at once, and of one tenant only", async () => {
+  it("StreamSettlements returns up to 1,000 settlements by message id, of one tenant", async () => {
     const { tenantId } = await withHistory();
     const [reservationId, ...ids] = [newId("reservation"), newId("message"), newId("message")];
     const [first = "", second = ""] = ids;
@@ -113,7 +113,7 @@ describe("what operators do to a wallet", function () {
     expect(await codeOf(asked(tenantId, Array(1001).fill(first)))).to.equal("validation_error");
   });
 
-  it("open reservations come with the grace time that they have", async () => {
+  it("StreamReservations returns open reservations with the grace time", async () => {
     const { tenantId } = await withHistory();
     const told: unknown[] = [];
     for await (const { reservations, graceMs } of client.streamReservations({})) {
@@ -122,7 +122,7 @@ describe("what operators do to a wallet", function () {
     expect(told).to.deep.equal([300_000n]);
   });
 
-  it("a reference is one movement, however many ask for it at once and whatever they ask", async () => {
+  it("a reference moves money once under concurrent requests of any amounts", async () => {
     const tenantId = await newTenant();
     const request = { tenantId, amount: 7n, reference: "once", actor };
     const answers = await Promise.all(
@@ -142,7 +142,7 @@ describe("what operators do to a wallet", function () {
     expect(audit.filter(({ action }) => action === "wallet.fund")).to.have.length(1);
   });
 
-  it("who made a wallet stands in the audit, and a second currency changes nothing", async () => {
+  it("the audit has the creator of a wallet, and a second currency changes nothing", async () => {
     const tenantId = await newTenant();
     expect(await codeOf(client.createWallet({ tenantId, currency: "USD", actor }))).to.equal(
       "invalid_state_transition",
@@ -153,7 +153,7 @@ describe("what operators do to a wallet", function () {
     ]);
   });
 
-  it("a range of dates has exactly its lines: at or after its beginning, before its end", async () => {
+  it("a date range has the entries at or after its start and before its end", async () => {
     const { tenantId, lines } = await withHistory();
     const instants = [...new Set(lines.map(({ createdAtMs }) => createdAtMs))].sort();
     for (const at of instants) {
@@ -166,7 +166,7 @@ describe("what operators do to a wallet", function () {
     }
   });
 
-  it("pages by cursor within a range and a kind, and new lines do not move the pages", async () => {
+  it("pages by cursor within a range and a kind, unaffected by new entries", async () => {
     const { tenantId, lines } = await withHistory();
     const wanted = { tenantId, kinds: [EntryKind.ADJUST, EntryKind.HOLD], limit: 1 };
     const seen: string[] = [];
@@ -183,19 +183,19 @@ describe("what operators do to a wallet", function () {
   });
 
   for (const [what, wrong] of Object.entries({
-    "a beginning before 1970": { fromMs: -1n },
-    "an end no date can hold": { toMs: 9_000_000_000_000_000_000n },
-    "a kind that is none": { kinds: [EntryKind.UNSPECIFIED] },
-    "a kind nobody knows": { kinds: [99 as EntryKind] },
-    "a cursor that is none": { cursor: "tomorrow" },
+    "a start before 1970": { fromMs: -1n },
+    "an end beyond the largest date": { toMs: 9_000_000_000_000_000_000n },
+    "an unspecified kind": { kinds: [EntryKind.UNSPECIFIED] },
+    "an unknown kind": { kinds: [99 as EntryKind] },
+    "an invalid cursor": { cursor: "tomorrow" },
   })) {
-    it(`${what} is refused, not read as everything`, async () => {
+    it(`refuses ${what}`, async () => {
       const { tenantId } = await withHistory();
       expect(await codeOf(client.listEntries({ tenantId, ...wrong }))).to.equal("validation_error");
     });
   }
 
-  it("the export has every line once, quoted, with no formula in it, and overwrites nothing", async () => {
+  it("the export has every entry once, quoted, without formulas, and overwrites no file", async () => {
     const { tenantId, lines } = await withHistory(newCustomer);
     const file = join(folder, "statement.csv");
     const words = ["wallet", "entries", "--tenant", tenantId, "--csv", file];
@@ -215,7 +215,7 @@ describe("what operators do to a wallet", function () {
     expect((await readFile(file, "utf8")).trimEnd().split("\r\n")).to.deep.equal(rows);
   });
 
-  it("smsctl shows one kind, and goes on where a page ended", async () => {
+  it("smsctl lists one kind and continues at a cursor", async () => {
     const { tenantId, lines } = await withHistory(newCustomer);
     const words = ["wallet", "entries", "--tenant", tenantId, "--kind", "hold,fund"];
     const all = (await ctl(...words)).value as { id: string; kind: string }[];

@@ -64,7 +64,7 @@ describe("the wallet process over gRPC", () => {
     expect(refused.code).to.equal("invalid_state_transition");
   });
 
-  it("holds, and refuses with what is required, what is available and the currency", async () => {
+  it("places a hold, and refuses one with the required and available amounts and the currency", async () => {
     const tenantId = await newTenant();
     expect(await client.placeHold(holdOf(tenantId, 60n))).to.include({ available: 40n });
     const refused = await errorOf(client.placeHold(holdOf(tenantId, 41n)));
@@ -78,7 +78,7 @@ describe("the wallet process over gRPC", () => {
     expect(beyond.code, "more than any balance can be").to.equal("insufficient_balance");
   });
 
-  it("gives each hold of a batch its own outcome, in the order of the request", async () => {
+  it("returns one outcome per hold of a batch, in the order of the request", async () => {
     const tenantId = await newTenant();
     const holds = [holdOf(tenantId, 90n), holdOf(tenantId, 20n), holdOf("ten_none", 1n)];
     const { outcomes } = await client.placeHolds({ holds });
@@ -92,7 +92,7 @@ describe("the wallet process over gRPC", () => {
     ]);
   });
 
-  it("settles, releases, and shows both in the statement with balanced postings", async () => {
+  it("settles and releases, and lists both in the statement with balanced postings", async () => {
     const tenantId = await newTenant();
     const [first, second] = [holdOf(tenantId, 30n), holdOf(tenantId, 20n)];
     await client.placeHolds({ holds: [first, second] });
@@ -147,7 +147,7 @@ describe("the wallet process over gRPC", () => {
     }
   });
 
-  it("audits who funded, corrected and froze a wallet, and from where", async () => {
+  it("audits the operator and address of a funding, an adjustment and a freeze", async () => {
     const tenantId = await newTenant();
     await client.adjustWallet({ tenantId, amount: -5n, reason: "test", reference: "a1", actor });
     await client.updateWallet({ tenantId, frozen: true, actor });
@@ -163,7 +163,7 @@ describe("the wallet process over gRPC", () => {
     expect(entries[3]?.action).to.equal("wallet.create");
   });
 
-  it("names every wrong field at once", async () => {
+  it("names every invalid field in one error", async () => {
     const request = { tenantId: await newTenant(), amount: -1n, reference: "" };
     const { code, fields } = await errorOf(client.fundWallet(request));
     expect(code).to.equal("validation_error");
@@ -172,7 +172,7 @@ describe("the wallet process over gRPC", () => {
     expect(empty.code).to.equal("validation_error");
   });
 
-  it("streams the check of its books to the end", async () => {
+  it("streams the check of the ledger to its end", async () => {
     const tenantId = await newTenant();
     const items = [];
     for await (const item of client.checkWallets({ tenantId })) items.push(item);
@@ -180,7 +180,7 @@ describe("the wallet process over gRPC", () => {
     expect(items.at(-1)).to.include({ done: true, wallets: 1n, entries: 1n });
   });
 
-  it("finishes what it has taken when it is told to end, and ends clean", async function () {
+  it("finishes accepted commands on SIGTERM and exits cleanly", async function () {
     this.timeout(60_000);
     const tenantId = await newTenant(10_000n);
     const answers = Array.from({ length: 400 }, () =>

@@ -42,7 +42,7 @@ describe("three replicas on one wallet", () => {
     messageCount = 1,
   ) =>
     at(turn)
-      .wallets.hold(tenantId, {
+      .wallets.placeHold(tenantId, {
         kind: "hold",
         reservationId,
         amount,
@@ -55,7 +55,7 @@ describe("three replicas on one wallet", () => {
         (error: unknown) => (error instanceof AppError ? error.code : String(error)),
       );
 
-  it("never hold more than there is, and use all there is", async () => {
+  it("hold the whole available amount and never more", async () => {
     const tenantId = await newTenant(300n);
     const turns = Array.from({ length: 600 }, (_, turn) => turn);
     const answers = await Promise.all(
@@ -67,7 +67,7 @@ describe("three replicas on one wallet", () => {
     expect(await at(0).breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("hold a reservation once, whichever of them are asked for it", async () => {
+  it("place one hold for a reservation id that all of them get", async () => {
     const tenantId = await newTenant(100n);
     const ids = Array.from({ length: 20 }, () => newId("reservation"));
     const answers = await Promise.all(
@@ -78,7 +78,7 @@ describe("three replicas on one wallet", () => {
     expect(await at(1).breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("settle a message once, whichever of them hear of it, and the first one stands", async () => {
+  it("settle a message once, by the first request", async () => {
     const tenantId = await newTenant(200n);
     const reservationId = newId("reservation");
     await hold(0, tenantId, reservationId, 200n, 20);
@@ -106,7 +106,7 @@ describe("three replicas on one wallet", () => {
     expect(await at(2).breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("take a funding once, whichever of them are asked", async () => {
+  it("move a funding once when all of them get it", async () => {
     const tenantId = await newTenant(1n);
     const outcomes = await Promise.all(
       [0, 1, 2, 0, 1, 2].map((turn) =>
@@ -118,7 +118,7 @@ describe("three replicas on one wallet", () => {
     expect((await at(0).wallets.get(tenantId)).balance).to.equal(8n);
   });
 
-  it("hold of many quiet wallets at once what there is in each, and no more", async () => {
+  it("hold the available amount of each of many uncontended wallets and never more", async () => {
     const tenants = await Promise.all(Array.from({ length: 40 }, () => newTenant(4n)));
     const answers = await Promise.all(
       tenants.flatMap((tenantId, wallet) =>
@@ -130,7 +130,7 @@ describe("three replicas on one wallet", () => {
     for (const tenantId of tenants) expect(await at(1).breaches(tenantId)).to.deep.equal([]);
   });
 
-  it("decide anew when another has written a wallet that was only read", async () => {
+  it("decide again when another replica has written a wallet that was only read", async () => {
     const [one, other] = [await newTenant(10n), await newTenant(10n)];
     const seen: bigint[] = [];
     await at(0).store.transact([one, other].sort(), async (tx) => {

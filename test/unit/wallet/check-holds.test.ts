@@ -33,14 +33,14 @@ function check(
 }
 
 describe("the check of a hold", () => {
-  it("finds nothing wrong with an open, a settled and a fenced one", () => {
+  it("accepts an open, a settled and a fenced reservation", () => {
     expect(check({})).to.deep.equal([]);
     expect(check({ openAmount: 0n, state: "closed", amount: 20n })).to.deep.equal([]);
     const fenced = { openAmount: 0n, fencedAmount: 30n, state: "closed" } as const;
     expect(check(fenced, [])).to.deep.equal([]);
   });
 
-  it("adds what is open to its tenant's sum", () => {
+  it("adds the open amount to the tenant's sum", () => {
     const sums = new Map();
     for (const id of ["rsv_1", "rsv_2"]) checkReservation(sums, { ...RESERVATION, id }, []);
     expect(sums.get("ten_a")?.open).to.equal(20n);
@@ -59,27 +59,27 @@ describe("the check of a hold", () => {
       ["2 captured more than was held (rsv_1 msg_1)"],
     ],
     [
-      "a capture of less than nothing",
+      "a negative capture",
       check({}, [{ capturedAmount: -1n }]),
       ["2 captured more than was held (rsv_1 msg_1)"],
     ],
     [
-      "less than nothing open",
+      "a negative open amount",
       check({ openAmount: -1n, amount: 19n, state: "closed" }),
       ["1 less than nothing is open (rsv_1)"],
     ],
     [
-      "parts that are not the whole",
+      "amounts that do not add up",
       check({ amount: 31n }),
       ["1 holds 0.0031, but 0.0010 open + 0.0020 settled + 0.0000 fenced (rsv_1)"],
     ],
     [
-      "a closed one with something open",
+      "a closed one with an open amount",
       check({ state: "closed" }),
       ["1 is closed with 0.0010 open (rsv_1)"],
     ],
     [
-      "an open one with nothing open",
+      "an open one without an open amount",
       check({ openAmount: 0n, amount: 20n }),
       ["1 is open with 0.0000 open (rsv_1)"],
     ],

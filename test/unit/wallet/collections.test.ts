@@ -1,4 +1,4 @@
-/** How the documents of a batch of commands are shared out among MongoDB's commands. */
+/** Division of a batch's documents into MongoDB insert commands. */
 import { expect } from "chai";
 import type { ClientSession, Db } from "mongodb";
 import { openCollections } from "../../../services/wallet/store/collections.ts";
@@ -7,11 +7,11 @@ import type {
   ReservationDocument,
 } from "../../../services/wallet/store/documents.ts";
 
-describe("what a batch of commands adds", () => {
+describe("the insert commands of a batch", () => {
   const SESSION = {} as ClientSession;
 
-  /** The collections over a database that notes how many documents each command has, and refuses one. */
-  function notedBy(shares: number[], refused?: number) {
+  /** Collections on a database that records the documents per command and refuses one of them. */
+  function recordedBy(shares: number[], refused?: number) {
     const db = {
       collection: () => ({}),
       async command({ documents }: { documents: readonly unknown[] }) {
@@ -36,26 +36,26 @@ describe("what a batch of commands adds", () => {
   ] as const) {
     it(`reservations, ${what}: ${wanted.join(", ") || "no command"}`, async () => {
       const shares: number[] = [];
-      await notedBy(shares).insert("reservations", documents, SESSION);
+      await recordedBy(shares).insert("reservations", documents, SESSION);
       expect(shares).to.deep.equal(wanted);
     });
   }
 
   for (const [what, documents, wanted] of [
-    ["of one wallet, however many movements", [batch(6000)], [1]],
+    ["of one wallet with many movements", [batch(6000)], [1]],
     ["of many small wallets", Array.from({ length: 100 }, () => batch(9)), [100]],
-    ["of many wallets with much", Array.from({ length: 5 }, () => batch(1900)), [2, 2, 1]],
+    ["of many large wallets", Array.from({ length: 5 }, () => batch(1900)), [2, 2, 1]],
   ] as const) {
     it(`batches ${what}: ${wanted.join(", ")}`, async () => {
       const shares: number[] = [];
-      await notedBy(shares).insert("entries", documents, SESSION);
+      await recordedBy(shares).insert("entries", documents, SESSION);
       expect(shares).to.deep.equal(wanted);
     });
   }
 
-  it("tells which document met a unique index, in whichever command it was", async () => {
+  it("reports the index of the document that violates a unique index, in any command", async () => {
     const shares: number[] = [];
-    const failed = await notedBy(shares, 4002)
+    const failed = await recordedBy(shares, 4002)
       .insert("reservations", reservations(8001), SESSION)
       .then(
         () => undefined,

@@ -1,180 +1,179 @@
 import { expect } from "chai";
-import { readNote } from "../../../services/wallet/adapters/contention-nats.ts";
-import {
-  type ContentionHint,
-  createRoundRobin,
-  retryDelayMs,
-  type Turn,
-  type Turns,
-} from "../../../services/wallet/store/contention.ts";
+import { parseHint } from "../../../services/wallet/adapters/contention-nats.ts";
+import { createContention, retryDelayMs } from "../../../services/wallet/app/contention.ts";
+import type {
+  Contention,
+  ContentionHint,
+  WalletAccess,
+} from "../../../services/wallet/app/ports.ts";
 
 const WALLET = ["ten_a"];
 
-/** Replicas that hear each other at once, on one clock. */
+/** Replicas that receive each other's hints at once, on one clock. */
 function open(names: readonly string[]) {
   let now = 0;
-  let isHeard = true;
-  const notes: ContentionHint[] = [];
-  const replicas = new Map<string, Turns>();
+  let isConnected = true;
+  const hints: ContentionHint[] = [];
+  const replicas = new Map<string, Contention>();
   for (const replica of names) {
-    const tell = (note: ContentionHint) => {
-      notes.push(note);
-      if (isHeard) for (const other of replicas.values()) other.hear(note);
+    const publish = (hint: ContentionHint) => {
+      hints.push(hint);
+      if (isConnected) for (const other of replicas.values()) other.receive(hint);
     };
-    replicas.set(replica, createRoundRobin({ replica, tell, nowMs: () => now }));
+    replicas.set(replica, createContention({ replica, publish, nowMs: () => now }));
   }
   return {
-    notes,
-    enter: (name: string, wallets: readonly string[] = WALLET): Turn =>
-      (replicas.get(name) as Turns).enter(wallets),
-    hear: (name: string, note: ContentionHint) => replicas.get(name)?.hear(note),
-    isHot: (name: string) => replicas.get(name)?.isHotElsewhere("ten_a"),
+    hints,
+    enter: (name: string, wallets: readonly string[] = WALLET): WalletAccess =>
+      (replicas.get(name) as Contention).enter(wallets),
+    receive: (name: string, hint: ContentionHint) => replicas.get(name)?.receive(hint),
+    isContended: (name: string) => replicas.get(name)?.isContended("ten_a"),
     advance(ms: number) {
       now += ms;
     },
-    silence() {
-      isHeard = false;
+    disconnect() {
+      isConnected = false;
     },
   };
 }
 
-/** Whether a promise is settled without any time passing. */
-async function isSettled(promise: Promise<void>): Promise<boolean> {
-  let settled = false;
+/** Whether a promise resolves without any delay. */
+async function isResolved(promise: Promise<void>): Promise<boolean> {
+  let resolved = false;
   void promise.then(() => {
-    settled = true;
+    resolved = true;
   });
   await new Promise((resolve) => setImmediate(resolve));
-  return settled;
+  return resolved;
 }
 
-describe("turns on a wallet that several replicas write", () => {
-  it("cost nothing while no other replica wants the wallet", async () => {
-    const { notes, enter, isHot } = open(["a", "b"]);
-    const turn = enter("a");
-    expect(await isSettled(turn.begin())).to.equal(true);
-    turn.leave();
-    expect(notes).to.deep.equal([]);
-    expect(isHot("a")).to.equal(false);
+describe("contention of replicas on a wallet", () => {
+  it("publishes no hint while one replica writes the wallet", async () => {
+    const { hints, enter, isContended } = open(["a", "b"]);
+    const access = enter("a");
+    expect(await isResolved(access.waitForOwner())).to.equal(true);
+    access.leave();
+    expect(hints).to.deep.equal([]);
+    expect(isContended("a")).to.equal(false);
   });
 
-  it("expect others after a conflict, and where one was heard of a moment ago", async () => {
-    const { enter, hear, advance } = open(["a"]);
-    const turn = enter("a");
-    await turn.begin();
-    expect(turn.expectsOthers()).to.equal(false);
-    void turn.again();
-    expect(turn.expectsOthers()).to.equal(true);
-    turn.leave();
-    expect(enter("a").expectsOthers()).to.equal(false);
-    hear("a", { kind: "waits", from: "b", tenantIds: ["ten_b"], alone: false });
-    expect(enter("a").expectsOthers()).to.equal(false);
-    expect(enter("a", ["ten_a", "ten_b"]).expectsOthers()).to.equal(true);
+  it("expects a conflict after a conflict and for one second after a hint", async () => {
+    const { enter, receive, advance } = open(["a"]);
+    const access = enter("a");
+    await access.waitForOwner();
+    expect(access.expectsConflict()).to.equal(false);
+    void access.waitAfterConflict();
+    expect(access.expectsConflict()).to.equal(true);
+    access.leave();
+    expect(enter("a").expectsConflict()).to.equal(false);
+    receive("a", { kind: "waits", from: "b", tenantIds: ["ten_b"], alone: false });
+    expect(enter("a").expectsConflict()).to.equal(false);
+    expect(enter("a", ["ten_a", "ten_b"]).expectsConflict()).to.equal(true);
     advance(1000);
-    expect(enter("a", ["ten_a", "ten_b"]).expectsOthers()).to.equal(false);
+    expect(enter("a", ["ten_a", "ten_b"]).expectsConflict()).to.equal(false);
   });
 
-  it("wake the one that waits as soon as the wallet is left, and let the other wait", async () => {
-    const { enter, isHot } = open(["a", "b"]);
+  it("wakes the waiting replica when the owner leaves, and makes the next one wait", async () => {
+    const { enter, isContended } = open(["a", "b"]);
     const first = enter("a");
-    await first.begin();
+    await first.waitForOwner();
     const second = enter("b");
-    await second.begin();
-    const again = second.again();
-    expect(isHot("a")).to.equal(true);
+    await second.waitForOwner();
+    const retry = second.waitAfterConflict();
+    expect(isContended("a")).to.equal(true);
     first.leave();
-    expect(await isSettled(again)).to.equal(true);
+    expect(await isResolved(retry)).to.equal(true);
     const third = enter("a");
-    const begun = third.begin();
-    expect(await isSettled(begun)).to.equal(false);
+    const started = third.waitForOwner();
+    expect(await isResolved(started)).to.equal(false);
     second.leave();
-    expect(await isSettled(begun)).to.equal(true);
+    expect(await isResolved(started)).to.equal(true);
     third.leave();
   });
 
-  it("go round in the order of asking", async () => {
+  it("serves waiting replicas in the order of their hints", async () => {
     const { enter } = open(["a", "b", "c"]);
     const [first, second, third] = [enter("a"), enter("b"), enter("c")];
-    await first.begin();
-    const [secondAgain, thirdAgain] = [second.again(), third.again()];
+    await first.waitForOwner();
+    const [secondRetry, thirdRetry] = [second.waitAfterConflict(), third.waitAfterConflict()];
     first.leave();
-    expect(await isSettled(secondAgain)).to.equal(true);
-    expect(await isSettled(thirdAgain)).to.equal(false);
+    expect(await isResolved(secondRetry)).to.equal(true);
+    expect(await isResolved(thirdRetry)).to.equal(false);
     const next = enter("a");
-    const begun = next.begin();
+    const started = next.waitForOwner();
     second.leave();
-    expect(await isSettled(thirdAgain)).to.equal(true);
-    expect(await isSettled(begun)).to.equal(false);
+    expect(await isResolved(thirdRetry)).to.equal(true);
+    expect(await isResolved(started)).to.equal(false);
     third.leave();
-    expect(await isSettled(begun)).to.equal(true);
+    expect(await isResolved(started)).to.equal(true);
   });
 
-  it("are passed on by a replica that is named and has nothing to do", async () => {
-    const { notes, enter, hear } = open(["a", "b"]);
+  it("hands a wallet on when the named replica has no transaction on it", async () => {
+    const { hints, enter, receive } = open(["a", "b"]);
     const first = enter("a");
-    await first.begin();
-    // What it asked for was done meanwhile, and nobody heard of that.
-    hear("a", { kind: "waits", from: "b", tenantIds: WALLET, alone: true });
+    await first.waitForOwner();
+    // B's transaction has committed since it published this hint.
+    receive("a", { kind: "waits", from: "b", tenantIds: WALLET, alone: true });
     first.leave();
-    expect(notes.map((note) => note.kind === "next" && [note.from, note.to])).to.deep.equal([
+    expect(hints.map((hint) => hint.kind === "next" && [hint.from, hint.to])).to.deep.equal([
       ["a", "b"],
       ["b", ""],
     ]);
-    expect(await isSettled(enter("a").begin())).to.equal(true);
+    expect(await isResolved(enter("a").waitForOwner())).to.equal(true);
   });
 
-  it("go on when no note arrives: the database is asked again after milliseconds", async () => {
-    const { enter, silence } = open(["a", "b"]);
-    silence();
-    await enter("a").begin();
+  it("retries after milliseconds when no hint arrives", async () => {
+    const { enter, disconnect } = open(["a", "b"]);
+    disconnect();
+    await enter("a").waitForOwner();
     const second = enter("b");
     const startedMs = performance.now();
-    await second.again();
-    await second.again();
+    await second.waitAfterConflict();
+    await second.waitAfterConflict();
     expect(performance.now() - startedMs).to.be.lessThan(1000);
     for (const conflicts of [0, 1, 10, 1000]) {
       expect(retryDelayMs(conflicts)).to.be.within(0.5, 12);
     }
   });
 
-  it("do not wait for a replica that took its turn and died", async () => {
+  it("does not wait for an owner that died", async () => {
     const { enter, advance } = open(["a", "b"]);
     const first = enter("a");
-    await first.begin();
-    void enter("b").again();
+    await first.waitForOwner();
+    void enter("b").waitAfterConflict();
     first.leave();
     const next = enter("a");
-    expect(await isSettled(next.begin())).to.equal(false);
+    expect(await isResolved(next.waitForOwner())).to.equal(false);
     advance(60);
-    expect(await isSettled(enter("a").begin())).to.equal(true);
+    expect(await isResolved(enter("a").waitForOwner())).to.equal(true);
   });
 
-  it("let a transaction on many wallets in, and keep none of them out of the others' groups", async () => {
-    const { enter, isHot } = open(["a", "b"]);
-    const hot = enter("a");
-    await hot.begin();
+  it("does not isolate a wallet because of a transaction on several wallets", async () => {
+    const { enter, isContended } = open(["a", "b"]);
+    const single = enter("a");
+    await single.waitForOwner();
     const group = enter("b", ["ten_a", "ten_b"]);
-    const again = group.again();
-    hot.leave();
-    expect(await isSettled(again)).to.equal(true);
-    expect(isHot("a"), "told by a group").to.equal(false);
-    expect(isHot("b"), "told by one that had it alone").to.equal(true);
+    const retry = group.waitAfterConflict();
+    single.leave();
+    expect(await isResolved(retry)).to.equal(true);
+    expect(isContended("a"), "hint of a transaction on two wallets").to.equal(false);
+    expect(isContended("b"), "hint of a transaction on this wallet alone").to.equal(true);
     const next = enter("a");
-    const begun = next.begin();
-    expect(await isSettled(begun)).to.equal(false);
+    const started = next.waitForOwner();
+    expect(await isResolved(started)).to.equal(false);
     group.leave();
-    expect(await isSettled(begun)).to.equal(true);
+    expect(await isResolved(started)).to.equal(true);
   });
 
-  it("are forgotten a second after the last note", async () => {
-    const { enter, isHot, advance } = open(["a", "b"]);
-    void enter("b").again();
-    expect(isHot("a")).to.equal(true);
+  it("forgets a wallet one second after the last hint", async () => {
+    const { enter, isContended, advance } = open(["a", "b"]);
+    void enter("b").waitAfterConflict();
+    expect(isContended("a")).to.equal(true);
     advance(1000);
-    expect(isHot("a")).to.equal(false);
+    expect(isContended("a")).to.equal(false);
   });
 
-  it("take nothing from a note that is none", () => {
+  it("ignores texts that are no hints", () => {
     for (const text of [
       "",
       "null",
@@ -183,9 +182,9 @@ describe("turns on a wallet that several replicas write", () => {
       '{"kind":"next","from":"a"}',
       '{"kind":"waits","from":"a"}',
     ]) {
-      expect(readNote(text), text).to.equal(undefined);
+      expect(parseHint(text), text).to.equal(undefined);
     }
-    const note = { kind: "next", from: "a", tenantIds: WALLET, to: "b", alone: true };
-    expect(readNote(JSON.stringify(note))).to.deep.equal(note);
+    const hint = { kind: "next", from: "a", tenantIds: WALLET, to: "b", alone: true };
+    expect(parseHint(JSON.stringify(hint))).to.deep.equal(hint);
   });
 });

@@ -5,11 +5,14 @@ import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { MessageStatus } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import {
-  askedBy,
   createSettleHandler,
+  requiredSettlement,
   toStreamItem,
 } from "../../../services/wallet/adapters/events.ts";
-import type { SettleRequest, SettleResult } from "../../../services/wallet/app/settle-messages.ts";
+import type {
+  SettlementRequest,
+  SettlementResult,
+} from "../../../services/wallet/app/settle-messages.ts";
 import { newWallet } from "../../../services/wallet/domain/wallet.ts";
 import { silentLog } from "../../support/wallet-harness.ts";
 
@@ -21,39 +24,39 @@ const message = {
   mode: Mode.LIVE,
 };
 
-/** What each status asks of the wallet, for a message held at 40 and priced at 25. */
-const ASKED: Record<keyof typeof MessageStatus, string> = {
-  UNSPECIFIED: "nothing",
-  SCHEDULED: "nothing",
-  QUEUED: "nothing",
+/** The settlement that each status requires, for a message held at 40 and priced at 25. */
+const REQUIRED: Record<keyof typeof MessageStatus, string> = {
+  UNSPECIFIED: "none",
+  SCHEDULED: "none",
+  QUEUED: "none",
   SENT: "capture 25",
   DELIVERED: "capture 25",
   UNDELIVERED: "capture 25",
   EXPIRED: "capture 25",
-  REJECTED: "nothing",
+  REJECTED: "none",
   FAILED: "capture 0",
   CANCELLED: "capture 0",
 };
 
-describe("what a message asks of the wallet", () => {
-  for (const [name, expected] of Object.entries(ASKED)) {
+describe("the settlement that a message status requires", () => {
+  for (const [name, expected] of Object.entries(REQUIRED)) {
     it(`${name}: ${expected}`, () => {
       const status = MessageStatus[name as keyof typeof MessageStatus];
-      const asked = askedBy({ ...message, status, amount: 25n });
+      const required = requiredSettlement({ ...message, status, amount: 25n });
       const shown =
-        asked.kind === "settle" ? `capture ${asked.request.capturedAmount}` : asked.kind;
+        required.kind === "settle" ? `capture ${required.request.capturedAmount}` : required.kind;
       expect(shown).to.equal(expected);
     });
   }
 
-  it("nothing, for a message without a hold and for a test message", () => {
+  it("is none for a message without a hold and for a test message", () => {
     const sent = { ...message, status: MessageStatus.SENT, amount: 25n };
-    expect(askedBy({ ...sent, reservationId: "" }).kind).to.equal("nothing");
-    expect(askedBy({ ...sent, mode: Mode.TEST }).kind).to.equal("nothing");
+    expect(requiredSettlement({ ...sent, reservationId: "" }).kind).to.equal("none");
+    expect(requiredSettlement({ ...sent, mode: Mode.TEST }).kind).to.equal("none");
   });
 
-  it("makes no sense when it was sent without an amount", () => {
-    expect(askedBy({ ...message, status: MessageStatus.SENT }).kind).to.equal("nonsense");
+  it("is invalid for a sent message without an amount", () => {
+    expect(requiredSettlement({ ...message, status: MessageStatus.SENT }).kind).to.equal("invalid");
   });
 });
 
@@ -81,14 +84,14 @@ describe("the settlement of events", () => {
     );
   const delivered = (data: Uint8Array) => ({ subject: "events.message.x", data, deliveries: 1 });
 
-  it("gives each item its own verdict", async () => {
-    const results: Record<string, SettleResult> = {
+  it("decides on each item of a batch separately", async () => {
+    const results: Record<string, SettlementResult> = {
       msg_new: { kind: "settled" },
       msg_old: { kind: "already", differs: false },
       msg_later: { kind: "unavailable", error: new Error("away") },
       msg_never: { kind: "impossible", error: new AppError("not_found", "No such reservation.") },
     };
-    const asked: SettleRequest[] = [];
+    const asked: SettlementRequest[] = [];
     const handle = createSettleHandler({
       log: silentLog,
       async settleMessages(requests) {
@@ -123,13 +126,13 @@ describe("the settlement of events", () => {
   });
 });
 
-describe("what the database refuses to settle", () => {
+describe("an item that the database refuses", () => {
   for (const [error, deliveries, kind] of [
     [new Error("refused"), 599, "retry"],
     [new Error("refused"), 600, "dead"],
     [new AppError("service_unavailable", "Away."), 600, "retry"],
   ] as const) {
-    it(`after ${deliveries} deliveries, ${error.message} means ${kind}`, async () => {
+    it(`${error.message} at delivery ${deliveries}: ${kind}`, async () => {
       const handle = createSettleHandler({
         log: silentLog,
         settleMessages: async () => [{ kind: "unavailable", error }],
@@ -148,7 +151,7 @@ describe("what the database refuses to settle", () => {
 });
 
 describe("the wallet's own events", () => {
-  it("go to their tenant's subject under the event's id, with the wallet inside", () => {
+  it("have the tenant's subject, the event's id and the wallet", () => {
     const wallet = { ...newWallet("ten_a", "NGN", 5n, 0), balance: 100n, held: 30n };
     const item = toStreamItem({
       id: "evt_1",

@@ -42,20 +42,20 @@ const hold = (amount: bigint, reservationId: string): Command => ({
   lastMessageId: "msg_a",
 });
 
-/** What is refused before never comes this far. */
+/** A queue that validation errors must not reach. */
 const refusing: CommandQueue = {
-  run: () => Promise.reject(new Error("it was asked for all the same")),
+  execute: () => Promise.reject(new Error("the command reached the queue")),
   pending: 0,
   close: async () => {},
 };
 
 describe("funding and adjusting", () => {
   it("answers a repeated reference with its first entry and moves nothing", () => {
-    const { outcomes, changes } = decide(viewOf({}), [fund(50n), fund(50n)], context);
+    const { results, changes } = decide(viewOf({}), [fund(50n), fund(50n)], context);
     expect(changes?.wallet.balance).to.equal(50n);
-    expect(outcomes[0]).to.include({ replayed: false });
-    expect(outcomes[1]).to.include({ replayed: true });
-    const [first, second] = outcomes as unknown as { entry: { id: string } }[];
+    expect(results[0]).to.include({ replayed: false });
+    expect(results[1]).to.include({ replayed: true });
+    const [first, second] = results as unknown as { entry: { id: string } }[];
     expect(second?.entry.id).to.equal(first?.entry.id);
   });
 
@@ -64,15 +64,15 @@ describe("funding and adjusting", () => {
     ["another kind", adjust(50n)],
   ] as const) {
     it(`refuses a reference that comes back with ${name}`, () => {
-      const { outcomes } = decide(viewOf({}), [fund(50n), other], context);
-      expect(outcomes[1]).to.have.property("code", "idempotency_key_reused");
+      const { results } = decide(viewOf({}), [fund(50n), other], context);
+      expect(results[1]).to.have.property("code", "idempotency_key_reused");
     });
   }
 
-  it("never takes what is held, however the correction is meant", () => {
+  it("never takes held money by an adjustment", () => {
     const view = viewOf({ balance: 100n, held: 80n });
-    const { outcomes, changes } = decide(view, [adjust(-21n), adjust(-20n, "r2")], context);
-    expect(outcomes[0]).to.deep.include({
+    const { results, changes } = decide(view, [adjust(-21n), adjust(-20n, "r2")], context);
+    expect(results[0]).to.deep.include({
       code: "insufficient_balance",
       message: "An adjustment takes no more than what is available, which is 0.0020 NGN.",
       extra: { required_amount: "0.0021", available_amount: "0.0020", currency: "NGN" },
@@ -81,12 +81,12 @@ describe("funding and adjusting", () => {
   });
 
   it("refuses a balance beyond the largest amount", () => {
-    const { outcomes } = decide(viewOf({ balance: AMOUNT_MAX }), [fund(1n)], context);
-    expect(outcomes[0]).to.have.property("code", "validation_error");
+    const { results } = decide(viewOf({ balance: AMOUNT_MAX }), [fund(1n)], context);
+    expect(results[0]).to.have.property("code", "validation_error");
   });
 
   for (const amount of [0n, AMOUNT_MAX + 1n, -AMOUNT_MAX - 1n]) {
-    it(`says what is wrong with an adjustment by ${amount}`, async () => {
+    it(`rejects an adjustment by ${amount}`, async () => {
       const store = createMemoryWalletStore();
       const { adjust: ask } = createWallets({ store, queue: refusing, clock: systemClock });
       const request = {
@@ -110,7 +110,7 @@ describe("funding and adjusting", () => {
     });
   }
 
-  it("writes who did it, from where, and why", () => {
+  it("audits the operator, the address and the reason", () => {
     const { changes } = decide(viewOf({ balance: 100n }), [adjust(-20n)], context);
     const [record] = changes?.audit ?? [];
     expect(record).to.include({ action: "wallet.adjust", actor, createdAtMs: 1000 });
@@ -122,7 +122,7 @@ describe("funding and adjusting", () => {
     });
   });
 
-  it("tells others of money that came in, with the wallet as it is then", () => {
+  it("publishes a funding with the wallet right after it", () => {
     const { changes } = decide(viewOf({}), [fund(50n), hold(20n, "rsv_1")], context);
     const [event] = changes?.events ?? [];
     expect(event).to.include({ type: "funded", amount: 50n, reference: "r" });
@@ -145,7 +145,7 @@ describe("settings", () => {
     ]);
     const same = decide(viewOf({}), [update({ frozen: false })], context);
     expect(same.changes).to.equal(undefined);
-    expect(same.outcomes[0]).to.not.be.instanceOf(AppError);
+    expect(same.results[0]).to.not.be.instanceOf(AppError);
   });
 });
 
@@ -154,28 +154,28 @@ describe("the low balance event", () => {
     (decide(view, commands, context).changes?.events ?? []).map(({ type }) => type);
   const view = viewOf({ balance: 100n, lowBalanceThreshold: 50n });
 
-  it("comes once per downward crossing, not again while it stays below", () => {
+  it("is published once per downward crossing, and not again below the threshold", () => {
     const holds = [hold(50n, "rsv_1"), hold(1n, "rsv_2"), hold(1n, "rsv_3")];
     expect(typesAfter(view, holds)).to.deep.equal(["low_balance"]);
   });
 
-  it("does not come at the threshold itself", () => {
+  it("is not published at the threshold itself", () => {
     expect(typesAfter(view, [hold(50n, "rsv_1")])).to.deep.equal([]);
   });
 
-  it("comes again after available was back at the threshold", () => {
+  it("is published again after available was back at the threshold", () => {
     const commands = [hold(60n, "rsv_1"), fund(10n), hold(1n, "rsv_2")];
     expect(typesAfter(view, commands)).to.deep.equal(["low_balance", "funded", "low_balance"]);
   });
 
-  it("comes when a raised threshold passes available, and never for a new wallet", () => {
+  it("is published when a raised threshold passes available, and never for a new wallet", () => {
     const raise: Command = { kind: "update", lowBalanceThreshold: 101n, actor };
     expect(typesAfter(view, [raise])).to.deep.equal(["low_balance"]);
     const fresh = viewOf({ ...newWallet("ten_a", "NGN", 50n, 0) });
     expect(typesAfter(fresh, [fund(10n)])).to.deep.equal(["funded"]);
   });
 
-  it("never comes with a threshold of zero", () => {
+  it("is never published with a threshold of zero", () => {
     const off = viewOf({ balance: 100n, lowBalanceThreshold: 0n });
     expect(typesAfter(off, [hold(100n, "rsv_1")])).to.deep.equal([]);
   });

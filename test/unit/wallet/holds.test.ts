@@ -10,7 +10,7 @@ import { newWallet, type Wallet } from "../../../services/wallet/domain/wallet.t
 
 const context: DecideContext = { nowMs: 1_800_000_000_000, newId };
 
-/** A wallet of 100 that is about to be asked for things; `done` has been done to it before. */
+/** A wallet of 100 after the commands `done`. */
 function viewAfter(done: readonly Command[], wallet: Partial<Wallet> = {}): View {
   const start: Wallet = { ...newWallet("ten_a", "NGN", 0n, 0), balance: 100n, ...wallet };
   let view: View = {
@@ -20,8 +20,8 @@ function viewAfter(done: readonly Command[], wallet: Partial<Wallet> = {}): View
     references: new Map<string, Entry>(),
   };
   for (const command of done) {
-    const { changes, outcomes } = decide(view, [command], context);
-    if (changes === undefined) throw new Error(`nothing done: ${String(outcomes[0])}`);
+    const { changes, results } = decide(view, [command], context);
+    if (changes === undefined) throw new Error(`nothing done: ${String(results[0])}`);
     const reservations = new Map<string, Reservation>(view.reservations);
     for (const one of [...changes.newReservations, ...changes.changedReservations]) {
       reservations.set(one.id, one);
@@ -144,10 +144,10 @@ describe("the states of a hold", () => {
       it(`${state}, then ${name}: ${expected}`, () => {
         const view = viewAfter(STATES[state as keyof typeof STATES]);
         const command = COMMANDS[name as keyof typeof COMMANDS];
-        const { outcomes, changes } = decide(view, [command], context);
-        const [outcome] = outcomes;
+        const { results, changes } = decide(view, [command], context);
+        const [result] = results;
         const answer =
-          outcome instanceof AppError ? outcome.code : changes === undefined ? "same" : "new";
+          result instanceof AppError ? result.code : changes === undefined ? "same" : "new";
         const { balance, held } = changes?.wallet ?? view.wallet;
         expect(`${answer} ${balance}/${held}`).to.equal(expected);
       });
@@ -156,66 +156,66 @@ describe("the states of a hold", () => {
 });
 
 describe("a batch of holds", () => {
-  it("lets a smaller hold through behind one that does not fit, and names the 402's figures", () => {
+  it("accepts a smaller hold after one that does not fit, and names the missing amount", () => {
     const view = viewAfter([]);
     const commands = [hold(70n, "rsv_1"), hold(31n, "rsv_2"), hold(30n, "rsv_3")];
-    const { outcomes, changes } = decide(view, commands, context);
-    expect(outcomes[0]).to.deep.equal({ currency: "NGN", available: 30n });
-    expect(outcomes[1]).to.be.instanceOf(AppError).with.property("code", "insufficient_balance");
-    expect((outcomes[1] as AppError).extra).to.deep.equal({
+    const { results, changes } = decide(view, commands, context);
+    expect(results[0]).to.deep.equal({ currency: "NGN", available: 30n });
+    expect(results[1]).to.be.instanceOf(AppError).with.property("code", "insufficient_balance");
+    expect((results[1] as AppError).extra).to.deep.equal({
       required_amount: "0.0031",
       available_amount: "0.0030",
       currency: "NGN",
     });
-    expect(outcomes[2]).to.deep.equal({ currency: "NGN", available: 0n });
+    expect(results[2]).to.deep.equal({ currency: "NGN", available: 0n });
     expect(changes?.wallet.held).to.equal(100n);
     expect(changes?.newReservations.map(({ id }) => id)).to.deep.equal(["rsv_1", "rsv_3"]);
   });
 
-  it("holds once when the same reservation comes twice in it", () => {
-    const { outcomes, changes } = decide(viewAfter([]), [hold(60n), hold(60n)], context);
-    expect(outcomes[1]).to.deep.equal({ currency: "NGN", available: 40n });
+  it("places one hold when the same reservation is in it twice", () => {
+    const { results, changes } = decide(viewAfter([]), [hold(60n), hold(60n)], context);
+    expect(results[1]).to.deep.equal({ currency: "NGN", available: 40n });
     expect(changes?.wallet.held).to.equal(60n);
     expect(changes?.batch?.movements).to.have.length(1);
   });
 
-  it("refuses another tenant's reservation id without a word about it", () => {
+  it("refuses another tenant's reservation id without details of it", () => {
     const view = viewAfter([hold()]);
     const other = { ...view, wallet: { ...view.wallet, tenantId: "ten_b" } };
     const codes = [hold(), settle("msg_a", 20n, 1n), release].map(
-      (command) => (decide(other, [command], context).outcomes[0] as AppError).code,
+      (command) => (decide(other, [command], context).results[0] as AppError).code,
     );
     expect(codes).to.deep.equal(["idempotency_key_reused", "not_found", "not_found"]);
   });
 
-  it("refuses new holds of a frozen wallet, and settles its old ones", () => {
+  it("refuses new holds of a frozen wallet and settles its old ones", () => {
     const { wallet, ...rest } = viewAfter([hold()]);
     const view: View = { ...rest, wallet: { ...wallet, frozen: true } };
     const commands = [hold(1n, "rsv_2"), hold(), settle("msg_a", 20n, 20n)];
-    const { outcomes } = decide(view, commands, context);
-    expect(outcomes[0]).to.be.instanceOf(AppError).with.property("code", "tenant_suspended");
-    expect(outcomes[1]).to.deep.equal({ currency: "NGN", available: 70n });
-    expect(outcomes[2]).to.deep.equal({ isNew: true, differs: false });
+    const { results } = decide(view, commands, context);
+    expect(results[0]).to.be.instanceOf(AppError).with.property("code", "tenant_suspended");
+    expect(results[1]).to.deep.equal({ currency: "NGN", available: 70n });
+    expect(results[2]).to.deep.equal({ isNew: true, differs: false });
   });
 
-  it("tells a repeated settlement from one with other amounts, and keeps the first", () => {
+  it("distinguishes a repeated settlement from one with other amounts, and keeps the first", () => {
     const view = viewAfter([hold(), settle("msg_a", 20n, 15n)]);
     const commands = [settle("msg_a", 20n, 15n), settle("msg_a", 20n, 0n)];
-    const { outcomes, changes } = decide(view, commands, context);
-    expect(outcomes).to.deep.equal([
+    const { results, changes } = decide(view, commands, context);
+    expect(results).to.deep.equal([
       { isNew: false, differs: false },
       { isNew: false, differs: true },
     ]);
     expect(changes).to.equal(undefined);
   });
 
-  it("settles a part of nothing without moving anything", () => {
+  it("settles a part of zero without a movement", () => {
     const { changes } = decide(viewAfter([hold()]), [settle("msg_z", 0n, 0n)], context);
     expect(changes?.batch).to.equal(undefined);
     expect(changes?.settlements).to.have.length(1);
   });
 
-  it("settles a part of nothing after its reservation was closed, and leaves that alone", () => {
+  it("settles a part of zero of a closed reservation without changing it", () => {
     const view = viewAfter([hold(), settle("msg_a", 30n, 15n)]);
     const { changes } = decide(view, [settle("msg_z", 0n, 0n)], context);
     expect(changes?.changedReservations).to.deep.equal([]);

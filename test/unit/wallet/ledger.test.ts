@@ -39,7 +39,7 @@ const movement = (kind: Movement["kind"], amount: bigint): Movement => ({
   actor: "",
 });
 
-/** A wallet with three batches behind it. */
+/** A wallet with three batches. */
 function ledger(): { wallet: Wallet; batches: EntryBatch[] } {
   let wallet = newWallet("ten_a", "NGN", 0n, 0);
   const batches: EntryBatch[] = [];
@@ -106,7 +106,7 @@ describe("the statement", () => {
 });
 
 describe("the check of a ledger", () => {
-  it("finds nothing wrong with a sound one", () => {
+  it("accepts a sound ledger", () => {
     const { batches, wallet } = ledger();
     expect(check(batches, wallet)).to.deep.equal([]);
   });
@@ -151,7 +151,7 @@ describe("the check of a ledger", () => {
     });
   }
 
-  // Sealed by whoever made them, so that nothing but the figures is wrong.
+  // Each batch has a valid hash: only the figures are wrong.
   const start = newWallet("ten_a", "NGN", 0n, 0);
   const sealed = (movements: readonly Movement[], balance: bigint, held: bigint) =>
     addBatch(emptyLedger("ten_a"), nextBatch(start, { balance, held }, movements, 1000));

@@ -33,23 +33,22 @@ async function openQueue(
     const audit = { id: "aud_1", tenantId, action: "", actor, detail: "{}", createdAtMs: 0 };
     await store.createWallet(wallet, audit);
   }
-  const flushes: number[] = [];
+  const commits: number[] = [];
   const queue = createCommandQueue({
     store: wrap(store),
     clock: systemClock,
     batchMax: 100,
     queueMax: 200,
     totalMax: 300,
-    flushesMax: 2,
+    transactionsMax: 2,
     walletsMax: 8,
-    isTransient: (error) => error instanceof AppError && error.code === "service_unavailable",
-    onFlush: (commands) => void flushes.push(commands),
+    metrics: { onCommit: (commands) => void commits.push(commands) },
     ...options,
   });
-  return { store, queue, flushes };
+  return { store, queue, commits };
 }
 
-/** A store whose transactions wait until they are let through. */
+/** A store whose transactions wait until the test lets them continue. */
 function gated() {
   const waiting: { tenantIds: readonly string[]; open: () => void }[] = [];
   const wrap = (store: WalletStore): Pick<WalletStore, "transact"> => ({
@@ -58,16 +57,16 @@ function gated() {
       return store.transact(tenantIds, work);
     },
   });
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const nextTick = () => new Promise((resolve) => setImmediate(resolve));
   return {
     wrap,
     waiting,
-    /** Lets the longest waiting one through; answers whose wallets it was for. */
+    /** Lets the longest waiting transaction continue; returns its tenant ids. */
     async letOne(): Promise<string | undefined> {
-      for (let tries = 0; tries < 10 && waiting.length === 0; tries += 1) await turn();
+      for (let tries = 0; tries < 10 && waiting.length === 0; tries += 1) await nextTick();
       const next = waiting.shift();
       next?.open();
-      await turn();
+      await nextTick();
       return next?.tenantIds.join(" ");
     },
   };
@@ -92,7 +91,7 @@ const failingOn =
       ),
   });
 
-/** What another replica does to a wallet. */
+/** A transaction of another replica. */
 const elsewhere = (store: WalletStore, tenantId: string, commands: readonly Command[]) =>
   store.transact([tenantId], async (tx) => {
     const none = { reservationIds: [], messageIds: [], references: [] };
@@ -109,29 +108,29 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe("the wallet's queue", () => {
-  it("writes what comes together in one transaction, in order", async () => {
-    const { queue, flushes, store } = await openQueue();
+  it("writes commands that arrive together in one transaction, in order", async () => {
+    const { queue, commits, store } = await openQueue();
     const ids = Array.from({ length: 50 }, (_, at) => `rsv_${at}`);
-    await Promise.all(ids.map((id) => queue.run("ten_a", hold(id))));
-    expect(flushes).to.deep.equal([50]);
+    await Promise.all(ids.map((id) => queue.execute("ten_a", hold(id))));
+    expect(commits).to.deep.equal([50]);
     const wallet = await store.findWallet("ten_a");
     expect(wallet).to.include({ held: 50n, sequence: 1 });
   });
 
-  it("takes what arrives until the wallet is its own, so waiting makes batches larger", async () => {
+  it("adds commands to the batch until its transaction owns the wallet", async () => {
     const gate = gated();
-    const { queue, flushes } = await openQueue(gate.wrap);
-    const first = queue.run("ten_a", hold("rsv_1"));
+    const { queue, commits } = await openQueue(gate.wrap);
+    const first = queue.execute("ten_a", hold("rsv_1"));
     while (gate.waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    const second = queue.run("ten_a", hold("rsv_2"));
+    const second = queue.execute("ten_a", hold("rsv_2"));
     await gate.letOne();
     await Promise.all([first, second]);
-    expect(flushes).to.deep.equal([2]);
+    expect(commits).to.deep.equal([2]);
   });
 
-  it("refuses nothing by what was read before it was asked", async () => {
+  it("refuses no command by a state that was read before the command arrived", async () => {
     let whileReading = () => {};
-    const { queue, store, flushes } = await openQueue((memory) => ({
+    const { queue, store, commits } = await openQueue((memory) => ({
       transact: (tenantIds, work) =>
         memory.transact(tenantIds, (tx) => {
           whileReading();
@@ -139,99 +138,103 @@ describe("the wallet's queue", () => {
         }),
     }));
     const funds = { kind: "fund", amount: 5n, reference: "r", actor } as const;
-    // Another replica funds the wallet while this one reads it; who knows of that asks then.
+    // Another replica funds the wallet during the read. Two holds arrive after that.
     const later: Promise<string>[] = [];
     const asked = new Promise<void>((resolve) => {
       whileReading = () => {
         whileReading = () => {};
         void elsewhere(store, "ten_a", [funds]);
         for (const id of ["rsv_2", "rsv_3"]) {
-          later.push(codeOf(queue.run("ten_a", hold(id, 1_000_003n))));
+          later.push(codeOf(queue.execute("ten_a", hold(id, 1_000_003n))));
         }
         resolve();
       };
     });
-    expect(await codeOf(queue.run("ten_a", hold("rsv_1", 1_000_003n)))).to.equal(
+    expect(await codeOf(queue.execute("ten_a", hold("rsv_1", 1_000_003n)))).to.equal(
       "insufficient_balance",
     );
     await asked;
     expect(await Promise.all(later)).to.deep.equal(["ok", "insufficient_balance"]);
-    expect(flushes).to.deep.equal([1, 2]);
+    expect(commits).to.deep.equal([1, 2]);
     expect(queue.pending).to.equal(0);
   });
 
-  it("lets wallets take turns: one that is full waits behind each of the others", async () => {
+  it("serves wallets in turn: a wallet with a full batch queues behind the others", async () => {
     const gate = gated();
-    const { queue } = await openQueue(gate.wrap, { batchMax: 1, flushesMax: 1, walletsMax: 1 });
+    const { queue } = await openQueue(gate.wrap, {
+      batchMax: 1,
+      transactionsMax: 1,
+      walletsMax: 1,
+    });
     const all = [
-      ...["1", "2", "3"].map((id) => queue.run("ten_a", hold(`rsv_a${id}`))),
-      queue.run("ten_b", hold("rsv_b")),
-      queue.run("ten_c", hold("rsv_c")),
+      ...["1", "2", "3"].map((id) => queue.execute("ten_a", hold(`rsv_a${id}`))),
+      queue.execute("ten_b", hold("rsv_b")),
+      queue.execute("ten_c", hold("rsv_c")),
     ];
     const order: (string | undefined)[] = [];
-    for (let turns = 0; turns < 5; turns += 1) order.push(await gate.letOne());
+    for (let count = 0; count < 5; count += 1) order.push(await gate.letOne());
     await Promise.all(all);
     expect(order).to.deep.equal(["ten_a", "ten_b", "ten_c", "ten_a", "ten_a"]);
   });
 
-  it("writes many wallets with little to do in one transaction", async () => {
-    const { queue, flushes, store } = await openQueue();
+  it("writes many wallets with few commands in one transaction", async () => {
+    const { queue, commits, store } = await openQueue();
     const ids = ["ten_a", "ten_b", "ten_c", "ten_none"];
     const answers = await Promise.all(
-      ids.map((tenantId) => codeOf(queue.run(tenantId, hold(`rsv_${tenantId}`)))),
+      ids.map((tenantId) => codeOf(queue.execute(tenantId, hold(`rsv_${tenantId}`)))),
     );
     expect(answers).to.deep.equal(["ok", "ok", "ok", "not_found"]);
-    expect(flushes).to.deep.equal([4]);
+    expect(commits).to.deep.equal([4]);
     expect((await store.findWallet("ten_b"))?.held).to.equal(1n);
   });
 
-  it("keeps a wallet with much to do out of the others' transaction", async () => {
+  it("gives a wallet with many commands a transaction of its own", async () => {
     const gate = gated();
     const { queue } = await openQueue(gate.wrap);
     const all = [
-      ...Array.from({ length: 40 }, (_, at) => queue.run("ten_a", hold(`rsv_a${at}`))),
-      queue.run("ten_b", hold("rsv_b")),
-      queue.run("ten_c", hold("rsv_c")),
+      ...Array.from({ length: 40 }, (_, at) => queue.execute("ten_a", hold(`rsv_a${at}`))),
+      queue.execute("ten_b", hold("rsv_b")),
+      queue.execute("ten_c", hold("rsv_c")),
     ];
     expect([await gate.letOne(), await gate.letOne()]).to.deep.equal(["ten_a", "ten_b ten_c"]);
     await Promise.all(all);
   });
 
-  it("keeps a wallet that is hot on another replica out of the others' transaction", async () => {
+  it("gives a wallet that another replica writes a transaction of its own", async () => {
     const gate = gated();
-    const isHotElsewhere = (tenantId: string) => tenantId === "ten_b";
-    const { queue } = await openQueue(gate.wrap, { isHotElsewhere });
-    const all = ["ten_a", "ten_b", "ten_c"].map((id) => queue.run(id, hold(`rsv_${id}`)));
+    const contention = { isContended: (tenantId: string) => tenantId === "ten_b" };
+    const { queue } = await openQueue(gate.wrap, { contention });
+    const all = ["ten_a", "ten_b", "ten_c"].map((id) => queue.execute(id, hold(`rsv_${id}`)));
     expect([await gate.letOne(), await gate.letOne()]).to.deep.equal(["ten_a ten_c", "ten_b"]);
     await Promise.all(all);
   });
 
-  it("parts wallets when their transaction fails, so that only the one at fault fails", async () => {
+  it("retries wallets one by one after a failed transaction, so that only one fails", async () => {
     const { queue } = await openQueue(failingOn("rsv_bad"));
     const answers = await Promise.all([
-      codeOf(queue.run("ten_a", hold("rsv_1"))),
-      codeOf(queue.run("ten_b", hold("rsv_bad"))),
-      codeOf(queue.run("ten_c", hold("rsv_2"))),
+      codeOf(queue.execute("ten_a", hold("rsv_1"))),
+      codeOf(queue.execute("ten_b", hold("rsv_bad"))),
+      codeOf(queue.execute("ten_c", hold("rsv_2"))),
     ]);
     expect(answers).to.deep.equal(["ok", "Error: a document is refused", "ok"]);
   });
 
-  it("holds once when two wallets are asked for one reservation at the same time", async () => {
+  it("places one hold when two wallets get the same reservation id at the same time", async () => {
     const { queue } = await openQueue();
     const answers = await Promise.all(
-      ["ten_a", "ten_b"].map((tenantId) => codeOf(queue.run(tenantId, hold("rsv_1")))),
+      ["ten_a", "ten_b"].map((tenantId) => codeOf(queue.execute(tenantId, hold("rsv_1")))),
     );
     expect(answers.sort()).to.deep.equal(["idempotency_key_reused", "ok"]);
   });
 
-  it("fails only the command that is at fault when a whole batch fails", async () => {
+  it("fails only the bad command when a whole batch fails", async () => {
     const { queue } = await openQueue(failingOn("rsv_bad"));
     const ids = ["rsv_1", "rsv_2", "rsv_bad", "rsv_3", "rsv_4"];
-    const answers = await Promise.all(ids.map((id) => codeOf(queue.run("ten_a", hold(id)))));
+    const answers = await Promise.all(ids.map((id) => codeOf(queue.execute("ten_a", hold(id)))));
     expect(answers).to.deep.equal(["ok", "ok", "Error: a document is refused", "ok", "ok"]);
   });
 
-  it("fails the whole batch at once in an outage, and works again after it", async () => {
+  it("fails the whole batch at once in an outage, and recovers after it", async () => {
     let tries = 0;
     let isOut = true;
     const { queue } = await openQueue((store) => ({
@@ -242,20 +245,20 @@ describe("the wallet's queue", () => {
       },
     }));
     const ids = ["rsv_1", "rsv_2", "rsv_3"];
-    const answers = await Promise.all(ids.map((id) => codeOf(queue.run("ten_a", hold(id)))));
+    const answers = await Promise.all(ids.map((id) => codeOf(queue.execute("ten_a", hold(id)))));
     expect(answers).to.deep.equal(ids.map(() => "service_unavailable"));
     expect(tries).to.equal(1);
     isOut = false;
-    expect(await codeOf(queue.run("ten_a", hold("rsv_1")))).to.equal("ok");
+    expect(await codeOf(queue.execute("ten_a", hold("rsv_1")))).to.equal("ok");
   });
 
-  it("refuses beyond its bounds, per wallet and in all, before anything is written", async () => {
+  it("refuses commands beyond its bounds, per wallet and in all, before a write", async () => {
     const gate = gated();
     const { queue, store } = await openQueue(gate.wrap, { queueMax: 2, totalMax: 3 });
-    const taken = ["rsv_1", "rsv_2"].map((id) => codeOf(queue.run("ten_a", hold(id))));
-    expect(await codeOf(queue.run("ten_a", hold("rsv_3")))).to.equal("service_unavailable");
-    taken.push(codeOf(queue.run("ten_b", hold("rsv_4"))));
-    expect(await codeOf(queue.run("ten_c", hold("rsv_5")))).to.equal("service_unavailable");
+    const taken = ["rsv_1", "rsv_2"].map((id) => codeOf(queue.execute("ten_a", hold(id))));
+    expect(await codeOf(queue.execute("ten_a", hold("rsv_3")))).to.equal("service_unavailable");
+    taken.push(codeOf(queue.execute("ten_b", hold("rsv_4"))));
+    expect(await codeOf(queue.execute("ten_c", hold("rsv_5")))).to.equal("service_unavailable");
     expect(queue.pending).to.equal(3);
     await gate.letOne();
     await gate.letOne();
@@ -264,16 +267,16 @@ describe("the wallet's queue", () => {
     expect(queue.pending).to.equal(0);
   });
 
-  it("finishes what it has taken when it closes, and takes no more", async () => {
+  it("finishes accepted commands when it closes, and accepts no more", async () => {
     const { queue } = await openQueue();
-    const taken = codeOf(queue.run("ten_a", hold("rsv_1")));
+    const taken = codeOf(queue.execute("ten_a", hold("rsv_1")));
     await queue.close();
     expect(await taken).to.equal("ok");
-    expect(await codeOf(queue.run("ten_a", hold("rsv_2")))).to.equal("service_unavailable");
+    expect(await codeOf(queue.execute("ten_a", hold("rsv_2")))).to.equal("service_unavailable");
   });
 
   it("answers not_found for a wallet that does not exist", async () => {
     const { queue } = await openQueue();
-    expect(await codeOf(queue.run("ten_x", hold("rsv_1")))).to.equal("not_found");
+    expect(await codeOf(queue.execute("ten_x", hold("rsv_1")))).to.equal("not_found");
   });
 });

@@ -8,8 +8,8 @@ import { createSettleMessages } from "../../../services/wallet/app/settle-messag
 import {
   createSweep,
   nextCheckMs,
-  questionsOf,
   type ResolveReservations,
+  resolveBatches,
   type SweepResult,
 } from "../../../services/wallet/app/sweep.ts";
 import { createWallets } from "../../../services/wallet/app/wallets.ts";
@@ -22,17 +22,16 @@ const GRACE_MS = 300_000;
 async function openSweep(resolve: ResolveReservations, refusedId = "") {
   const clock = createManualClock(1_800_000_000_000);
   const store = createMemoryWalletStore(GRACE_MS);
-  const flushes: number[] = [];
+  const commits: number[] = [];
   const queue = createCommandQueue({
     store,
     clock,
     batchMax: 100,
     queueMax: 1000,
     totalMax: 1000,
-    flushesMax: 4,
+    transactionsMax: 4,
     walletsMax: 8,
-    isTransient: () => true,
-    onFlush: (commands) => void flushes.push(commands),
+    metrics: { onCommit: (commands) => void commits.push(commands) },
   });
   const wallets = createWallets({ store, queue, clock });
   const tenantId = newId("tenant");
@@ -41,7 +40,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
   await wallets.fund(tenantId, { kind: "fund", amount: 100n, reference: "r", actor });
   const reservationId = newId("reservation");
   const hold = (id: string, messageCount: number) =>
-    wallets.hold(tenantId, {
+    wallets.placeHold(tenantId, {
       kind: "hold",
       reservationId: id,
       amount: 30n,
@@ -74,7 +73,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
     await checkBooks({ checkWallets, tenantId });
     return `${balance}/${held}`;
   };
-  return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked, flushes };
+  return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked, commits };
 }
 
 const failureOf = ({ failure }: SweepResult) => (failure as AppError | undefined)?.code;
@@ -93,14 +92,14 @@ const part = (
 });
 
 describe("the sweeper", () => {
-  it("asks nobody before the grace time is over", async () => {
+  it("sends no reservation to messaging before the grace time is over", async () => {
     const { clock, sweep, asked } = await openSweep(async () => []);
     clock.advance(GRACE_MS - 1);
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
     expect(asked()).to.equal(0);
   });
 
-  it("releases a hold whose send messaging has fenced off", async () => {
+  it("releases a hold that messaging has fenced", async () => {
     const { clock, sweep, figures } = await openSweep(async (due) =>
       due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] })),
     );
@@ -110,15 +109,15 @@ describe("the sweeper", () => {
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
   });
 
-  it("releases what one question fenced off in one transaction", async () => {
-    const { clock, sweep, figures, hold, flushes } = await openSweep(async (due) =>
+  it("releases all reservations that one call fenced in one transaction", async () => {
+    const { clock, sweep, figures, hold, commits } = await openSweep(async (due) =>
       due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] })),
     );
     for (let at = 0; at < 2; at += 1) await hold(newId("reservation"), 1);
     clock.advance(GRACE_MS);
-    flushes.length = 0;
+    commits.length = 0;
     expect(await sweep()).to.deep.equal({ checked: 3, released: 3, settled: 0 });
-    expect(flushes).to.deep.equal([3]);
+    expect(commits).to.deep.equal([3]);
     expect(await figures()).to.equal("100/0");
   });
 
@@ -135,7 +134,7 @@ describe("the sweeper", () => {
     expect(await figures()).to.equal("90/15");
   });
 
-  it("gets past what the database refuses of one wallet", async () => {
+  it("settles other messages when the database refuses one", async () => {
     const { clock, sweep, figures } = await openSweep(
       async (due) =>
         due.map(({ id, tenantId }) => ({
@@ -150,11 +149,11 @@ describe("the sweeper", () => {
     expect(first).to.include({ checked: 1, released: 0, settled: 1 });
     expect((first.failure as Error).message).to.equal("refused by the database");
     expect(await figures()).to.equal("90/15");
-    // It has its turn again, and leaves the next ones theirs meanwhile.
+    // It is postponed, so that it does not fill the next sweeps.
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
   });
 
-  it("changes nothing while messaging does not answer, and tries again", async () => {
+  it("changes nothing while messaging does not answer, and retries", async () => {
     let isAway = true;
     const { clock, sweep, figures } = await openSweep(async (due) => {
       if (isAway) throw new AppError("service_unavailable", "away");
@@ -167,7 +166,7 @@ describe("the sweeper", () => {
     expect(await sweep()).to.include({ released: 1 });
   });
 
-  it("gets past a question that messaging cannot answer", async () => {
+  it("postpones a call that messaging cannot answer and continues with the others", async () => {
     const huge = newId("reservation");
     const { clock, sweep, hold, figures, asked } = await openSweep(async (due) => {
       if (due.some(({ id }) => id === huge)) throw new AppError("internal_error", "too much");
@@ -185,7 +184,7 @@ describe("the sweeper", () => {
     expect(failureOf(await sweep())).to.equal("internal_error");
   });
 
-  it("asks no further when messaging goes away halfway, and puts nothing off", async () => {
+  it("stops at an outage of messaging and postpones nothing", async () => {
     let answers = 1;
     const { clock, sweep, hold, asked } = await openSweep(async (due) => {
       answers -= 1;
@@ -202,22 +201,22 @@ describe("the sweeper", () => {
     expect(await sweep()).to.deep.equal({ checked: 2, released: 2, settled: 0 });
   });
 
-  it("asks about no more messages at once than an answer can hold", () => {
+  it("limits the messages of one call", () => {
     const due = [3000, 1000, 1, 10_000, 4000, 1].map((messageCount) => ({ messageCount }));
-    const counts = questionsOf(due).map((one) => one.map(({ messageCount }) => messageCount));
+    const counts = resolveBatches(due).map((one) => one.map(({ messageCount }) => messageCount));
     expect(counts).to.deep.equal([[3000, 1000], [1], [10_000], [4000], [1]]);
-    expect(questionsOf([])).to.deep.equal([]);
+    expect(resolveBatches([])).to.deep.equal([]);
   });
 
-  it("releases nothing that messaging said nothing about", async () => {
+  it("releases no reservation that the answer leaves out", async () => {
     const { clock, sweep, figures } = await openSweep(async () => []);
     clock.advance(GRACE_MS);
     expect(await sweep()).to.deep.equal({ checked: 1, released: 0, settled: 0 });
     expect(await figures()).to.equal("100/30");
   });
 
-  it("ignores an answer about a reservation it did not ask for", async () => {
-    // One that exists, and is too young to be asked about.
+  it("ignores an answer about a reservation it did not send", async () => {
+    // It exists and is younger than the grace time.
     const young = newId("reservation");
     const { clock, sweep, hold, figures } = await openSweep(async () => [
       { reservationId: young, fenced: true, settlements: [] },
@@ -228,7 +227,7 @@ describe("the sweeper", () => {
     expect(await figures()).to.equal("100/60");
   });
 
-  it("asks about a hold that stays open ever more rarely, hourly in the end", async () => {
+  it("doubles the interval between checks of an open hold, up to one hour", async () => {
     const { clock, sweep, asked } = await openSweep(async (due) =>
       due.map(({ id }) => ({ reservationId: id, fenced: false, settlements: [] })),
     );
