@@ -22,38 +22,41 @@ const SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
   ENCRYPTION_KEYS: readBy(createSecretBox),
-  /** How long a key of a customer's request is kept; the same as messaging's. */
+  /** How long an idempotency key is kept; the same setting as messaging's. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
-  /** Waits before the second and later attempts, each from the failure before it. */
+  /** Delays before the second and later attempts, each from the failure before it. */
   WEBHOOK_RETRY_DELAYS_MS: list(durationMs(), [60_000, 300_000, 900_000, 3_600_000]),
-  /** From the start of an attempt to the end of the answer; to the end of its head when it is 2xx. */
+  /** From the start of an attempt to the end of the response; for 2xx, to the end of its head. */
   WEBHOOK_TIMEOUT_MS: whole(100, 60_000, 10_000),
   /** CIDRs exempt from the public-address rule. */
   WEBHOOK_ALLOWED_NETWORKS: list(exemption(), []),
   WEBHOOK_ALLOWED_PORTS: list(port(), [443, 8443]),
-  /** Further certificate authorities, PEM; those that Node trusts stay trusted. */
+  /** Further certificate authorities, PEM; Node's stay trusted. */
   WEBHOOK_CA_FILE: text(""),
   /** Name servers as `address` or `address:port`; empty means the system's. */
   WEBHOOK_DNS_SERVERS: list(readBy(checkNameServer), []),
-  /** How long deliveries are kept for the log, resending and recovery. */
+  /** How long deliveries are kept for the log, resends and recovery. */
   WEBHOOK_RETENTION_MS: durationMs(2_592_000_000),
-  /** Failures alone for this long disable an endpoint. */
+  /** Failures without a success for this long disable an endpoint. */
   WEBHOOK_DISABLE_AFTER_MS: durationMs(259_200_000),
-  /** Removes bodies and answers from the log once delivered; such deliveries cannot be resent. */
+  /** Removes bodies and responses from the log after success; such deliveries cannot be resent. */
   WEBHOOK_REDACT_DELIVERED: flag(false),
   WEBHOOK_ENDPOINT_CONCURRENCY: whole(1, 10_000, 128),
   WEBHOOK_TENANT_CONCURRENCY: whole(1, 50_000, 256),
   WEBHOOK_TOTAL_CONCURRENCY: whole(1, 50_000, 4096),
   WEBHOOK_POLL_INTERVAL_MS: whole(10, 10_000, 200),
   WEBHOOK_EVENT_BATCH_MAX: whole(1, 1000, 500),
-  /** A name that no other running process has; without one, the ops port's address (`instance.ts`). */
+  /**
+   * A name that no other running process has; by default made from the ops port
+   * (`adapters/lease-owner.ts`).
+   */
   WEBHOOK_INSTANCE: text(""),
 } as const;
 
-/** The service's settings, read and frozen. */
+/** The parsed and frozen settings. */
 export type WebhookConfig = Config<typeof SETTINGS>;
 
-/** Reads the settings; throws `ConfigError` with every fault. */
+/** Throws `ConfigError` with every fault. */
 export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
   const config = readConfig(env, SETTINGS);
   const scheduleMs = config.WEBHOOK_RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
@@ -63,7 +66,9 @@ export function readWebhookConfig(env: NodeJS.ProcessEnv): WebhookConfig {
   return config;
 }
 
-/** As the resolver will take it, so that a fault is told with the others at the start. */
+/**
+ * Checks a name server as the resolver will, so that the start reports the fault with the others.
+ */
 function checkNameServer(text: string): void {
   new Resolver().setServers([text]);
 }

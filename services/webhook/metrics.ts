@@ -9,21 +9,21 @@ import type { ConnectionMetrics } from "./adapters/http-client/request.ts";
 import type { DispatcherFigures } from "./app/dispatcher.ts";
 import type { DeliveryMetrics } from "./app/ports.ts";
 
-/** What the gauges read when they are asked. */
+/** Sources of the gauges, read at each scrape. */
 export type GaugeSources = {
   readonly figures: () => DispatcherFigures;
   readonly eventLag: () => Promise<number>;
   readonly deadLetters: () => Promise<number>;
 };
 
-/** What the webhook service reports as it happens. */
+/** The counters of the webhook service. */
 export type WebhookMetrics = DeliveryMetrics &
   ConnectionMetrics & {
-    /** Events that the stream has dropped before they were consumed. */
+    /** Events that the stream deleted before they were consumed. */
     onEventsLost(count: number): void;
   };
 
-/** Makes the counters. No label names a tenant or an endpoint: their number has no bound. */
+/** No label names a tenant or an endpoint: their number has no limit. */
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const attempts = new Histogram({
@@ -68,7 +68,7 @@ export function addWebhookGauges(registry: Registry, sources: GaugeSources): voi
         try {
           this.set(await read());
         } catch {
-          // The scrape goes on with the other figures.
+          // The scrape continues with the other figures.
         }
       },
     });

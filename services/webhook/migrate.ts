@@ -54,7 +54,7 @@ const DELIVERIES: CollectionShape = {
       attempts: { bsonType: "array", maxItems: 50 },
       attempts_left: { bsonType: ["int", "long"], minimum: 0 },
     },
-    // What is due is pending and what is pending is due: a delivery can neither stall nor revive.
+    // A delivery has a due time exactly while it is pending, so it can neither stall nor revive.
     oneOf: [
       { properties: { status: { enum: ["pending"] } }, required: ["next_attempt_at"] },
       {
@@ -75,7 +75,7 @@ const FENCES: CollectionShape = {
   indexes: [{ name: "until", key: { until: 1 }, expireAfterSeconds: 0 }],
 };
 
-/** Brings the webhook database to the shape that this version needs. Idempotent. */
+/** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
   await shapeCollections(db, [ENDPOINTS, DELIVERIES, IDEMPOTENCY, FENCES, DEAD_LETTERS]);
 }

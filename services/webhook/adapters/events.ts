@@ -1,4 +1,4 @@
-/** Events in: from the stream, and from the dead letters when an operator replays them. */
+/** Events from the stream, and from the dead letters when an operator replays them. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { isId } from "../../shared/core/ids.ts";
@@ -12,32 +12,32 @@ import { NewerEventError, toDomainEvent } from "./proto-events.ts";
 /** The durable consumer's name on the stream. */
 export const DURABLE = "webhook-deliver";
 
-/** Everything that may become a webhook. */
+/** Every event that may become a webhook. */
 export const SUBJECTS = ["events.>"] as const;
 
-/** How often an event that the database refuses is tried before it is put aside. */
+/** How often an event that the database refuses is tried before it becomes a dead letter. */
 const DELIVERIES_MAX = 10;
 const RETRY_AFTER_MS = 5000;
 
-/** What only a newer version can read waits for it through a rollout: an hour. */
+/** An event that only a newer version can read is retried during a rollout, for an hour. */
 const NEWER_DELIVERIES_MAX = 120;
 const NEWER_RETRY_AFTER_MS = 30_000;
 
 /**
- * So many of them wait by this process: each has one of the consumer's places for items that are handed out
- * and not acknowledged, and where none is left no other event is handed out. What is beyond is put aside.
+ * How many of those wait per process. Each uses one of the consumer's places for unacknowledged
+ * events; without a free place no other event is delivered. Further ones become dead letters.
  */
 const NEWER_WAITING_MAX = 500;
 
-/** Stores what events ask for; see `deliverEvents`. */
+/** Stores the deliveries of events; see `deliverEvents`. */
 export type Deliver = (items: readonly Item[]) => Promise<readonly (Error | undefined)[]>;
 
-/** Handles a batch of events: one verdict each. */
+/** Handles a batch of events: one acknowledgement each. */
 export type EventHandler = (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
 
 /**
- * Makes the handler. What cannot be read is dead, as it would never be readable; what a newer version has
- * written is handed on for a while.
+ * An unreadable event becomes a dead letter at once. An event of a newer version is retried for an
+ * hour.
  */
 export function createEventHandler(deliver: Deliver): EventHandler {
   const mayWait = createAllowance(NEWER_WAITING_MAX, NEWER_RETRY_AFTER_MS);
@@ -69,7 +69,7 @@ function judge(fault: Error, deliveries: number, mayWait: () => boolean): Verdic
   return { kind: "retry", afterMs: RETRY_AFTER_MS };
 }
 
-/** Says yes at most `max` times within each `windowMs`. */
+/** Returns true at most `max` times within each `windowMs`. */
 function createAllowance(max: number, windowMs: number): () => boolean {
   let used = 0;
   let endsAtMs = 0;
@@ -84,7 +84,7 @@ function createAllowance(max: number, windowMs: number): () => boolean {
   };
 }
 
-/** What the event is cannot be told, now or ever. */
+/** The event cannot be read by any version. */
 class UnreadableError extends Error {}
 
 function readNotices(data: Uint8Array): readonly WebhookEvent[] | Error {

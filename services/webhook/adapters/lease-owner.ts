@@ -4,10 +4,10 @@ import { hostname } from "node:os";
 import type { WebhookConfig } from "../config.ts";
 
 /**
- * The name under which this process leases deliveries, so that its restart takes up what it had
- * leased when it died; empty when there is none. Nobody else that runs may have it. Where the
- * operator names none, the address of the ops port is one: a process binds it before it starts its
- * services and keeps it to the end, so whoever had it before on this machine is dead.
+ * The name under which this process leases deliveries, so that its restart can release the leases
+ * of a crash; empty when there is none. No other running process may have it. Without a configured
+ * name, the address of the ops port serves: a process binds it before its services start and keeps
+ * it to the end, so an earlier owner on this machine is dead.
  */
 export function leaseOwner(
   config: Pick<WebhookConfig, "WEBHOOK_INSTANCE">,
@@ -15,14 +15,14 @@ export function leaseOwner(
 ): string {
   if (config.WEBHOOK_INSTANCE !== "") return config.WEBHOOK_INSTANCE;
   const { OPS_HOST = "", OPS_PORT = "" } = env;
-  // Port 0 is any port: the next process would get another.
+  // Port 0 means any port: a restart would get another one.
   if (!/^[1-9]\d*$/.test(OPS_PORT)) return "";
   const place = [hostname(), machineId(), OPS_HOST, OPS_PORT].join("|");
-  // Short, because it is written with every lease.
+  // Short, because every lease stores it.
   return createHash("sha256").update(place).digest("base64url").slice(0, 12);
 }
 
-/** Tells machines apart that were given the same name (machine-id(5)); containers may have none. */
+/** Distinguishes machines with the same host name (machine-id(5)); containers may have none. */
 function machineId(): string {
   try {
     return readFileSync("/etc/machine-id", "utf8").trim();

@@ -1,4 +1,4 @@
-/** Events on the wire → changes of the domain, and nothing else. */
+/** Maps protobuf events to domain events. */
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import type { Event } from "../../../proto/gen/sms/v1/events_pb.js";
 import { Encoding, type Message } from "../../../proto/gen/sms/v1/messaging_pb.js";
@@ -9,16 +9,16 @@ import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES, type MessageStatus } from "../../shared/core/message-status.ts";
 import type { DomainEvent, MessageView, SenderIdView, WalletView } from "../domain/domain-event.ts";
 
-/** The event says what only a newer version knows: beside it in a rollout is a process that does. */
+/** The event is of a newer version: another process of the rollout may read it. */
 export class NewerEventError extends Error {}
 
 /**
- * The change that an event reports. Throws a `NewerEventError`, or an `Error` when the event lacks what
- * its kind must have.
+ * The domain event of a protobuf event. Throws `NewerEventError`, or `Error` when a required field
+ * is missing.
  */
 export function toDomainEvent({ id, tenantId, occurredAtMs, payload }: Event): DomainEvent {
   const atMs = Number(occurredAtMs);
-  // The id was made when the change was recorded; the change itself may be dated back by a receipt.
+  // The id was made when the change was recorded. A receipt may backdate the change itself.
   const head = { id, tenantId, occurredAtMs: atMs, recordedAtMs: Math.max(atMs, idTimeMs(id)) };
   switch (payload.case) {
     case "messageChanged": {
@@ -79,10 +79,10 @@ function readMessage(message: Message): MessageView {
   };
 }
 
-/** The names stand in the order of the protocol's numbers, which begin after UNSPECIFIED. */
+/** The names are in the order of the protocol's numbers, which start after UNSPECIFIED. */
 function readStatus(status: number): MessageStatus {
   const known = MESSAGE_STATUSES[status - 1];
-  // Zero is what an event has that lacks it.
+  // Zero means that the field is missing.
   if (known === undefined && status > 0) {
     throw new NewerEventError("the event has a status that is not known");
   }

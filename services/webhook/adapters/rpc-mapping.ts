@@ -1,4 +1,4 @@
-/** proto ↔ domain, and nothing else. */
+/** Maps protobuf messages to the domain and back. */
 import { create } from "@bufbuild/protobuf";
 import { MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import {
@@ -23,7 +23,7 @@ const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
   test_send: MessageSource.TEST_SEND,
 };
 
-/** Sources of a request; throws validation_error for one that does not exist. */
+/** Sources of a request; throws validation_error for an unknown one. */
 export function readSources(values: readonly MessageSource[]): MessageSourceName[] {
   return values.map((value, at) => {
     const name = MESSAGE_SOURCES[value - 1];
@@ -58,7 +58,7 @@ const STATUSES: Readonly<Record<DeliveryStatus, DeliveryStatusProto>> = {
   dropped: DeliveryStatusProto.DROPPED,
 };
 
-/** Statuses of a filter; throws validation_error for one that does not exist. */
+/** Statuses of a filter; throws validation_error for an unknown one. */
 export function readStatuses(values: readonly DeliveryStatusProto[]): DeliveryStatus[] {
   const read = values.map((value, at) => {
     const entry = Object.entries(STATUSES).find(([, proto]) => proto === value);
@@ -96,7 +96,7 @@ const STATUS_FROM_PROTO: Readonly<Partial<Record<WebhookEndpointStatus, "enabled
     [WebhookEndpointStatus.DISABLED]: "disabled",
   };
 
-/** What an update asks for; fields that are not there stay as they are. */
+/** The changes of an update; absent fields stay as they are. */
 export function readEndpointChange(request: UpdateEndpointRequest): EndpointChange {
   return {
     ...(request.url === undefined ? {} : { url: request.url }),
@@ -109,11 +109,11 @@ export function readEndpointChange(request: UpdateEndpointRequest): EndpointChan
   };
 }
 
-/** What an idempotency key belongs to, and the parts of a request that it is told apart by. */
+/** The scope of an idempotency key. */
 type KeyedRequest = Pick<CheckKeyRequest, "tenantId" | "idempotencyKey" | "fingerprint"> &
   Partial<Pick<CheckKeyRequest, "endpointId" | "deliveryId">>;
 
-/** The key of a request; throws validation_error for an operation that does not exist. */
+/** The key of a request; throws validation_error for an unknown operation. */
 export function keyOf(operation: KeyedOperation, request: KeyedRequest): RequestKey {
   const { tenantId, idempotencyKey: key, fingerprint, endpointId = "", deliveryId = "" } = request;
   return { tenantId, operation: operationOf(operation, endpointId, deliveryId), key, fingerprint };

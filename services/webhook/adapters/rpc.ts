@@ -1,4 +1,4 @@
-/** The gRPC side: one handler per RPC, each a call of its use case. */
+/** The RPC handlers: each calls one use case. */
 import {
   create,
   type DescMessage,
@@ -52,10 +52,10 @@ import {
   toEndpointProto,
 } from "./rpc-mapping.ts";
 
-/** Dead letters that one call may send again. */
+/** Dead letters that one call may replay. */
 const REPLAY_MAX = 1000;
 
-/** What the handlers call. */
+/** Dependencies of the handlers. */
 export type RpcParts = {
   readonly endpoints: EndpointParts<ClientSession>;
   readonly deliveries: DeliveryParts<ClientSession>;
@@ -190,7 +190,7 @@ function keyRpc({ idempotency, deliveries }: RpcParts): Pick<Handlers, "checkKey
     async checkKey(request) {
       const key = keyOf(request.operation, request);
       checkIdempotencyKey(key);
-      // Under an endpoint that is gone no key has an answer.
+      // A key of a deleted endpoint has no response.
       if (request.operation !== KeyedOperation.CREATE_ENDPOINT) {
         await findEndpoint(deliveries, request.tenantId, request.endpointId);
       }
@@ -223,9 +223,9 @@ function deadLetterRpc({
 }
 
 /**
- * Runs a use case runIdempotently per key. What the request names has been found: a key does not outlive it. The
- * stored response is looked for before anything but the key is checked: a repeat must get it even when
- * the request would no longer pass.
+ * Runs a use case once per key. The caller has found the endpoint or delivery, so a key does not
+ * outlive it. The stored response is read before the request is checked: a repeat must get it even
+ * if the request would fail now.
  */
 async function runIdempotently<Schema extends DescMessage, Made>(
   idempotency: Idempotency<ClientSession>,
@@ -251,7 +251,7 @@ async function runIdempotently<Schema extends DescMessage, Made>(
     );
     return Object.assign(response, { replayed });
   };
-  // The first request may end between the first look and the fence.
+  // The first request may end between the first read and the lock.
   const runExclusively = async () => (await findReplay()) ?? useCase(runOnce);
   return (await findReplay()) ?? idempotency.exclusively(key, runExclusively);
 }

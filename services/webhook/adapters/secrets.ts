@@ -4,16 +4,16 @@ import { setRecent } from "../../shared/flow/lru.ts";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 import type { Endpoint } from "../domain/endpoint.ts";
 
-/** Signing secrets, sealed at rest; opened ones are kept as key objects. */
+/** Signing secrets: encrypted when stored, cached as key objects. */
 export type Secrets = {
   seal(endpointId: string, secret: string): string;
   openKey(endpoint: Endpoint, sealed: string): KeyObject;
 };
 
-/** Opened keys kept in memory; the least recently opened goes first. */
+/** Decrypted keys in the cache; the least recent are evicted first. */
 const KEYS_MAX = 20_000;
 
-/** Makes the secrets' keeper. A sealed text opens only for the endpoint that it was sealed for. */
+/** An encrypted secret opens only for its own endpoint. */
 export function createSecrets(box: SecretBox): Secrets {
   const keys = new Map<string, KeyObject>();
   const contextOf = (endpointId: string) => `webhook endpoint|${endpointId}`;

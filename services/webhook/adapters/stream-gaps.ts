@@ -1,39 +1,39 @@
-/** Items that a full stream has dropped before its consumer was given them. */
+/** Counts events that a full stream deleted before the consumer received them. */
 import type { Logger } from "../../shared/core/logger.ts";
 import { EVENT_STREAM, type Nats } from "../../shared/io/nats.ts";
 
-/** What a consumer of a whole stream and the stream check like at one moment. */
+/** The positions of a consumer and its stream. */
 export type StreamPosition = {
-  /** The last item that the consumer was given; 0 before the first. */
+  /** The last event delivered to the consumer; 0 before the first. */
   readonly deliveredSeq: number;
-  /** The first item that the stream still has. */
+  /** The first event that the stream still has. */
   readonly firstSeq: number;
 };
 
 /**
- * Counts what was dropped, each item once: those between the last that the consumer was given and the first
- * that is left. A stream that is full drops the oldest, and the consumer's own count of what is left falls
- * as if they had been consumed.
+ * Counts each deleted event once: those between the last delivered event and the first stored one.
+ * A full stream deletes the oldest events, and the consumer's own count of pending events drops as
+ * if they were consumed.
  */
 export function createGapCounter(): (check: StreamPosition) => number {
   let countedTo = 0;
   return ({ deliveredSeq, firstSeq }) => {
-    // A stream that was made anew begins at one again.
+    // A recreated stream starts at one again.
     countedTo = Math.min(countedTo, firstSeq);
-    // A consumer that is new begins with what there is.
+    // A new consumer starts with the first stored event.
     const from = deliveredSeq === 0 ? firstSeq : Math.max(deliveredSeq + 1, countedTo);
     countedTo = firstSeq;
     return Math.max(0, firstSeq - from);
   };
 }
 
-/** How often it is asked whether the stream has dropped anything. */
+/** How often the positions are checked. */
 const CHECK_INTERVAL_MS = 5000;
 
 /**
- * Makes the check that is taken before more is: once more is taken, a gap before it cannot be told from what
- * was consumed. Other replicas may have taken more, so what is counted is the least that was lost. A check
- * that fails is left out.
+ * The check runs before the next events are fetched: afterwards a gap cannot be told from consumed
+ * events. Other replicas may have fetched more, so the count is a lower bound. A failed check is
+ * skipped.
  */
 export function createGapCheck(options: {
   readonly nats: Nats;

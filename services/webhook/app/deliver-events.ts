@@ -1,12 +1,10 @@
 /**
- * From metrics to deliveries: one delivery per (event, endpoint) is stored before the event is
- * acknowledged. Where the dispatcher has room, the first attempt starts at once:
- *
- * - to an endpoint that answers quickly, before the delivery is stored (`beforeStore-attempts.ts`);
- * - to any other, after it is stored as leased to this process, without a further query.
- *
- * The rest waits in the database. An event that was handed out before is never attempted before it is
- * stored: it may be there already.
+ * From events to deliveries: one delivery per event and endpoint is stored before the event is
+ * acknowledged. When the dispatcher has room, the first attempt starts at once:
+ * - to a fast endpoint, before the delivery is stored (`attempt-before-store.ts`);
+ * - to any other endpoint, after the delivery is stored with a lease of this process.
+ * Other deliveries wait in the database. A redelivered event is stored before it is attempted: its
+ * deliveries may exist.
  */
 import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
@@ -29,7 +27,7 @@ import {
 } from "./ports.ts";
 import type { RetryUntilAvailable } from "./retry-until-available.ts";
 
-/** What delivering needs. */
+/** Dependencies of event delivery. */
 export type DeliverParts = {
   readonly clock: Clock;
   readonly endpoints: Pick<EndpointStore, "findEnabled">;
@@ -37,28 +35,28 @@ export type DeliverParts = {
   readonly dispatcher: Dispatcher;
   readonly beforeStore: AttemptsBeforeStore;
   readonly disabled: Pick<DisabledEndpoints, "currentVersion">;
-  /** Waits out an outage while results of beforeStore attempts are to be stored. */
+  /** Retries the insert of deliveries that were attempted before it. */
   readonly insertRetry: RetryUntilAvailable;
   readonly metrics: DeliveryMetrics;
   readonly attemptsMax: number;
   readonly leaseMs: number;
 };
 
-/** The events of one event, and whether it was handed out before. */
+/** The webhook events of one stream event, and whether the stream delivered it before. */
 export type Item = { readonly events: readonly WebhookEvent[]; readonly isRepeated: boolean };
 
 type Planned = { readonly position: number; readonly delivery: NewDelivery };
 
 /**
- * How long a batch waits for beforeStore results before it is stored without them. Where an endpoint has
- * much to take, the batch goes at its speed, and so do the metrics behind it: they wait in the
- * stream, which costs less than insertRetry them first. What hangs holds them up for `quietMs`.
+ * How long a batch waits for the results of first attempts before it is stored. A busy endpoint
+ * makes the batch as slow as the endpoint; later events wait in the stream, which is cheaper than
+ * storing them first. An endpoint that hangs delays the batch by `quietMs`.
  */
 const EARLY_WAIT = { quietMs: 100, limitMs: 500 } as const;
 
 /**
- * Stores the deliveries of each item's events. Answers, for each item, the error that kept one
- * of its deliveries from being stored, or nothing. Rejects when the database is away.
+ * Stores the deliveries of each item. Returns for each item the error that kept a delivery from
+ * being stored, or undefined. Rejects when the database is away.
  */
 export async function deliverEvents(
   parts: DeliverParts,
@@ -80,9 +78,9 @@ export async function deliverEvents(
     try {
       for (const planned of plan(parts, events, byTenant)) {
         const { id, tenantId, endpointId } = planned;
-        // Told twice at once: the whole batch is acknowledged, or none of it.
+        // The same event twice in a batch: the batch is acknowledged as a whole.
         if (own.has(id)) continue;
-        // Places are promised last, when nothing can throw any more.
+        // Reserve last, when nothing can throw any more.
         const isPromised = parts.dispatcher.reserve(tenantId, endpointId);
         const delivery = { ...planned, lease: isPromised ? lease : undefined };
         if (parts.beforeStore.isRunning(id)) {
@@ -96,11 +94,11 @@ export async function deliverEvents(
         }
       }
     } catch (cause) {
-      // One event that has no body must not hold up the others.
+      // An event without a body must not fail the others.
       faults[position] = new UndeliverableError("no body can be made of the event", { cause });
     }
   });
-  // All of them end before the batch does: what is under way must not be handed out again.
+  // Wait for all three: an unfinished attempt must not be redelivered.
   const ends = await Promise.allSettled([
     attemptThenStore(parts, beforeStore, byId, faults),
     storeThenAttempt(parts, others, faults),
@@ -111,8 +109,8 @@ export async function deliverEvents(
 }
 
 /**
- * What was recorded longer ago than this, in milliseconds, is stored first: a consumer that was lost and made
- * anew is handed everything that the stream holds, and only the database knows that it was sent.
+ * Events recorded earlier than this, in milliseconds, are stored first. A consumer that was
+ * recreated receives the whole stream, and only the database knows which events were delivered.
  */
 const EARLY_AGE_MAX_MS = 120_000;
 
@@ -125,7 +123,7 @@ function mayBeEarly(
   return dispatcher.isQuick(endpointId) && !beforeStore.wasStored(id);
 }
 
-/** Attempts at once what is planned, and stores it with what that led to. */
+/** Attempts deliveries at once, and stores them with their results. */
 async function attemptThenStore(
   parts: DeliverParts,
   planned: readonly Planned[],
@@ -140,7 +138,7 @@ async function attemptThenStore(
     const deliveries = planned.map(({ delivery }) => {
       return { ...delivery, result: results.get(delivery.id) };
     });
-    // What has been sent must not be sent again because the database is away.
+    // Retry through an outage: a delivery that was sent must not be sent again.
     const inserted = await parts.insertRetry.run(() => parts.queue.insert(deliveries));
     noteInserted(parts, planned, inserted, faults);
   } finally {
@@ -148,7 +146,7 @@ async function attemptThenStore(
   }
 }
 
-/** Stores what is planned, and starts what is leased. */
+/** Stores deliveries, and starts the leased ones. */
 async function storeThenAttempt(
   parts: DeliverParts,
   planned: readonly Planned[],
@@ -166,8 +164,9 @@ async function storeThenAttempt(
 }
 
 /**
- * Stores what another batch of this process is attempting: the same event, told twice or handed out
- * again. It is there when that batch is through; if not, it is stored and attempted now.
+ * Stores deliveries that another batch of this process is attempting: the same event, published
+ * twice or redelivered. After that batch they exist; if storing failed, they are stored and
+ * attempted now.
  */
 async function storeAfterwards(
   parts: DeliverParts,
@@ -179,7 +178,7 @@ async function storeAfterwards(
   await storeThenAttempt(parts, planned, faults);
 }
 
-/** Notes what was refused; answers what is stored now and was not before. */
+/** Records refused inserts; returns the deliveries that were stored now and not before. */
 function noteInserted(
   parts: DeliverParts,
   planned: readonly Planned[],
@@ -196,7 +195,7 @@ function noteInserted(
   return stored;
 }
 
-/** Gives the promised places to those of the planned deliveries that start, and the others back. */
+/** Returns every reserved place, and enqueues the deliveries that start. */
 function start(
   { dispatcher }: DeliverParts,
   planned: readonly Planned[],
@@ -213,7 +212,7 @@ function start(
   dispatcher.enqueue(claimed);
 }
 
-/** The deliveries of one item, without a place. */
+/** The deliveries of one item, without a lease. */
 function plan(
   parts: DeliverParts,
   events: readonly WebhookEvent[],

@@ -1,6 +1,6 @@
 /**
- * The dispatcher gives limiter to leased deliveries and fetches due ones from the database. It
- * holds no truth: whatever it forgets is due again when its lease ends.
+ * The dispatcher gives permits to leased deliveries and claims due ones from the database. It is
+ * not the source of truth: a delivery that it loses is due again when its lease ends.
  */
 import { ulid } from "ulid";
 import type { Clock } from "../../shared/core/clock.ts";
@@ -24,71 +24,71 @@ import { createStartQueue, type StartQueueEntry } from "./start-queue.ts";
 
 /** A running dispatcher. */
 export type Dispatcher = {
-  /** Promises a place in memory for a delivery about to be stored; false: let it wait at rest. */
+  /**
+   * Reserves a place in memory for a delivery that will be stored; false leaves it in the database.
+   */
   reserve(tenantId: string, endpointId: string): boolean;
-  /** Tells whether the endpoint answers so quickly that it may be asked before anything is stored. */
+  /** Whether the endpoint is fast enough for an attempt before its delivery is stored. */
   isQuick(endpointId: string): boolean;
-  /** Gives a promised place back, whether or not its delivery comes. */
+  /** Returns a reserved place, whether or not its delivery was stored. */
   unreserve(endpointId: string): void;
-  /** Takes leased deliveries and starts those that get a slot. */
+  /** Takes leased deliveries and starts those that get a permit. */
   enqueue(claimed: readonly Claimed[]): void;
-  /** Looks for due deliveries soon instead of after the rest of the interval. */
+  /** Polls soon instead of after the rest of the interval. */
   nudge(): void;
   /**
-   * Settles when the first look for due deliveries is over, whatever it found. Events are taken
-   * after it: retries that fell due while no process ran go before what piled up meanwhile.
+   * Resolves when the first poll is over, even if it failed. The consumer starts after it, so
+   * retries that became due while no process ran go before new events.
    */
   readonly firstPollDone: Promise<void>;
   readonly figures: DispatcherFigures;
-  /** DisabledEndpoints starting attempts, waits for those in the air, and gives back the rest. */
+  /** Starts no more attempts, waits for running ones, and releases the other leases. */
   close(): Promise<void>;
 };
 
-/** What the metrics show of a dispatcher. */
+/** Figures for the metrics. */
 export type DispatcherFigures = {
   readonly waiting: number;
   readonly permits: PermitsInUse;
-  /** How late the earliest due delivery is, in milliseconds, as of the last poll. */
+  /** How late the earliest due delivery was at the last poll, in milliseconds. */
   readonly oldestDueMs: number;
 };
 
-/** How a dispatcher is set up. */
 export type DispatcherOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly queue: Pick<DeliveryQueue, "findDueEndpoints" | "claim" | "release">;
   readonly limiter: ConcurrencyLimiter;
   readonly bufferLimits: BufferLimits;
-  /** Makes one attempt; never rejects, and neither does the writing of its result. */
+  /** Makes one attempt. Neither it nor the write of its result ever rejects. */
   readonly attempt: (claimed: Claimed) => Promise<Attempted>;
-  /** True while the database is away: then nothing more is taken on. */
+  /** True while the database is away: the dispatcher then takes no new work. */
   readonly isBlocked: () => boolean;
   readonly pollIntervalMs: number;
   readonly leaseMs: number;
 };
 
-/** A delivery that has its slot. */
+/** A delivery that has its permit. */
 type Permitted = StartQueueEntry & { readonly buffer: EndpointBuffer; readonly claimed: Claimed };
 
-/** Deliveries leased by one poll. */
+/** Deliveries claimed by one poll. */
 const CLAIM_MAX = 2000;
 
 /**
- * Retries are leased this much before they are due, and start by a timer: a slow database, or one
- * that is asked five times a second, then delays none of them. What another lease still holds is not
- * taken claimedAhead: its end is no due time. In milliseconds.
+ * Retries are claimed this long before they are due, and a timer starts them. So neither a slow
+ * database nor the poll interval delays them. A delivery that another process leases is not claimed
+ * ahead: the end of a lease is not a due time. In milliseconds.
  */
 const CLAIM_AHEAD_MS = 1000;
 
-/** EndpointBuffers firstPollDone at when one slot is given back. */
+/** Buffers that are tried when one permit is released. */
 const BUFFERS_PER_RELEASE = 64;
 
-/** Starts a dispatcher. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { clock, log, queue, limiter } = options;
   const buffers = createEndpointBuffers(options.bufferLimits, limiter);
   const startQueue = createStartQueue<Permitted>(start);
-  /** EndpointBuffers whose next delivery found no slot, in the order in which they will be asked again. */
+  /** Buffers whose next delivery found no permit, in the order of the next tries. */
   const waitingForPermit = new Set<EndpointBuffer>();
   const running = new Set<Promise<void>>();
   /** Leased deliveries that are not due yet, with their timers. */
@@ -115,9 +115,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /**
-   * The first in the buffer is due again in the database when its lease has ended while it waited, as
-   * after the process stood still: it is claimed anew there, with everything else that is due. To ask
-   * for each whether it is still ours would take a slot and two queries, one after the other.
+   * Drops the first delivery of a buffer when its lease has ended, for example after the process
+   * was paused. It is due again in the database and is claimed there (ADR 79). Checking each lease
+   * would take a permit and two queries per delivery.
    */
   function dropExpiredLease(buffer: EndpointBuffer): boolean {
     if ((buffer.queue[0]?.leaseUntilMs ?? Number.POSITIVE_INFINITY) > clock.now()) return false;
@@ -139,12 +139,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       isOverdue = true;
       limiter.markSlow(buffer.endpointId);
       startPermitted(buffer);
-      // A slow one holds no place of those that nothing is known of, which others may wait for.
+      // The slow endpoint no longer counts as fresh, so other fresh endpoints may get a permit.
       startWaiting();
     }, SLOW_RESPONSE_MS);
     const { responseMs, written } = await options.attempt(claimed);
     clearTimeout(slowTimer);
-    // A slot is a request in the air: the next one need not wait for this one's result to be written.
+    // A permit covers a request, not the write of its result.
     limiter.release(buffer.tenantId, buffer.endpointId, {
       durationMs: responseMs,
       wasOverdue: isOverdue,
@@ -189,7 +189,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     return claimed.length > 0 && hasMore(requests, claimed);
   }
 
-  /** What is not due yet holds its place in the buffer until it is. */
+  /** Holds a place in the buffer for each delivery until it is due. */
   function startWhenDue(claimed: readonly Claimed[]): void {
     const nowMs = clock.now();
     enqueue(claimed.filter(({ dueAtMs }) => dueAtMs <= nowMs));
@@ -204,12 +204,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
         buffers.count(-1);
         enqueue([item]);
       };
-      // A timer may fire a fraction of a millisecond early; an attempt may not.
+      // A timer may fire a fraction of a millisecond early; an attempt must not.
       claimedAhead.set(item, setTimeout(onDue, item.dueAtMs - nowMs + 1));
     }
   }
 
-  /** Shares one poll's claims: every due endpoint gets some, and the first place goes round. */
+  /** Divides one poll's claims: every due endpoint gets a share, in round robin. */
   function chooseRequests(endpointIds: readonly string[]): ClaimRequest[] {
     const requests: ClaimRequest[] = [];
     const share = Math.max(1, Math.floor(CLAIM_MAX / Math.max(1, endpointIds.length)));
@@ -230,7 +230,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const touched = new Set<EndpointBuffer>();
     for (const item of claimed) {
       const buffer = buffers.get(item.tenantId, item.endpointId);
-      // After a restart: endpoints that hang need their limiter now, not after hanging once more.
+      // After a restart an endpoint that hangs needs its permits now, not after another timeout.
       limiter.seedLatency(item.endpointId, item.lastAnswerMs);
       buffer.queue.push(item);
       touched.add(buffer);
@@ -243,8 +243,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /**
-   * What is new lines up behind a backlog. A quick endpoint's gets half of its buffer at once: stored
-   * and fetched again, it would cost so much more that under load the backlog would never end.
+   * The free places that a new delivery needs. New deliveries wait behind a backlog in the
+   * database. A fast endpoint gets half of its buffer for them: storing and claiming each delivery
+   * would cost so much that under load the backlog would never end.
    */
   function roomWanted({ endpointId, hasBacklog }: EndpointBuffer): number {
     if (!hasBacklog) return 1;
@@ -261,7 +262,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     work: () =>
       poll()
         .catch((error: unknown) => {
-          // The interval is wait enough: what is due must go out as soon as the database is back.
+          // Poll again after the interval: deliveries must leave as soon as the database is back.
           if (!isUnavailable(error)) throw error;
           return false;
         })
@@ -305,7 +306,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Some endpoint gave as many as it was asked for: more may be waiting. */
+/** Whether some endpoint filled its share: more may be due. */
 function hasMore(requests: readonly ClaimRequest[], claimed: readonly Claimed[]): boolean {
   const counts = new Map<string, number>();
   for (const { endpointId } of claimed) counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1);

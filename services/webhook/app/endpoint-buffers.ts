@@ -1,21 +1,21 @@
 /**
- * The buffers of a process: per endpoint, the leased deliveries that wait for a slot. EndpointBuffers are
- * short: what does not fit stays in the database, so a backlog costs no memory, and the
- * backlogs of some never take all the places of another.
+ * Buffers of leased deliveries that wait for a permit, one per endpoint. Buffers are short: other
+ * deliveries stay in the database, so a backlog costs no memory, and one endpoint's backlog never
+ * takes all the places of another.
  */
 
 import type { ConcurrencyLimiter } from "../domain/concurrency-limits.ts";
 import type { Claimed } from "../domain/delivery.ts";
 
-/** One endpoint's buffer. */
+/** The buffer of one endpoint. */
 export type EndpointBuffer = {
   readonly endpointId: string;
   readonly tenantId: string;
   queue: Claimed[];
-  /** Places promised to deliveries that are being stored right now. */
+  /** Places reserved for deliveries that are being stored. */
   reserved: number;
   active: number;
-  /** More is due in the database: new deliveries line up behind it. */
+  /** More deliveries are due in the database: new ones wait behind them. */
   hasBacklog: boolean;
 };
 
@@ -25,7 +25,7 @@ export type EndpointBuffers = {
   find(endpointId: string): EndpointBuffer | undefined;
   /** How many further deliveries the endpoint may have in memory. */
   room(tenantId: string, endpointId: string): number;
-  /** Forgets a buffer that holds nothing. */
+  /** Deletes an empty buffer. */
   prune(buffer: EndpointBuffer): void;
   all(): IterableIterator<EndpointBuffer>;
   /** Deliveries waiting in memory. */
@@ -33,13 +33,12 @@ export type EndpointBuffers = {
   count(by: number): void;
 };
 
-/** Bounds of the buffers. `total` may be exceeded by as much again, a few places for each buffer. */
+/** Limits of the buffers. The guaranteed minimum of each buffer may add `total` once more. */
 export type BufferLimits = { readonly perEndpoint: number; readonly total: number };
 
-/** What a buffer may hold although others have taken all there is. */
+/** Places that a buffer gets even when `total` is used up. */
 const LEAST = 16;
 
-/** Makes the buffers. */
 export function createEndpointBuffers(
   limits: BufferLimits,
   limiter: ConcurrencyLimiter,
@@ -65,7 +64,8 @@ export function createEndpointBuffers(
     room(tenantId, endpointId) {
       const buffer = buffers.get(endpointId);
       const held = buffer === undefined ? 0 : buffer.queue.length + buffer.reserved;
-      // A slow endpoint would hold its places for long: it gets what can start right now.
+      // A slow endpoint would hold its places for long, so it gets only deliveries that can start
+      // now.
       const cap = limiter.isSlow(endpointId)
         ? limiter.available(tenantId, endpointId)
         : Math.min(limits.perEndpoint, shareOf(held));

@@ -1,33 +1,30 @@
 /**
- * Attempts that have their slot wait here for their startSome to start. Some start at each startSome of the
- * event loop, the earliest due first. Starting a thousand at once, after an outage or a restart,
- * would make a thousand handshakes compete for the processor: all of them would be late, and those
- * that were due first as late as the last. While the loop has nothing else to do its turns take
- * microseconds, so that the queue holds up nobody.
+ * Attempts with a permit start from this queue: some per event-loop turn, the earliest due first.
+ * After an outage or restart, a thousand handshakes at once would compete for the CPU and delay
+ * even the earliest. An idle event loop turns within microseconds, so the queue adds no delay.
  */
 
 /**
- * How many start at one startSome of the event loop: so many that they share the query that reads their
- * endpoints, and the write of their results. With 4, a restarted process made half the attempts.
+ * Attempts started per event-loop turn. They share the query for their endpoints and the write of
+ * their results. With 4, a restarted process made half as many attempts.
  */
 const STARTS_PER_TURN = 64;
 
-/** How many of those are of slow endpoints, while others wait. */
+/** How many of those may be to slow endpoints while others wait. */
 const SLOW_STARTS_PER_TURN = 32;
 
-/** What waits to be started. */
+/** An attempt that waits to start. */
 export type StartQueueEntry = { readonly dueAtMs: number; readonly isSlow: boolean };
 
-/** A queue of what waits. */
 export type StartQueue<Item> = {
   add(item: Item): void;
-  /** Gives back all that have not started, and forgets them. */
+  /** Removes and returns the attempts that have not started. */
   clear(): Item[];
 };
 
 /**
- * Makes a queue. Slow endpoints get half of it at most: when many of them are let in at once, those
- * that answer do not wait behind them all.
+ * Slow endpoints get at most half of each turn, so attempts to fast endpoints do not wait behind
+ * them.
  */
 export function createStartQueue<Item extends StartQueueEntry>(
   start: (item: Item) => void,
@@ -69,7 +66,7 @@ function dueFirst(queue: readonly StartQueueEntry[]): number {
   return queue[0]?.dueAtMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** Behind all that are due no later. Most come in order, so the search begins at the end. */
+/** Inserts in due order. Most attempts arrive in order, so the search starts at the end. */
 function insertByDue<Item extends StartQueueEntry>(queue: Item[], item: Item): void {
   let at = queue.length;
   while (at > 0 && (queue[at - 1] as Item).dueAtMs > item.dueAtMs) at -= 1;

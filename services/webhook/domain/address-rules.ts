@@ -1,12 +1,12 @@
 /**
- * Which addresses a webhook may be sent to: public unicast only. The tables are the special-purpose
- * registries of IANA (RFC 6890 and its successors) and the few public-looking addresses behind which clouds keep
- * their metadata. IPv6 addresses that carry an IPv4 one (mapped, NAT64, 6to4, Teredo) are
- * refused as a whole: where they lead is decided by a translator that we do not know.
+ * Allowed addresses of webhooks: public unicast only. The tables are the special-purpose registries
+ * of IANA (RFC 6890 and its successors) and the public-looking metadata addresses of clouds. IPv6
+ * addresses that embed an IPv4 address (mapped, NAT64, 6to4, Teredo) are refused: an unknown
+ * translator decides their destination.
  */
 import ipaddr from "ipaddr.js";
 
-/** A network as its first bytes and the number of bits that count. */
+/** A network as its first bytes and its prefix length. */
 export type Network = { readonly bytes: readonly number[]; readonly bits: number };
 
 const REFUSED_IPV4 = [
@@ -31,7 +31,7 @@ const REFUSED_IPV4 = [
   "240.0.0.0/4", // reserved and broadcast, RFC 1112 section 4 and RFC 919
 ].map(parseNetwork);
 
-/** Global unicast is allocated from here alone (RFC 4291 section 2.4, IANA registry). */
+/** Global unicast is allocated only from this block (RFC 4291 section 2.4, IANA registry). */
 const GLOBAL_IPV6 = parseNetwork("2000::/3");
 
 const REFUSED_IPV6 = [
@@ -43,7 +43,7 @@ const REFUSED_IPV6 = [
   "3fff::/20", // documentation, RFC 9637
 ].map(parseNetwork);
 
-/** Reads a CIDR such as `10.0.0.0/8`, or an address; throws an `Error` when it is neither. */
+/** Parses a CIDR such as `10.0.0.0/8`, or an address; throws an `Error` for anything else. */
 export function parseNetwork(text: string): Network {
   if (text.includes("/")) {
     const [address, bits] = ipaddr.parseCIDR(text);
@@ -54,8 +54,8 @@ export function parseNetwork(text: string): Network {
 }
 
 /**
- * Tells whether a webhook may be sent to this address. `allowed` are networks that the operator
- * exempts from the rule; an exemption for IPv4 says nothing about IPv6 forms of it.
+ * Whether a webhook may be sent to this address. `allowed` are networks that the operator exempts;
+ * an exemption for IPv4 does not cover IPv6 forms of it.
  */
 export function isAllowedAddress(address: string, allowed: readonly Network[] = []): boolean {
   const bytes = parseAddress(address);
@@ -65,7 +65,7 @@ export function isAllowedAddress(address: string, allowed: readonly Network[] = 
   return contains(GLOBAL_IPV6, bytes) && !REFUSED_IPV6.some((network) => contains(network, bytes));
 }
 
-/** The bytes of a plain address; a zone (`fe80::1%eth0`) or a strange spelling is none. */
+/** The bytes of a plain address; undefined for a zone (`fe80::1%eth0`) or an unusual spelling. */
 function parseAddress(address: string): number[] | undefined {
   if (address.includes("%")) return undefined;
   if (ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)) {

@@ -1,111 +1,108 @@
 /**
- * ConcurrencyLimiter: how many requests may be in the air, for one endpoint, for one tenant, and in all.
- *
+ * Limits for concurrent requests: per endpoint, per tenant, and in all. A request holds one permit.
  * An endpoint is `fresh`, `fast` or `slow`:
- * - fresh: nothing is known of it. It may hold one or two slots until it has answered once: each is
- *   a connection with a handshake, which the next ones spare because they resume its session.
- * - fast: its last use came within a second. It may hold as many slots as its window has: a
- *   few at first, one more with each use that shows that more slots would help: it took its time
- *   on the way, or more is waiting behind it than the window will soon have got through. Each slot
- *   is a connection, and making one costs more than many requests on it.
- * - slow: its last use took longer, or one has been awaited for longer. It needs more slots for
- *   the same rate: a number to begin with, and two more for each that is kept waiting. So one that
- *   only this process' own load made slow does not get a hundred new connections, whose handshakes
- *   would be more load; and it keeps the window that it had. One that let an attempt run into its
- *   timeout has all it may hold: what is due to it would otherwise wait behind attempts that wait.
- *
- * Slow heldByEndpoint hold their slots long, so they share a part of all slots, and fresh ones, which
- * may turn out slow, a larger part with them. However many heldByEndpoint hang, old or new, the rest
- * is there for those that use. The same holds within a tenant: two of its heldByEndpoint that hang
- * leave a part of its slots to the others.
+ * - fresh: it has not responded yet. It may hold one or two permits: each needs a connection with a
+ *   handshake, and later connections resume the first TLS session.
+ * - fast: its last response took at most a second. It may hold as many permits as its window, which
+ *   starts small. The window grows by one with each response that shows a need: the response took
+ *   its time, or more deliveries wait than the window can soon send. Each permit is a connection,
+ *   and a new connection costs more than many requests.
+ * - slow: its last response took longer, or a request has waited longer. It needs more permits for
+ *   the same rate: a starting number, and two more for each waiting request. An endpoint made slow
+ *   by the load of this process does not get a hundred new connections, whose handshakes would add
+ *   load. It keeps its window. An endpoint that let a request time out may hold all its permits:
+ *   its deliveries would otherwise wait behind requests that hang.
+ * Slow endpoints hold permits long, so together they get a part of all permits. Fresh endpoints,
+ * which may become slow, share a larger part with them. The rest serves fast endpoints, however
+ * many others hang. The same holds within a tenant: two endpoints that hang leave some of its
+ * permits to the others.
  */
 
-/** The caps. */
+/** The limits. */
 export type ConcurrencyLimits = {
   readonly perEndpoint: number;
   readonly perTenant: number;
-  /** How many of `perTenant` the tenant's slow heldByEndpoint may acquire together. */
+  /** Share of `perTenant` for the tenant's slow endpoints together. */
   readonly slowPerTenant: number;
   readonly total: number;
-  /** How many of `total` slow heldByEndpoint may acquire together. */
+  /** Share of `total` for slow endpoints together. */
   readonly slowTotal: number;
-  /** How many of `total` slow and fresh heldByEndpoint may hold together. */
+  /** Share of `total` for slow and fresh endpoints together. */
   readonly unprovenTotal: number;
-  /** How many fresh heldByEndpoint may acquire together: what paces the handshakes after a start. */
+  /** Permits for fresh endpoints together: limits the handshakes after a start. */
   readonly freshTotal: number;
-  /** How many an endpoint may hold before its first use. */
+  /** Permits of an endpoint before its first response. */
   readonly freshWindow: number;
-  /** Its window after it. */
+  /** Permits of an endpoint after its first response. */
   readonly window: number;
-  /** How many a slow endpoint may hold before any use keeps waiting. */
+  /** Permits of a slow endpoint while no request waits long. */
   readonly slowWindow: number;
-  /** An use that took this long, in milliseconds, was none: the endpoint hangs. */
+  /** A request that took this long, in milliseconds, timed out: the endpoint hangs. */
   readonly hangMs: number;
 };
 
-/** What a slot was held for. */
+/** The request that held a permit. */
 export type PermitUse = {
-  /** How long it took, in milliseconds; 0 when the endpoint was not asked. */
+  /** Duration of the response, in milliseconds; 0 when no request was made. */
   readonly durationMs: number;
   readonly wasOverdue?: boolean;
   readonly waiting?: number;
 };
 
-/** ConcurrencyLimiter of one process. */
+/** The permits of one process. */
 export type ConcurrencyLimiter = {
-  /** How many slots the endpoint could acquire now. */
+  /** Permits that the endpoint could acquire now. */
   available(tenantId: string, endpointId: string): number;
   acquire(tenantId: string, endpointId: string): boolean;
   /**
-   * Gives a slot back; `durationMs` says how long the use took, and marks the endpoint.
-   * `wasOverdue` says that `markSlow` was called for it, `waiting` how many wait for a slot.
+   * Releases a permit and updates the endpoint's class by the duration. `wasOverdue` says that
+   * `markSlow` was called for the request, `waiting` how many deliveries wait for a permit.
    */
   release(tenantId: string, endpointId: string, use: PermitUse): void;
-  /** Marks an endpoint one of whose answers is awaited for longer than `SLOW_RESPONSE_MS`. */
+  /** Marks an endpoint as slow: a response has taken longer than `SLOW_RESPONSE_MS` already. */
   markSlow(endpointId: string): void;
-  /** Tells how long a fresh endpoint took to use before this process began. */
+  /** Seeds a fresh endpoint with a response time from before this process started. */
   seedLatency(endpointId: string, durationMs: number): void;
   isSlow(endpointId: string): boolean;
-  /** Tells whether it answers within `QUICK_RESPONSE_MS`, or little later. */
+  /** Whether the endpoint responds within `QUICK_RESPONSE_MS`, or little later. */
   isQuick(endpointId: string): boolean;
   readonly inUse: PermitsInUse;
 };
 
-/** ConcurrencyLimiter held now: by all, by slow heldByEndpoint, and by fast ones. */
+/** Permits held now: by all endpoints, by slow ones and by fast ones. */
 export type PermitsInUse = { readonly all: number; readonly slow: number; readonly fast: number };
 
-/** An use that takes longer than this marks its endpoint as slow, in milliseconds. */
+/** A slower response marks its endpoint as slow, in milliseconds. */
 export const SLOW_RESPONSE_MS = 1000;
 
 /**
- * Answers quicker than this, in milliseconds, do not widen a window by themselves: what is there
- * already is enough, unless what waits would still acquire longer than the second.
+ * A faster response, in milliseconds, does not widen a window by itself: the window suffices,
+ * unless the waiting deliveries would take longer than `WINDOW_WAIT_MS`.
  */
 export const WINDOW_RESPONSE_MS = 25;
 const WINDOW_WAIT_MS = 100;
 
 /**
- * An use within the first, in milliseconds, is there before a database has noted much: its
- * endpoint is quick, until an use takes longer than the second.
+ * A response within `QUICK_RESPONSE_MS` arrives before a database write would end, so the endpoint
+ * is quick, until a response takes longer than `QUICK_NO_MORE_MS`.
  */
 export const QUICK_RESPONSE_MS = 100;
 const QUICK_NO_MORE_MS = 250;
 
-/** Endpoints remembered as fast or slow; the least recently marked are forgotten first. */
+/** Endpoints cached as fast or slow; the least recently marked are evicted first. */
 const MARKS_MAX = 20_000;
 
-/** Makes the slots of a process. */
 export function createConcurrencyLimiter(limits: ConcurrencyLimits): ConcurrencyLimiter {
   const heldByEndpoint = new Map<string, number>();
-  /** Tenants' heldByEndpoint that hold any. */
+  /** Endpoints that hold permits, by tenant. */
   const endpointsByTenant = new Map<string, Set<string>>();
   const marks = new Map<string, "fast" | "slow">();
   const quick = new Set<string>();
-  /** How many answers are awaited for longer than `SLOW_RESPONSE_MS`. */
+  /** Requests per endpoint that wait longer than `SLOW_RESPONSE_MS`. */
   const overdue = new Map<string, number>();
-  /** Windows that have grown. One slow use among many does not begin a window anew. */
+  /** Windows that have grown. One slow response among many does not reset a window. */
   const windows = new Map<string, number>();
-  /** Slow heldByEndpoint that let an attempt run into its timeout. */
+  /** Slow endpoints that let a request time out. */
   const hung = new Set<string>();
   const heldByKind = { fresh: 0, fast: 0, slow: 0 };
   const all = () => heldByKind.fresh + heldByKind.fast + heldByKind.slow;
@@ -123,7 +120,9 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
     return Math.min(limits.perEndpoint, windows.get(endpointId) ?? limits.window);
   }
 
-  /** What a tenant holds: in all, and of it by slow heldByEndpoint. It has a handful of them. */
+  /**
+   * The permits of a tenant: all, and those of slow endpoints. A tenant has at most five endpoints.
+   */
   function heldOf(tenantId: string): { readonly all: number; readonly slow: number } {
     const held = { all: 0, slow: 0 };
     for (const endpointId of endpointsByTenant.get(tenantId) ?? []) {

@@ -1,24 +1,21 @@
 /**
- * A delivery: one event on its way to one endpoint.
- *
- *   pending → succeeded | failed | dropped;  each of those → pending when it is sent again by hand
- *
- * - pending: entered when the event is stored for the endpoint. Attempts are made when due; each
- *   failure sets the next due time. Left by a success, by the last failure, or by the endpoint.
- * - succeeded: a 2xx answer came in time.
+ * A delivery: one event for one endpoint.
+ *   pending → succeeded | failed | dropped;  each of those → pending when the owner resends it
+ * - pending: entered when the event is stored for the endpoint. An attempt is made when due; each
+ *   failure sets the next due time. Ends by a success, by the last failure, or with the endpoint.
+ * - succeeded: a 2xx response arrived in time.
  * - failed: the last attempt of the schedule failed.
  * - dropped: the endpoint was disabled or deleted first.
- *
- * While a process works on a pending delivery it holds a lease: a random id, and a due time in
- * the future. Everything it writes is guarded by that id, so a delivery is never attempted twice
- * at once, and one whose process died is due again when the lease ends.
+ * A process that works on a pending delivery holds a lease: a random id, and a due time in the
+ * future. Every write is guarded by that id, so no two processes attempt a delivery at once. When a
+ * process dies, its deliveries are due again at the end of the lease.
  */
 import type { Endpoint } from "./endpoint.ts";
 
-/** Where a delivery stands. */
+/** The states of a delivery. */
 export type DeliveryStatus = "pending" | "succeeded" | "failed" | "dropped";
 
-/** Why an attempt failed; empty when it did not. */
+/** Why an attempt failed; empty for a success. */
 export type AttemptError =
   | ""
   | "timeout"
@@ -28,19 +25,19 @@ export type AttemptError =
   | "redirect"
   | "status";
 
-/** What came of one request. */
+/** The result of one request. */
 export type RequestResult = {
   readonly error: AttemptError;
-  /** 0 when no answer came. */
+  /** 0 when no response arrived. */
   readonly httpStatus: number;
   readonly durationMs: number;
-  /** The first bytes of the answer's body, as text. */
+  /** The first bytes of the response's body, as text. */
   readonly answer: string;
 };
 
 /** One entry of the delivery log. */
 export type Attempt = RequestResult & {
-  /** Counted from 1 over the delivery's whole life. */
+  /** Counted from 1 over the life of the delivery. */
   readonly number: number;
   readonly startedAtMs: number;
 };
@@ -53,7 +50,7 @@ export type Delivery = {
   readonly eventId: string;
   readonly eventType: string;
   readonly status: DeliveryStatus;
-  /** When the next attempt is due; 0 once nothing is. */
+  /** When the next attempt is due; 0 after the last one. */
   readonly nextAttemptAtMs: number;
   readonly attempts: readonly Attempt[];
   readonly createdAtMs: number;
@@ -61,7 +58,7 @@ export type Delivery = {
   readonly completedAtMs: number;
 };
 
-/** A delivery that this process holds a lease on, with what an attempt needs. */
+/** A delivery that this process has leased, with everything an attempt needs. */
 export type Claimed = {
   readonly id: string;
   readonly tenantId: string;
@@ -71,44 +68,47 @@ export type Claimed = {
   readonly body: string;
   /** Attempts made before this one. */
   readonly attemptsMade: number;
-  /** How long the answer to the attempt before this one took, in milliseconds; 0 for the first. */
+  /** Duration of the last response, in milliseconds; 0 for the first attempt. */
   readonly lastAnswerMs: number;
-  /** Attempts the schedule still has, this one included. */
+  /** Attempts left in the schedule, this one included. */
   readonly attemptsLeft: number;
-  /** What the delivery becomes should its last attempt fail. */
+  /** The state after a last attempt that fails. */
   readonly failsAs: DeliveryStatus;
-  /** When the event became known, or the delivery was sent again by hand; an endpoint enabled later drops it. */
+  /**
+   * When the event was recorded, or the owner resent the delivery; an endpoint enabled later drops
+   * it.
+   */
   readonly activatedAtMs: number;
   /** W3C traceparent of the event, when it is traced. */
   readonly trace?: string | undefined;
-  /** Whether the text of the message is taken out of the body once the delivery has ended. */
+  /** Whether the message's text is removed from the body when the delivery ends. */
   readonly redacts: boolean;
-  /** When the attempt is to start; claimed a little earlier, so that the database is not in the way. */
+  /** When the attempt is due. The claim is a little earlier, so the database adds no delay. */
   readonly dueAtMs: number;
   readonly leaseId: string;
   readonly leaseUntilMs: number;
-  /** The endpoint, when it was read for this very delivery. */
+  /** The endpoint, when it was read for this delivery. */
   readonly asRead?: EndpointAsRead | undefined;
 };
 
-/** An endpoint as it was at a moment: before that, no stop was noted after `stopVersion`. */
+/** An endpoint as read at a time, with the version of disabled endpoints before the read. */
 export type EndpointAsRead = {
   readonly endpoint: Endpoint;
   readonly stopVersion: number;
   readonly atMs: number;
 };
 
-/** What an attempt does to its delivery. */
+/** The state of a delivery after an attempt. */
 export type NextState =
   | { readonly status: "pending"; readonly attemptsLeft: number; readonly nextAttemptAtMs: number }
   | { readonly status: Exclude<DeliveryStatus, "pending"> };
 
-/** The longest jitter added to a retry's due time, in milliseconds; never subtracted. */
+/** The longest jitter added to the due time of a retry, in milliseconds; never subtracted. */
 export const RETRY_JITTER_MS_MAX = 250;
 
 /**
- * Decides what follows an attempt. Each wait counts from the failure before it; `random` (0 to
- * 1) spreads retries a little, later and never earlier.
+ * Decides whether a delivery is retried. Each delay counts from the failure before it. `random` (0
+ * to 1) adds jitter, so a retry is later and never earlier.
  */
 export function decideNextState(
   claimed: Pick<Claimed, "attemptsLeft" | "failsAs">,
@@ -128,7 +128,7 @@ export function decideNextState(
   return { status: "pending", attemptsLeft, nextAttemptAtMs: finishedAtMs + delayMs + jitterMs };
 }
 
-/** How many attempts a full schedule has. */
+/** Attempts of a full schedule. */
 export function attemptsOf(retryDelaysMs: readonly number[]): number {
   return retryDelaysMs.length + 1;
 }

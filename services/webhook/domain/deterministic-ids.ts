@@ -1,6 +1,6 @@
 /**
- * Ids that follow from what they name, so that an event handed over twice makes the same delivery
- * twice, and the second one is a duplicate key and nothing else.
+ * Ids derived from their parts: an event handled twice makes the same delivery ids, so the second
+ * insert is a duplicate key.
  */
 import { hash } from "node:crypto";
 import { ID_PREFIXES, type IdKind } from "../../shared/core/ids.ts";
@@ -12,7 +12,7 @@ export function deliveryId(eventId: string, endpointId: string): string {
   return derive("webhookDelivery", eventId, endpointId);
 }
 
-/** The id of a further event that follows from one change, for example its typed form. */
+/** The id of a second event from one change, for example `message.<status>`. */
 export function derivedEventId(eventId: string, eventType: string): string {
   return derive("event", eventId, eventType);
 }

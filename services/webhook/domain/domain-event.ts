@@ -1,8 +1,8 @@
-/** What changed somewhere in the system, as events report it. */
+/** Changes of messages, wallets and sender IDs, as the event stream reports them. */
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 
-/** A message after its change. Amounts are in 1/10,000; instants that are 0 are not set. */
+/** A message after its change. Amounts are in 1/10,000; an instant of 0 is not set. */
 export type MessageView = {
   readonly id: string;
   readonly mode: "live" | "test";
@@ -53,18 +53,21 @@ export type SenderIdView = {
 
 /** One committed change. */
 export type DomainEvent = {
-  /** `evt_` + ULID; the same however often the change is reported. */
+  /** `evt_` + ULID; the same in every report of the change. */
   readonly id: string;
   readonly tenantId: string;
   readonly occurredAtMs: number;
-  /** When it became known here: later, where a receipt is dated back. Endpoints take what is known from then on. */
+  /**
+   * When the change was recorded: later than it happened when a receipt is backdated. Endpoints
+   * receive events recorded since they were enabled.
+   */
   readonly recordedAtMs: number;
 } & (
   | {
       readonly kind: "message";
       readonly message: MessageView;
       readonly previousStatus: MessageStatus;
-      /** Whether its body is to be kept no longer than needed. */
+      /** Whether the body must be removed as soon as possible. */
       readonly redacts?: boolean;
     }
   | {

@@ -1,22 +1,20 @@
 /**
- * An endpoint: where a tenant wants its events.
- *
+ * An endpoint: the URL to which a tenant's events are sent.
  *   enabled ⇄ disabled
- *
  * - enabled: entered at creation and by an update. Events recorded from `enabledAtMs` on are
  *   delivered.
- * - disabled: entered by an update, or after days of failures alone, with the reason kept. Nothing
- *   is sent, what was due is dropped, and nothing of this time is sent later.
+ * - disabled: entered by an update, or after days without a success; the reason is kept. Nothing is
+ *   sent, pending deliveries are dropped, and events of this period are never sent.
  */
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { DEFAULT_EVENT_TYPES, isEventType } from "./event-types.ts";
 
-/** Whether an endpoint gets events. */
+/** Whether an endpoint receives events. */
 export type EndpointStatus = "enabled" | "disabled";
 
-/** A signing secret at rest. */
+/** A stored signing secret. */
 export type StoredSecret = {
   readonly sealed: string;
   readonly createdAtMs: number;
@@ -42,7 +40,7 @@ export type Endpoint = {
   readonly enabledAtMs: number;
   /** The first failure since the last success; 0 when there is none. */
   readonly failingSinceMs: number;
-  /** When the half-way warning was given; 0 before it. */
+  /** When the warning at half the time was sent; 0 before it. */
   readonly warnedAtMs: number;
   readonly version: number;
   readonly createdAtMs: number;
@@ -52,31 +50,31 @@ export type Endpoint = {
 /** An endpoint after its owner's change. */
 export type ChangedEndpoint = Endpoint & {
   /**
-   * Whether the record of failures starts anew. If not, it belongs to those who keep it: what they
-   * write while the owner's change is on its way must stay.
+   * Whether the change resets the failures. Otherwise saving it leaves them alone: the health
+   * keeper may be writing them.
    */
   readonly startsClean?: true;
 };
 
-/** Endpoints a tenant may have (`service.md` "Limits"). */
+/** Endpoints per tenant (`docs/contract.md#webhook-endpoints`). */
 export const ENDPOINTS_MAX = 5;
 
-/** How long a replaced secret goes on signing, in milliseconds. */
+/** How long a replaced secret keeps signing, in milliseconds. */
 export const SECRET_OVERLAP_MS = 86_400_000;
 
-/** Secrets that may sign at once, however often the owner rotates. */
+/** Secrets that sign at once, however often the owner rotates. */
 export const ACTIVE_SECRETS_MAX = 10;
 
 /**
- * So much earlier than it is made a new endpoint's enabled period begins, in milliseconds: events are dated by other
- * machines' clocks, which may be behind, and there is nothing earlier that must be kept from it.
+ * The enabled period of a new endpoint starts this long before its creation, in milliseconds: the
+ * clocks that date events may be behind. No earlier event can match it.
  */
 const BEFORE_CREATION_MS = 600_000;
 
 const DESCRIPTION_LENGTH_MAX = 256;
 const EVENT_TYPES_MAX = 64;
 
-/** What the owner chooses; absent members keep what they are. */
+/** The owner's changes; absent members stay as they are. */
 export type EndpointChange = {
   readonly url?: string;
   readonly status?: EndpointStatus;
@@ -85,7 +83,10 @@ export type EndpointChange = {
   readonly description?: string;
 };
 
-/** Makes an endpoint with its first secret. The URL has been checked. Throws validation_error. */
+/**
+ * Creates an endpoint with its first secret. The caller has checked the URL. Throws
+ * validation_error.
+ */
 export function createEndpoint(
   wanted: {
     readonly id: string;
@@ -118,7 +119,7 @@ export function createEndpoint(
   };
 }
 
-/** Applies the owner's change. The URL has been checked. Throws validation_error. */
+/** Applies the owner's change. The caller has checked the URL. Throws validation_error. */
 export function changeEndpoint(
   endpoint: Endpoint,
   change: EndpointChange,
@@ -143,7 +144,7 @@ export function changeEndpoint(
   if (change.status === "enabled" && endpoint.status === "disabled") {
     return { ...changed, ...ENABLED, enabledAtMs: nowMs };
   }
-  // A new address starts with a clean record: the failures were the old one's.
+  // A new URL resets the failures: they belong to the old one.
   return change.url !== undefined && change.url !== endpoint.url
     ? { ...changed, ...CLEAN }
     : changed;
@@ -152,12 +153,14 @@ export function changeEndpoint(
 const CLEAN = { failingSinceMs: 0, warnedAtMs: 0, startsClean: true } as const;
 const ENABLED = { ...CLEAN, status: "enabled", disabledReason: "" } as const;
 
-/** Turns an endpoint off, with the reason its owner will read. */
+/** Disables an endpoint; the owner reads the reason. */
 export function disableEndpoint(endpoint: Endpoint, reason: string, nowMs: number): Endpoint {
   return { ...endpoint, status: "disabled", disabledReason: reason, updatedAtMs: nowMs };
 }
 
-/** Puts a new secret first; each that was replaced within a day signs too, ten in all at most. */
+/**
+ * Puts a new secret first. Secrets replaced within the last day keep signing, at most ten in all.
+ */
 export function rotateSecret(endpoint: Endpoint, sealed: string, nowMs: number): Endpoint {
   const older = activeSecrets(endpoint, nowMs).map((secret) => ({
     ...secret,
@@ -181,7 +184,7 @@ export function activeSecrets(endpoint: Endpoint, nowMs: number): readonly Store
   );
 }
 
-/** Tells whether an event of this type, source and time is for the endpoint. */
+/** Whether an event of this type, source and time is for the endpoint. */
 export function isSubscribed(
   endpoint: Endpoint,
   event: {
@@ -217,7 +220,7 @@ function checkEventTypes(types: readonly string[]): EventType[] {
 }
 
 function checkDescription(description: string): string {
-  // Counted in code points, as `maxLength` of a JSON schema is.
+  // Counted in code points, like `maxLength` of a JSON schema.
   if ([...description].length <= DESCRIPTION_LENGTH_MAX) return description;
   const text = `A description has at most ${DESCRIPTION_LENGTH_MAX} characters.`;
   throw invalid([fault("description", "too_long", text)]);

@@ -1,4 +1,4 @@
-/** What one change of the system says to the outside: one notice per type of event it makes. */
+/** Turns one domain event into webhook events, one per type. */
 import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
@@ -7,23 +7,23 @@ import type { DomainEvent } from "./domain-event.ts";
 import { isEventType } from "./event-types.ts";
 import { eventBody, messageData, senderIdData, statusChangedData, walletData } from "./payloads.ts";
 
-/** One event as endpoints get it. */
+/** One event as endpoints receive it. */
 export type WebhookEvent = {
   readonly tenantId: string;
   readonly type: EventType;
   readonly source: MessageSourceName | undefined;
-  /** When the change was recorded, see `DomainEvent`. */
+  /** When the change was recorded; see `DomainEvent`. */
   readonly recordedAtMs: number;
   /** W3C traceparent of the change, when it is traced. */
   readonly trace?: string | undefined;
-  /** Whether the text of the message is taken out of the body once the delivery has ended. */
+  /** Whether the message's text is removed from the body when the delivery ends. */
   readonly redacts: boolean;
-  /** Id and body are made when first asked for, then kept: most notices have no taker. */
+  /** Id and body are rendered at the first use and kept: most events have no subscriber. */
   eventId(): string;
   body(): string;
 };
 
-/** Statuses whose entry is an event; a recipient refused in the send response makes none. */
+/** Statuses that make events. A recipient refused in the send response makes none. */
 const REPORTED: ReadonlySet<MessageStatus> = new Set([
   "sent",
   "delivered",
@@ -35,9 +35,9 @@ const REPORTED: ReadonlySet<MessageStatus> = new Set([
 ]);
 
 /**
- * The notices of a change. A change of a message's status is two events: `message.status_changed`
- * under the change's own id, and `message.<status>` under one derived from it, so that a receiver of both can
- * tell them apart.
+ * The webhook events of a domain event. A change of a message's status makes two:
+ * `message.status_changed` under the event's own id, and `message.<status>` under a derived id, so
+ * that a receiver of both can tell them apart.
  */
 export function webhookEventsOf(change: DomainEvent): readonly WebhookEvent[] {
   switch (change.kind) {
@@ -65,7 +65,7 @@ export function webhookEventsOf(change: DomainEvent): readonly WebhookEvent[] {
   }
 }
 
-/** One notice, or none when no endpoint can subscribe to the type. */
+/** One webhook event, or none when no endpoint can subscribe to the type. */
 function webhookEvent(
   change: DomainEvent,
   type: string,

@@ -1,16 +1,15 @@
 /**
- * Automatic disabling (`decisions.md` "Webhook endpoint management"): failures for days without one
- * success. The clock starts at the first failure after a success; one success clears it. The first
- * attempt that fails when the time is over disables.
- *
- * An attempt is judged by its endpoint as it was read before it, and that may be ten seconds old. So
- * each change names what it was judged by, and is written only where that still stands; and changes
- * of one endpoint are written in the order in which its attempts ended.
+ * Automatic disabling (`docs/contract.md#webhook-endpoints`): days of failures without a success.
+ * The time starts at the first failure after a success; a success resets it. The first attempt that
+ * fails after `WEBHOOK_DISABLE_AFTER_MS` disables the endpoint.
+ * An attempt decides by the endpoint as it was read before the request, up to ten seconds ago. So
+ * each change names the state it was decided on, and is written only if that state is unchanged.
+ * Changes of one endpoint are written in the order in which its attempts ended.
  */
 import type { RequestResult } from "./delivery.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** What an attempt means for its endpoint's health. */
+/** The effect of one attempt on the health of its endpoint. */
 export type HealthChange =
   | { readonly kind: "none" }
   | { readonly kind: "clear" }
@@ -18,15 +17,15 @@ export type HealthChange =
   | { readonly kind: "warn" }
   | {
       readonly kind: "disable";
-      /** For the owner to read. */
+      /** The owner reads it. */
       readonly reason: string;
     };
 
 const DAY_MS = 86_400_000;
 
 /**
- * Decides what follows from one attempt; `endpoint` is as it was read for this attempt. `isMarked`
- * tells that it is known to have failed since then: a success clears that too.
+ * Decides when an endpoint is marked as failing, warned about or disabled. `endpoint` is as the
+ * attempt read it. `isMarked` says that it failed since then: a success clears that too.
  */
 export function decideHealthChange(
   endpoint: Pick<Endpoint, "failingSinceMs" | "warnedAtMs">,
@@ -54,9 +53,9 @@ const NONE: HealthChange = { kind: "none" };
 const CLEAR: HealthChange = { kind: "clear" };
 
 /**
- * Adds a change to those of its endpoint that wait to be written, in order. A success overtakes the
- * failures before it; of what says the same twice, the first is enough, as a later attempt will say
- * it again. So few wait, however slow the writing is.
+ * Adds a change to the waiting ones of its endpoint, in order. A success replaces the failures
+ * before it. Of two equal changes the first is enough: a later attempt repeats it. So few changes
+ * wait, however slow the writes are.
  */
 export function addPendingChange<T extends { readonly change: HealthChange }>(
   waiting: readonly T[],

@@ -4,9 +4,9 @@ import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 const FINGERPRINT_BYTES = 32;
 
 /**
- * Checks the idempotency key of a request (`decisions.md` "Idempotency"); an empty one is none. A key
- * without the request's fingerprint would answer any other request of the key with this one's
- * response. Throws validation_error.
+ * Checks the idempotency key of a request (`docs/contract.md#idempotency`); an empty one means no
+ * key. A key without a fingerprint would return one request's response to any other request. Throws
+ * validation_error.
  */
 export function checkIdempotencyKey(request: {
   readonly key: string;

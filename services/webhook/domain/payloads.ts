@@ -1,6 +1,6 @@
 /**
- * The bodies of events (`service.md` "Events"): compact JSON, keys in alphabetical order at every
- * level, made once per event so that every attempt sends the same bytes.
+ * The bodies of events (`docs/contract.md#webhooks`): compact JSON, keys in alphabetical order at
+ * every level. A body is rendered once per event, so every attempt sends the same bytes.
  */
 import { compactSorted } from "../../shared/core/canonical-json.ts";
 import type { EventType } from "../../shared/core/event-types.ts";
@@ -9,7 +9,7 @@ import { formatAmount } from "../../shared/core/money.ts";
 import { formatInstant } from "../../shared/core/rfc3339.ts";
 import type { MessageView, SenderIdView, WalletView } from "./domain-event.ts";
 
-/** Version of the payloads; it follows the REST API's. */
+/** Version of the payloads; it equals the version of the REST API. */
 export const API_VERSION = "v1";
 
 /** The outer members of every event's body. */
@@ -40,7 +40,7 @@ export function withoutText(body: string): string {
   return compactSorted(event);
 }
 
-/** Where a message's money stands. */
+/** The state of a message's charge. */
 export type ChargeState = "held" | "captured" | "released" | "none";
 
 const CHARGE_STATES: Readonly<Record<MessageStatus, ChargeState>> = {
@@ -56,14 +56,14 @@ const CHARGE_STATES: Readonly<Record<MessageStatus, ChargeState>> = {
 };
 
 /**
- * Where a message's money stands (`service.md` "States and transitions"): it flips with the
- * status, while the wallet follows at settlement. Without a hold there is nothing to follow.
+ * The charge state follows the message's status (`docs/contract.md#statuses`); the wallet follows
+ * at settlement. A message without a hold has none.
  */
 export function chargeState(message: Pick<MessageView, "hasHold" | "status">): ChargeState {
   return message.hasHold ? CHARGE_STATES[message.status] : "none";
 }
 
-/** `data` of `message.status_changed`, exactly as specified. */
+/** `data` of `message.status_changed`, exactly as the contract says. */
 export function statusChangedData(message: MessageView, previousStatus: MessageStatus) {
   return {
     object: {
@@ -85,7 +85,7 @@ export function statusChangedData(message: MessageView, previousStatus: MessageS
   };
 }
 
-/** Final statuses of a message that no carrier took: nothing was charged, and nothing will be. */
+/** Final statuses of a message that no carrier accepted: it costs nothing. */
 const NEVER_SENT: ReadonlySet<MessageStatus> = new Set(["rejected", "failed", "cancelled"]);
 
 /** `data` of `message.<status>`: the full Message object of the contract. */
@@ -121,7 +121,7 @@ export function messageData(message: MessageView, previousStatus: MessageStatus)
   };
 }
 
-/** `data` of `wallet.*`: the Balance object; `funded` adds what came in. */
+/** `data` of `wallet.*`: the Balance object; `funded` adds the amount received. */
 export function walletData(type: string, wallet: WalletView, amount: bigint, reference: string) {
   const object = {
     object: "balance",
@@ -136,7 +136,7 @@ export function walletData(type: string, wallet: WalletView, amount: bigint, ref
   return { amount: formatAmount(amount), object, reference: textOrNull(reference) };
 }
 
-/** `data` of `sender_id.*`: the sender ID record of the listing. */
+/** `data` of `sender_id.*`: the sender ID object of the list. */
 export function senderIdData(senderId: SenderIdView) {
   return {
     object: {

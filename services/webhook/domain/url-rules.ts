@@ -1,10 +1,10 @@
 /**
- * What an endpoint's URL must be (`service.md` "Endpoint rules"): HTTPS, an allowed port, a host
- * name and not an address in any spelling, no user name or password. Where the name leads is
- * checked apart, at each connection.
+ * Rules for an endpoint's URL (`docs/contract.md#webhook-endpoints`): HTTPS, an allowed port, a
+ * host name and not an IP address in any spelling, no credentials. The addresses of the name are
+ * checked at each connection.
  */
 
-/** The parts of a good URL that a request needs. */
+/** The parts of a valid URL that a request needs. */
 export type Target = {
   /** Lower case, punycode for international names. */
   readonly host: string;
@@ -13,15 +13,16 @@ export type Target = {
   readonly path: string;
 };
 
-/** Longest URL kept, in characters. */
+/** Longest URL, in characters. */
 export const URL_LENGTH_MAX = 2048;
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const HOST_LENGTH_MAX = 253;
 
-/** Reads a URL that keeps every rule; `undefined` when it breaks one. */
+/** Parses a URL; `undefined` when it breaks a rule. */
 export function readTarget(url: string, allowedPorts: readonly number[]): Target | undefined {
-  // The WHATWG parser forgives much (tabs, line breaks, backslashes, missing slashes); we do not.
+  // The WHATWG parser accepts tabs, line breaks, backslashes and missing slashes; these rules do
+  // not.
   if (url.length > URL_LENGTH_MAX || !/^https:\/\/[^/]/i.test(url)) return undefined;
   if (hasForbiddenCharacter(url)) return undefined;
   const authority = /^https:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
@@ -41,9 +42,9 @@ export function readTarget(url: string, allowedPorts: readonly number[]): Target
 }
 
 /**
- * A name of DNS labels. The parser has already turned every spelling of an IPv4 address (octal,
- * hexadecimal, one number, full-width digits) into four decimal numbers, and refused a name whose
- * last label is a number otherwise (WHATWG URL section 3.5, "ends in a number").
+ * Whether a host is a name of DNS labels. The parser has already turned every spelling of an IPv4
+ * address (octal, hexadecimal, one number, full-width digits) into four decimal numbers, and
+ * refused other names whose last label is a number (WHATWG URL section 3.5, "ends in a number").
  */
 function isHostName(host: string): boolean {
   if (host.length > HOST_LENGTH_MAX || host.startsWith("[")) return false;

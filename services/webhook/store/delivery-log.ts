@@ -1,4 +1,4 @@
-/** Deliveries as their owner sees and handles them: the log, sending again, recovery. */
+/** The delivery log of an owner: list, resend, recover. */
 import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
@@ -6,31 +6,33 @@ import type { DeliveryFilter, DeliveryLog, NewDelivery } from "../app/ports.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { type DeliveryDocument, toDelivery } from "./documents.ts";
 
-/** The log with the changes its owner may ask for. */
+/** The log, with the changes an owner may request. */
 export type Deliveries = DeliveryLog & {
   /** Stores one delivery that is due now. */
   insertDue(delivery: NewDelivery, session: ClientSession): Promise<Delivery>;
   /**
-   * Makes a delivery due now: a pending one keeps its schedule's rest, a finished one gets one
-   * attempt. Answers `undefined` when there is none, `"redacted"` when its body is no longer kept,
-   * `"attempting"` when someone works on it.
+   * Makes a delivery due now. A pending one keeps the rest of its schedule, a finished one gets one
+   * attempt. Returns `undefined` when there is none, `"redacted"` when its body is gone,
+   * `"attempting"` while a process works on it.
    */
   resend(
     key: { readonly tenantId: string; readonly endpointId: string; readonly deliveryId: string },
     nowMs: number,
     session: ClientSession,
   ): Promise<Delivery | "redacted" | "attempting" | undefined>;
-  /** Makes deliveries that failed since an instant due, with a whole schedule; answers how many. */
+  /** Makes deliveries that failed since an instant due, with a full schedule; returns how many. */
   recover(endpointId: string, sinceMs: number, attempts: number, nowMs: number): Promise<number>;
 };
 
 const RECOVER_BATCH = 1000;
 const LOG_PROJECTION = { body: 0 } as const;
 
-/** A page that takes longer than this is given up: one that few of very many match must not keep others waiting. */
+/**
+ * Limit for one page: a filter that matches few of many deliveries must not block other queries.
+ */
 const PAGE_TIME_MAX_MS = 5000;
 
-/** Makes the log over `deliveries`; what becomes due is kept for so long from then on. */
+/** Deliveries that become due are kept for `retentionMs` from then on. */
 export function createDeliveries(db: Db, retentionMs: number): Deliveries {
   const deliveries: Collection<DeliveryDocument> = db.collection("deliveries");
 
@@ -131,7 +133,7 @@ export function createDeliveries(db: Db, retentionMs: number): Deliveries {
   };
 }
 
-/** What sending again by hand sets: a finished delivery goes back to what it was if it fails. */
+/** The fields that a resend sets: a finished delivery returns to its old status if it fails. */
 function resent(found: DeliveryDocument, now: Date): Partial<DeliveryDocument> {
   if (found.status === "pending") return { next_attempt_at: now, activated_at: now };
   return {
@@ -144,8 +146,9 @@ function resent(found: DeliveryDocument, now: Date): Partial<DeliveryDocument> {
 }
 
 /**
- * "Failed since" means given up since, so a delivery made just before an outage is found too. What was made
- * due by this very call is not found again, should it fail meanwhile.
+ * Failed since an instant means that the last attempt failed since, so deliveries made just before
+ * an outage count too. A delivery that this call made due, and that failed again, is not found
+ * twice.
  */
 function failedSince(endpointId: string, sinceMs: number, nowMs: number): Filter<DeliveryDocument> {
   return {

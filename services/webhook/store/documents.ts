@@ -1,4 +1,4 @@
-/** The documents at rest, and their way from and to the domain. */
+/** The stored documents, and their mapping to and from the domain. */
 
 import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
@@ -9,7 +9,7 @@ import type { Endpoint, EndpointStatus } from "../domain/endpoint.ts";
 export type EndpointDocument = {
   _id: string;
   tenant_id: string;
-  /** 0 to 4, unique per tenant: what makes a sixth endpoint impossible. */
+  /** 0 to 4, unique per tenant: a sixth endpoint cannot be stored. */
   slot: number;
   url: string;
   status: EndpointStatus;
@@ -26,7 +26,7 @@ export type EndpointDocument = {
   updated_at: Date;
 };
 
-/** `deliveries`. `next_attempt_at` is there only while pending; the queue's index rests on that. */
+/** `deliveries`. `next_attempt_at` exists only while pending; the queue's index depends on that. */
 export type DeliveryDocument = {
   _id: string;
   tenant_id: string;
@@ -38,7 +38,7 @@ export type DeliveryDocument = {
   next_attempt_at?: Date;
   lease_id?: string;
   lease_owner?: string;
-  /** While leased: what `next_attempt_at` was. Absent when leased from the start. */
+  /** The due time while leased. Absent when leased from the start. */
   due_at?: Date;
   attempts: AttemptDocument[];
   attempts_made: number;
@@ -47,7 +47,7 @@ export type DeliveryDocument = {
   created_at: Date;
   activated_at: Date;
   trace?: string;
-  /** The body loses its message's text when the delivery ends. */
+  /** The message's text is removed from the body when the delivery ends. */
   redacts?: true;
   completed_at?: Date;
   expires_at: Date;
@@ -87,7 +87,7 @@ export function toEndpoint(document: EndpointDocument): Endpoint {
   };
 }
 
-/** Everything of an endpoint's document but its id and slot. */
+/** All fields of an endpoint's document but its id and slot. */
 export function toEndpointFields(endpoint: Endpoint): Omit<EndpointDocument, "_id" | "slot"> {
   return {
     tenant_id: endpoint.tenantId,
@@ -119,7 +119,7 @@ export function toDelivery(document: DeliveryDocument): Delivery {
     eventId: document.event_id,
     eventType: document.event_type,
     status: document.status,
-    // A lease's end is no promise to the reader.
+    // The end of a lease is not a due time.
     nextAttemptAtMs:
       (document.lease_id ? document.due_at : document.next_attempt_at)?.getTime() ?? 0,
     attempts: document.attempts.map(toAttempt),

@@ -5,12 +5,12 @@ import type { EndpointStore } from "../app/ports.ts";
 import { type ChangedEndpoint, ENDPOINTS_MAX, type Endpoint } from "../domain/endpoint.ts";
 import { type EndpointDocument, toEndpoint, toEndpointFields } from "./documents.ts";
 
-/** Endpoints at rest, with the parts that run inside a caller's transaction. */
+/** Stored endpoints, with methods for a caller's transaction. */
 export type Endpoints = EndpointStore &
   HealthStore & {
-    /** Stores a new endpoint in a free slot; answers false when the tenant has none left. */
+    /** Stores a new endpoint in a free slot; returns false when the tenant has none left. */
     insert(endpoint: Endpoint, session: ClientSession): Promise<boolean>;
-    /** As `save`, inside a transaction. */
+    /** Like `save`, inside a transaction. */
     saveWithin(changed: ChangedEndpoint, session: ClientSession): Promise<boolean>;
     getWithin(
       tenantId: string,
@@ -19,7 +19,6 @@ export type Endpoints = EndpointStore &
     ): Promise<Endpoint | undefined>;
   };
 
-/** Makes the store over `endpoints`. */
 export function createEndpoints(db: Db): Endpoints {
   const endpoints: Collection<EndpointDocument> = db.collection("endpoints");
 
@@ -82,9 +81,9 @@ export function createEndpoints(db: Db): Endpoints {
 }
 
 /**
- * Health is written past the owner's version: it must neither wait for nor undo a change of theirs. So
- * each filter names what was judged: the URL that was asked, the enabled period, and the record of
- * failures. Where the owner or another attempt has changed one of them meanwhile, nothing is written.
+ * Health is written without a change of the owner's version: it must neither wait for nor undo an
+ * owner's change. So each filter names the state it was decided on: URL, enabled period and
+ * failures. When one of them has changed, nothing is written.
  */
 function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore {
   async function update(
@@ -98,7 +97,7 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
   return {
     clearFailing: (endpoint) =>
       update(
-        // Whoever marked it, and whenever: two clocks may differ by more than what lies between.
+        // Any mark of the URL, whatever its time: clocks may differ by more than the time between.
         { _id: endpoint.id, url: endpoint.url, failing_since: { $ne: null } },
         { $set: { failing_since: null, warned_at: null } },
       ),
@@ -123,12 +122,12 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
   };
 }
 
-/** The endpoint while it is what the attempt was made to. */
+/** Matches the endpoint while URL and enabled period are those of the attempt. */
 function period({ id, url, enabledAtMs }: Endpoint) {
   return { _id: id, url, status: "enabled", enabled_at: new Date(enabledAtMs) } as const;
 }
 
-/** Its failures while no success has come in between. */
+/** Matches while no success has reset the failures. */
 function failingAsJudged({ failingSinceMs }: Endpoint) {
   return { failing_since: new Date(failingSinceMs) };
 }
@@ -137,7 +136,9 @@ function rethrow(error: unknown): never {
   throw wrapMongoError(error);
 }
 
-/** Inside a transaction errors stay as they are: `runTransaction` tells by them whether to try again. */
+/**
+ * Errors inside a transaction stay as they are: `runTransaction` decides by them whether to retry.
+ */
 function rethrowIn(session: ClientSession | undefined): (error: unknown) => never {
   if (session === undefined) return rethrow;
   return (error) => {

@@ -1,7 +1,7 @@
 /**
- * The lock of a key whose request is running. It only keeps others away meanwhile: what was done under
- * a key is in its record. A living process keeps its lock for as long as it works; one that dies
- * leaves it behind, and it ends by itself.
+ * The lock of an idempotency key while its request runs (ADR 85). It only keeps other requests
+ * away: the record holds the effect. A process renews its lock while it works; the lock of a dead
+ * process expires.
  */
 import { randomUUID } from "node:crypto";
 import type { Collection, Db } from "mongodb";
@@ -15,19 +15,20 @@ import {
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import { keyReused } from "../app/idempotency.ts";
 
-/** Fences by the id of their key. */
+/** Locks by the id of their key. */
 export type IdempotencyLocks = {
-  /** Runs work behind the key's lock. Throws `conflict` or `idempotency_key_reused` if it is up. */
+  /**
+   * Runs work under the key's lock. Throws `conflict` or `idempotency_key_reused` if it is held.
+   */
   run<T>(id: string, fingerprint: Uint8Array, work: () => Promise<T>): Promise<T>;
-  /** Throws what `run` would, and does nothing. */
+  /** Throws the errors of `run`; has no effect. */
   check(id: string, fingerprint: Uint8Array): Promise<void>;
 };
 
-/** How long a key stays fenced by a process that died, or stood still. */
+/** How long a process that died or was paused keeps its locks. */
 const LOCK_MS = 15_000;
 const RENEW_MS = 5000;
 
-/** Makes them over `fences`. */
 export function createIdempotencyLocks(db: Db): IdempotencyLocks {
   const fences: Collection<FenceDocument> = db.collection("fences");
 
@@ -59,7 +60,7 @@ export function createIdempotencyLocks(db: Db): IdempotencyLocks {
   };
 }
 
-/** A lock that could not be renewed or removed ends by itself. */
+/** A lock that could not be renewed or deleted expires. */
 const IGNORED = () => undefined;
 
 function refusal(taken: "running" | "reused"): AppError {

@@ -1,7 +1,7 @@
 /**
- * One effect per idempotency key (`decisions.md` "Idempotency"): the record with the response
- * commits in the transaction of the effect itself, so a crash leaves both or neither. A lock around
- * the whole request refuses a second one meanwhile, before it has any effect.
+ * One effect per idempotency key (`docs/contract.md#idempotency`): the record with the response
+ * commits in the transaction of the effect, so a crash leaves both or neither. A lock around the
+ * request refuses a second one meanwhile.
  */
 import { Binary, type ClientSession, type Collection, type Db, type MongoClient } from "mongodb";
 import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
@@ -14,12 +14,12 @@ import { createIdempotencyLocks } from "./idempotency-locks.ts";
 type IdempotencyDocument = {
   _id: string;
   fingerprint: Binary;
-  /** Sealed: it may hold a signing secret. */
+  /** Encrypted: it may hold a signing secret. */
   response: string;
   expires_at: Date;
 };
 
-/** Makes the store over `idempotency`; a key is kept for so long. */
+/** A key is kept for `keptMs`. */
 export function createIdempotency(
   client: MongoClient,
   db: Db,
@@ -66,7 +66,8 @@ export function createIdempotency(
         return { response, replayed: false };
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        // The same key committed first: this process stood still until its lock was another's.
+        // Another request of the key committed first: this process was paused until its lock
+        // expired.
         const stored = await find(request, codec);
         if (stored === undefined) throw error;
         return { response: stored, replayed: true };

@@ -1,7 +1,7 @@
 /**
- * The queue of deliveries. It rests on one partial index, {endpoint_id, next_attempt_at}, which holds
- * pending deliveries only: finding the endpoints with something due touches one key per endpoint,
- * however many deliveries wait behind it (MongoDB's distinct scan).
+ * The queue of deliveries. It uses one partial index, {endpoint_id, next_attempt_at}, of pending
+ * deliveries only. Finding the endpoints with due deliveries reads one key per endpoint, however
+ * many deliveries wait behind it (MongoDB's distinct scan).
  */
 import {
   type AnyBulkWriteOperation,
@@ -28,27 +28,26 @@ import {
   toClaimed,
 } from "./documents.ts";
 
-/** Name of the queue's index; the plan that needs it is asked for by name. */
+/** Name of the queue's index; queries name it as their hint. */
 export const QUEUE_INDEX = "endpoint_due";
 
-/** The predicate that the partial index stands for. */
+/** The predicate of the partial index. */
 export const IS_PENDING = { $gt: new Date(0) } as const;
 
 const DUPLICATE_KEY = 11000;
 const DUE_ENDPOINTS_MAX = 20_000;
 const ENDPOINTS_PER_QUERY = 50;
-/** Attempts kept per delivery; only resending by hand gets beyond the schedule's. */
+/** Attempts kept per delivery; only resends exceed the schedule. */
 const ATTEMPTS_KEPT = 50;
 
-/** What the queue is told at start. */
+/** Settings of the queue. */
 export type QueueOptions = {
   readonly retentionMs: number;
-  /** Marks leases of this instance, so that its next run can give them back. */
+  /** Marks the leases of this instance, so that its next run can release them. */
   readonly owner: string;
   readonly redactDelivered: boolean;
 };
 
-/** Makes the queue over `deliveries`. */
 export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueue {
   const deliveries: Collection<DeliveryDocument> = db.collection("deliveries");
 
@@ -139,7 +138,7 @@ export function createDeliveryQueue(db: Db, options: QueueOptions): DeliveryQueu
   };
 }
 
-/** The body, which goes where its text would have to. */
+/** The body, removed when it would have to be redacted. */
 const UNLESS_REDACTED = { $cond: [{ $eq: ["$redacts", true] }, "$$REMOVE", "$body"] };
 
 const LEASE = { lease_id: "", lease_owner: "", due_at: "" } as const;
@@ -169,7 +168,7 @@ function newDocument(item: NewDelivery, options: QueueOptions, expiresAt: Date):
   return document;
 }
 
-/** Makes a new document what its first attempt led to. */
+/** Adds the result of the first attempt to a new document. */
 function addResult(document: DeliveryDocument, result: AttemptResult, options: QueueOptions) {
   const { next, atMs } = result;
   const kept = keptAttempt(result, options);
@@ -192,7 +191,9 @@ function addResult(document: DeliveryDocument, result: AttemptResult, options: Q
   else document.body = body;
 }
 
-/** The body that a delivery keeps, or none: once it has ended it may lose its text, or go whole. */
+/**
+ * The body that a delivery keeps, or none: a finished delivery may lose its text or the whole body.
+ */
 function bodyAfter(result: AttemptResult, options: QueueOptions): string | undefined {
   if (isRedacted(result, options)) return undefined;
   const { claimed, next } = result;
@@ -209,7 +210,9 @@ function keptAttempt(result: AttemptResult, options: QueueOptions): AttemptDocum
   return isRedacted(result, options) ? { ...kept, answer: "" } : kept;
 }
 
-/** A delivery that is there already came with an earlier handing out of the same event. */
+/**
+ * Maps the errors of an insert. A duplicate was stored for an earlier delivery of the same event.
+ */
 function readInsertErrors(error: unknown, count: number): Inserted[] {
   if (!(error instanceof MongoBulkWriteError)) throw wrapMongoError(error);
   const faults = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
@@ -225,9 +228,9 @@ function readInsertErrors(error: unknown, count: number): Inserted[] {
 }
 
 /**
- * What may be leased: a delivery may be taken ahead of its time, but a lease never ahead of its end,
- * for whoever holds it is at work until then. Only `next_attempt_at` bounds the index; `$nor` gives
- * it no bounds, and looks at documents that are read anyway.
+ * Matches deliveries that may be leased. A delivery may be claimed before it is due, but a lease
+ * never before its end: its holder works until then. Only `next_attempt_at` bounds the index;
+ * `$nor` filters documents that are read anyway.
  */
 function isFree(nowMs: number, byMs: number): Filter<DeliveryDocument> {
   return {
@@ -236,7 +239,7 @@ function isFree(nowMs: number, byMs: number): Filter<DeliveryDocument> {
   };
 }
 
-/** Finds ids of what is free, marks those still free with the lease, and reads what was marked. */
+/** Finds ids of free deliveries, leases those that are still free, and reads the leased ones. */
 async function claim(
   deliveries: Collection<DeliveryDocument>,
   requests: readonly ClaimRequest[],

@@ -4,48 +4,47 @@ import { evictOldest, setRecent } from "../../../shared/flow/lru.ts";
 import type { Target } from "../../domain/url-rules.ts";
 import { Connection, type ConnectionListener } from "./connection.ts";
 
-/** ConnectionPool to receivers, kept between requests. */
+/** Connections to receivers, kept between requests. */
 export type ConnectionPool = {
-  /** The endpoint's connection that was idle for the shortest time, or a new one. */
+  /** The endpoint's most recently used idle connection, or a new one. */
   acquire(endpointId: string, target: Target): Connection;
-  /** Takes a connection back, for as long as the server keeps it too. */
+  /** Returns a connection to the pool, for as long as the server keeps it too. */
   release(connection: Connection, keepAliveMs: number | undefined): void;
-  /** Cuts all connections, and each that is made later. */
+  /** Ends all connections, also later ones. */
   close(): void;
 };
 
-/** TLS sessions kept, by host and port; the least recently renewed are forgotten first. */
+/** TLS sessions cached by host and port; the least recently renewed are evicted first. */
 const SESSIONS_MAX = 5000;
 
-/** A name that leads elsewhere by now is followed after so long, however busy the connection is. */
+/** Maximum age of a connection: a busy connection must follow a changed DNS name. */
 const AGE_MAX_MS = 600_000;
 
-/** A server that says when it hangs up is not met in that very moment. */
+/** Stop using a connection this long before the server closes it. */
 const MARGIN_MS = 1000;
 
-/** Idle connections are looked through so many times while one may idle. */
+/** Sweeps per maximum idle time. */
 const SWEEPS_PER_IDLE = 6;
 
 /**
- * Makes the pools. An endpoint's pool is its own: one endpoint's connections never carry another's
- * requests, and beyond `poolsMax` the least recently used pools are closed.
- *
- * TLS sessions are shared: a connection that resumes one (RFC 8446 section 2.2) spares both sides
- * most of a handshake, also the first of an endpoint whose host another endpoint has too. So is the
- * context: reading some hundred certificates for each connection would cost more than the handshake.
- * No proxy of the environment is used: requests go where the address rules were checked.
+ * Each endpoint has its own pool: its connections never carry another endpoint's requests. Beyond
+ * `poolsMax` the least recently used pools are closed.
+ * TLS sessions are shared: resuming one (RFC 8446 section 2.2) saves most of a handshake, also for
+ * the first connection of another endpoint on the same host. The TLS context is shared too: parsing
+ * some hundred certificates per connection would cost more than the handshake. Proxy settings of
+ * the environment are ignored: requests go to the checked addresses.
  */
 export function createConnectionPool(options: {
   readonly secureContext: SecureContext;
   readonly lookup: LookupFunction;
-  /** How long one address of a name may take to connect before the next one is tried. */
+  /** Limit for connecting to one address before the next one is tried. */
   readonly addressTimeoutMs: number;
-  /** How many connections of an endpoint may idle. */
+  /** Idle connections per endpoint. */
   readonly socketsMax: number;
   readonly poolsMax: number;
   /** How long a connection may idle, unless the server says less. */
   readonly idleMs: number;
-  /** How old a connection may become; ten minutes unless told. */
+  /** Maximum age of a connection; ten minutes by default. */
   readonly ageMaxMs?: number;
 }): ConnectionPool {
   const { idleMs, ageMaxMs = AGE_MAX_MS } = options;
@@ -55,20 +54,20 @@ export function createConnectionPool(options: {
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: options.addressTimeoutMs,
     ALPNProtocols: ["http/1.1"],
-    // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED of the environment would turn it off.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment would disable it.
     rejectUnauthorized: true,
   };
   const sessions = new Map<string, Buffer>();
   const open = new Set<Connection>();
   let isClosed = false;
   const pools = createPools(options.poolsMax);
-  // One timer for all: what is idle for too long is not used, and closed a little later.
+  // One timer for all pools. An expired connection is never used, and closed a little later.
   const sweeping = setInterval(() => pools.sweep(performance.now()), idleMs / SWEEPS_PER_IDLE);
   sweeping.unref();
 
   function dial(endpointId: string, target: Target): Connection {
     const { host, port } = target;
-    // A session is offered only to the very host and port that issued it.
+    // A session is offered only to the host and port that issued it.
     const key = `${host}:${port}`;
     const session = sessions.get(key);
     const resuming = session === undefined ? {} : { session };
@@ -103,12 +102,12 @@ export function createConnectionPool(options: {
   };
 }
 
-/** Idle connections by endpoint; the last one put in is the first one taken out. */
+/** Idle connections by endpoint; the most recently added is used first. */
 function createPools(poolsMax: number) {
   const pools = new Map<string, Connection[]>();
   const idleListener: ConnectionListener = {
     onReady: () => undefined,
-    // Nobody asked: what comes now could only be mistaken for the next answer.
+    // Unrequested data would be read as the next response.
     onData(connection) {
       remove(connection);
       connection.close();
@@ -153,7 +152,7 @@ function createPools(poolsMax: number) {
       pools.set(endpointId, idle);
       const nowMs = performance.now();
       for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
-        // An endpoint's URL may have been changed since.
+        // The endpoint's URL may have changed.
         if (found.idleUntilMs > nowMs && found.isFor(target)) {
           found.isReused = true;
           return found;
@@ -168,8 +167,8 @@ function createPools(poolsMax: number) {
         add(connection, idleMax);
         return;
       }
-      // An answer may be read in the very turn in which its request left, before the socket has told
-      // so. Whoever answers what has not left by the next turn has not read it to its end.
+      // A response may be read in the event-loop turn in which its request left, before the socket
+      // reports the write. A request that has not left by the next turn was not read to its end.
       setImmediate(() => {
         if (connection.hasSentAll) add(connection, idleMax);
         else connection.close();

@@ -1,12 +1,12 @@
 import type { TLSSocket } from "node:tls";
 import type { Target } from "../../domain/url-rules.ts";
 
-/** Whoever has a connection at the moment: an request, the pool, or nobody. */
+/** The user of a connection at a time: a request, the pool, or none. */
 export type ConnectionListener = {
-  /** The handshake is over; comes at most once in a connection's life. */
+  /** The handshake is over; called at most once per connection. */
   onReady(connection: Connection): void;
   onData(connection: Connection, chunk: Buffer): void;
-  /** The other side ended it, or it broke; then it has no listener any more. */
+  /** The other side ended the connection, or it broke; it has no listener any more. */
   onClosed(connection: Connection, error: Error | undefined): void;
 };
 
@@ -16,28 +16,27 @@ const NO_LISTENER: ConnectionListener = {
   onClosed: () => undefined,
 };
 
-/** A dead peer is found by the system's probes, which begin after so much silence. */
+/** The system's keep-alive probes, which find a dead peer, start after this silence. */
 const PROBE_AFTER_MS = 1000;
 
-/** A goodbye that cannot be sent is not waited for any longer. */
+/** Limit for sending the closing alert. */
 const CLOSE_TIMEOUT_MS = 1000;
 
 /**
- * One TLS connection to a receiver. It listens to its socket once, and tells what happens to the
- * listener that it has then: adding and removing listeners for each request is much of what Node's own
- * client costs.
+ * One TLS connection to a receiver. It adds its socket listeners once, and calls its present user.
+ * Adding and removing listeners for each request is much of the cost of Node's client.
  */
 export class Connection {
   readonly endpointId: string;
   readonly target: Target;
   listener: ConnectionListener = NO_LISTENER;
-  /** Whether the handshake is over, so that what is written leaves. */
+  /** Whether the handshake is over, so that writes leave. */
   isReady = false;
-  /** Whether it has carried a request before the present one. */
+  /** Whether it carried a request before the present one. */
   isReused = false;
-  /** When it was made, by `performance.now()`. */
+  /** When it was created, by `performance.now()`. */
   readonly createdMs: number = performance.now();
-  /** While idle: until when it may be used again, by `performance.now()`. */
+  /** While idle: when it must not be used any more, by `performance.now()`. */
   idleUntilMs = 0;
   readonly #socket: TLSSocket;
 
@@ -47,12 +46,12 @@ export class Connection {
     this.#socket = socket;
     socket.once("secureConnect", () => {
       this.isReady = true;
-      // An attempt's timer keeps the process open; a connection that idles must not.
+      // The timer of an attempt keeps the process running; an idle connection must not.
       socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS).unref();
       this.listener.onReady(this);
     });
     socket.on("data", (chunk: Buffer) => this.listener.onData(this, chunk));
-    // Before the handshake is over, an end is followed by the error that says what it means.
+    // Before the handshake ends, an error follows the end and says its cause.
     socket.on("end", () => this.isReady && this.#leave(undefined));
     socket.on("error", (error) => this.#leave(error));
     socket.on("close", () => this.#leave(undefined));
@@ -62,7 +61,7 @@ export class Connection {
     return !this.#socket.destroyed;
   }
 
-  /** Whether all that was written has been taken by the system. */
+  /** Whether the system has taken everything that was written. */
   get hasSentAll(): boolean {
     return this.#socket.writableLength === 0;
   }
@@ -76,7 +75,7 @@ export class Connection {
     this.#socket.write(text, "utf8");
   }
 
-  /** Ends it as TLS asks (RFC 8446 section 6.1), though not at any price. */
+  /** Closes with a TLS alert (RFC 8446 section 6.1), within a time limit. */
   close(): void {
     this.listener = NO_LISTENER;
     if (this.isReady && this.hasSentAll) {
@@ -85,13 +84,13 @@ export class Connection {
     } else this.#socket.destroy();
   }
 
-  /** Ends it at once, and its listener hears nothing of it. */
+  /** Closes at once, without a call of its listener. */
   destroy(): void {
     this.listener = NO_LISTENER;
     this.#socket.destroy();
   }
 
-  /** Ends it as if the other side had; its listener hears of it. */
+  /** Closes as if the other side had; calls its listener. */
   abort(): void {
     this.#socket.destroy();
   }

@@ -3,20 +3,20 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { pause } from "../../../shared/flow/backoff.ts";
 
-/** Finds the addresses of a host name. */
+/** Resolves a host name to addresses. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 const HOSTS_FILE = "/etc/hosts";
-/** How long the answer for IPv6 is awaited once that for IPv4 is there. */
+/** How long to wait for IPv6 addresses after the IPv4 response. */
 const IPV6_WAIT_MS = 500;
 const LOOPBACK = ["127.0.0.1", "::1"] as const;
 
 /**
- * A resolver of its own instead of the system's `getaddrinfo`: that one runs on four threads for
- * the whole process, so a few names whose servers hang would hold up everyone. Order: names under
- * `localhost` are loopback (RFC 6761 section 6.3), then the hosts file, then DNS. Names are complete: no search list.
- * Rejects when the name has no address. `timeoutMs` is that of one question, which begins with much less
- * where answers have been quick lately, and is asked four times.
+ * Replaces the system's `getaddrinfo`, which runs on four threads for the whole process: a few
+ * names with silent servers would block every lookup. Order: names under `localhost` are loopback
+ * (RFC 6761 section 6.3), then the hosts file, then DNS. Names are complete: no search list.
+ * Rejects when the name has no address. `timeoutMs` limits one query; c-ares starts with a shorter
+ * limit after fast responses, and tries four times.
  */
 export function createResolver(options: {
   readonly servers: readonly string[];
@@ -35,9 +35,9 @@ export function createResolver(options: {
 }
 
 /**
- * The addresses of both families, or of IPv4 alone if IPv6 is not answered for: servers that drop what they do
- * not know are no reason to connect to nothing. Not the other way round: many a host of ours has no IPv6.
- * Rejects when there is none.
+ * The addresses of both families, or IPv4 alone when IPv6 gets no response: some servers drop
+ * unknown queries. IPv6 is not returned alone early, because many hosts cannot reach it. Rejects
+ * when there is no address.
  */
 async function mergeAddresses(v4: Promise<string[]>, v6: Promise<string[]>): Promise<string[]> {
   const answers: string[][] = [];

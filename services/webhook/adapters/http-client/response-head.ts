@@ -1,17 +1,17 @@
-/** The status line and the header fields of an answer, as far as they say how to go on. */
+/** Parses the status line and the header fields that decide about body and connection. */
 
-/** What the head of an answer says. */
+/** The parsed head of a response. */
 export type ResponseHead = {
   readonly httpStatus: number;
-  /** Octets of the body, infinite when the connection's end is its end; or chunks. */
+  /** Octets of the body, infinite when it ends with the connection; or chunks. */
   readonly body: number | "chunked";
-  /** Whether the connection may carry another request once the body is over. */
+  /** Whether the connection may carry another request after the body. */
   readonly isReusable: boolean;
-  /** For how long the server says it keeps the idle connection, in milliseconds. */
+  /** How long the server says it keeps an idle connection, in milliseconds. */
   readonly keepAliveMs: number | undefined;
 };
 
-/** The fields that count, collected line by line. */
+/** The relevant fields, collected line by line. */
 type Fields = {
   length: number | undefined;
   isLengthBad: boolean;
@@ -21,10 +21,10 @@ type Fields = {
   keepAliveMs: number | undefined;
 };
 
-/** RFC 9112 sections 4 and 5. No space before a colon: a length that we overlook would be worse. */
+/** RFC 9112 sections 4 and 5. No space before a colon: an overlooked length would be worse. */
 const HEAD = /^HTTP\/1\.\d [1-9]\d\d(?: [^\r\n]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*)*$/;
 
-/** Answers whose body is empty whatever they say (RFC 9112 section 6.3, and RFC 9110 for 101). */
+/** Responses without a body, whatever their fields say (RFC 9112 section 6.3, RFC 9110 for 101). */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 304]);
 
 /** Finds a line feed without a carriage return before it. */
@@ -64,19 +64,19 @@ function decide(text: string): ResponseHead | undefined {
   let body: ResponseHead["body"] = length ?? Number.POSITIVE_INFINITY;
   if (EMPTY.has(httpStatus)) {
     body = 0;
-    // What says so and sends a body all the same would be read as the next answer.
+    // A body that is sent all the same would be read as the next response.
     if (isCoded || (length ?? 0) > 0) isReusable = false;
   } else if (isCoded) {
     body = codings.at(-1) === "chunked" ? "chunked" : Number.POSITIVE_INFINITY;
-    // Chunks win over a length, but whoever sends both, or chunks by HTTP/1.0, is not to be trusted
-    // with the place where the next answer begins (RFC 9112 sections 6.1 and 6.3).
+    // Chunks override a length. A server that sends both, or chunks in HTTP/1.0, may frame its next
+    // response wrongly (RFC 9112 sections 6.1 and 6.3).
     if (isOld || length !== undefined || codings.length > 1) isReusable = false;
   }
   if (body === Number.POSITIVE_INFINITY) isReusable = false;
   return { httpStatus, body, isReusable, keepAliveMs };
 }
 
-/** Most lines are of no interest, which the length of their name tells without a copy of it. */
+/** The length of a name rules out most lines without a copy of them. */
 function readFields(text: string): Fields {
   const fields: Fields = {
     length: undefined,
@@ -113,7 +113,9 @@ function noteField(fields: Fields, name: string, value: string): void {
   }
 }
 
-/** The same length said twice is one length (RFC 9112 section 6.3); two lengths are none. */
+/**
+ * The same length twice is one length (RFC 9112 section 6.3); two different lengths are an error.
+ */
 function noteLength(fields: Fields, value: string): void {
   for (const item of value.split(",")) {
     const digits = /^[ \t]*(\d{1,15})[ \t]*$/.exec(item)?.[1];

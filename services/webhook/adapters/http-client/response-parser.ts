@@ -49,7 +49,6 @@ type State =
   | "done"
   | "faulty";
 
-/** The parser of one response. */
 export class ResponseParser {
   #state: State = "head";
   /** 0 until the head is complete. */
@@ -89,7 +88,7 @@ export class ResponseParser {
     return (this.#kept.length === 1 ? first : Buffer.concat(this.#kept)).toString("utf8");
   }
 
-  /** Takes the next octets. Octets behind the end make the connection unusable. */
+  /** Takes the next octets. Octets after the end make the connection unusable. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -104,13 +103,13 @@ export class ResponseParser {
     }
   }
 
-  /** Says that nothing more comes: the end of a body without a length, and too early otherwise. */
+  /** Ends the input. It ends a body without a length, and is too early otherwise. */
   end(): void {
     const isEnd = this.#state === "body" && this.#left === Number.POSITIVE_INFINITY;
     if (this.#state !== "done") this.#state = isEnd ? "done" : "faulty";
   }
 
-  /** Parse a head that lies whole in one piece in place. */
+  /** Parses a complete head in place. */
   #takeHead(chunk: Buffer, at: number): number {
     if (this.#head !== undefined) return this.#completeHead(this.#head, chunk, at);
     const end = endOfHead(chunk, at);

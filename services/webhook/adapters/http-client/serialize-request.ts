@@ -5,9 +5,9 @@ const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FIELD_VALUE = /^[\x20-\x7e]*$/;
 
 /**
- * A POST request of HTTP/1.1 as text. `Host`, `Content-Length` and `Connection` are said here,
- * because the connection depends on them; `headers` are the others. Throws TypeError where a path or
- * header could end its line and begin another: such a request is a mistake of the caller's.
+ * An HTTP/1.1 POST request as text. Adds `Host`, `Content-Length` and `Connection`. Throws
+ * TypeError when a path or header contains characters that could end its line: such a request is a
+ * mistake in this program.
  */
 export function serializeRequest(
   target: Target,

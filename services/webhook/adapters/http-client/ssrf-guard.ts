@@ -3,32 +3,32 @@ import { setRecent } from "../../../shared/flow/lru.ts";
 import { isAllowedAddress, type Network } from "../../domain/address-rules.ts";
 import type { ResolveHost } from "./resolver.ts";
 
-/** Thrown when a name leads, even in part, where a webhook must not go. */
+/** Thrown when any address of a name is not allowed. */
 export class AddressNotAllowedError extends Error {
   override readonly name = "AddressNotAllowedError";
   readonly code = "ADDRESS_NOT_ALLOWED";
 }
 
-/** Checks where host names lead. */
+/** Checks the addresses of host names. */
 export type SsrfGuard = {
-  /** Answers the name's addresses, all of them allowed; rejects otherwise. */
+  /** Returns the addresses of the name; rejects if any of them is not allowed. */
   checkHost(host: string): Promise<readonly string[]>;
   /**
-   * For sockets: connects only to addresses that were checked in this very lookup, so nothing can
-   * change between the check and the connection.
+   * For sockets: connects only to addresses that this lookup has checked, so they cannot change
+   * between check and connection.
    */
   readonly lookup: LookupFunction;
 };
 
-/** Shared for a while from its answer on; until then by all who ask. */
+/** A cached response; until it arrives all callers share the query. */
 type Entry = { untilMs: number; readonly addresses: Promise<readonly string[]> };
 
 const ENTRIES_MAX = 10_000;
 
 /**
- * Makes the guard. One refused address refuses the name: a name that mixes public and private ones
- * is an attack or a mistake. Answers are shared for `cacheMs`; connections use the same
- * checked answers, so a name server that changes its mind gains nothing.
+ * One refused address refuses the name: a mix of public and private addresses is an attack or a
+ * mistake. Responses are cached for `cacheMs`, and connections use the same checked addresses, so
+ * DNS rebinding gains nothing.
  */
 export function createSsrfGuard(options: {
   readonly resolve: ResolveHost;
@@ -56,7 +56,7 @@ export function createSsrfGuard(options: {
         entry.untilMs = performance.now() + options.cacheMs;
       },
       () => {
-        // A failure is not kept: the next attempt asks again.
+        // A failure is not cached: the next attempt queries again.
         if (cache.get(host) === entry) cache.delete(host);
       },
     );

@@ -2,11 +2,10 @@ import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
 
 /**
- * Whom TLS trusts: Node's default roots (with NODE_USE_SYSTEM_CA=1 the system's too), and those of
- * one file more. TLS 1.2 at least (RFC 9325 section 3.1.1). Throws when the file cannot be read.
- *
- * The file is added to the store that Node makes of its roots: given as a list of texts, each root
- * would be read again, which takes a process a tenth of its start.
+ * Trusts Node's default roots (with NODE_USE_SYSTEM_CA=1 also the system's) and the certificates of
+ * one file. TLS 1.2 at least (RFC 9325 section 3.1.1). Throws when the file cannot be read.
+ * The file is added to Node's own store of roots: given as a list, every root would be parsed
+ * again, which is a tenth of the start time.
  */
 export function createTlsContext(caFile: string): SecureContext {
   const context = createSecureContext({ minVersion: "TLSv1.2" });
