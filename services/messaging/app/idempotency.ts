@@ -17,7 +17,7 @@ import { AppError, isRetryable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
 import { runDetached } from "../../shared/flow/run-detached.ts";
-import type { KeyFence } from "../../shared/io/idempotency-locks.ts";
+import type { IdempotencyLock } from "../../shared/io/idempotency-locks.ts";
 import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";
 import type { SendStore } from "./ports.ts";
@@ -109,10 +109,10 @@ export function createIdempotency(options: {
     return responses.add(stored.id);
   }
 
-  async function takeFence({ scope, fingerprint }: KeyedRequest): Promise<KeyFence> {
+  async function takeLock({ scope, fingerprint }: KeyedRequest): Promise<IdempotencyLock> {
     const nowMs = clock.now();
     const fence = { key: scope, owner: options.owner, fingerprint, untilMs: nowMs + FENCE_MS };
-    const outcome = await sends.takeFence(fence, nowMs);
+    const outcome = await sends.takeLock(fence, nowMs);
     if (outcome === "running") throw inProgress();
     if (outcome === "reused") throw reused();
     return fence;
@@ -131,7 +131,7 @@ export function createIdempotency(options: {
   ): Promise<KeyedAnswer<T>> {
     const { response, expiredId } = await findReplay(request);
     if (response !== undefined) return { kind: "replay", response };
-    const fence = request.fenced ? undefined : await takeFence(request);
+    const fence = request.fenced ? undefined : await takeLock(request);
     try {
       return { kind: "done", result: await work(expiredId) };
     } catch (error) {
@@ -141,7 +141,7 @@ export function createIdempotency(options: {
     } finally {
       if (fence !== undefined) {
         // The lease ends by itself; failing to end it early costs later requests a wait.
-        await sends.dropFence(fence).catch((error: unknown) => {
+        await sends.releaseLock(fence).catch((error: unknown) => {
           log.warn({ error }, "a key's fence was not removed");
         });
       }

@@ -1,6 +1,6 @@
 /** What the use cases need of the world: their stores, and the other services. */
 import type { MessageStatus } from "../../shared/core/message-status.ts";
-import type { FenceOutcome, KeyFence } from "../../shared/io/idempotency-locks.ts";
+import type { IdempotencyLock, LockResult } from "../../shared/io/idempotency-locks.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
 import type { Claim, Message, MessageMode, PriorityClass } from "../domain/message.ts";
@@ -128,8 +128,8 @@ export type SendStore = {
   /** Writes a tombstone unless the send exists; answers which of the two stands now. */
   fence(id: string, nowMs: number): Promise<"sent" | "fenced">;
   /** Takes the short lease of a running request's key, for callers that could not fence it themselves. */
-  takeFence(fence: KeyFence, nowMs: number): Promise<FenceOutcome>;
-  dropFence(fence: KeyFence): Promise<void>;
+  takeLock(fence: IdempotencyLock, nowMs: number): Promise<LockResult>;
+  releaseLock(fence: IdempotencyLock): Promise<void>;
   /** About how many records there are. */
   count(): Promise<number>;
   /** Deletes records past their time, a bounded number; answers how many. */

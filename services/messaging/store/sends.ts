@@ -9,7 +9,7 @@ import {
 import { AppError } from "../../shared/core/errors.ts";
 import { keptUntilMs } from "../../shared/core/idempotency-key.ts";
 import { lowestIdAt, newId } from "../../shared/core/ids.ts";
-import { dropFence, type FenceDocument, takeFence } from "../../shared/io/idempotency-locks.ts";
+import { type LockDocument, releaseLock, takeLock } from "../../shared/io/idempotency-locks.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
 import {
@@ -64,7 +64,7 @@ class NotAll extends Error {}
 /** Makes the store over one database. */
 export function createSendStore(client: MongoClient, db: Db): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
-  const fences: Collection<FenceDocument> = db.collection("fences");
+  const fences: Collection<LockDocument> = db.collection("fences");
 
   async function commitAll(
     items: readonly AcceptedSend[],
@@ -189,8 +189,8 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
         return present?.fenced === true ? "fenced" : "sent";
       }
     },
-    takeFence: (fence, nowMs) => takeFence(fences, fence, nowMs),
-    dropFence: (fence) => dropFence(fences, fence),
+    takeLock: (fence, nowMs) => takeLock(fences, fence, nowMs),
+    releaseLock: (fence) => releaseLock(fences, fence),
     count: () => guardMongo(sends.estimatedDocumentCount()),
     async deleteExpired(nowMs, olderThanMs) {
       let deleted = 0;

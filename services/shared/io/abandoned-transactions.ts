@@ -1,17 +1,17 @@
 /**
- * A process that dies inside a transaction leaves it open: MongoDB ties transactions to sessions,
- * not to connections, and ends them only after `transactionLifetimeLimitSeconds` (60 unless set).
- * Until then every other write to the same documents meets a conflict. Ours take milliseconds, so
- * one that has been idle for a second has lost its owner, and whoever is kept waiting by it ends
- * it. Ending one that is alive after all is harmless: it is undone, and its owner runs it again.
+ * Aborts transactions of dead processes. MongoDB ties a transaction to its session, not to its connection, and
+ * ends it only after `transactionLifetimeLimitSeconds` (60 unless set). Until then every write to the same
+ * documents conflicts. Our transactions take milliseconds, so one that has been idle for a second has lost its
+ * owner, and a process that conflicts with it aborts it. Aborting a live one is harmless: it is rolled back and
+ * its owner runs it again.
  */
 import type { MongoClient, UUID } from "mongodb";
 
-/** Idle for this long, a transaction counts as abandoned. */
+/** The idle time after which a transaction counts as abandoned. */
 const IDLE_MS = 1000;
-/** The least time between two searches of one process. */
+/** The minimum interval between two searches of one process. */
 const SEARCH_EVERY_MS = 500;
-/** Transactions ended by one search. */
+/** The most transactions that one search ends. */
 const ENDED_MAX = 1000;
 
 type IdleSession = { readonly lsid?: { readonly id?: UUID } };
@@ -19,8 +19,8 @@ type IdleSession = { readonly lsid?: { readonly id?: UUID } };
 const lastSearchMs = new WeakMap<MongoClient, number>();
 
 /**
- * Ends this user's abandoned transactions, unless it was tried a moment ago; answers how many were
- * ended. Throws when the server does not let this user look or end them.
+ * Ends this user's abandoned transactions, unless a search ran a moment ago; returns how many it ended. Throws
+ * when the server does not let this user list or end them.
  */
 export async function endAbandonedTransactions(client: MongoClient): Promise<number> {
   const nowMs = performance.now();
@@ -30,7 +30,7 @@ export async function endAbandonedTransactions(client: MongoClient): Promise<num
   const idle = await admin
     .aggregate<IdleSession>(
       [
-        // `allUsers: false` shows this user's own operations, which needs no privilege.
+        // `allUsers: false` lists this user's own operations, which needs no privilege.
         { $currentOp: { allUsers: false, idleSessions: true, idleConnections: false } },
         {
           $match: {

@@ -10,7 +10,9 @@ import {
   whole,
 } from "./config.ts";
 
-/** What a header carries as it is (RFC 9110 section 5.5): what is around a value would be lost. */
+/**
+ * A text that a header carries unchanged (RFC 9110 section 5.5): white space around a value would be lost.
+ */
 export const TOKEN_FORM = /^[!-~](?:[ -~]*[!-~])?$/;
 export const TOKEN_RULE = "printable ASCII, without a space or a line's end around it";
 
@@ -21,18 +23,20 @@ export const PROCESS_SETTINGS = {
   GRPC_PORT: port(9090),
   OPS_HOST: text("127.0.0.1"),
   OPS_PORT: port(9100),
-  /** The token this process shows, and by default the one it accepts. */
+  /** The token that this process sends, and by default the one it accepts. */
   RPC_TOKEN: matching(TOKEN_FORM, TOKEN_RULE),
-  /** JSON: caller name to its tokens and methods (see shared/rpc); empty accepts `RPC_TOKEN`. */
+  /**
+   * JSON: caller names with their tokens and methods (`shared/rpc/auth.ts`); empty accepts `RPC_TOKEN`.
+   */
   RPC_TOKENS: text(""),
   RPC_TLS_CERT_FILE: text(""),
   RPC_TLS_KEY_FILE: text(""),
   RPC_TLS_CA_FILE: text(""),
-  /** With TLS: a port where probes, which have no certificate, ask for health in clear; 0 for none. */
+  /** With TLS: a plaintext port for health probes, which have no certificate; 0 for none. */
   GRPC_HEALTH_PORT: port(0),
   RPC_IN_FLIGHT_MAX: whole(1, 1_000_000, 4096),
   RPC_CONNECTION_AGE_MS: timerMs(0),
-  /** How long a drain waits before closing, for load balancers to notice. */
+  /** How long a drain waits before it closes servers, so that load balancers notice. */
   DRAIN_DELAY_MS: timerMs(0),
   CLOSE_TIMEOUT_MS: timerMs(25_000),
 } as const satisfies Schema;
@@ -40,7 +44,7 @@ export const PROCESS_SETTINGS = {
 /** Settings of services that own a database. */
 export const DATABASE_SETTINGS = {
   MONGODB_URI: text(),
-  /** Databases are named `<prefix>_<service>`; MongoDB takes names of 63 bytes. */
+  /** Databases are named `<prefix>_<service>`; MongoDB allows names of 63 bytes. */
   MONGODB_PREFIX: matching(/^[\w-]{1,53}$/, "at most 53 letters, digits, _ and -", "sms"),
   MONGODB_POOL_MAX: whole(1, 1000, 20),
 } as const satisfies Schema;
@@ -53,7 +57,7 @@ export const EVENT_SETTINGS = {
   EVENT_STREAM_MAX_AGE_MS: durationMs(604_800_000),
 } as const satisfies Schema;
 
-/** Where each service's gRPC server is: `host:port`, or several with commas between. */
+/** The address of each service's gRPC server: `host:port`, or several separated by commas. */
 export const ADDRESS_SETTINGS = {
   TENANT_GRPC: list(text(), []),
   SENDER_ID_GRPC: list(text(), []),

@@ -1,13 +1,13 @@
-/** The span of one batch that a consumer handles, after the conventions for messaging. */
+/** The span of one batch in a consumer, by OpenTelemetry's conventions for messaging. */
 import type { JsMsg } from "nats";
 import { type OpenSpan, tracer } from "./tracing.ts";
 
-/** The header in which an event carries the context in which it was made. */
+/** The header with the trace context of an event's producer. */
 export const TRACE_HEADER = "traceparent";
 
 /**
- * Opens the span of a batch, linked to the making of each event in it: a batch has many causes, and
- * each may be long past. Undefined when none of them is traced.
+ * Opens the span of a batch, linked to the producer of each event: a batch has many causes, and each may be
+ * long past. Undefined when no event is traced.
  */
 export function openBatchSpan(
   durable: string,

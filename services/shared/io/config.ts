@@ -1,17 +1,17 @@
 /**
- * Settings come from the environment once, at start, through a schema. All faults are reported
- * together, by name, so that an operator mends them in one go.
+ * Settings come from the environment once, at start, through a schema. All faults are reported together, by
+ * name, so that an operator fixes them in one go.
  */
 import { isNetwork } from "../core/networks.ts";
 
-/** Reads one setting's text, or throws an `Error` whose message says what is expected. */
+/** Parses one setting, or throws an `Error` whose message says what is expected. */
 export type Setting<T> = {
   readonly read: (text: string) => T;
-  /** Used when the variable is absent or empty; without one the variable is required. */
+  /** The value when the variable is absent or empty; without it the variable is required. */
   readonly fallback: T | undefined;
 };
 
-/** A schema: variable name to setting. */
+/** A schema: settings by variable name. */
 export type Schema = Readonly<Record<string, Setting<unknown>>>;
 
 /** The frozen result of reading a schema. */
@@ -19,7 +19,7 @@ export type Config<S extends Schema> = {
   readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never;
 };
 
-/** Thrown when settings are missing or wrong; the message lists every fault, one a line. */
+/** Thrown for missing or invalid settings; the message lists every fault, one per line. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
 
@@ -56,7 +56,7 @@ function faultOf(name: string, error: unknown): string {
   return text.startsWith(name) ? text : `${name}: ${text}`;
 }
 
-/** The faults that each of these readers finds, each once; reads on where one of them throws. */
+/** The distinct faults that these readers report; continues after a reader that throws. */
 export function faultsOf(readers: readonly (() => unknown)[]): readonly string[] {
   const faults = new Set<string>();
   for (const read of readers) {
@@ -75,7 +75,7 @@ export function text(fallback?: string): Setting<string> {
   return { read: (value) => value, fallback };
 }
 
-/** A text of a form, which `what` names. */
+/** A text of a given form; `what` names the form in the error. */
 export function matching(form: RegExp, what: string, fallback?: string): Setting<string> {
   return {
     fallback,
@@ -86,7 +86,7 @@ export function matching(form: RegExp, what: string, fallback?: string): Setting
   };
 }
 
-/** A text that a reader takes; where it takes it not, its error says what is wrong. */
+/** A text that a parser accepts; the parser's error says what is wrong. */
 export function readBy(read: (value: string) => unknown, fallback?: string): Setting<string> {
   return {
     fallback,
@@ -97,12 +97,12 @@ export function readBy(read: (value: string) => unknown, fallback?: string): Set
   };
 }
 
-/** Whether a text is an address with its scheme: `localhost:9100` is a URL, too, of a scheme that nobody means. */
+/** True for an http or https URL. `localhost:9100` parses as a URL too, with the scheme `localhost`. */
 export function isWebAddress(value: string): boolean {
   return /^https?:\/\//.test(value) && URL.canParse(value);
 }
 
-/** An address that others are told. */
+/** A URL that is shown to others. */
 export function webAddress(fallback?: string): Setting<string> {
   return readBy((value) => {
     if (isWebAddress(value)) return;
@@ -150,7 +150,7 @@ export function whole(min: number, max: number, fallback?: number): Setting<numb
   };
 }
 
-/** A share, from 0 to 1. */
+/** A ratio from 0 to 1. */
 export function ratio(fallback?: number): Setting<number> {
   return {
     fallback,
@@ -169,10 +169,10 @@ export function durationMs(fallback?: number, leastMs = 0): Setting<number> {
   return whole(leastMs, 31_536_000_000, fallback);
 }
 
-/** The longest time that a timer takes, in milliseconds (24.8 days); for a longer one it goes off at once. */
+/** The longest delay of a timer, in milliseconds (24.8 days); a longer one fires at once. */
 const TIMER_MAX_MS = 2_147_483_647;
 
-/** A duration that becomes a timer, in milliseconds; `leastMs` keeps loops from running without a pause. */
+/** A duration for a timer, in milliseconds; `leastMs` keeps loops from running without a pause. */
 export function timerMs(fallback: number, leastMs = 0): Setting<number> {
   return whole(leastMs, Math.floor(TIMER_MAX_MS / 1.25), fallback);
 }

@@ -1,13 +1,14 @@
 /**
- * A durable pull consumer that hands over batches. It is created when missing, re-created when
- * lost, and outlives the broker: any failure is backed off and tried again for ever.
+ * A durable pull consumer that delivers batches. It is created when missing, created again when lost, and
+ * survives restarts of the broker: it retries any failure with backoff for ever.
  *
- * The handler answers one verdict per item:
- * - `ack`: what the item asked for is durable.
- * - `retry`: give it to me again after a while.
- * - `dead`: it can never be handled; it is written to `dead_letters`, then acknowledged.
- * A handler that throws retries the whole batch. Acknowledgements may be lost, so handlers must
- * be idempotent.
+ * The handler returns one verdict per item:
+ * - `ack`: the effect of the item is durable.
+ * - `retry`: deliver the item again after a while.
+ * - `dead`: the item can never be handled; it is written to `dead_letters`, then acknowledged.
+ *
+ * When the handler throws, the whole batch is retried. Acknowledgements may be lost, so handlers must be
+ * idempotent.
  */
 import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type JsMsg } from "nats";
@@ -19,33 +20,33 @@ import { pullBatch } from "../vendor/nats-pull-batch.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
 
-/** What a handler decided about one item. */
+/** The handler's decision about one item. */
 export type Verdict =
   | { readonly kind: "ack" }
   | { readonly kind: "retry"; readonly afterMs: number }
   | { readonly kind: "dead"; readonly reason: string };
 
-/** The usual verdict. */
+/** The verdict for a handled item. */
 export const ACK: Verdict = { kind: "ack" };
 
 /** One item of the stream. */
 export type Delivered = {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** How often the item has been handed out, counted from 1. */
+  /** How often the item has been delivered, counted from 1. */
   readonly deliveries: number;
 };
 
 /** A running consumer. */
 export type RunningConsumer = {
-  /** Items not yet acknowledged, as the server last said; for metrics and scaling. */
+  /** Items not yet acknowledged, as last reported by the server; for metrics and scaling. */
   lag(): Promise<number>;
-  /** How long the oldest item not yet acknowledged has been in the stream, in milliseconds; 0 without one. */
+  /** The age in the stream of the oldest item not yet acknowledged, in milliseconds; 0 without one. */
   oldestMs(): Promise<number>;
   close(): Promise<void>;
 };
 
-/** How a consumer is set up. */
+/** Options of a consumer. */
 export type ConsumerOptions = {
   readonly nats: Nats;
   readonly db: Db;
@@ -54,18 +55,18 @@ export type ConsumerOptions = {
   readonly batchMax: number;
   readonly ackWaitMs: number;
   /**
-   * A batch begins this long after the one before it, so that it finds more; in milliseconds. After
-   * a full one there is no more to be found, and the next begins at once.
+   * Minimum interval between batches, in milliseconds, so that batches are larger. After a full batch the next
+   * one starts at once.
    */
   readonly minIntervalMs: number;
   readonly log: Logger;
   readonly handle: (items: readonly Delivered[]) => Promise<readonly Verdict[]>;
-  /** Awaited before each batch is asked for. */
+  /** Awaited before each request for a batch. */
   readonly beforeTaking?: () => Promise<void>;
   readonly stream?: string;
 };
 
-/** Starts a durable consumer; answers at once and keeps at it until closed. */
+/** Starts a durable consumer; returns at once and runs until closed. */
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
   const interval = createMinInterval(options.minIntervalMs);
@@ -91,13 +92,13 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
         wasFull = false;
         failures += 1;
         if (abort.signal.aborted) return;
-        log.warn({ error, durable, failures }, "the consumer starts again");
+        log.warn({ error, durable, failures }, "the consumer failed and retries");
         await pause(backoffMs(failures, 100, 5000), abort.signal);
       }
     }
   }
 
-  async function look() {
+  async function readInfo() {
     const manager = await nats.connection.jetstreamManager();
     const { num_pending, num_ack_pending, ack_floor } = await manager.consumers.info(
       stream,
@@ -108,9 +109,9 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
 
   const finished = run();
   return {
-    lag: async () => (await look()).lag,
+    lag: async () => (await readInfo()).lag,
     async oldestMs() {
-      const { manager, lag, floor } = await look();
+      const { manager, lag, floor } = await readInfo();
       if (lag === 0) return 0;
       return Math.max(0, Date.now() - (await timeAfter(manager, stream, floor)));
     },
@@ -122,8 +123,8 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
 }
 
 /**
- * Creates or updates the durable, and binds to it. One that `isSet` is not updated again: beside a newer
- * version, each hiccup of this one would undo what the newer has changed.
+ * Creates or updates the durable, and binds to it. Updates it once per process: during an upgrade, each
+ * reconnect of the old version would otherwise undo the changes of the new one.
  */
 async function ensureConsumer(
   options: ConsumerOptions,
@@ -152,19 +153,19 @@ async function ensureConsumer(
 }
 
 /**
- * When the item after a sequence number came, be it one that the consumer does not ask for: with such
- * between, the oldest that it waits for is younger, by no more than they are apart.
+ * The arrival time of the first item after a sequence number. The consumer may not select that item; then its
+ * oldest item is younger, by no more than the distance between the two.
  */
 async function timeAfter(manager: JetStreamManager, stream: string, seq: number): Promise<number> {
   const { state } = await manager.streams.info(stream);
-  // What a full stream has dropped cannot be asked for.
+  // A full stream has dropped its oldest items; they cannot be read.
   const next = Math.max(seq + 1, state.first_seq);
   return (await manager.streams.getMessage(stream, { seq: next })).time.getTime();
 }
 
 /**
- * Fetches one batch (waiting at most a second for its first item), handles it, and says how each item
- * ended; answers how many there were.
+ * Fetches one batch (waits at most 1 s for its first item), handles it, and acknowledges each item by its
+ * verdict; returns the number of items.
  */
 async function takeBatch(
   consumer: Consumer,
@@ -178,8 +179,8 @@ async function takeBatch(
   interval.start();
   let verdicts: readonly Verdict[];
   const span = openBatchSpan(options.durable, stream, messages);
-  // A batch at work is nobody else's, however long an outage holds it up.
-  const atWork = setInterval(() => {
+  // Keep the batch ours while an outage delays it: without this the server would redeliver it.
+  const heartbeat = setInterval(() => {
     if (options.nats.connection.isClosed()) return;
     for (const message of messages) message.working();
   }, options.ackWaitMs / 2);
@@ -197,7 +198,7 @@ async function takeBatch(
     for (const message of messages) message.nak(1000);
     throw error;
   } finally {
-    clearInterval(atWork);
+    clearInterval(heartbeat);
   }
   await buryDead(options, messages, verdicts);
   messages.forEach((message, at) => {
@@ -209,8 +210,8 @@ async function takeBatch(
 }
 
 /**
- * First a lone item with patience, then whatever else is there already. The second request does
- * not wait: another replica may have taken what was pending, and this batch would wait for it.
+ * Waits for one item, then takes the other items that are available. The second request does not wait: another
+ * replica may have taken them, and this batch would be delayed for nothing.
  */
 async function fetchBatch(
   consumer: Consumer,

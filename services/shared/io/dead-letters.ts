@@ -1,6 +1,6 @@
 /**
- * Events that a consumer could never handle and put aside in `dead_letters`: listing them, and
- * handing them to the handler again once the cause is mended.
+ * Events that no handler could process, kept in `dead_letters`. Operators list them, and replay them once the
+ * cause is fixed.
  */
 import type { Binary, Collection, Db, Filter } from "mongodb";
 import { isUlid } from "../core/ids.ts";
@@ -9,7 +9,7 @@ import type { Delivered, Verdict } from "./consumer.ts";
 import type { CollectionShape } from "./migration.ts";
 import { guardMongo } from "./mongo-errors.ts";
 
-/** An event that was put aside. */
+/** One dead-lettered event. */
 export type DeadLetter = {
   readonly id: string;
   readonly subject: string;
@@ -22,7 +22,9 @@ export type DeadLetter = {
 export type DeadLetters = {
   /** One page, oldest first, at most 1,000; the cursor is empty on the last one. */
   list(cursor: string, limit: number): Promise<{ letters: DeadLetter[]; nextCursor: string }>;
-  /** Handles the named ones again, or all; answers how many are handled now, and so gone. */
+  /**
+   * Handles the given events again, or all when `ids` is empty; returns how many were handled and removed.
+   */
   replay(ids: readonly string[]): Promise<number>;
   count(): Promise<number>;
 };
@@ -38,7 +40,7 @@ type DeadLetterDocument = {
 
 const YEAR_S = 366 * 86_400;
 
-/** They hold whole events, with numbers and bodies, and are kept no longer than messages are. */
+/** Dead letters hold whole events with numbers and bodies, so they expire as messages do. */
 export const DEAD_LETTERS: CollectionShape = {
   name: "dead_letters",
   indexes: [{ name: "kept", key: { created_at: 1 }, expireAfterSeconds: YEAR_S }],
@@ -60,7 +62,7 @@ export function createDeadLetters(
   }
 
   async function handleAgain(letters: readonly DeadLetter[]): Promise<number> {
-    // Each was handed out before: a part of it may be done.
+    // Each was delivered before: a part of its effect may be done.
     const verdicts = await handle(letters.map((letter) => ({ ...letter, deliveries: 2 })));
     const handled = letters.filter((_, at) => verdicts[at]?.kind === "ack").map(({ id }) => id);
     await guardMongo(collection.deleteMany({ _id: { $in: handled } }));

@@ -1,20 +1,20 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
 /**
- * Secrets at rest: AES-256-GCM (NIST SP 800-38D) with the key's id stored beside the text, so
- * keys can be rotated: the first key seals, every key opens.
+ * Encrypts secrets at rest: AES-256-GCM (NIST SP 800-38D). The key's id is stored with the ciphertext, so keys
+ * can be rotated: the first key encrypts, every key decrypts.
  */
 export type SecretBox = {
-  /** Seals a text for one place (`context` is authenticated: a sealed text cannot be moved). */
+  /** Encrypts a text for one place; `context` is authenticated, so a ciphertext cannot be moved. */
   seal(plain: string, context: string): string;
-  /** Opens a sealed text; throws when it was altered, moved, or its key is gone. */
+  /** Decrypts; throws when the ciphertext was altered or moved, or its key is missing. */
   open(sealed: string, context: string): string;
 };
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Makes a box from `id:base64key,id:base64key` with keys of 32 bytes. */
+/** Creates a box from `id:base64key,id:base64key` with keys of 32 bytes. */
 export function createSecretBox(keysText: string): SecretBox {
   const keys = new Map<string, Buffer>();
   for (const part of keysText.split(",")) {
@@ -24,7 +24,8 @@ export function createSecretBox(keysText: string): SecretBox {
     if (at < 1 || key.length !== 32) {
       throw new Error("ENCRYPTION_KEYS must be id:base64 pairs with keys of 32 bytes");
     }
-    // The first key seals and the last of one id would open: with one id for two, nothing old could be read.
+    // The first key of an id would encrypt and the last one decrypt: with a repeated id, old texts could not be
+    // read.
     if (keys.has(id)) throw new Error(`ENCRYPTION_KEYS has the id ${id} twice`);
     keys.set(id, key);
   }
@@ -40,7 +41,7 @@ export function createSecretBox(keysText: string): SecretBox {
       return `${id}.${Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url")}`;
     },
     open(sealed, context) {
-      // The last one: what follows it is base64url, while a key's id may have dots.
+      // The last dot: base64url follows it, while a key's id may contain dots.
       const at = sealed.lastIndexOf(".");
       const key = keys.get(sealed.slice(0, at));
       if (key === undefined) throw new Error("the key that sealed this secret is not configured");

@@ -1,58 +1,61 @@
 /**
- * The fence of an idempotency key whose request is running. It only keeps others away meanwhile: what
- * was done under a key is in its record. Whoever dies leaves a fence behind that ends by itself.
+ * The lock of an idempotency key while its request is running. It only keeps other requests of the key waiting;
+ * results are in the key's record. The lock of a dead process expires.
  */
 import { Binary, type Collection } from "mongodb";
 import { guardMongo, isDuplicateKey } from "./mongo-errors.ts";
 
-/** A key with the request that holds it. */
-export type KeyFence = {
+/** A key and the request that holds its lock. */
+export type IdempotencyLock = {
   readonly key: string;
-  /** Differs from request to request: only the owner takes its fence down. */
+  /** Unique per request: only the owner releases its lock. */
   readonly owner: string;
   readonly fingerprint: Uint8Array;
   readonly untilMs: number;
 };
 
-/** What another request of the key meets: the same request that is running, or another one. */
-export type FenceOutcome = "taken" | "running" | "reused";
+/**
+ * The result of an attempt to lock a key: `taken` by this request, held by the same request (`running`), or
+ * held by a different request (`reused`).
+ */
+export type LockResult = "taken" | "running" | "reused";
 
-/** A fence as it is stored; `_id` is its key. */
-export type FenceDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
+/** A stored lock; `_id` is its key. */
+export type LockDocument = { _id: string; owner: string; fingerprint: Binary; until: Date };
 
-/** Puts a fence up, unless one is up whose time is not over. */
-export async function takeFence(
-  fences: Collection<FenceDocument>,
-  { key, owner, fingerprint, untilMs }: KeyFence,
+/** Takes the lock unless another request holds one that has not expired. */
+export async function takeLock(
+  locks: Collection<LockDocument>,
+  { key, owner, fingerprint, untilMs }: IdempotencyLock,
   nowMs: number,
-): Promise<FenceOutcome> {
+): Promise<LockResult> {
   const document = { owner, fingerprint: new Binary(fingerprint), until: new Date(untilMs) };
   try {
-    // The filter finds the document only when its lease is over, so a living one makes the
-    // upsert insert a second `_id`, which fails.
+    // The filter matches only an expired lock. While a lock is valid, the upsert inserts a second document with
+    // the same `_id` and fails.
     const over = { _id: key, until: { $lte: new Date(nowMs) } };
-    await guardMongo(fences.updateOne(over, { $set: document }, { upsert: true }));
+    await guardMongo(locks.updateOne(over, { $set: document }, { upsert: true }));
     return "taken";
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
-    const present = await guardMongo(fences.findOne({ _id: key }));
-    // Its request has ended this moment; the next look finds the answer.
-    return present === null ? "running" : meetFence(present, fingerprint);
+    const present = await guardMongo(locks.findOne({ _id: key }));
+    // The other request has just finished; the caller's next read finds its result.
+    return present === null ? "running" : compareLock(present, fingerprint);
   }
 }
 
-/** What a request meets in a fence that is up. */
-export function meetFence(
-  fence: Pick<FenceDocument, "fingerprint">,
+/** Compares a request with the holder of the lock. */
+export function compareLock(
+  lock: Pick<LockDocument, "fingerprint">,
   fingerprint: Uint8Array,
-): Exclude<FenceOutcome, "taken"> {
-  return Buffer.from(fence.fingerprint.buffer).equals(fingerprint) ? "running" : "reused";
+): Exclude<LockResult, "taken"> {
+  return Buffer.from(lock.fingerprint.buffer).equals(fingerprint) ? "running" : "reused";
 }
 
-/** Takes a fence down. */
-export async function dropFence(
-  fences: Collection<FenceDocument>,
-  { key, owner }: Pick<KeyFence, "key" | "owner">,
+/** Releases a lock. */
+export async function releaseLock(
+  locks: Collection<LockDocument>,
+  { key, owner }: Pick<IdempotencyLock, "key" | "owner">,
 ): Promise<void> {
-  await guardMongo(fences.deleteOne({ _id: key, owner }));
+  await guardMongo(locks.deleteOne({ _id: key, owner }));
 }

@@ -1,12 +1,12 @@
 import { type ClientSession, type Db, type Document, MongoServerError } from "mongodb";
 
-/** Where the command ends that begins at `from`: behind it, and before it has more than one command may. */
+/** The end of the command that starts at `from`, within the limits of one command. */
 export type EndOfCommand = (documents: readonly Document[], from: number) => number;
 
 /**
- * Inserts documents, each with its `_id`, inside a transaction and with few commands: the driver's
- * `insertMany` measures every document a second time, which shows at thousands a second. A breach of a
- * unique index is a `MongoServerError` as the driver's own (code 11000), with the document's `index`.
+ * Inserts documents, each with its `_id`, in a transaction and with few commands. The driver's `insertMany`
+ * measures every document a second time, which costs CPU at thousands a second. A breach of a unique index is a
+ * `MongoServerError` like the driver's (code 11000), with the document's `index`.
  */
 export async function insertAll(
   db: Db,
@@ -26,7 +26,9 @@ export async function insertAll(
   }
 }
 
-/** Throws the first write error that a command's reply has; `before` is how many documents earlier commands had. */
+/**
+ * Throws the first write error of a command's reply; `before` is the number of documents in earlier commands.
+ */
 export function throwWriteError(reply: Document, before = 0): void {
   const first = reply.writeErrors?.[0];
   if (first === undefined) return;

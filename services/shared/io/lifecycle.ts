@@ -1,43 +1,43 @@
 /**
- * The life of a process:
+ * The states of a process:
  *
  *   starting → ready → draining → closed
  *
- * - starting: things are being opened; `/readyz` says no.
+ * - starting: parts are being opened; `/readyz` fails.
  * - ready: entered when every part is open and listening.
- * - draining: entered on SIGTERM or SIGINT; `/readyz` says no at once, load balancers get
- *   `drainDelayMs` to notice, then parts close, last opened first: servers finish what they have
- *   taken, consumers stop, batchers empty, connections end. Nothing accepted is dropped.
- * - closed: the process exits 0. Parts that need longer than `closeTimeoutMs` are left behind
- *   and the process exits 1; what they held is recovered like after a crash.
+ * - draining: entered on SIGTERM or SIGINT. `/readyz` fails at once; load balancers get `drainDelayMs` to
+ *   notice; then parts close, last opened first: servers finish accepted work, consumers stop, batchers empty,
+ *   connections close. No accepted work is dropped.
+ * - closed: the process exits with 0. When parts need longer than `closeTimeoutMs`, it leaves them and exits
+ *   with 1; their work is recovered as after a crash.
  */
 import type { Logger } from "pino";
 
-/** Which part of its life the process is in. */
+/** The state of the process. */
 export type LifeState = "starting" | "ready" | "draining" | "closed";
 
-/** A question that `/readyz` asks: answers normally when good, throws when not. */
+/** A check for `/readyz`; throws when it fails. */
 export type ReadinessCheck = () => void | Promise<void>;
 
-/** The process's lifecycle, shared by all services in it. */
+/** The lifecycle, shared by all services of the process. */
 export type Lifecycle = {
   readonly state: LifeState;
-  /** Aborted when draining begins; loops watch it. */
+  /** Aborted when draining begins; background loops watch it. */
   readonly signal: AbortSignal;
-  /** Registers what says no at once when draining begins, before anything closes. */
-  onDrain(sayNo: () => void): void;
-  /** Registers something to close; closed in reverse order of registration. */
+  /** Registers a callback for the start of draining, before any part closes. */
+  onDrain(callback: () => void): void;
+  /** Registers a part to close; parts close in reverse order of registration. */
   onClose(name: string, close: () => void | Promise<void>): void;
-  /** Registers a dependency that readiness depends on. */
+  /** Registers a dependency of readiness. */
   addReadinessCheck(name: string, check: ReadinessCheck): void;
-  /** Answers the names of the checks that fail now; empty means ready. */
+  /** The names of the failing checks; empty means ready. */
   failingChecks(): Promise<string[]>;
   markReady(): void;
-  /** Drains and closes everything, once; answers whether all parts closed in time. */
+  /** Drains and closes everything, once; returns whether all parts closed in time. */
   close(): Promise<boolean>;
 };
 
-/** Makes a lifecycle; `installSignalHandlers` ties it to the process. */
+/** Creates a lifecycle; `installSignalHandlers` connects it to the process. */
 export function createLifecycle(options: {
   readonly log: Logger;
   readonly drainDelayMs: number;
@@ -54,22 +54,22 @@ export function createLifecycle(options: {
   async function closeAll(): Promise<boolean> {
     state = "draining";
     log.info("draining");
-    for (const sayNo of drainers) sayNo();
+    for (const callback of drainers) callback();
     if (options.drainDelayMs > 0) await delay(options.drainDelayMs);
     abort.abort();
     const deadlineMs = performance.now() + options.closeTimeoutMs;
-    let clean = true;
+    let isClean = true;
     for (const { name, close } of closers.reverse()) {
       try {
         await within(Math.max(0, deadlineMs - performance.now()), close());
       } catch (error) {
-        clean = false;
+        isClean = false;
         log.error({ error, part: name }, "a part did not close");
       }
     }
     state = "closed";
-    log.info({ clean }, "closed");
-    return clean;
+    log.info({ clean: isClean }, "closed");
+    return isClean;
   }
 
   return {
@@ -77,7 +77,7 @@ export function createLifecycle(options: {
       return state;
     },
     signal: abort.signal,
-    onDrain: (sayNo) => void drainers.push(sayNo),
+    onDrain: (callback) => void drainers.push(callback),
     onClose: (name, close) => void closers.push({ name, close }),
     addReadinessCheck: (name, check) => void checks.push({ name, check }),
     async failingChecks() {
@@ -97,18 +97,18 @@ export function createLifecycle(options: {
   };
 }
 
-/** Drains on SIGTERM and SIGINT, and exits; a bug that nobody caught is logged and fatal. */
+/** Drains on SIGTERM and SIGINT, then exits. Logs an uncaught exception and exits at once. */
 export function installSignalHandlers(lifecycle: Lifecycle, log: Logger): void {
   const end = () => {
     void lifecycle.close().then((clean) => {
       log.flush?.();
       process.exitCode = clean ? 0 : 1;
-      // Whatever still holds the event loop open must not outlive the drain.
+      // Handles that still keep the event loop alive must not outlive the drain.
       setTimeout(() => process.exit(), 200).unref();
     });
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    // Until here it ended the process at once (`main.ts`).
+    // Replaces the handlers of `main.ts`, which end the process at once.
     process.removeAllListeners(signal);
     process.once(signal, end);
   }

@@ -1,20 +1,23 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A port that is listened on. */
+/** A listening port. */
 export type Listening = {
   readonly port: number;
-  /** Ends idle connections at once, and those at work after a second. */
+  /** Ends idle connections at once, and busy ones after a second. */
   close(): Promise<void>;
 };
 
-/** How long connections at work have when a port closes. */
+/** The time limit of busy connections when a port closes. */
 const CLOSE_GRACE_MS = 1000;
 
-/** Listens; answers once connections are taken, and throws when the port cannot be had. 0 lets the system choose it. */
+/**
+ * Listens; resolves once the port accepts connections, and throws when it is not available. With port 0 the
+ * system chooses one.
+ */
 export async function listen(server: Server, host: string, port: number): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
-    // It stays: a connection that could not be taken later is an error, too, and ends nothing.
+    // The handler stays: a later connection that cannot be accepted is an error too, and must end nothing.
     server.on("error", reject);
     server.listen(port, host, resolve);
   });

@@ -1,8 +1,8 @@
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 
 /**
- * Names whose values never reach a log line. Bodies, numbers and secrets are personal data or
- * keys; call sites must not log them, and this list is the second fence.
+ * Names whose values never reach a log line. Call sites must not log bodies, numbers and secrets, which are
+ * personal data or keys; this list is the second protection.
  */
 const REDACTED_NAMES = [
   "authorization",
@@ -17,10 +17,10 @@ const REDACTED_NAMES = [
   "token",
 ];
 
-/** What is kept for a reader of the log that stands still, in octets; lines beyond it are lost. */
+/** The buffer for a log reader that is blocked, in bytes; later lines are dropped. */
 const UNREAD_MAX = 16_777_216;
 
-/** Makes a process's logger: one JSON object a line on standard output. */
+/** Creates a process's logger: one JSON object per line on standard output. */
 export function createLogger(
   service: string,
   level = "info",
@@ -29,7 +29,7 @@ export function createLogger(
     sync: false,
     maxLength: UNREAD_MAX,
   }),
-  /** Fields that every line gets, asked for at each. */
+  /** Fields of every line, computed for each. */
   fields?: () => Record<string, string>,
 ): Logger {
   return pino(
@@ -50,7 +50,7 @@ export function createLogger(
   );
 }
 
-/** What a log line says of an error: its name, text, code, stack and causes, five deep at most. */
+/** The logged form of an error: name, text, code, stack and at most five levels of causes. */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const described: Record<string, unknown> = { name: error.name, message: error.message };

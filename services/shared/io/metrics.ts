@@ -2,10 +2,10 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 
 export { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Gauges of prom-client's that are named like counters; the same is counted by type beside them. */
+/** Gauges of prom-client that are named like counters; other metrics count the same by type. */
 const MISNAMED = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 
-/** Makes a process's metrics registry, with Node's own figures in it. */
+/** Creates a process's metrics registry with Node's own metrics. */
 export function createMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

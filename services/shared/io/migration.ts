@@ -1,18 +1,20 @@
 import type { Db, Document, IndexDescription } from "mongodb";
 
-/** The wanted shape of one collection. */
+/** The target indexes and validator of one collection. */
 export type CollectionShape = {
   readonly name: string;
   readonly indexes: readonly IndexDescription[];
-  /** A MongoDB `$jsonSchema`; documents that breach it are refused. */
+  /** A MongoDB `$jsonSchema`; documents that violate it are refused. */
   readonly validator?: Document;
-  /** A condition over a document's own fields (an aggregation expression), beside the validator. */
+  /**
+   * A condition over fields of one document (an aggregation expression), in addition to the validator.
+   */
   readonly condition?: Document;
 };
 
 /**
- * Creates or updates collections with their indexes and validators. Idempotent; indexes are
- * never dropped here, so an older version still running keeps the ones it needs.
+ * Creates or updates collections with their indexes and validators. Idempotent. Never drops an index: during an
+ * upgrade the older version still needs its own.
  */
 export async function shapeCollections(db: Db, shapes: readonly CollectionShape[]): Promise<void> {
   const existing = new Set(
@@ -21,7 +23,7 @@ export async function shapeCollections(db: Db, shapes: readonly CollectionShape[
   for (const shape of shapes) {
     if (!existing.has(shape.name)) {
       await db.createCollection(shape.name).catch((error: unknown) => {
-        // Another replica's migration may have been first.
+        // The migration of another replica may have created it first.
         if (
           !(error instanceof Error && "codeName" in error && error.codeName === "NamespaceExists")
         ) {

@@ -1,4 +1,4 @@
-/** What failures of the database mean: an outage, a duplicate, or a fault of ours. */
+/** Classifies errors of the database: an outage, a duplicate key, or a bug. */
 import {
   MongoBulkWriteError,
   MongoError,
@@ -9,9 +9,8 @@ import {
 import { AppError } from "../core/errors.ts";
 
 /**
- * Codes by which a server says that it cannot now and may soon, in MongoDB's list of error codes. With
- * some of them a write was done and is not confirmed, so what follows must be idempotent, as after
- * any lost answer.
+ * Server error codes for a temporary condition, from MongoDB's list of error codes. With some of them a write
+ * was applied and is not confirmed, so retries must be idempotent, as after any lost answer.
  */
 const OUTAGE_CODES: ReadonlySet<unknown> = new Set([
   6, // HostUnreachable
@@ -43,13 +42,13 @@ const OUTAGE_NAMES: ReadonlySet<string> = new Set([
   "MongoPoolClearedError",
   "MongoWaitQueueTimeoutError",
   "MongoOperationTimeoutError",
-  // A server left the replica set, or the client is closing, while something was on its way to it.
+  // A server left the replica set, or the client is closing, while an operation was in transit.
   "MongoPoolClosedError",
   "MongoServerClosedError",
   "MongoTopologyClosedError",
 ]);
 
-/** What a socket says of itself; the driver hands some of these on as they are. */
+/** Error codes of sockets; the driver passes some of them on unchanged. */
 const SOCKET_CODES: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -62,20 +61,20 @@ const SOCKET_CODES: ReadonlySet<unknown> = new Set([
   "ETIMEDOUT",
 ]);
 
-/** What the driver's own errors of connections and pools have, also when a bulk write copied them. */
+/** Fields of the driver's connection and pool errors; a bulk write copies them to its own error. */
 const CONNECTION_FIELDS = ["beforeHandshake", "reason", "address"] as const;
 
-/** Tells whether a failure is the connection's: the server may have done what it was asked, or not. */
+/** True for errors of the connection: the server may have done the operation or not. */
 export function isConnectionFault(error: unknown): boolean {
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
   if (!(error instanceof Error)) return false;
   if ("code" in error && SOCKET_CODES.has(error.code)) return true;
-  // A bulk write's error is made of the one it met, and is not an instance of that one's class.
+  // A bulk write copies the original error's fields and is not an instance of its class.
   if (!(error instanceof MongoBulkWriteError) || typeof error.code === "number") return false;
   return CONNECTION_FIELDS.some((field) => field in error);
 }
 
-/** Tells whether a failure is the server's or the network's, so that the same work may succeed later. */
+/** True for errors of the server or the network: the same work may succeed later. */
 export function isMongoOutage(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "service_unavailable";
   if (isConnectionFault(error)) return true;
@@ -88,15 +87,15 @@ export function isMongoOutage(error: unknown): boolean {
   );
 }
 
-/** Tells whether a bulk write did something of which it is not sure that it will stay. */
+/** True when a bulk write applied writes whose durability is unknown. */
 function isUnconfirmed(error: MongoError): boolean {
   if (!(error instanceof MongoBulkWriteError)) return false;
-  // An error of the server's that was copied into this one may have a result of another shape.
+  // A server error that was copied into this one may have a result of another shape.
   const result: Partial<MongoBulkWriteError["result"]> | undefined = error.result;
   return result?.getWriteConcernError?.() !== undefined;
 }
 
-/** Wraps driver errors once, at the adapter's edge: outages become `service_unavailable`. */
+/** Wraps driver errors once, in the store: outages become `service_unavailable`. */
 export function wrapMongoError(error: unknown): unknown {
   if (error instanceof AppError || !isMongoOutage(error)) return error;
   return new AppError("service_unavailable", "The service is busy; try again shortly.", {
@@ -104,7 +103,7 @@ export function wrapMongoError(error: unknown): unknown {
   });
 }
 
-/** Awaits a driver call, its errors wrapped. */
+/** Awaits a driver call and wraps its error. */
 export async function guardMongo<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -113,7 +112,7 @@ export async function guardMongo<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Tells whether a failure is a breach of a unique index (code 11000). */
+/** True for a violation of a unique index (code 11000). */
 export function isDuplicateKey(error: unknown): error is MongoServerError {
   return error instanceof MongoServerError && error.code === 11000;
 }

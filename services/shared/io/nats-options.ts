@@ -3,10 +3,10 @@ import { ConfigError } from "./config.ts";
 import { tlsFilesOf } from "./tls-files.ts";
 
 /**
- * What `NATS_URL` (servers, separated by commas) and the TLS settings say, in the terms of the client. It
- * reads no credentials in URLs by itself: `nats://user:password@host:4222`, or a token alone. Nor does it
- * heed the scheme: with `tls://` it is told to talk to no server that has no TLS. Throws `ConfigError` for a
- * URL that is none, without what it says: that may be a password.
+ * Client options from `NATS_URL` (servers, separated by commas) and the TLS settings. The client itself reads
+ * no credentials from URLs (`nats://user:password@host:4222`, or a token alone) and ignores the scheme, so
+ * `tls://` must set the TLS option. Throws `ConfigError` for an invalid URL, without the URL in the text: it
+ * may hold a password.
  */
 export function natsOptions(url: string, env: NodeJS.ProcessEnv): ConnectionOptions {
   const tls = tlsFilesOf(env, "NATS");

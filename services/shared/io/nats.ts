@@ -70,8 +70,8 @@ export async function openNats(options: {
 
 async function logStatus(connection: NatsConnection, log: Logger): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === "disconnect") log.warn("NATS is away");
-    if (status.type === "reconnect") log.info("NATS is back");
+    if (status.type === "disconnect") log.warn("disconnected from NATS");
+    if (status.type === "reconnect") log.info("reconnected to NATS");
   }
 }
 

@@ -4,7 +4,7 @@ import { singleFlight } from "../flow/single-flight.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { type Listening, listen } from "./listen.ts";
 
-/** Answers a request on the ops port; `false` means "not mine". */
+/** Handles a request on the ops port; returns `false` for a path that is not its own. */
 export type OpsHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** The HTTP/1.1 port for operators: health, metrics, and RPC in JSON for people with curl. */
@@ -23,7 +23,7 @@ export async function startOpsServer(options: {
 }): Promise<OpsServer> {
   const { host, port, lifecycle, metrics, handlers } = options;
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 });
-  // Anybody in the cluster may ask, and each answer asks the databases.
+  // Any client in the cluster may request these, and each answer queries the databases.
   const failing = singleFlight(() => lifecycle.failingChecks());
   const figures = singleFlight(() => metrics.metrics());
   server.on("request", (request, response) => {
@@ -43,7 +43,7 @@ async function answerReadiness(
   failing: () => Promise<readonly string[]>,
 ): Promise<void> {
   const checked = await failing();
-  // The checks may have begun before the process was asked to end.
+  // The checks may have started before the process began to drain.
   const names = lifecycle.state === "ready" ? checked : [lifecycle.state];
   if (names.length === 0) answer(response, 200, "ready\n");
   else answer(response, 503, `not ready: ${names.join(", ")}\n`);

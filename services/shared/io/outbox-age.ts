@@ -2,8 +2,8 @@ import { Gauge, type Registry } from "./metrics.ts";
 import type { Outbox } from "./outbox.ts";
 
 /**
- * Registers `<owner>_outbox_oldest_seconds`; asked for only when scraped. While the database is away it is
- * not a number: a scrape that fails would take all other figures with it.
+ * Registers `<owner>_outbox_oldest_seconds`, computed at each scrape. It is NaN while the database is away: an
+ * error would fail the whole scrape.
  */
 export function watchOutboxAge(
   registry: Registry,

@@ -1,10 +1,10 @@
 /**
- * Events that must not be lost: they are written to the `outbox` collection in the transaction
- * of the change itself, one document for the whole batch, and published after the commit.
+ * The transactional outbox. Events are written to the `outbox` collection in the transaction of the change, one
+ * document per batch, and published after the commit.
  *
- * What may die in between: before the commit, nothing has happened; after it, the document is
- * there and the sweeper of any replica publishes it. Published but not removed: it is published
- * again under the same ids, which the stream or the consumer recognises.
+ * Crash before the commit: nothing happened. Crash after it: the document exists, and the sweeper of any
+ * replica publishes it. Crash between publish and removal: the events are published again with the same ids,
+ * and the stream or the consumer drops the duplicates.
  */
 import { type ClientSession, type Collection, type Db, Binary as MongoBinary } from "mongodb";
 import { ulid } from "ulid";
@@ -20,14 +20,14 @@ type OutboxDocument = {
   items: { id: string; subject: string; data: MongoBinary; traceparent?: string }[];
 };
 
-/** What a transaction wrote and must publish after its commit. */
+/** The events that a transaction wrote; publish them after its commit. */
 export type OutboxTicket = { readonly id: string; readonly items: readonly StreamItem[] };
 
 /** A service's outbox. */
 export type Outbox = {
-  /** Writes the items inside the caller's transaction; publish the ticket after the commit. */
+  /** Writes items in the caller's transaction; publish the ticket after the commit. */
   write(items: readonly StreamItem[], session: ClientSession): Promise<OutboxTicket | undefined>;
-  /** Publishes soon, without waiting. Failing or dropping it is safe: the sweeper has the document. */
+  /** Publishes soon, without waiting. It may fail or drop the ticket: the sweeper has the document. */
   publish(ticket: OutboxTicket | undefined): void;
   /** Documents not yet published, and the age of the oldest in milliseconds; for metrics. */
   backlog(): Promise<{ count: number; oldestMs: number }>;
@@ -36,24 +36,26 @@ export type Outbox = {
 
 /** Tokens of a NATS subject, separated by dots, without wildcards. */
 const SUBJECT = /^[\w-]+(?:\.[\w-]+)*$/;
-/** A document older than this was left by a crash or an outage; its publisher has given up on it. */
+/** A document older than this was left by a crash or an outage; its publisher no longer handles it. */
 const SWEEP_AGE_MS = 3000;
-/** A document dated further ahead than clocks of replicas differ was written before a clock was set back. */
+/**
+ * A document dated further ahead than replicas' clocks differ was written before a clock was set back.
+ */
 const SWEEP_AHEAD_MS = 10_000;
 
 /**
- * Events that wait here for the stream; beyond it the sweeper publishes what is stored. Through an outage
- * all that is accepted would be kept a second time, in memory.
+ * The limit of events in memory that wait for the stream; the sweeper publishes the others. Without it an
+ * outage would keep all accepted events in memory as well as in the database.
  */
 const WAITING_MAX = 16_384;
 
 /**
- * Documents whose items are published are removed together, this far apart: a delete for each would
- * be a write in every message's way. Far below the age at which the sweeper would publish them again.
+ * Removes published documents together, at this interval: a delete for each would slow down every message. Far
+ * below the age at which the sweeper would publish them again.
  */
 const REMOVE_PACE_MS = 250;
 
-/** Makes the outbox of one database. */
+/** Creates the outbox of one database. */
 export function createOutbox(options: {
   readonly db: Db;
   readonly nats: Nats;
@@ -94,7 +96,7 @@ export function createOutbox(options: {
 
   function remove(ids: readonly string[]): void {
     remover.add(ids).catch((error: unknown) => {
-      log.warn({ error, documents: ids.length }, "removing is left to the sweeper");
+      log.warn({ error, documents: ids.length }, "the sweeper will remove published documents");
     });
   }
 
@@ -111,7 +113,7 @@ export function createOutbox(options: {
       await publishAll(nats.jetstream, document.items.map(toItem));
     }
     await collection.deleteMany({ _id: { $in: documents.map((document) => document._id) } });
-    log.info({ documents: documents.length }, "published what was left in the outbox");
+    log.info({ documents: documents.length }, "the sweeper published events");
     return documents.length === 64;
   }
 
@@ -121,8 +123,8 @@ export function createOutbox(options: {
     async write(items, session) {
       if (items.length === 0) return undefined;
       for (const { subject } of items) {
-        // The server would close the connection at such a subject, each time that it is published.
-        if (!SUBJECT.test(subject)) throw new Error(`no subject for an event: ${subject}`);
+        // The server closes the connection at an invalid subject, each time that it is published.
+        if (!SUBJECT.test(subject)) throw new Error(`not a valid subject for an event: ${subject}`);
       }
       const id = ulid();
       await collection.insertOne(
@@ -147,7 +149,7 @@ export function createOutbox(options: {
       publisher
         .add(ticket)
         .catch((error: unknown) => {
-          log.warn({ error, events }, "publishing is left to the sweeper");
+          log.warn({ error, events }, "the sweeper will publish the events");
         })
         .finally(() => {
           waiting -= events;
@@ -156,7 +158,7 @@ export function createOutbox(options: {
     async backlog() {
       const [count, oldest] = await Promise.all([
         collection.estimatedDocumentCount(),
-        // The index alone answers this: a document may hold megabytes.
+        // Covered by the index alone: a document may hold megabytes.
         collection
           .find({}, { projection: { _id: 0, created_at: 1 } })
           .sort({ created_at: 1 })

@@ -1,18 +1,20 @@
 import { headers, type JetStreamClient, type JetStreamPublishOptions } from "nats";
 import { TRACE_HEADER } from "./batch-span.ts";
 
-/** One item for the stream. `id` becomes `Nats-Msg-Id`: a repeat within two minutes is dropped. */
+/**
+ * One item for the stream. `id` becomes `Nats-Msg-Id`: the stream drops a duplicate within two minutes.
+ */
 export type StreamItem = {
   readonly id: string;
   readonly subject: string;
   readonly data: Uint8Array;
-  /** W3C traceparent of what made the item; sent as a header. */
+  /** W3C traceparent of the item's producer; sent as a header. */
   readonly traceparent?: string | undefined;
 };
 
 /**
- * Publishes items pipelined, `window` unanswered at once, and answers when the stream has stored
- * them all. Throws on the first failure; what was stored before it is harmless to repeat.
+ * Publishes items with at most `window` unacknowledged, and resolves when the stream has stored all. Rejects
+ * with the first failure; publishing the stored items again is harmless.
  */
 export async function publishAll(
   jetstream: JetStreamClient,

@@ -5,15 +5,15 @@ import { tlsContents, tlsFilesOf } from "./tls-files.ts";
 
 export type { Redis } from "ioredis";
 
-/** A server that has become a replica is left for the primary, no more often than this. */
+/** The minimum interval of reconnects to find a new primary, after a server has become a replica. */
 const DEMOTED_PAUSE_MS = 5000;
 
-/** How long Redis may leave a command unanswered before the connection counts as lost. */
+/** The time without an answer after which the connection counts as lost. */
 const SILENCE_MAX_MS = 5000;
 
 /**
- * Opens Redis. It is never waited for: commands fail at once while it is away (callers have a
- * local fallback each), and the connection is tried again for ever with back-off.
+ * Opens Redis without waiting for it. While it is away, commands fail at once (every caller has a local
+ * fallback) and the client reconnects with backoff for ever.
  */
 export function openRedis(options: {
   readonly url: string;
@@ -24,7 +24,9 @@ export function openRedis(options: {
   const files = tlsFilesOf(process.env, "REDIS");
   let demotedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Each command would be refused for as long as the connection stands, which nothing else ends. */
+  /**
+   * The server would refuse each command while the connection lasts, and only a reconnect ends that.
+   */
   function isDemoted({ message }: Error): boolean {
     const nowMs = performance.now();
     if (!message.includes("READONLY") || nowMs - demotedAtMs < DEMOTED_PAUSE_MS) return false;
@@ -39,7 +41,7 @@ export function openRedis(options: {
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 2000,
-    // A peer that is gone without a word is noticed, and dialled anew.
+    // Detects a dead peer, so that the client reconnects.
     socketTimeout: SILENCE_MAX_MS,
     enableAutoPipelining: true,
     reconnectOnError: isDemoted,

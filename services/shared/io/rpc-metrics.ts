@@ -1,7 +1,7 @@
 import { Histogram, type Registry } from "prom-client";
 import { DURATION_BUCKETS_S } from "./metrics.ts";
 
-/** What the RPC server says of each finished call. */
+/** The facts of each finished call. */
 export type FinishedCall = {
   /** Full method name, for example `sms.v1.WalletService/PlaceHold`. */
   readonly method: string;
@@ -10,7 +10,7 @@ export type FinishedCall = {
   readonly durationMs: number;
 };
 
-/** Rate, errors and duration of served calls, named after OpenTelemetry's RPC conventions. */
+/** Rate, errors and duration of served calls, named by OpenTelemetry's RPC conventions. */
 export function rpcMetrics(registry: Registry): (call: FinishedCall) => void {
   const durations = new Histogram({
     name: "rpc_server_duration_seconds",

@@ -7,8 +7,8 @@ import type { GuardedPage } from "../rpc/authenticated-page.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /**
- * What the process gives a service's `start`: the composition root's side of the bargain. The
- * same service runs alone or beside others in one process without knowing which.
+ * The process passes this to a service's `start`. A service cannot tell whether it runs alone or with others in
+ * one process.
  */
 export type ServiceContext = {
   readonly env: NodeJS.ProcessEnv;
@@ -24,12 +24,14 @@ export type ServiceContext = {
   onOps(page: GuardedPage): void;
 };
 
-/** A service's way in. */
+/** Starts a service. */
 export type StartService = (context: ServiceContext) => Promise<void>;
 
-/** What the module of a service's start exports. */
+/** The exports of a service's start module. */
 export type ServiceModule = {
   readonly start: StartService;
-  /** Reads what `start` will read, so that all faults of a process can be told before anything starts. */
+  /**
+   * Reads the settings of `start`, so that all faults of a process are reported before any service starts.
+   */
   readonly readSettings: (env: NodeJS.ProcessEnv) => unknown;
 };

@@ -1,7 +1,7 @@
 /**
- * Reading a whole database as it was at one instant, without holding up anybody: what checks and
- * reconciliations stand on. MongoDB keeps an instant for `minSnapshotHistoryWindowInSeconds` (300
- * unless set); a reader that takes longer hears so in plain words.
+ * Reads a whole database at one instant, without blocking writers; for checks and reconciliations. MongoDB
+ * keeps an instant for `minSnapshotHistoryWindowInSeconds` (300 unless set); a slower reader gets an error that
+ * says so.
  */
 import { type ClientSession, type FindCursor, type MongoClient, MongoServerError } from "mongodb";
 import { AppError } from "../core/errors.ts";
@@ -9,30 +9,32 @@ import { wrapMongoError } from "./mongo-errors.ts";
 
 /** One instant; every read with `options` sees it. */
 export type Snapshot = {
-  /** For every find: whichever comes first fixes the instant. */
+  /** For every find; the first one fixes the instant. */
   readonly options: {
     readonly session: ClientSession;
     readonly readConcern: typeof SNAPSHOT;
   };
   /**
-   * Reads a cursor as it is sent, in whole batches: ten million promises would take longer than the
-   * reading. Throws `request_timeout` when the instant is no longer kept.
+   * Reads a cursor in the server's batches: a promise for each of ten million documents would take longer than
+   * the reading. Throws `request_timeout` when the instant is no longer kept.
    */
   chunks<D, T>(cursor: FindCursor<D>, map: (document: D) => T): AsyncGenerator<T[]>;
   close(): Promise<void>;
 };
 
-/** The read concern of one instant, for a single read too; said on each, or the connection's own holds. */
+/**
+ * The read concern of a snapshot; set it on every read, or the connection's own read concern applies.
+ */
 export const SNAPSHOT = { level: "snapshot" } as const;
 
 /** MongoDB's `SnapshotTooOld` (mongodb/mongo, error_codes.yml). */
 const SNAPSHOT_TOO_OLD = 239;
 
-/** Opens a snapshot; it is taken at the first read. */
+/** Opens a snapshot; the first read fixes its instant. */
 export function openSnapshot(client: MongoClient): Snapshot {
   const session = client.startSession({ snapshot: true });
   return {
-    // Said on every read: the connection's own read concern would take the session's place.
+    // Set on every read: the connection's read concern would override the session's.
     options: { session, readConcern: SNAPSHOT },
     async *chunks(cursor, map) {
       try {

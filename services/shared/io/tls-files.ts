@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { ConfigError } from "./config.ts";
 
-/** PEM files for a connection to a server outside: its authority, and a certificate to show. */
+/** PEM files for a connection to a server: the server's authority, and a client certificate. */
 export type TlsFiles = {
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
 };
 
-/** Settings that name the files, spelt out: `make up` hands on what it finds in the sources. */
+/** Setting names in full: `make up` finds the settings to pass on by searching the sources. */
 const NAMES = {
   MONGODB: {
     ca: "MONGODB_TLS_CA_FILE",
@@ -20,8 +20,8 @@ const NAMES = {
 } as const;
 
 /**
- * Reads the settings that name a server's TLS files; nothing when none is set. Throws `ConfigError` when only
- * one of certificate and key is.
+ * The settings with the TLS files of a server; undefined when none is set. Throws `ConfigError` when only one
+ * of certificate and key is set.
  */
 export function tlsFilesOf(
   env: NodeJS.ProcessEnv,
@@ -41,12 +41,12 @@ export function tlsFilesOf(
   };
 }
 
-/** The servers whose TLS files settings name. */
+/** Servers with settings for TLS files. */
 export const TLS_SERVERS = Object.keys(NAMES) as (keyof typeof NAMES)[];
 
 /**
- * The files of mutual TLS between the services; nothing when none is set. Throws `ConfigError` when some are missing:
- * half of it would be none, and everything would go in clear.
+ * The files of mutual TLS between services; undefined when none is set. Throws `ConfigError` when some are
+ * missing: the process would otherwise use plaintext without notice.
  */
 export function rpcTlsFilesOf(env: {
   readonly RPC_TLS_CERT_FILE?: string;
@@ -59,7 +59,7 @@ export function rpcTlsFilesOf(env: {
   throw new ConfigError(["RPC_TLS_CERT_FILE, RPC_TLS_KEY_FILE and RPC_TLS_CA_FILE go together"]);
 }
 
-/** The files' contents under the names that `node:tls` gives them; throws when one cannot be read. */
+/** The files' contents under the names of `node:tls`; throws when a file cannot be read. */
 export function tlsContents(files: TlsFiles): { ca?: Buffer; cert?: Buffer; key?: Buffer } {
   const { caFile, certFile, keyFile } = files;
   return {

@@ -1,10 +1,10 @@
 /**
- * The tracer on OpenTelemetry's SDK: spans wait in a bounded queue (what comes beyond is dropped),
- * go out in batches over OTLP (HTTP, protobuf), and an endpoint that is away costs a log line a
- * minute and nothing else. Only imported when an endpoint is set.
+ * The tracer on OpenTelemetry's SDK. Spans wait in a bounded queue (it drops spans when full) and are exported
+ * in batches over OTLP (HTTP, protobuf). While the endpoint is away, the only effect is one log line per
+ * minute. Imported only when an endpoint is set.
  *
- * The exporter reads `OTEL_EXPORTER_OTLP_*` by itself: endpoint, headers, timeout, compression,
- * certificates. What the SDK leaves to its user is read in `tracing-settings.ts`.
+ * The exporter reads `OTEL_EXPORTER_OTLP_*` itself: endpoint, headers, timeout, compression, certificates.
+ * `tracing-settings.ts` reads the other settings.
  */
 import { hostname } from "node:os";
 import {
@@ -45,7 +45,7 @@ import type { TracingConfig } from "./tracing-settings.ts";
 const SCOPE = "sms";
 const CLOSE_MAX_MS = 3000;
 const WARN_EVERY_MS = 60_000;
-/** A batch's span links at most so many of its messages. */
+/** The most links to messages in the span of a batch. */
 const LINKS_MAX = 128;
 const VALUE_LENGTH_MAX = 256;
 
@@ -57,7 +57,7 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-/** Opens the tracer of a process; `service` names it unless `OTEL_SERVICE_NAME` does. */
+/** Opens the tracer of a process, named `service` unless `OTEL_SERVICE_NAME` is set. */
 export function openTracer(options: {
   readonly service: string;
   readonly config: TracingConfig;
@@ -113,8 +113,8 @@ export function openTracer(options: {
 }
 
 /**
- * At the edge the root sampler alone decides: a customer may name a trace, but neither fill our
- * store with it nor hide from it.
+ * At the edge only the root sampler decides: a customer may choose the trace id, but must not be able to fill
+ * our trace store or to hide from it.
  */
 function samplersFor(config: TracingConfig): { readonly inner: Sampler; readonly edge: Sampler } {
   const [, parentBased, kind] =
@@ -165,18 +165,18 @@ function spanContextOf(traceparent: string | undefined): SpanContext | undefined
   return isSpanContextValid(context) ? context : undefined;
 }
 
-/** The SDK speaks of every batch that fails; we hear of it once a minute. */
+/** The SDK reports every failed batch; log one report per minute. */
 function reportTo(log: Logger): void {
-  let spokeMs = Number.NEGATIVE_INFINITY;
-  const speak = (text: string): void => {
+  let lastWarningMs = Number.NEGATIVE_INFINITY;
+  const warn = (text: string): void => {
     const nowMs = performance.now();
-    if (nowMs - spokeMs < WARN_EVERY_MS) return;
-    spokeMs = nowMs;
-    log.warn({ detail: text.slice(0, 500) }, "traces are not getting through");
+    if (nowMs - lastWarningMs < WARN_EVERY_MS) return;
+    lastWarningMs = nowMs;
+    log.warn({ detail: text.slice(0, 500) }, "traces cannot be exported");
   };
   const silent = (): void => {};
   diag.setLogger(
-    { error: speak, warn: speak, info: silent, debug: silent, verbose: silent },
+    { error: warn, warn, info: silent, debug: silent, verbose: silent },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 }

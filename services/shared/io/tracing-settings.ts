@@ -1,9 +1,8 @@
 import { type Config, oneOf, ratio, readConfig, type Schema, whole } from "./config.ts";
 
 /**
- * The settings of traces that OpenTelemetry's specification names and its SDK for tracing leaves to
- * whoever sets it up. Durations are in milliseconds. Where the exporter sends, and how, is in
- * `OTEL_EXPORTER_OTLP_*`, which it reads by itself.
+ * Trace settings that OpenTelemetry's specification defines and its SDK does not read itself. Durations are in
+ * milliseconds. The exporter reads its endpoint and options from `OTEL_EXPORTER_OTLP_*` itself.
  */
 export const TRACING_SETTINGS = {
   OTEL_TRACES_SAMPLER: oneOf(
@@ -17,7 +16,7 @@ export const TRACING_SETTINGS = {
     ],
     "parentbased_always_on",
   ),
-  /** The share of traces that the `traceidratio` samplers record. */
+  /** The ratio of traces that the `traceidratio` samplers record. */
   OTEL_TRACES_SAMPLER_ARG: ratio(1),
   OTEL_BSP_MAX_QUEUE_SIZE: whole(1, 1_000_000, 2048),
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: whole(1, 100_000, 512),
@@ -25,10 +24,10 @@ export const TRACING_SETTINGS = {
   OTEL_BSP_EXPORT_TIMEOUT: whole(1, 600_000, 30_000),
 } as const satisfies Schema;
 
-/** What the tracer is set up with. */
+/** The settings of the tracer. */
 export type TracingConfig = Config<typeof TRACING_SETTINGS>;
 
-/** Reads the settings, or answers undefined when traces are off. */
+/** Reads the settings; undefined when traces are off. */
 export function readTracingConfig(env: NodeJS.ProcessEnv): TracingConfig | undefined {
   const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (!endpoint || env.OTEL_TRACES_EXPORTER === "none") return undefined;

@@ -7,10 +7,10 @@ import { randomUUID } from "node:crypto";
 import type { Collection, Db } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
 import {
-  dropFence,
-  type FenceDocument,
-  meetFence,
-  takeFence,
+  compareLock,
+  type LockDocument,
+  releaseLock,
+  takeLock,
 } from "../../shared/io/idempotency-locks.ts";
 import { guardMongo } from "../../shared/io/mongo-errors.ts";
 import { keyReused } from "../app/idempotency.ts";
@@ -30,12 +30,12 @@ const LOCK_MS = 15_000;
 const RENEW_MS = 5000;
 
 export function createIdempotencyLocks(db: Db): IdempotencyLocks {
-  const fences: Collection<FenceDocument> = db.collection("fences");
+  const fences: Collection<LockDocument> = db.collection("fences");
 
   async function check(id: string, fingerprint: Uint8Array): Promise<void> {
     const lock = await guardMongo(fences.findOne({ _id: id }));
     if (lock === null || lock.until.getTime() <= Date.now()) return;
-    throw refusal(meetFence(lock, fingerprint));
+    throw refusal(compareLock(lock, fingerprint));
   }
 
   return {
@@ -44,7 +44,7 @@ export function createIdempotencyLocks(db: Db): IdempotencyLocks {
       const owner = randomUUID();
       const nowMs = Date.now();
       const lock = { key: id, owner, fingerprint, untilMs: nowMs + LOCK_MS };
-      const taken = await takeFence(fences, lock, nowMs);
+      const taken = await takeLock(fences, lock, nowMs);
       if (taken !== "taken") throw refusal(taken);
       const renewing = setInterval(() => {
         const until = new Date(Date.now() + LOCK_MS);
@@ -54,7 +54,7 @@ export function createIdempotencyLocks(db: Db): IdempotencyLocks {
         return await work();
       } finally {
         clearInterval(renewing);
-        await dropFence(fences, lock).catch(IGNORED);
+        await releaseLock(fences, lock).catch(IGNORED);
       }
     },
   };
