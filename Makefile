@@ -7,7 +7,7 @@ NODE := $(BIN)/node
 # So that tools installed by npm run on the pinned Node, whatever the machine's own is.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# Of the chart's tests those that need no image builder, no Prometheus and no cluster.
+# The chart tests that need no image builder, no Prometheus and no cluster.
 TESTS ?= "test/{unit,contract,integration,e2e}/**/*.test.ts" \
   "test/chart/!(control-plane|image-build|live-metrics).test.ts"
 
@@ -54,8 +54,11 @@ check: install ## format and lint, types, protocol lint and drift, house rules
 	@sh deploy/dev/check-generated.sh
 	@$(BIN)/mocha --reporter dot "test/tidy/*.test.ts"
 
-test: install ## unit, contract, chart, integration and e2e on servers of its own; TESTS=file for some
+test: install ## unit, contract, chart, integration and e2e on its own servers; TESTS=file for some
 	@$(NODE) test/support/run-tests.ts $(TESTS)
+
+test-slow: install ## storms and long waits: the files named *.slow.test.ts
+	@$(NODE) test/support/run-tests.ts "test/**/*.slow.test.ts"
 
 bench: install ## the budgets of the design beside what this machine does|test/load/bench.ts
 	@$(NODE) test/load/bench.ts
@@ -126,6 +129,6 @@ chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
-.PHONY: help install some-node up down restart status logs demo reset check test bench bench-peers bench-steady bench-rpc \
+.PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate \
   bench-memory bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz

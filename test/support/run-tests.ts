@@ -1,35 +1,31 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
 import { startOwnServers, type TestServers } from "./servers.ts";
+import { printResult, printSummary, type RunResult, type TestRun } from "./test-report.ts";
 
 /**
- * `make test`: a mocha process for each file, so that no file finds what another left in memory,
- * and a set of servers for each file that runs at the same time: a durable consumer has one name,
- * and two files on one stream would take each other's events. Files that need the whole machine
- * go one at a time.
+ * `make test` and `make test-slow`. The unit tests of one service share a mocha process: they do no
+ * IO and keep no global state. Every other file has its own process. Every worker has its own
+ * servers, because a durable consumer has one name: two files on one stream would take each other's
+ * events. Each file of e2e starts a stack of its own, so at most one per core runs at a time.
  */
-const FILE_LIMIT_MS = 300_000;
-/** More failures than this are no accident. */
-const AGAIN_MAX = 5;
-const JOBS = Math.max(1, Math.floor(Number(process.env.JOBS || availableParallelism())) || 1);
-
-type Outcome = {
-  readonly file: string;
-  readonly passed: number;
-  readonly failed: number;
-  /** Tests that could not be tried here; their files print why. */
-  readonly skipped: number;
-  readonly output: string;
-};
+const RUN_LIMIT_MS = 300_000;
+/** A busy machine may miss a deadline; more failures than this are not worth a retry. */
+const RETRIES_MAX = 5;
+/** Tests wait more than they compute: two files per core keep the cores busy. */
+const JOBS = Math.max(1, Math.floor(Number(process.env.JOBS || 2 * availableParallelism())) || 1);
+const STACKS = Math.min(JOBS, availableParallelism());
+const SLOW_FILES = "**/*.slow.test.ts";
 
 const patterns = process.argv.slice(2);
-const files = globSync(patterns).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+const isSlow = patterns.some((pattern) => pattern.includes(".slow."));
+const files = globSync(patterns, { exclude: isSlow ? [] : [SLOW_FILES] });
 const children = new Set<ChildProcess>();
-const outcomes: Outcome[] = [];
-/** Files that failed at first. */
-const passedAgain: string[] = [];
-const begunMs = performance.now();
+const results: RunResult[] = [];
+const passedOnRetry: string[] = [];
+const startedMs = performance.now();
 let isStopped = false;
 
 if (files.length === 0) {
@@ -44,118 +40,118 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-const lanes = await Promise.all(Array.from({ length: JOBS }, () => startOwnServers()));
+const runs = groupFiles(files);
+const workers = await Promise.all(
+  Array.from({ length: Math.min(JOBS, runs.length) }, () => startOwnServers()),
+);
 try {
-  await runAll((file) => !isWholeStack(file), lanes);
-  await runAll(isWholeStack, lanes.slice(0, 1));
-  await runFailedAgain();
+  await runAll(
+    runs.filter((run) => !isWholeStack(run)),
+    workers,
+  );
+  await runAll(runs.filter(isWholeStack), workers.slice(0, STACKS));
+  await retryFailed();
 } finally {
-  await Promise.all(lanes.map((servers) => servers.stop()));
+  await Promise.all(workers.map((servers) => servers.stop()));
 }
-summarise();
+const isGood = printSummary(results, {
+  passedOnRetry,
+  seconds: (performance.now() - startedMs) / 1000,
+  isSlow,
+});
+if (!isGood && !isStopped) process.exitCode = 1;
 
-/** The quick ones first. */
-function rank(file: string): number {
-  const order = ["unit", "contract", "chart", "integration", "e2e"];
-  return order.indexOf(file.split("/")[1] ?? "");
+/** Groups the files of each unit folder; the quick kinds come first. */
+function groupFiles(paths: readonly string[]): readonly TestRun[] {
+  const groups = Map.groupBy([...paths].sort(), (path) =>
+    path.startsWith("test/unit/") ? dirname(path) : path,
+  );
+  return [...groups]
+    .map(([name, group]) => ({
+      name: group.length === 1 ? (group[0] ?? name) : name,
+      files: group,
+    }))
+    .sort((a, b) => rankOf(a) - rankOf(b) || a.name.localeCompare(b.name));
 }
 
-/** A file of e2e starts a stack of its own, with a dozen processes. */
-function isWholeStack(file: string): boolean {
-  return file.startsWith("test/e2e/");
+function rankOf({ name }: TestRun): number {
+  return ["unit", "contract", "chart", "integration", "e2e"].indexOf(name.split("/")[1] ?? "");
 }
 
-async function runAll(
-  belongs: (file: string) => boolean,
-  places: readonly TestServers[],
-): Promise<void> {
-  const waiting = files.filter(belongs);
+function isWholeStack({ name }: TestRun): boolean {
+  return name.startsWith("test/e2e/");
+}
+
+async function runAll(waiting: TestRun[], on: readonly TestServers[]): Promise<void> {
   const work = async (servers: TestServers) => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
       if (isStopped) return;
-      report(await runFile(file, servers));
+      await record(run, servers);
     }
   };
-  await Promise.all(places.map(work));
+  await Promise.all(on.map(work));
 }
 
-/**
- * Tests with deadlines may miss them beside another file. One that failed gets a second run with
- * the machine to itself, and both are printed; a file that fails again has failed.
- */
-async function runFailedAgain(): Promise<void> {
-  const failed = outcomes.filter((outcome) => outcome.failed > 0).map(({ file }) => file);
-  if (isStopped || failed.length === 0 || failed.length > AGAIN_MAX) return;
-  process.stdout.write(`once more, alone: ${failed.join(", ")}\n`);
-  for (const file of failed) {
+/** Runs failed files once more with the machine to themselves. A second failure is final. */
+async function retryFailed(): Promise<void> {
+  const failed = results.filter((result) => result.failed > 0);
+  if (isStopped || failed.length === 0 || failed.length > RETRIES_MAX) return;
+  process.stdout.write(`retry alone: ${failed.map(({ run }) => run.name).join(", ")}\n`);
+  for (const first of failed) {
     if (isStopped) return;
-    const at = outcomes.findIndex((outcome) => outcome.file === file);
-    outcomes.splice(at, 1);
-    const again = await runFile(file, lanes[0] as TestServers);
-    if (again.failed === 0) passedAgain.push(file);
-    report(again);
+    results.splice(results.indexOf(first), 1);
+    const second = await record(first.run, workers[0] as TestServers);
+    if (second.failed === 0) passedOnRetry.push(first.run.name);
   }
 }
 
-function runFile(file: string, servers: TestServers): Promise<Outcome> {
+async function record(run: TestRun, servers: TestServers): Promise<RunResult> {
+  const result = await runMocha(run, servers);
+  results.push(result);
+  printResult(result);
+  return result;
+}
+
+function runMocha(run: TestRun, servers: TestServers): Promise<RunResult> {
+  const runStartedMs = performance.now();
+  const { child, textOf } = spawnMocha(run, servers);
+  children.add(child);
   return new Promise((resolve) => {
-    const args = ["node_modules/mocha/bin/mocha.js", "--reporter", "dot", "--no-color", file];
-    const child = spawn(process.execPath, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: FILE_LIMIT_MS,
-      killSignal: "SIGKILL",
-      env: {
-        ...process.env,
-        TEST_MONGODB_URI: servers.mongodbUri,
-        TEST_NATS_URL: servers.natsUrl,
-        TEST_REDIS_URL: servers.redisUrl,
-      },
-    });
-    children.add(child);
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-    }
     child.once("close", (code) => {
       children.delete(child);
+      const output = textOf.output();
       const count = (word: string) =>
         Number(new RegExp(`^ +(\\d+) ${word}`, "m").exec(output)?.[1] ?? 0);
       const [passed, skipped] = [count("passing"), count("pending")];
-      // A file that cannot be loaded, hangs, crashes or has no test at all counts as one failure.
-      const isGood = code === 0 && passed + skipped > 0;
-      const failed = Math.max(count("failing"), isGood ? 0 : 1);
-      resolve({ file, passed, failed, skipped, output });
+      // A file that cannot be loaded, hangs, crashes or has no test counts as one failure.
+      const isGoodRun = code === 0 && passed + skipped > 0;
+      const failed = Math.max(count("failing"), isGoodRun ? 0 : 1);
+      const seconds = (performance.now() - runStartedMs) / 1000;
+      resolve({ run, passed, failed, skipped, seconds, fileSeconds: textOf.seconds(), output });
     });
   });
 }
 
-function report(outcome: Outcome): void {
-  outcomes.push(outcome);
-  const { file, passed, failed, skipped, output } = outcome;
-  const counts = skipped === 0 ? `${passed}` : `${passed}, ${skipped} skipped`;
-  process.stdout.write(`${failed === 0 ? "ok  " : "FAIL"} ${file} (${counts})\n`);
-  if (failed > 0) process.stdout.write(`${output.trimEnd()}\n`);
-  // Behind the dots of the tests before it.
-  else
-    for (const [why] of output.matchAll(/\w[^\n]*\bskipped, since .*$|skipped, since .*$/gm)) {
-      process.stdout.write(`     ${why}\n`);
-    }
-}
-
-function summarise(): void {
-  const sum = (key: "passed" | "failed" | "skipped") =>
-    outcomes.reduce((total, outcome) => total + outcome[key], 0);
-  const seconds = Math.round((performance.now() - begunMs) / 1000);
-  for (const { file, failed } of outcomes) {
-    if (failed > 0) process.stdout.write(`FAIL ${file}: ${failed}\n`);
-  }
-  const again =
-    passedAgain.length === 0 ? "" : `, ${passedAgain.length} passed on their second run`;
-  for (const file of passedAgain) process.stdout.write(`passed on its second run: ${file}\n`);
-  process.stdout.write(
-    `\n${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped in ${seconds} s${again}\n`,
-  );
-  if (sum("failed") > 0 && !isStopped) process.exitCode = 1;
+function spawnMocha(run: TestRun, servers: TestServers) {
+  const args = ["node_modules/mocha/bin/mocha.js", "--reporter", "dot", "--no-color"];
+  if (run.files.length > 1) args.push("--require", "./test/support/file-seconds.ts");
+  const child = spawn(process.execPath, [...args, ...run.files], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    timeout: RUN_LIMIT_MS,
+    killSignal: "SIGKILL",
+    env: {
+      ...process.env,
+      TEST_SECONDS_FD: "3",
+      TEST_MONGODB_URI: servers.mongodbUri,
+      TEST_NATS_URL: servers.natsUrl,
+      TEST_REDIS_URL: servers.redisUrl,
+    },
+  });
+  const [, stdout, stderr, secondsPipe] = child.stdio;
+  const collect = (...streams: readonly (typeof secondsPipe)[]) => {
+    const chunks: Buffer[] = [];
+    for (const stream of streams) stream?.on("data", (chunk: Buffer) => chunks.push(chunk));
+    return () => Buffer.concat(chunks).toString();
+  };
+  return { child, textOf: { output: collect(stdout, stderr), seconds: collect(secondsPipe) } };
 }

@@ -6,7 +6,7 @@
  * failure and ends the calls in progress.
  * Upstream: grpc/grpc-node#2785 (dial), grpc/grpc-node#3068 (ping).
  * Tried with: @grpc/grpc-js 1.14.7.
- * Tests: `test/integration/rpc/connections.test.ts`, `test/unit/vendor/private-parts.test.ts`.
+ * Tests: `test/integration/rpc/connections.slow.test.ts`, `test/unit/vendor/private-parts.test.ts`.
  */
 import type { ClientHttp2Session, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";

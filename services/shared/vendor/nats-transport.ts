@@ -6,7 +6,7 @@
  * which may never happen.
  * Upstream: nats-io/nats.js#64.
  * Tried with: nats 2.29.3 (`lib/src/node_transport.js`, `lib/nats-base-client/internal_mod.js`).
- * Tests: `test/integration/io/nats-reconnect.test.ts`, `test/unit/vendor/private-parts.test.ts`.
+ * Tests: `test/integration/io/nats-reconnect.slow.test.ts`, `test/unit/vendor/private-parts.test.ts`.
  */
 import type { Socket } from "node:net";
 import type { ConnectionOptions, NatsConnection } from "nats";

@@ -169,7 +169,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
       ask: () => {
         const [count = 0, ...rest] = grants;
         grants = rest;
-        return Promise.resolve({ count, waitMs: grants.length === 0 ? 60_000 : 1 });
+        return Promise.resolve({ count, waitMs: grants.length === 0 ? 2_000 : 1 });
       },
     });
     dispatcher.add(many(8));

@@ -1,0 +1,83 @@
+/** Mocha's work in one process: one file, or the unit tests of one service. */
+export type TestRun = { readonly name: string; readonly files: readonly string[] };
+
+export type RunResult = {
+  readonly run: TestRun;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly seconds: number;
+  /** Lines `<seconds> <file>` of test/support/file-seconds.ts, when several files share the process. */
+  readonly fileSeconds: string;
+  readonly output: string;
+};
+
+/** `make test` should stay near six minutes: a file above this belongs to `make test-slow`. */
+const SECONDS_MAX = 30;
+/** Unit files below this are not listed. */
+const LISTED_SECONDS_MIN = 1;
+const SKIPPED_SINCE = /skipped, since ([^\n]+)/g;
+
+/** Prints one line for a run, its slow files, and mocha's output when a test failed. */
+export function printResult({ run, failed, passed, skipped, ...rest }: RunResult): void {
+  const counts = skipped === 0 ? `${passed}` : `${passed}, ${skipped} skipped`;
+  const took = rest.seconds.toFixed(1).padStart(6);
+  print(`${failed === 0 ? "ok  " : "FAIL"} ${took} s  ${run.name} (${counts})`);
+  for (const line of rest.fileSeconds.trim().split("\n")) {
+    const [seconds = "0", file = ""] = line.split(" ");
+    if (Number(seconds) >= LISTED_SECONDS_MIN) print(`     ${seconds.padStart(6)} s  - ${file}`);
+  }
+  if (failed > 0) print(rest.output.trimEnd());
+}
+
+/** Prints the failures, the skipped tests with their reasons, and the totals; true when all passed. */
+export function printSummary(
+  results: readonly RunResult[],
+  {
+    passedOnRetry,
+    seconds,
+    isSlow,
+  }: {
+    readonly passedOnRetry: readonly string[];
+    readonly seconds: number;
+    readonly isSlow: boolean;
+  },
+): boolean {
+  const sum = (key: "passed" | "failed" | "skipped") =>
+    results.reduce((total, result) => total + result[key], 0);
+  print("");
+  if (!isSlow) printLongRuns(results);
+  printSkipped(results);
+  if (!isSlow) print("not part of this run: storms and long waits (make test-slow)");
+  for (const { run, failed } of results) if (failed > 0) print(`FAIL ${run.name}: ${failed}`);
+  for (const name of passedOnRetry) print(`passed on retry: ${name}`);
+  const retries = passedOnRetry.length === 0 ? "" : `, ${passedOnRetry.length} passed on retry`;
+  const took = `in ${Math.round(seconds)} s`;
+  print(
+    `${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped ${took}${retries}`,
+  );
+  return sum("failed") === 0;
+}
+
+function printLongRuns(results: readonly RunResult[]): void {
+  for (const { run, seconds } of results) {
+    if (seconds > SECONDS_MAX)
+      print(`over ${SECONDS_MAX} s: ${run.name} (${seconds.toFixed(0)} s)`);
+  }
+}
+
+/** Skipped tests by reason: which files, and the command that runs them. */
+function printSkipped(results: readonly RunResult[]): void {
+  const skippedRuns = results.filter(({ skipped }) => skipped > 0);
+  const reasonOf = ({ output }: RunResult) =>
+    [...new Set([...output.matchAll(SKIPPED_SINCE)].map(([, why = ""]) => why.trim()))].join("; ");
+  for (const [reason, group] of Map.groupBy(skippedRuns, reasonOf)) {
+    const count = group.reduce((total, { skipped }) => total + skipped, 0);
+    print(`skipped ${count}: ${reason || "the file gives no reason"}`);
+    print(`  then run: make test TESTS="${group.map(({ run }) => run.name).join(" ")}"`);
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
