@@ -1,7 +1,7 @@
 import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import type { Schema } from "../shared/io/config.ts";
 
-/** The environment of the sender-ID service. */
+/** The settings of the sender-ID service. */
 export const SENDER_ID_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,

@@ -1,1 +1,26 @@
-export { shapeSenderIdDatabase as migrate } from "./store/sender-id-store.ts";
+import type { Db } from "mongodb";
+import { type CollectionShape, shapeCollections } from "../shared/io/migration.ts";
+import { migrateOutbox } from "../shared/io/outbox.ts";
+
+const SHAPES: readonly CollectionShape[] = [
+  {
+    name: "sender_ids",
+    indexes: [{ key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true }],
+    validator: {
+      bsonType: "object",
+      required: ["_id", "tenant_id", "name", "name_key", "status"],
+      properties: {
+        _id: { bsonType: "string", pattern: "^sid_" },
+        tenant_id: { bsonType: "string", pattern: "^ten_" },
+        name: { bsonType: "string", pattern: "^[A-Za-z0-9 .-]{3,11}$" },
+        status: { enum: ["pending", "approved", "rejected", "suspended"] },
+      },
+    },
+  },
+];
+
+/** Creates or updates collections, indexes and validators. Idempotent. */
+export async function migrate(db: Db): Promise<void> {
+  await shapeCollections(db, SHAPES);
+  await migrateOutbox(db);
+}

@@ -1,23 +1,23 @@
 import { TenantService } from "../../proto/gen/sms/v1/tenant_pb.js";
-import { AppError } from "../shared/core/errors.ts";
 import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import { createOutbox } from "../shared/io/outbox.ts";
-import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
-import { createSenderIdNotices, toSenderIdEvent } from "./adapters/events.ts";
+import { createSenderIdInvalidation, toSenderIdEvent } from "./adapters/events.ts";
 import { senderIdRoutes } from "./adapters/rpc.ts";
-import { createSenderIdService, type Tenants } from "./app/sender-ids.ts";
+import { createTenantDirectory } from "./adapters/tenant-client.ts";
+import { createSenderIdService } from "./app/sender-ids.ts";
 import { SENDER_ID_SETTINGS } from "./config.ts";
+import { registerMetrics } from "./metrics.ts";
 import { createSenderIdStore } from "./store/sender-id-store.ts";
 
-/** Reads the settings; throws `ConfigError` with every fault. */
+/** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof SENDER_ID_SETTINGS> {
   return readConfig(env, SENDER_ID_SETTINGS);
 }
 
-/** Opens, wires and serves the sender-ID service. */
+/** Starts the sender-ID service. */
 export async function start(context: ServiceContext): Promise<void> {
   const { env, log, clock, lifecycle } = context;
   const config = readSettings(env);
@@ -42,24 +42,16 @@ export async function start(context: ServiceContext): Promise<void> {
 
   const outbox = createOutbox({ db: mongo.db, nats, log });
   lifecycle.onClose("sender-ID outbox", () => outbox.close());
-  watchOutboxAge(context.metrics, "sender_id", outbox.backlog);
+  registerMetrics(context.metrics, outbox);
 
-  const tenantClient = context.client(TenantService);
-  const tenants: Tenants = {
-    async isActive(tenantId) {
-      const { tenant } = await tenantClient.getTenant({ idOrName: tenantId });
-      // It would be found by its name, too.
-      if (tenant?.id !== tenantId) throw new AppError("not_found", "There is no such tenant.");
-      return !tenant.suspended;
-    },
-  };
+  const tenants = createTenantDirectory(context.client(TenantService));
   const store = createSenderIdStore({
     client: mongo.client,
     db: mongo.db,
     outbox,
-    toEvent: toSenderIdEvent,
+    encodeEvent: toSenderIdEvent,
   });
   context.serve(
-    senderIdRoutes(createSenderIdService(store, createSenderIdNotices(nats), tenants, clock)),
+    senderIdRoutes(createSenderIdService(store, createSenderIdInvalidation(nats), tenants, clock)),
   );
 }

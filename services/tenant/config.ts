@@ -1,7 +1,7 @@
 import { DATABASE_SETTINGS, EVENT_SETTINGS } from "../shared/io/base-config.ts";
 import type { Schema } from "../shared/io/config.ts";
 
-/** The environment of the tenant service. */
+/** The settings of the tenant service. */
 export const TENANT_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,

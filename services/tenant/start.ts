@@ -2,18 +2,18 @@ import { type Config, readConfig } from "../shared/io/config.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
-import { createTenantNotices } from "./adapters/events.ts";
+import { createTenantInvalidation } from "./adapters/events.ts";
 import { tenantRoutes } from "./adapters/rpc.ts";
 import { createTenantService } from "./app/tenants.ts";
 import { TENANT_SETTINGS } from "./config.ts";
 import { createTenantStore } from "./store/tenant-store.ts";
 
-/** Reads the settings; throws `ConfigError` with every fault. */
+/** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readSettings(env: NodeJS.ProcessEnv): Config<typeof TENANT_SETTINGS> {
   return readConfig(env, TENANT_SETTINGS);
 }
 
-/** Opens, wires and serves the tenant service. */
+/** Starts the tenant service. */
 export async function start(context: ServiceContext): Promise<void> {
   const { env, log, clock, lifecycle } = context;
   const config = readSettings(env);
@@ -34,11 +34,11 @@ export async function start(context: ServiceContext): Promise<void> {
     log,
     signal: lifecycle.signal,
   });
-  lifecycle.onClose("tenant notices", () => nats.close());
+  lifecycle.onClose("tenant cache invalidation", () => nats.close());
 
   const service = createTenantService(
     createTenantStore(mongo.db),
-    createTenantNotices(nats),
+    createTenantInvalidation(nats),
     clock,
   );
   context.serve(tenantRoutes(service));

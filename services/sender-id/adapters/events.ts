@@ -3,11 +3,11 @@ import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../../shared/core/ids.ts";
 import type { Nats } from "../../shared/io/nats.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
-import type { Reviewed, SenderIdNotices } from "../app/sender-ids.ts";
+import type { Reviewed, SenderIdInvalidation } from "../app/sender-ids.ts";
 import type { Review } from "../domain/sender-id.ts";
 import { senderIdToProto } from "./proto.ts";
 
-/** The event type each review publishes (`service.md` "Announced"). */
+/** The event type of each review (docs/contract.md#sender-ids). */
 const EVENT_TYPES: Readonly<Record<Review, string>> = {
   approve: "approved",
   reject: "rejected",
@@ -15,7 +15,7 @@ const EVENT_TYPES: Readonly<Record<Review, string>> = {
   reinstate: "reinstated",
 };
 
-/** The stream item of a review: `events.sender_id.<tenant>.<type>`. */
+/** Encodes the event of a review: subject `events.sender_id.<tenant>.<type>`. */
 export function toSenderIdEvent({ senderId, action, isTenantActive }: Reviewed): StreamItem {
   const type = EVENT_TYPES[action];
   const id = newId("event");
@@ -35,8 +35,11 @@ export function toSenderIdEvent({ senderId, action, isTenantActive }: Reviewed):
   };
 }
 
-/** Tells caches elsewhere to forget; losing one costs at most five seconds. */
-export function createSenderIdNotices(nats: Nats): SenderIdNotices {
+/**
+ * Publishes cache invalidations as NATS core messages. After a lost message caches are out of date for
+ * at most five seconds.
+ */
+export function createSenderIdInvalidation(nats: Nats): SenderIdInvalidation {
   return {
     changed: (tenantId) => nats.connection.publish(`invalidate.sender_id.${tenantId}`),
   };

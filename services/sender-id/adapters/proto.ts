@@ -12,7 +12,7 @@ const STATUS_TO_PROTO: Readonly<Record<SenderIdStatus, StatusProto>> = {
   suspended: StatusProto.SUSPENDED,
 };
 
-/** A sender ID as it travels between services. */
+/** Maps a sender ID to its protobuf message. */
 export function senderIdToProto(senderId: SenderId): MessageInitShape<typeof SenderIdSchema> {
   return {
     id: senderId.id,

@@ -23,13 +23,13 @@ const REVIEW_FROM_PROTO: Readonly<Partial<Record<SenderIdReview, Review>>> = {
   [SenderIdReview.REINSTATE]: "reinstate",
 };
 
-/** What a page ends with: a name, as names are compared. */
+/** A page's cursor: the lower-case name of its last sender ID. */
 const NAME_KEY = /^[a-z0-9 .-]{3,11}$/;
 
-/** Names asked for in one call. */
+/** Most names of one lookup. */
 const RESOLVED_MAX = 32;
 
-/** Routes of `sms.v1.SenderIdService`: mapping and nothing else. */
+/** Serves `sms.v1.SenderIdService`: mapping between protobuf and the domain. */
 export function senderIdRoutes(service: SenderIdService) {
   return (router: ConnectRouter): void => {
     router.service(SenderIdRpc, {

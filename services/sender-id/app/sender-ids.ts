@@ -10,63 +10,62 @@ import {
   type SenderIdStatus,
 } from "../domain/sender-id.ts";
 
-/** Which sender IDs a list shows. */
+/** Filter and page of a list. */
 export type SenderIdFilter = {
   readonly statuses: readonly SenderIdStatus[];
   /** Lower-case name, or empty for all. */
   readonly nameKey: string;
   readonly limit: number;
-  /** Lower-case name after which the page begins. */
+  /** The page begins after this lower-case name. */
   readonly afterKey: string;
 };
 
-/** A tenant's name for itself. */
+/** A name of a tenant; `key` is the lower-case name. */
 export type SenderName = { readonly tenantId: string; readonly key: string };
 
-/** A sender ID after its review, and what its event tells beside it. */
+/** A sender ID after its review, with further fields of the event. */
 export type Reviewed = {
   readonly senderId: SenderId;
   readonly action: Review;
   readonly isTenantActive: boolean;
 };
 
-/** What the service needs kept. */
+/** The storage port. */
 export type SenderIdStore = {
   /** Throws `already_exists` when the tenant has the name. */
   insert(senderId: SenderId): Promise<void>;
   find(id: string): Promise<SenderId | undefined>;
-  /** Those that exist, in any order; `key` is the lower-case name. At most 32 at once. */
+  /** The ones that exist, in any order. At most 32 at once. */
   findByNames(names: readonly SenderName[]): Promise<readonly SenderId[]>;
   list(tenantId: string, filter: SenderIdFilter): Promise<readonly SenderId[]>;
-  /** Saves a review with its event in one transaction, if the status is still `from`. */
+  /** Saves a review and its event in one transaction, unless the status has changed from `from`. */
   saveReview(reviewed: Reviewed, from: SenderIdStatus): Promise<boolean>;
 };
 
-/** Tells caches elsewhere to forget a tenant's sender IDs. */
-export type SenderIdNotices = { changed(tenantId: string): void };
+/** Port that removes a tenant's sender IDs from the caches of other processes. */
+export type SenderIdInvalidation = { changed(tenantId: string): void };
 
-/** Asks whether a tenant exists and may send. */
-export type Tenants = { isActive(tenantId: string): Promise<boolean> };
+/** Port to the tenant service. `isActive` throws `not_found` when the tenant does not exist. */
+export type TenantDirectory = { isActive(tenantId: string): Promise<boolean> };
 
 /** The use cases of sender IDs. */
 export type SenderIdService = ReturnType<typeof createSenderIdService>;
 
 const ALL: readonly SenderIdStatus[] = ["pending", "approved", "rejected", "suspended"];
 
-/** Makes the service over its ports. */
 export function createSenderIdService(
   store: SenderIdStore,
-  notices: SenderIdNotices,
-  tenants: Tenants,
+  cacheInvalidation: SenderIdInvalidation,
+  tenants: TenantDirectory,
   clock: Clock,
 ) {
-  /** In the order of the names; undefined where there is none. */
+  /** Finds sender IDs in the order of the names; undefined where none exists. */
   async function resolveMany(
     names: readonly { readonly tenantId: string; readonly name: string }[],
   ): Promise<(SenderId | undefined)[]> {
-    const asked = names.map(({ tenantId, name }) => ({ tenantId, key: nameKey(name) }));
-    const found = await store.findByNames(asked);
-    return asked.map(({ tenantId, key }) =>
+    const lookups = names.map(({ tenantId, name }) => ({ tenantId, key: nameKey(name) }));
+    const found = await store.findByNames(lookups);
+    return lookups.map(({ tenantId, key }) =>
       found.find((one) => one.tenantId === tenantId && nameKey(one.name) === key),
     );
   }
@@ -93,11 +92,11 @@ export function createSenderIdService(
         nowMs: clock.now(),
       });
       await store.insert(senderId);
-      notices.changed(tenantId);
+      cacheInvalidation.changed(tenantId);
       return senderId;
     },
 
-    /** One tenant's sender IDs by name, and the cursor of the next page or an empty text. */
+    /** Lists a tenant's sender IDs by name; the last page has an empty cursor. */
     async list(
       tenantId: string,
       filter: Omit<SenderIdFilter, "nameKey"> & { name: string; isUsable?: boolean | undefined },
@@ -138,10 +137,10 @@ export function createSenderIdService(
       const isTenantActive = await tenants.isActive(after.tenantId);
       const reviewed = { senderId: after, action, isTenantActive };
       if (await store.saveReview(reviewed, before.status)) {
-        notices.changed(after.tenantId);
+        cacheInvalidation.changed(after.tenantId);
         return after;
       }
-      // Someone else was quicker: with the same review, or with one that is to be seen first.
+      // Another review was saved first. The same review is a success; any other one is a conflict.
       const now = await find(tenantId, idOrName);
       if (review(now, action, reason, clock.now()) === now) return now;
       throw new AppError("conflict", "The sender ID was reviewed by someone else; look again.");

@@ -1,22 +1,21 @@
 /**
  * A sender ID's states:
  *
- * - pending: entered when registered; an operator looks at it. Approve or reject leaves it.
- * - approved: entered by approval or reinstatement; the only state that can be sent from.
- *   Suspend leaves it.
- * - rejected: entered by rejection, with a reason. Approve leaves it (on appeal).
- * - suspended: entered when an approved name is misused. Reinstate leaves it.
+ * - pending: entered when registered; waits for an operator. Left by approve or reject.
+ * - approved: entered by approve or reinstate; the only state that allows sending. Left by suspend.
+ * - rejected: entered by reject, with a reason. Left by approve, after an appeal.
+ * - suspended: entered by suspend, after misuse. Left by reinstate.
  */
 import { AppError } from "../../shared/core/errors.ts";
 import { isLegalMove, type StateTable } from "../../shared/core/state-table.ts";
 
-/** Where a sender ID stands. */
+/** A state of the machine above. */
 export type SenderIdStatus = "pending" | "approved" | "rejected" | "suspended";
 
-/** What an operator may do with one. */
+/** An operator's review. */
 export type Review = "approve" | "reject" | "suspend" | "reinstate";
 
-/** A name a tenant sends from. */
+/** A name that a tenant sends from (docs/contract.md#sender-ids). */
 export type SenderId = {
   readonly id: string;
   readonly tenantId: string;
@@ -36,7 +35,7 @@ const MOVES: StateTable<SenderIdStatus> = Object.freeze({
   suspended: ["approved"],
 });
 
-/** What each review aims at, and the states it may start from. */
+/** The target state of each review, and the states that allow it. */
 const REVIEWS: Readonly<Record<Review, { to: SenderIdStatus; from: readonly SenderIdStatus[] }>> = {
   approve: { to: "approved", from: ["pending", "rejected"] },
   reject: { to: "rejected", from: ["pending"] },
@@ -46,7 +45,7 @@ const REVIEWS: Readonly<Record<Review, { to: SenderIdStatus; from: readonly Send
 
 const NAME = /^[A-Za-z0-9 .-]{3,11}$/;
 
-/** Registers a name, or throws `validation_error`. */
+/** Registers a name; throws `validation_error`. */
 export function createSenderId(input: {
   readonly id: string;
   readonly tenantId: string;
@@ -79,8 +78,8 @@ export function createSenderId(input: {
 }
 
 /**
- * Reviews a sender ID. The same review again answers it unchanged, so that a repeated command is
- * harmless; a review the state does not allow throws `invalid_state_transition`.
+ * Reviews a sender ID. A repeated review returns it unchanged, so a retry is harmless. A review that
+ * the state does not allow throws `invalid_state_transition`.
  */
 export function review(
   senderId: SenderId,
@@ -110,12 +109,12 @@ export function review(
   };
 }
 
-/** Tells whether the name can be sent from, apart from the tenant's own state. */
+/** Whether the name can be sent from; the tenant's own state counts separately. */
 export function isUsable(senderId: SenderId): boolean {
   return senderId.status === "approved";
 }
 
-/** The key under which names are unique per tenant: without regard to case. */
+/** The key of a name: names are unique per tenant without regard to case. */
 export function nameKey(name: string): string {
   return name.toLowerCase();
 }

@@ -1,9 +1,8 @@
 import type { Db, MongoClient } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
-import { type CollectionShape, shapeCollections } from "../../shared/io/migration.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
-import { migrateOutbox, type Outbox, type OutboxTicket } from "../../shared/io/outbox.ts";
+import type { Outbox, OutboxTicket } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { Reviewed, SenderIdStore } from "../app/sender-ids.ts";
 import { nameKey, type SenderId, type SenderIdStatus } from "../domain/sender-id.ts";
@@ -19,14 +18,14 @@ type SenderIdDocument = {
   updated_at: Date;
 };
 
-/** The MongoDB adapter of the service's port; `toEvent` says what a review publishes. */
+/** The MongoDB adapter of the storage port; `encodeEvent` encodes the event of a review. */
 export function createSenderIdStore(options: {
   readonly client: MongoClient;
   readonly db: Db;
   readonly outbox: Outbox;
-  readonly toEvent: (reviewed: Reviewed) => StreamItem;
+  readonly encodeEvent: (reviewed: Reviewed) => StreamItem;
 }): SenderIdStore {
-  const { client, db, outbox, toEvent } = options;
+  const { client, db, outbox, encodeEvent } = options;
   const collection = db.collection<SenderIdDocument>("sender_ids");
 
   return {
@@ -47,7 +46,7 @@ export function createSenderIdStore(options: {
     async findByNames(names) {
       const tenantIds = new Set(names.map(({ tenantId }) => tenantId));
       const keys = new Set(names.map(({ key }) => key));
-      // Each name is looked for under each of these tenants: far cheaper than a branch for each pair.
+      // The filter matches every name under every tenant, which is far cheaper than a branch per pair.
       const filter = { tenant_id: { $in: [...tenantIds] }, name_key: { $in: [...keys] } };
       return (await guardMongo(collection.find(filter).toArray())).map(toSenderId);
     },
@@ -69,7 +68,7 @@ export function createSenderIdStore(options: {
       return documents.map(toSenderId);
     },
     async saveReview(reviewed, from) {
-      const item = toEvent(reviewed);
+      const item = encodeEvent(reviewed);
       let ticket: OutboxTicket | undefined;
       const isSaved = await runTransaction(client, async (session) => {
         const { _id, ...fields } = fromSenderId(reviewed.senderId);
@@ -111,27 +110,4 @@ function toSenderId(document: SenderIdDocument): SenderId {
     createdAtMs: document.created_at.getTime(),
     updatedAtMs: document.updated_at.getTime(),
   };
-}
-
-const SHAPES: readonly CollectionShape[] = [
-  {
-    name: "sender_ids",
-    indexes: [{ key: { tenant_id: 1, name_key: 1 }, name: "tenant_name", unique: true }],
-    validator: {
-      bsonType: "object",
-      required: ["_id", "tenant_id", "name", "name_key", "status"],
-      properties: {
-        _id: { bsonType: "string", pattern: "^sid_" },
-        tenant_id: { bsonType: "string", pattern: "^ten_" },
-        name: { bsonType: "string", pattern: "^[A-Za-z0-9 .-]{3,11}$" },
-        status: { enum: ["pending", "approved", "rejected", "suspended"] },
-      },
-    },
-  },
-];
-
-/** Brings the database to the shape this version needs. */
-export async function shapeSenderIdDatabase(db: Db): Promise<void> {
-  await shapeCollections(db, SHAPES);
-  await migrateOutbox(db);
 }

@@ -1,11 +1,11 @@
 import type { Nats } from "../../shared/io/nats.ts";
-import type { TenantNotices } from "../app/tenants.ts";
+import type { TenantInvalidation } from "../app/tenants.ts";
 
 /**
- * Tells caches elsewhere to forget. These are NATS core messages: losing one costs at most the
- * five seconds a cached entry lives.
+ * Publishes cache invalidations as NATS core messages. After a lost message the gateway's cache is
+ * out of date for at most five seconds, the lifetime of its entries.
  */
-export function createTenantNotices(nats: Nats): TenantNotices {
+export function createTenantInvalidation(nats: Nats): TenantInvalidation {
   return {
     tenantChanged: (tenantId) => nats.connection.publish(`invalidate.tenant.${tenantId}`),
     keyChanged: (hash) =>

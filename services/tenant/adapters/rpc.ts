@@ -13,8 +13,8 @@ import type { Authenticated, TenantService } from "../app/tenants.ts";
 import type { ApiKey } from "../domain/api-key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
-/** Tenants or keys asked for in one call. */
-const ASKED_MAX = 256;
+/** Most tenants or keys of one lookup. */
+const LOOKUPS_MAX = 256;
 
 const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
   [Mode.UNSPECIFIED]: "live",
@@ -22,7 +22,7 @@ const MODE_FROM_PROTO: Readonly<Partial<Record<Mode, ApiKey["mode"]>>> = {
   [Mode.TEST]: "test",
 };
 
-/** Routes of `sms.v1.TenantService`: mapping and nothing else. */
+/** Serves `sms.v1.TenantService`: mapping between protobuf and the domain. */
 export function tenantRoutes(service: TenantService) {
   return (router: ConnectRouter): void => {
     router.service(TenantRpc, {
@@ -43,7 +43,7 @@ export function tenantRoutes(service: TenantService) {
         tenant: toProto(await service.getTenant(request.idOrName)),
       }),
       getTenants: async ({ ids }) => {
-        checkItems("ids", ids.length, 1, ASKED_MAX);
+        checkItems("ids", ids.length, 1, LOOKUPS_MAX);
         return { tenants: (await service.findTenants(ids)).map(toProto) };
       },
       listTenants: async (request) => {
@@ -65,13 +65,13 @@ export function tenantRoutes(service: TenantService) {
         ),
       }),
       createApiKey: async (request) => {
-        const made = await service.createApiKey({
+        const created = await service.createApiKey({
           tenantId: request.tenantId,
           mode: checkKnown("mode", MODE_FROM_PROTO[request.mode]),
           scopes: request.scopes,
           allowedNetworks: request.allowedNetworks,
         });
-        return { key: keyToProto(made.key), secret: made.secret };
+        return { key: keyToProto(created.key), secret: created.secret };
       },
       listApiKeys: async (request) => ({
         keys: (await service.listApiKeys(request.tenantId)).map(keyToProto),
@@ -80,18 +80,18 @@ export function tenantRoutes(service: TenantService) {
         key: keyToProto(await service.revokeApiKey(request.keyId)),
       }),
       authenticate: async ({ secretSha256 }) =>
-        create(AuthenticateResponseSchema, found(await service.authenticate(secretSha256))),
+        create(AuthenticateResponseSchema, authenticated(await service.authenticate(secretSha256))),
       authenticateMany: async ({ requests }) => {
-        checkItems("requests", requests.length, 1, ASKED_MAX);
+        checkItems("requests", requests.length, 1, LOOKUPS_MAX);
         const hashes = requests.map(({ secretSha256 }) => secretSha256);
-        const answers = await service.authenticateMany(hashes);
-        return { answers: answers.map((one) => (one === undefined ? {} : found(one))) };
+        const results = await service.authenticateMany(hashes);
+        return { answers: results.map((one) => (one === undefined ? {} : authenticated(one))) };
       },
     });
   };
 }
 
-function found({
+function authenticated({
   key,
   tenant,
 }: Authenticated): MessageInitShape<typeof AuthenticateResponseSchema> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 import { isNetwork } from "../../shared/core/networks.ts";
 
-/** What a key may do (`decisions.md` "Authentication"). */
+/** Permissions of a key (docs/contract.md#authentication). */
 export const SCOPES = [
   "messages:send",
   "messages:read",
@@ -16,10 +16,10 @@ const NETWORKS_MAX = 100;
 /** One of the scopes. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Whether a key makes real messages or simulated ones. */
+/** Whether messages sent with a key are real or simulated (docs/contract.md#test-mode). */
 export type KeyMode = "live" | "test";
 
-/** An API key as it is kept: never with its secret. */
+/** An API key as it is stored, without its secret. */
 export type ApiKey = {
   readonly id: string;
   readonly tenantId: string;
@@ -28,21 +28,21 @@ export type ApiKey = {
   /** IPv4 and IPv6 CIDRs; empty allows every address. */
   readonly allowedNetworks: readonly string[];
   readonly createdAtMs: number;
-  /** Absent while the key is good. */
+  /** Absent while the key is active. */
   readonly revokedAtMs?: number;
 };
 
-/** The secret's form: `sk_live_` or `sk_test_` and 32 random bytes in base64url. */
+/** A new secret: `sk_live_` or `sk_test_`, then 32 random bytes in base64url. */
 export function newSecret(mode: KeyMode): string {
   return `sk_${mode}_${randomBytes(32).toString("base64url")}`;
 }
 
-/** SHA-256 of the whole secret: all that is kept of it. 256 random bits need no salt. */
+/** SHA-256 of the whole secret, the only stored form of it. 256 random bits need no salt. */
 export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** Makes a key, or throws `validation_error` naming every wrong field. */
+/** Creates a key; throws `validation_error` that names every invalid field. */
 export function createApiKey(input: {
   readonly id: string;
   readonly tenantId: string;

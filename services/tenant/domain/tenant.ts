@@ -6,11 +6,11 @@ export type Tenant = {
   readonly name: string;
   readonly isSuspended: boolean;
   readonly isEmailVerified: boolean;
-  /** Requests per second the account may sustain. */
+  /** Sustained rate limit, in requests per second. */
   readonly rateLimit: number;
-  /** Requests the bucket holds when full. */
+  /** Capacity of the token bucket, in requests. */
   readonly burst: number;
-  /** Recipients one bulk request may carry. */
+  /** Most recipients of one bulk request. */
   readonly bulkMax: number;
   /** ISO 4217 code of the wallet; never changes. */
   readonly currency: string;
@@ -21,7 +21,7 @@ export type Tenant = {
   readonly updatedAtMs: number;
 };
 
-/** What may be changed after creation. */
+/** The fields that may change after creation. */
 export type TenantChange = {
   readonly isSuspended?: boolean | undefined;
   readonly isEmailVerified?: boolean | undefined;
@@ -32,12 +32,12 @@ export type TenantChange = {
   readonly redactsBodies?: boolean | undefined;
 };
 
-/** What a new tenant is made from; absent numbers take the defaults of `decisions.md`. */
+/** Input of a new tenant. Absent limits take their defaults (docs/contract.md#rate-limits). */
 export type NewTenant = TenantChange & { readonly name: string; readonly currency?: string };
 
 const DEFAULTS = { rateLimit: 50, burst: 100, bulkMax: 1000, currency: "NGN", plan: "default" };
 
-/** Makes a tenant, or throws `validation_error` naming every wrong field. */
+/** Creates a tenant; throws `validation_error` that names every invalid field. */
 export function createTenant(id: string, input: NewTenant, nowMs: number): Tenant {
   const rateLimit = input.rateLimit ?? DEFAULTS.rateLimit;
   const tenant: Tenant = {
@@ -54,12 +54,12 @@ export function createTenant(id: string, input: NewTenant, nowMs: number): Tenan
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
-  return checked(tenant);
+  return validated(tenant);
 }
 
-/** Applies a change, or throws `validation_error` naming every wrong field. */
+/** Applies a change; throws `validation_error` that names every invalid field. */
 export function changeTenant(tenant: Tenant, change: TenantChange, nowMs: number): Tenant {
-  return checked({
+  return validated({
     ...tenant,
     isSuspended: change.isSuspended ?? tenant.isSuspended,
     isEmailVerified: change.isEmailVerified ?? tenant.isEmailVerified,
@@ -72,19 +72,19 @@ export function changeTenant(tenant: Tenant, change: TenantChange, nowMs: number
   });
 }
 
-function checked(tenant: Tenant): Tenant {
+function validated(tenant: Tenant): Tenant {
   const fields: FieldError[] = [];
   if (tenant.name.trim().length < 1 || tenant.name.length > 100) {
-    fields.push(fault("name", "out_of_range", "A name has 1 to 100 characters."));
+    fields.push(fieldError("name", "out_of_range", "A name has 1 to 100 characters."));
   }
   if (tenant.name.startsWith("ten_")) {
-    fields.push(fault("name", "invalid_value", "A name may not look like a tenant's id."));
+    fields.push(fieldError("name", "invalid_value", "A name may not look like a tenant's id."));
   }
   if (!/^[A-Z]{3}$/.test(tenant.currency)) {
-    fields.push(fault("currency", "invalid_format", "A currency is an ISO 4217 code."));
+    fields.push(fieldError("currency", "invalid_format", "A currency is an ISO 4217 code."));
   }
   if (!/^[a-z0-9-]{1,32}$/.test(tenant.plan)) {
-    fields.push(fault("plan", "invalid_format", "A plan is 1 to 32 of a-z, 0-9 and -."));
+    fields.push(fieldError("plan", "invalid_format", "A plan is 1 to 32 of a-z, 0-9 and -."));
   }
   checkRange(fields, "rate_limit", tenant.rateLimit, 1, 100_000);
   checkRange(fields, "burst", tenant.burst, 1, 1_000_000);
@@ -101,9 +101,9 @@ function checkRange(
   max: number,
 ): void {
   if (value >= min && value <= max) return;
-  fields.push(fault(field, "out_of_range", `Must be a whole number from ${min} to ${max}.`));
+  fields.push(fieldError(field, "out_of_range", `Must be a whole number from ${min} to ${max}.`));
 }
 
-function fault(field: string, code: string, message: string): FieldError {
+function fieldError(field: string, code: string, message: string): FieldError {
   return { field, code, message };
 }

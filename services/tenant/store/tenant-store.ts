@@ -1,6 +1,5 @@
 import { Binary, type Db } from "mongodb";
 import { AppError } from "../../shared/core/errors.ts";
-import { type CollectionShape, shapeCollections } from "../../shared/io/migration.ts";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { TenantStore } from "../app/tenants.ts";
 import type { ApiKey, KeyMode, Scope } from "../domain/api-key.ts";
@@ -19,7 +18,7 @@ type TenantDocument = {
   redact_bodies: boolean;
   created_at: Date;
   updated_at: Date;
-  /** Rises with each change; guards concurrent updates. */
+  /** Increases with each change; guards concurrent updates. */
   version: number;
 };
 
@@ -34,14 +33,14 @@ type KeyDocument = {
   revoked_at?: Date;
 };
 
-/** Keys in one answer. */
+/** Most keys of one list. */
 const KEYS_LISTED_MAX = 10_000;
 
 function keysOf(tenantId: string, isRevoked: boolean) {
   return { tenant_id: tenantId, revoked_at: { $exists: isRevoked } };
 }
 
-/** The MongoDB adapter of the service's port. */
+/** The MongoDB adapter of the storage port. */
 export function createTenantStore(db: Db): TenantStore {
   const tenants = db.collection<TenantDocument>("tenants");
   const keys = db.collection<KeyDocument>("api_keys");
@@ -102,7 +101,7 @@ export function createTenantStore(db: Db): TenantStore {
     },
     async replaceTenant(before, after) {
       const version = versions.get(before) ?? 0;
-      // Fields that a newer version has put there stay.
+      // `$set` keeps fields that a newer version of the service has added.
       const { _id, ...fields } = fromTenant(after, version + 1);
       const result = await guardMongo(tenants.updateOne({ _id, version }, { $set: fields }));
       return result.matchedCount === 1;
@@ -113,13 +112,13 @@ export function createTenantStore(db: Db): TenantStore {
     async listKeys(tenantId) {
       const newest = (isRevoked: boolean, limit: number) =>
         guardMongo(keys.find(keysOf(tenantId, isRevoked)).sort({ _id: -1 }).limit(limit).toArray());
-      const good = await newest(false, KEYS_LISTED_MAX);
-      const room = KEYS_LISTED_MAX - good.length;
-      // To MongoDB a limit of zero is none.
+      const active = await newest(false, KEYS_LISTED_MAX);
+      const room = KEYS_LISTED_MAX - active.length;
+      // MongoDB takes a limit of 0 as no limit.
       const revoked = room === 0 ? [] : await newest(true, room);
-      return [...good, ...revoked].map(toKey);
+      return [...active, ...revoked].map(toKey);
     },
-    countGoodKeys: (tenantId, max) =>
+    countActiveKeys: (tenantId, max) =>
       guardMongo(keys.countDocuments(keysOf(tenantId, false), { limit: max })),
     async revokeKey(keyId, nowMs) {
       await guardMongo(
@@ -135,9 +134,9 @@ export function createTenantStore(db: Db): TenantStore {
     async findKeysByHash(hashes) {
       const hash = { $in: hashes.map((one) => new Binary(one)) };
       const documents = await guardMongo(keys.find({ hash }).toArray());
-      const nameOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
-      const found = new Map(documents.map((one) => [nameOf(one.hash.buffer), toKey(one)]));
-      return hashes.map((one) => found.get(nameOf(one)));
+      const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+      const found = new Map(documents.map((one) => [hexOf(one.hash.buffer), toKey(one)]));
+      return hashes.map((one) => found.get(hexOf(one)));
     },
   };
 }
@@ -182,42 +181,4 @@ function toKey(document: KeyDocument): ApiKey {
     createdAtMs: document.created_at.getTime(),
     ...(document.revoked_at === undefined ? {} : { revokedAtMs: document.revoked_at.getTime() }),
   };
-}
-
-const SHAPES: readonly CollectionShape[] = [
-  {
-    name: "tenants",
-    indexes: [{ key: { name: 1 }, name: "name", unique: true }],
-    validator: {
-      bsonType: "object",
-      required: ["_id", "name", "suspended", "email_verified", "rate_limit", "burst", "version"],
-      properties: {
-        _id: { bsonType: "string", pattern: "^ten_" },
-        name: { bsonType: "string", maxLength: 100 },
-        suspended: { bsonType: "bool" },
-        email_verified: { bsonType: "bool" },
-      },
-    },
-  },
-  {
-    name: "api_keys",
-    indexes: [
-      { key: { hash: 1 }, name: "hash", unique: true },
-      { key: { tenant_id: 1, _id: 1 }, name: "tenant" },
-    ],
-    validator: {
-      bsonType: "object",
-      required: ["_id", "tenant_id", "hash", "mode", "scopes"],
-      properties: {
-        _id: { bsonType: "string", pattern: "^key_" },
-        hash: { bsonType: "binData" },
-        mode: { enum: ["live", "test"] },
-      },
-    },
-  },
-];
-
-/** Brings the database to the shape this version needs. */
-export function shapeTenantDatabase(db: Db): Promise<void> {
-  return shapeCollections(db, SHAPES);
 }

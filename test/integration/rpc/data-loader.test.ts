@@ -2,10 +2,8 @@
 import { expect } from "chai";
 import { toSenderIdEvent } from "../../../services/sender-id/adapters/events.ts";
 import { createSenderIdService } from "../../../services/sender-id/app/sender-ids.ts";
-import {
-  createSenderIdStore,
-  shapeSenderIdDatabase,
-} from "../../../services/sender-id/store/sender-id-store.ts";
+import { migrate as migrateSenderIds } from "../../../services/sender-id/migrate.ts";
+import { createSenderIdStore } from "../../../services/sender-id/store/sender-id-store.ts";
 import { systemClock } from "../../../services/shared/core/clock.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -13,10 +11,8 @@ import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import type { Outbox } from "../../../services/shared/io/outbox.ts";
 import { createTenantService } from "../../../services/tenant/app/tenants.ts";
 import { hashSecret } from "../../../services/tenant/domain/api-key.ts";
-import {
-  createTenantStore,
-  shapeTenantDatabase,
-} from "../../../services/tenant/store/tenant-store.ts";
+import { migrate as migrateTenants } from "../../../services/tenant/migrate.ts";
+import { createTenantStore } from "../../../services/tenant/store/tenant-store.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
@@ -28,8 +24,8 @@ describe("asked together", () => {
     this.timeout(60_000);
     servers = await startServers();
     mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("asked"), log });
-    await shapeTenantDatabase(mongo.db);
-    await shapeSenderIdDatabase(mongo.db);
+    await migrateTenants(mongo.db);
+    await migrateSenderIds(mongo.db);
   });
   after(async () => {
     await mongo?.close();
@@ -37,8 +33,9 @@ describe("asked together", () => {
   });
 
   describe("keys and tenants", () => {
-    const notices = { tenantChanged: () => undefined, keyChanged: () => undefined };
-    const service = () => createTenantService(createTenantStore(mongo.db), notices, systemClock);
+    const cacheInvalidation = { tenantChanged: () => undefined, keyChanged: () => undefined };
+    const service = () =>
+      createTenantService(createTenantStore(mongo.db), cacheInvalidation, systemClock);
     const newKey = (tenantId: string) =>
       service().createApiKey({ tenantId, mode: "live", scopes: [], allowedNetworks: [] });
 
@@ -82,10 +79,15 @@ describe("asked together", () => {
       const { client, db } = mongo;
       const store = createSenderIdStore({
         ...{ client, db, outbox: noOutbox },
-        toEvent: toSenderIdEvent,
+        encodeEvent: toSenderIdEvent,
       });
-      const notices = { changed: () => undefined };
-      return createSenderIdService(store, notices, { isActive: async () => true }, systemClock);
+      const cacheInvalidation = { changed: () => undefined };
+      return createSenderIdService(
+        store,
+        cacheInvalidation,
+        { isActive: async () => true },
+        systemClock,
+      );
     };
 
     it("answers each name in its place, without regard to case, and none of another tenant", async () => {

@@ -1,4 +1,4 @@
-/** A tenant's keys on a real database: which are listed, and how many there may be. */
+/** A tenant's keys on a real database: their list and their limit. */
 import { expect } from "chai";
 import { Binary } from "mongodb";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
@@ -8,14 +8,12 @@ import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import { createTenantService, type TenantService } from "../../../services/tenant/app/tenants.ts";
 import { hashSecret } from "../../../services/tenant/domain/api-key.ts";
-import {
-  createTenantStore,
-  shapeTenantDatabase,
-} from "../../../services/tenant/store/tenant-store.ts";
+import { migrate } from "../../../services/tenant/migrate.ts";
+import { createTenantStore } from "../../../services/tenant/store/tenant-store.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
-/** As many as one answer holds. */
+/** The size of the longest list. */
 const MANY = 10_000;
 
 describe("the keys of a tenant", function () {
@@ -28,9 +26,13 @@ describe("the keys of a tenant", function () {
     servers = await startServers();
     const log = createLogger("test", "silent");
     mongo = await openMongo({ uri: servers.mongodbUri, database: freshDatabase("tenant"), log });
-    await shapeTenantDatabase(mongo.db);
-    const notices = { tenantChanged: () => undefined, keyChanged: () => undefined };
-    service = createTenantService(createTenantStore(mongo.db), notices, createManualClock(1));
+    await migrate(mongo.db);
+    const cacheInvalidation = { tenantChanged: () => undefined, keyChanged: () => undefined };
+    service = createTenantService(
+      createTenantStore(mongo.db),
+      cacheInvalidation,
+      createManualClock(1),
+    );
   });
   after(async () => {
     await mongo?.db.dropDatabase();
@@ -53,7 +55,7 @@ describe("the keys of a tenant", function () {
     return documents.map(({ _id }) => _id);
   }
 
-  it("are listed good ones first and newest first, however many were revoked", async () => {
+  it("are listed active ones first, newest first, after any number of revocations", async () => {
     const { id } = await service.createTenant({ name: "Turns keys often" });
     const old = await makeKey(id);
     const revoked = await insertKeys(id, MANY, { revoked_at: new Date() });
@@ -63,7 +65,7 @@ describe("the keys of a tenant", function () {
     expect(listed.slice(0, 3)).to.deep.equal([fresh, old, revoked.at(-1)]);
   });
 
-  it("are a thousand good ones at most; a revoked one makes room", async () => {
+  it("are at most 1,000 active ones; revoking one allows another", async () => {
     const { id } = await service.createTenant({ name: "Has many keys" });
     const [first = ""] = await insertKeys(id, 1000, {});
     const refusal = await makeKey(id).catch((error: AppError) => error.fields);

@@ -17,7 +17,7 @@ const base: SenderId = createSenderId({
   nowMs: 0,
 });
 
-/** The whole product of states and reviews: the new state, or "no". */
+/** Every state with every review: the new state, or "no". */
 const TABLE: Record<SenderIdStatus, Record<Review, SenderIdStatus | "no">> = {
   pending: { approve: "approved", reject: "rejected", suspend: "no", reinstate: "no" },
   approved: { approve: "approved", reject: "no", suspend: "suspended", reinstate: "approved" },
@@ -50,7 +50,7 @@ describe("reviews of a sender ID", () => {
 });
 
 describe("names of sender IDs", () => {
-  it("have 3 to 11 of the allowed characters", () => {
+  it("have 3 to 11 allowed characters", () => {
     const make = (name: string) => () =>
       createSenderId({ id: "sid_1", tenantId: "ten_1", name, isApproved: false, nowMs: 0 });
     for (const name of ["ABC", "My Shop", "a.b-c", "12345678901"])

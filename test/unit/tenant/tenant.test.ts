@@ -19,7 +19,7 @@ function fieldsOf(run: () => unknown): string[] {
 }
 
 describe("a tenant", () => {
-  it("starts with the limits of the decisions page", () => {
+  it("starts with the default limits", () => {
     const tenant = createTenant("ten_1", { name: "Acme" }, 5);
     expect(tenant).to.include({
       rateLimit: 50,
@@ -31,7 +31,7 @@ describe("a tenant", () => {
     });
   });
 
-  it("with wrong fields is refused, naming all of them", () => {
+  it("is refused with every invalid field named", () => {
     const wrong = { name: "", currency: "naira", plan: "A B", rateLimit: 0, burst: -1, bulkMax: 0 };
     expect(fieldsOf(() => createTenant("ten_1", wrong, 0))).to.have.members([
       "name",
@@ -44,7 +44,7 @@ describe("a tenant", () => {
     expect(fieldsOf(() => createTenant("ten_1", { name: "ten_x" }, 0))).to.deep.equal(["name"]);
   });
 
-  it("changes only what the change names", () => {
+  it("keeps the fields that a change does not name", () => {
     const tenant = createTenant("ten_1", { name: "Acme", rateLimit: 10 }, 0);
     const changed = changeTenant(tenant, { isSuspended: true }, 9);
     expect(changed).to.deep.equal({ ...tenant, isSuspended: true, updatedAtMs: 9 });
@@ -62,7 +62,7 @@ describe("an API key", () => {
       nowMs: 0,
     });
 
-  it("is refused with few faults, however long its lists are", () => {
+  it("is refused with few errors when its lists are very long", () => {
     const many = Array.from({ length: 100_000 }, (_, at) => `no-${at}`);
     expect(fieldsOf(() => make(many, many)).length).to.be.below(200);
     expect(fieldsOf(() => make(many, []))).to.include("scopes");
@@ -94,7 +94,7 @@ describe("an API key", () => {
     );
   });
 
-  it("has a secret of the form that customers see, and only its hash is derived from it", () => {
+  it("has a secret of the documented form, and a hash of it", () => {
     expect(newSecret("live")).to.match(/^sk_live_[A-Za-z0-9_-]{43}$/);
     expect(newSecret("test")).to.match(/^sk_test_[A-Za-z0-9_-]{43}$/);
     expect(newSecret("live")).not.to.equal(newSecret("live"));
