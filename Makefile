@@ -126,9 +126,12 @@ test-restore: install ## a backup, the loss of everything, and what the runbook 
 chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under load, then checks the books|test/chaos/chaos.ts
 	@$(NODE) test/chaos/chaos.ts
 
+release: install ## VERSION=x.y.z: checks, writes the version everywhere, dates the changelog|deploy/release.ts
+	@$(NODE) deploy/release.ts "$(VERSION)"
+
 fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \
   bench-text bench-smpp bench-wallet bench-webhook bench-list bench-fairness bench-connector-rate \
-  bench-memory bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz
+  bench-memory bench-overload bench-growth soak profile test-kill seed-history test-chart test-rolling test-restore chaos fuzz release
