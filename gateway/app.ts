@@ -1,7 +1,6 @@
 /**
- * One request's way: id → overload (503) → body (413, 415) → caller (401) → address (403) → rate
- * (429) → path and method (404, 405) → scope (403) → handler. Whatever throws on the way becomes
- * a problem in one place.
+ * The checks of one request, in order: id → overload (503) → body (413, 415) → key (401) → address (403) → rate
+ * limit (429) → path and method (404, 405) → scope (403) → handler. One catch turns every error into a problem.
  */
 import Koa, { type Context, type Middleware } from "koa";
 import { AppError, asAppError } from "../services/shared/core/errors.ts";
@@ -21,18 +20,19 @@ import { parseRequestTarget } from "./http/request-target.ts";
 import { setHeader } from "./http/set-header.ts";
 import { type LoadLimiter, serviceBusy } from "./load-shedding/limiter.ts";
 import { deprecationHeaders } from "./operations/deprecation.ts";
-import type { Operation } from "./operations/operation.ts";
+import type { Operation, OperationResponse } from "./operations/operation.ts";
 import {
   allowedMethods,
   compileOperations,
   type OperationTable,
   operationFor,
+  type PathMatch,
 } from "./operations/operation-table.ts";
 
-/** What the app is made of. */
+/** The parts of the application. */
 export type AppParts = AdmissionParts & {
   readonly operations: readonly Operation[];
-  /** Answers paths that need no key (docs, OpenAPI, error pages), or passes on. */
+  /** Serves paths that need no key (docs, OpenAPI, error pages); calls `next` for all others. */
   readonly pages: Middleware;
   readonly cors: Cors;
   readonly loadLimiter: LoadLimiter;
@@ -42,24 +42,24 @@ export type AppParts = AdmissionParts & {
   readonly onFinish: (request: FinishedRequest) => void;
 };
 
-/** What is known of a request once it has been answered; for the log line and metrics. */
+/** One finished request, for the access log and the metrics. */
 export type FinishedRequest = {
   readonly requestId: string;
   readonly method: string;
-  /** Path template, or empty when no route matched. */
+  /** Path template; empty when no operation has the path. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
   readonly tenantId: string;
   readonly code: string;
-  /** Only while traces are on. */
+  /** Only with tracing on. */
   readonly trace_id?: string;
   readonly span_id?: string;
 };
 
 const NO_TRACE: Readonly<Record<string, string>> = {};
 
-/** Builds the Koa application. */
+/** Creates the Koa application. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.silent = true;
@@ -70,7 +70,7 @@ export function createApp(parts: AppParts): Koa {
   return app;
 }
 
-/** Gives the request an id, bounds how many run at once, and turns errors into problems. */
+/** Assigns the request id, applies the load limit, turns errors into problems and reports the request. */
 function outermost(parts: AppParts, table: OperationTable): Middleware {
   return async (context, next) => {
     const state = context.state as RequestState;
@@ -87,7 +87,7 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
     let code = "";
     state.isCountedIn = false;
     try {
-      // While its body is on its way nothing is done for a request, so it takes no room yet.
+      // A request whose body is still arriving does no work yet, so it is counted in after the body.
       if (!announcesBody(context.req)) countIn(parts, state);
       else if (!parts.loadLimiter.hasCapacity()) throw serviceBusy();
       if (context.req.headers.host === undefined && context.req.httpVersionMinor > 0) {
@@ -98,35 +98,40 @@ function outermost(parts: AppParts, table: OperationTable): Middleware {
       }
       await next();
     } catch (thrown) {
-      code = answerError(parts, context, thrown);
+      code = respondWithError(parts, context, thrown);
     } finally {
-      if (state.isCountedIn) parts.loadLimiter.leave();
-      state.bodyReservation?.leave();
-      const finished: FinishedRequest = {
-        requestId: state.requestId,
-        method: context.method,
-        route: state.match?.path ?? "",
-        status: context.status,
-        durationMs: performance.now() - state.startedMs,
-        tenantId: state.caller?.tenantId ?? "",
-        code,
-        ...(state.span === undefined ? NO_TRACE : traceFields(state.span.traceparent)),
-      };
-      endRequestSpan(state.span, finished);
-      parts.onFinish(finished);
+      if (state.isCountedIn) parts.loadLimiter.release();
+      state.bodyReservation?.release();
+      report(parts, context, code);
     }
   };
 }
 
-/** Counts the request among those in progress, once. Throws `service_unavailable` when there is no room. */
+function report(parts: AppParts, context: Context, code: string): void {
+  const state = context.state as RequestState;
+  const finished: FinishedRequest = {
+    requestId: state.requestId,
+    method: context.method,
+    route: state.match?.path ?? "",
+    status: context.status,
+    durationMs: performance.now() - state.startedMs,
+    tenantId: state.caller?.tenantId ?? "",
+    code,
+    ...(state.span === undefined ? NO_TRACE : traceFields(state.span.traceparent)),
+  };
+  endRequestSpan(state.span, finished);
+  parts.onFinish(finished);
+}
+
+/** Counts the request in, once. Throws `service_unavailable` at the load limit. */
 function countIn({ loadLimiter }: AppParts, state: RequestState): void {
   if (state.isCountedIn) return;
-  loadLimiter.enter();
+  loadLimiter.acquire();
   state.isCountedIn = true;
 }
 
-/** Answers with the problem of whatever was thrown, and gives its code back. */
-function answerError(parts: AppParts, context: Context, thrown: unknown): string {
+/** Responds with the problem of an error, and returns its code. */
+function respondWithError(parts: AppParts, context: Context, thrown: unknown): string {
   const state = context.state as RequestState;
   const error = asAppError(thrown);
   if (error.code === "internal_error") {
@@ -136,25 +141,22 @@ function answerError(parts: AppParts, context: Context, thrown: unknown): string
     const operation = operationFor(state.match, context.method);
     if (operation?.isDeprecated === true) context.set(deprecationHeaders(parts.docsUrl));
   }
-  respondWithProblem(
-    context,
-    toProblem(error, state.requestId, parts.docsUrl),
-    problemHeaders(error),
-  );
+  const problem = toProblem(error, state.requestId, parts.docsUrl);
+  respondWithProblem(context, problem, problemHeaders(error));
   const isTooSlow = error.code === "request_timeout" || state.bodyReservation?.isEvicted() === true;
   if (mustDrain(context.res, isTooSlow)) respondAndDrain(context);
   return error.code;
 }
 
-/** Everything from the body to the handler, in the order of the contract. */
+/** The checks from the body to the handler, in the order of the contract. */
 function dispatch(parts: AppParts): Middleware {
   const deprecation = deprecationHeaders(parts.docsUrl);
   return async (context) => {
     const state = context.state as RequestState;
     const { match } = state;
     const operation = operationFor(match, context.method);
-    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits, (place) => {
-      state.bodyReservation = place;
+    state.bodyBytes = await readBody(context.req, context.res, parts.bodyLimits, (reservation) => {
+      state.bodyReservation = reservation;
     });
     countIn(parts, state);
     if (match === undefined || operation === undefined) return unmatched(parts, context);
@@ -162,35 +164,41 @@ function dispatch(parts: AppParts): Middleware {
     if (!caller.scopes.has(operation.scope)) {
       throw new AppError("insufficient_scope", `The API key lacks the scope ${operation.scope}.`);
     }
-    // A gateway that stood still finds requests that their clients have sent again elsewhere (ADR 81), or were
-    // told to, when what was missing came too late.
+    // Do not execute a request whose client has left (ADR 81): after a stall of this process the client may have
+    // sent it again elsewhere.
     const hasLeft = context.res.destroyed || !context.req.socket.writable;
     if (hasLeft) throw new AppError("request_timeout", "The client has left.");
     if (operation.isDeprecated === true) context.set(deprecation);
-    const { requestId } = state;
-    const { headers } = context.req;
-    const traceparent = state.span?.traceparent ?? callerTrace(headers);
-    const call = { requestId, tenantId: caller.tenantId, traceparent };
-    const answer = await runInCall(call, () =>
-      operation.handle({
-        caller,
-        requestId,
-        params: match.params,
-        query: state.query,
-        bodyBytes: state.bodyBytes,
-        idempotencyKey: headers["idempotency-key"] as string | undefined,
-      }),
-    );
-    context.status = answer.status;
-    for (const name in answer.headers) setHeader(context, name, answer.headers[name] ?? "");
-    if (answer.body === undefined) return;
-    // Before the body, or Koa would look for a type by itself.
-    setHeader(context, "Content-Type", "application/json; charset=utf-8");
-    context.body = JSON.stringify(answer.body);
+    respond(context, await handle(context, operation, match));
   };
 }
 
-/** Paths and methods that no operation has: below /v1 the caller is asked for first. */
+/** Calls the handler, inside the call context that RPCs inherit. */
+function handle(
+  context: Context,
+  operation: Operation,
+  match: PathMatch,
+): Promise<OperationResponse> {
+  const { requestId, caller, query, bodyBytes, span } = context.state as Required<RequestState>;
+  const { headers } = context.req;
+  const traceparent = span?.traceparent ?? callerTrace(headers);
+  const idempotencyKey = headers["idempotency-key"] as string | undefined;
+  const { params } = match;
+  return runInCall({ requestId, tenantId: caller.tenantId, traceparent }, () =>
+    operation.handle({ caller, requestId, params, query, bodyBytes, idempotencyKey }),
+  );
+}
+
+function respond(context: Context, response: OperationResponse): void {
+  context.status = response.status;
+  for (const name in response.headers) setHeader(context, name, response.headers[name] ?? "");
+  if (response.body === undefined) return;
+  // Set the type before the body, or Koa guesses one.
+  setHeader(context, "Content-Type", "application/json; charset=utf-8");
+  context.body = JSON.stringify(response.body);
+}
+
+/** Answers paths and methods that no operation has. Below /v1 the caller must be admitted first. */
 async function unmatched(parts: AppParts, context: Context): Promise<void> {
   const { match, path } = context.state as RequestState;
   const allow = match === undefined ? undefined : allowedMethods(match);

@@ -17,7 +17,6 @@ import { createKeyLoader } from "./auth/key-loader.ts";
 import { GATEWAY_SETTINGS } from "./config.ts";
 import { createPages } from "./docs/pages.ts";
 import { createAccessLog } from "./http/access-log.ts";
-import type { BodyLimits } from "./http/body.ts";
 import { createBodyBudget } from "./http/body-budget.ts";
 import { createCors } from "./http/cors.ts";
 import { listen, serverOptions } from "./http/server.ts";
@@ -30,11 +29,13 @@ import { createSendBatcher } from "./operations/sends/send-batcher.ts";
 import { createRateLimiter } from "./rate-limit/limiter.ts";
 import { watchReplicas } from "./rate-limit/replica-count.ts";
 
-/** Longer than a stall of this process may last: a late answer is worth more than a guess. */
+/** Longer than a stall of this process may last: a late response from Redis is better than the local fallback. */
 const REDIS_TIMEOUT_MS = 1000;
 
+type GatewayConfig = Config<typeof GATEWAY_SETTINGS>;
+
 /** Reads the settings; throws `ConfigError` with every fault. */
-export function readSettings(env: NodeJS.ProcessEnv): Config<typeof GATEWAY_SETTINGS> {
+export function readSettings(env: NodeJS.ProcessEnv): GatewayConfig {
   return readConfig(env, GATEWAY_SETTINGS);
 }
 
@@ -43,6 +44,7 @@ export async function start(context: ServiceContext): Promise<void> {
   const { env, log, lifecycle } = context;
   const config = readSettings(env);
 
+  // Open.
   const redis = openRedis({ url: config.REDIS_URL, log, commandTimeoutMs: REDIS_TIMEOUT_MS });
   lifecycle.onClose("Redis", () => redis.disconnect());
   const nats = await openNats({
@@ -53,70 +55,27 @@ export async function start(context: ServiceContext): Promise<void> {
   });
   lifecycle.onClose("NATS", () => nats.close());
 
-  const loadKey = createKeyLoader(context.client(TenantService));
-  const authenticator = createAuthenticator(loadKey, config.AUTH_CACHE_MS);
-  subscribeInvalidations(nats, authenticator);
+  // Admission: load, key, rate.
   const loadLimiter = createLoadLimiter({
     requestsMax: config.REQUESTS_MAX,
     delayMaxMs: config.REQUEST_DELAY_MAX_MS,
     lagMaxMs: config.LOOP_LAG_MAX_MS,
   });
-  lifecycle.onClose("load loadLimiter", () => loadLimiter.close());
-
-  const { GATEWAY_PEERS: peers, GATEWAY_REPLICAS: set } = config;
-  const replicas = watchReplicas({ peers, set, log });
-  lifecycle.onClose("gateway replicas", () => replicas.close());
-
-  const operations = createOperations(
-    portsOf(context, config, redis),
-    config.MESSAGE_SEND_SUNSET === "keep",
-  );
-  const addresses = publicAddresses(config);
-  const { docsUrl } = addresses;
-  const reports = createAccessLog(context, config.ACCESS_LOG);
-  const app = createApp({
-    operations,
-    pages: createPages(operations, addresses),
-    cors: createCors(config.CORS_ORIGINS),
-    loadLimiter,
-    authenticator,
-    rateLimiter: createRateLimiter(redis, replicas.count),
-    isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
-    docsUrl,
+  lifecycle.onClose("load limiter", () => loadLimiter.close());
+  const loadKey = createKeyLoader(context.client(TenantService));
+  const authenticator = createAuthenticator(loadKey, config.AUTH_CACHE_MS);
+  subscribeInvalidations(nats, authenticator);
+  const replicas = watchReplicas({
+    peers: config.GATEWAY_PEERS,
+    fallback: config.GATEWAY_REPLICAS,
     log,
-    bodyLimits: bodyLimitsOf(config),
-    onFinish: reports.onFinish,
   });
+  lifecycle.onClose("gateway replicas", () => replicas.close());
+  const rateLimiter = createRateLimiter(redis, replicas.count);
 
-  const server = createServer(serverOptions(config.BODY_TIMEOUT_MS));
-  server.maxConnections = config.CONNECTIONS_MAX;
-  const http = await listen(server, {
-    host: config.HOST,
-    port: config.PORT,
-    docsUrl,
-    shed: createFast503({
-      loadLimiter,
-      operations,
-      docsUrl,
-      variesByOrigin: config.CORS_ORIGINS.length > 0,
-      log,
-      onRefused: reports.onRefused,
-    }),
-    handle: app.callback(),
-    remainingCapacity: loadLimiter.remainingCapacity,
-    isLeaving: () => lifecycle.state === "draining",
-    onError: (error) => log.error({ error }, "a connection could not be taken"),
-  });
-  lifecycle.onClose("HTTP server", () => http.close());
-}
-
-function portsOf(
-  context: ServiceContext,
-  config: Config<typeof GATEWAY_SETTINGS>,
-  redis: ReturnType<typeof openRedis>,
-): OperationPorts {
+  // Operations.
   const messaging = context.client(MessagingService);
-  return {
+  const ports: OperationPorts = {
     messaging,
     sendOne: createSendBatcher(messaging),
     wallets: context.client(WalletService),
@@ -128,18 +87,56 @@ function portsOf(
     sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
     spanMaxMs: config.LIST_SPAN_MAX_MS,
   };
+  const operations = createOperations(ports, config.MESSAGE_SEND_SUNSET === "keep");
+
+  // Application.
+  const addresses = publicAddresses(config);
+  const { docsUrl } = addresses;
+  const accessLog = createAccessLog(context, config.ACCESS_LOG);
+  const app = createApp({
+    operations,
+    pages: createPages(operations, addresses),
+    cors: createCors(config.CORS_ORIGINS),
+    loadLimiter,
+    authenticator,
+    rateLimiter,
+    isTrustedProxy: compileNetworks(config.TRUSTED_PROXIES),
+    docsUrl,
+    log,
+    bodyLimits: {
+      bytesMax: config.BODY_BYTES_MAX,
+      timeoutMs: config.BODY_TIMEOUT_MS,
+      budget: createBodyBudget(),
+    },
+    onFinish: accessLog.onFinish,
+  });
+  const fast503 = createFast503({
+    loadLimiter,
+    operations,
+    docsUrl,
+    variesByOrigin: config.CORS_ORIGINS.length > 0,
+    log,
+    onRefused: accessLog.onRefused,
+  });
+
+  // Serve.
+  const server = createServer(serverOptions(config.BODY_TIMEOUT_MS));
+  server.maxConnections = config.CONNECTIONS_MAX;
+  const http = await listen(server, {
+    host: config.HOST,
+    port: config.PORT,
+    docsUrl,
+    fast503,
+    handle: app.callback(),
+    remainingCapacity: loadLimiter.remainingCapacity,
+    isLeaving: () => lifecycle.state === "draining",
+    onError: (error) => log.error({ error }, "a connection could not be accepted"),
+  });
+  lifecycle.onClose("HTTP server", () => http.close());
 }
 
-function bodyLimitsOf(config: Config<typeof GATEWAY_SETTINGS>): BodyLimits {
-  const { BODY_BYTES_MAX: bytesMax, BODY_TIMEOUT_MS: timeoutMs } = config;
-  return { bytesMax, timeoutMs, crowd: createBodyBudget() };
-}
-
-/** The addresses that answers and documents name, without a last slash. */
-function publicAddresses(config: Config<typeof GATEWAY_SETTINGS>): {
-  baseUrl: string;
-  docsUrl: string;
-} {
+/** The public addresses in responses and documents, without a trailing slash. */
+function publicAddresses(config: GatewayConfig): { baseUrl: string; docsUrl: string } {
   const { HOST } = config;
   const literal = HOST.includes(":") ? `[${HOST}]` : HOST;
   const host = /^(0\.0\.0\.0|::)$/.test(HOST) ? "localhost" : literal;

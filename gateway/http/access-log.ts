@@ -2,16 +2,16 @@ import { DURATION_BUCKETS_S, Histogram } from "../../services/shared/io/metrics.
 import type { ServiceContext } from "../../services/shared/io/service-context.ts";
 import type { FinishedRequest } from "../app.ts";
 
-/** Where the gateway tells of its requests. */
+/** The access log and the request metrics. */
 export type AccessLog = {
   readonly onFinish: (request: FinishedRequest) => void;
-  /** A request that was refused at the door; whoever refuses writes the log. */
+  /** Counts a fast 503; `fast-503.ts` writes the log. */
   readonly onRefused: (method: string, route: string) => void;
 };
 
 type Series = Pick<FinishedRequest, "method" | "route" | "status">;
 
-/** Reports each request: one duration in the metrics and, when wanted, one wide log line. */
+/** Reports each request: one duration in the metrics and, if `isLogged`, one wide log line. */
 export function createAccessLog(
   { log, metrics }: Pick<ServiceContext, "log" | "metrics">,
   isLogged: boolean,
@@ -23,16 +23,16 @@ export function createAccessLog(
     buckets: DURATION_BUCKETS_S,
     registers: [metrics],
   });
-  // The line holds no personal data and no text of the caller's, so nothing is looked for in it.
+  // The line holds no personal data and no text of the client, so redaction is off.
   const lines = log.child({}, { redact: [] });
-  /** Each series once found is kept: finding it costs more than adding to it. */
+  /** Cache of the series: finding one costs more than adding to it. */
   const series = new Map<string, { observe(seconds: number): void }>();
   const seriesOf = ({ method, route, status }: Series) => {
     const key = `${method} ${status} ${route}`;
     let found = series.get(key);
     if (found === undefined) {
       found = durations.labels(methodLabel(method), route, String(status));
-      // Methods that clients make up are not kept: there is no end to them.
+      // Do not cache made-up methods: their number is unbounded.
       if (METHODS.has(method)) series.set(key, found);
     }
     return found;
@@ -56,7 +56,7 @@ const METHODS: ReadonlySet<string> = new Set([
   "OPTIONS",
 ]);
 
-/** Methods that clients make up must not become series of their own. */
+/** Made-up methods share one label, or clients could create series without bound. */
 function methodLabel(method: string): string {
   return METHODS.has(method) ? method : "other";
 }

@@ -1,45 +1,46 @@
 /**
- * The bodies that are being received, and those whose requests are at work: bounded in number and in octets
- * over all connections. Anybody can begin a body and not go on; where there is no room for another, the one
- * that has been coming for the longest gives way, as a client in earnest sends its own within moments.
+ * A memory budget for request bodies, over all connections: bodies being received, and bodies of requests in
+ * progress. A client can begin a body and stop sending. Over the budget the body that began first is evicted:
+ * a normal client sends its body within moments.
  */
 
-/** One body's place. */
+/** One body's share of the budget. */
 export type BodyReservation = {
-  /** So many more octets are kept. May make this body, or an older one, give way. */
+  /** Adds bytes that are kept in memory. May evict this body, or an older one. */
   grow(bytes: number): void;
-  /** It is whole: it gives way no more, but counts until `leave`. */
-  end(): void;
-  leave(): void;
-  /** Whether it had to make room for others. */
+  /** Marks the body complete: it is no longer evicted, but counts until `release`. */
+  complete(): void;
+  release(): void;
   isEvicted(): boolean;
 };
 
-/** The places. */
+/** Reserves memory for bodies. */
 export type BodyBudget = {
-  /** Takes a place; `evict` is called at most once, when it has to be given up. */
-  enter(evict: () => void): BodyReservation;
+  /** Reserves a share; `evict` is called at most once, when the body must be dropped. */
+  reserve(evict: () => void): BodyReservation;
 };
 
-/** Bodies that are received at once, and octets of all that are kept. */
+/** Bodies received at once. */
 const RECEIVED_MAX = 2048;
+
+/** Bytes kept for all bodies. */
 const BYTES_MAX = 134_217_728;
 
-/** Makes the crowd. */
+/** Creates the budget of one server. */
 export function createBodyBudget(
   bounds = { receivedMax: RECEIVED_MAX, bytesMax: BYTES_MAX },
 ): BodyBudget {
-  type Member = { bytes: number; isEvicted: boolean; readonly evict: () => void };
-  /** In the order in which they began. */
-  const received = new Set<Member>();
+  type Entry = { bytes: number; isEvicted: boolean; readonly evict: () => void };
+  /** The oldest first. */
+  const received = new Set<Entry>();
   let total = 0;
 
-  function free(member: Member): void {
-    total -= member.bytes;
-    member.bytes = 0;
+  function free(entry: Entry): void {
+    total -= entry.bytes;
+    entry.bytes = 0;
   }
 
-  function makeRoom(): void {
+  function evictOldest(): void {
     while (received.size > bounds.receivedMax || (total > bounds.bytesMax && received.size > 0)) {
       const [oldest] = received;
       if (oldest === undefined) return;
@@ -51,22 +52,22 @@ export function createBodyBudget(
   }
 
   return {
-    enter(evict) {
-      const member: Member = { bytes: 0, isEvicted: false, evict };
-      received.add(member);
-      makeRoom();
+    reserve(evict) {
+      const entry: Entry = { bytes: 0, isEvicted: false, evict };
+      received.add(entry);
+      evictOldest();
       return {
         grow(bytes) {
-          member.bytes += bytes;
+          entry.bytes += bytes;
           total += bytes;
-          makeRoom();
+          evictOldest();
         },
-        end: () => void received.delete(member),
-        leave() {
-          received.delete(member);
-          free(member);
+        complete: () => void received.delete(entry),
+        release() {
+          received.delete(entry);
+          free(entry);
         },
-        isEvicted: () => member.isEvicted,
+        isEvicted: () => entry.isEvicted,
       };
     },
   };

@@ -5,11 +5,11 @@ import type { BodyBudget, BodyReservation } from "./body-budget.ts";
 import { isDuplicateHeader } from "./duplicate-header.ts";
 import { createGrowableBuffer } from "./growable-buffer.ts";
 
-/** Bounds of a request body, and of all together. */
+/** Limits of one request body, and the budget of all. */
 export type BodyLimits = {
   readonly bytesMax: number;
   readonly timeoutMs: number;
-  readonly crowd: BodyBudget;
+  readonly budget: BodyBudget;
 };
 
 /** Whether a request announces a body. */
@@ -18,16 +18,16 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads a request's body whole, bounded in size and time. Errors: `payload_too_large` as soon as
- * the length is known to be over, `unsupported_media_type` for a body that is not JSON in UTF-8,
- * `request_timeout` when it does not arrive in time, `service_unavailable` when it has to make room for others.
- * `onPlace` gets what the body counts for until the request has been answered.
+ * Reads the bytes of a request's body, limited in size and time. Errors: `payload_too_large` as soon as the
+ * length is known to exceed the limit, `unsupported_media_type` for a body that is not JSON in UTF-8,
+ * `request_timeout` when it does not arrive in time, `service_unavailable` when the body budget evicts it.
+ * `onReserve` gets the reservation; the caller releases it after the response.
  */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-  onPlace: (place: BodyReservation) => void,
+  onReserve: (reservation: BodyReservation) => void,
 ): Promise<Buffer> {
   const { headers } = request;
   const isChunked = headers["transfer-encoding"] !== undefined;
@@ -35,21 +35,21 @@ export async function readBody(
   if (announced === 0 && !isChunked) return EMPTY;
   if (announced > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const isAcceptable = isJson(request);
-  // Only a chunked body can turn out to be none at all, so only then its first byte is awaited.
+  // A chunked body may be empty, so wait for its first byte; an announced one is refused at once.
   if (!isAcceptable && !isChunked) throw wrongType();
-  // HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
+  // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
   const mayContinue = request.httpVersion !== "1.0";
   if (mayContinue && headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
   const bounds = isAcceptable ? limits : { ...limits, bytesMax: 0 };
   const overflow = () => (isAcceptable ? tooLarge(limits.bytesMax) : wrongType());
-  return collect(request, bounds, overflow, onPlace);
+  return collect(request, bounds, overflow, onReserve);
 }
 
 const EMPTY = Buffer.alloc(0);
 
 const JSON_TYPE = /^[ \t]*application\/json[ \t]*(?:;|$)/i;
 
-/** One parameter of a media type, or an empty one (RFC 9110 section 5.6.6). */
+/** One parameter of a media type, possibly empty (RFC 9110 section 5.6.6). */
 const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"[^"\\]*")[ \t]*)?/gy;
 
 function isJson(request: IncomingMessage): boolean {
@@ -60,7 +60,7 @@ function isJson(request: IncomingMessage): boolean {
   return type === "application/json" || isJsonType(type ?? "");
 }
 
-/** `application/json` in UTF-8; any other parameter has no meaning (RFC 8259 section 11). */
+/** `application/json` in UTF-8. Other parameters have no meaning (RFC 8259 section 11) and are ignored. */
 function isJsonType(type: string): boolean {
   if (!JSON_TYPE.test(type)) return false;
   let end = type.indexOf(";");
@@ -78,26 +78,26 @@ function collect(
   request: IncomingMessage,
   limits: BodyLimits,
   overflow: () => AppError,
-  onPlace: (place: BodyReservation) => void,
+  onReserve: (reservation: BodyReservation) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const octets = createGrowableBuffer(limits.bytesMax);
+    const buffer = createGrowableBuffer(limits.bytesMax);
     let size = 0;
     const timer = setTimeout(() => {
       finish();
       reject(new AppError("request_timeout", "The request body did not arrive in time."));
     }, limits.timeoutMs);
 
-    const place = limits.crowd.enter(() => {
+    const reservation = limits.budget.reserve(() => {
       finish();
       reject(serviceBusy());
     });
-    onPlace(place);
+    onReserve(reservation);
 
     function onData(chunk: Buffer): void {
       size += chunk.length;
       if (size <= limits.bytesMax) {
-        place.grow(octets.add(chunk));
+        reservation.grow(buffer.append(chunk));
         return;
       }
       finish();
@@ -105,24 +105,24 @@ function collect(
     }
     function onEnd(): void {
       finish();
-      resolve(octets.whole());
+      resolve(buffer.bytes());
     }
-    function onGone(): void {
+    function onAbort(): void {
       finish();
       reject(new AppError("request_timeout", "The request ended before its body was complete."));
     }
     function finish(): void {
       clearTimeout(timer);
-      place.end();
+      reservation.complete();
       request.off("data", onData);
       request.off("end", onEnd);
-      request.off("error", onGone);
-      request.off("close", onGone);
+      request.off("error", onAbort);
+      request.off("close", onAbort);
     }
     request.on("data", onData);
     request.once("end", onEnd);
-    request.once("error", onGone);
-    request.once("close", onGone);
+    request.once("error", onAbort);
+    request.once("close", onAbort);
   });
 }
 

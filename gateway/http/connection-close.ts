@@ -1,24 +1,24 @@
 /**
- * The last answer of a connection. What a client has sent behind the request that it answers is not
- * processed (RFC 9112 section 9.6): nobody would hear what became of it.
+ * The last response of a connection. Requests that the client pipelined behind it are not processed
+ * (RFC 9112 section 9.6): their responses could not be sent.
  */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-const decided = new WeakSet<Socket>();
+const closing = new WeakSet<Socket>();
 
-/** Says `Connection: close` with an answer whose headers have not been sent. */
+/** Sets `Connection: close` on a response whose headers have not been sent. */
 export function closeAfterResponse(response: ServerResponse): void {
   response.setHeader("Connection", "close");
-  decided.add(response.req.socket);
+  closing.add(response.req.socket);
 }
 
-/** Whether the connection ends with this answer, by our will or its client's. */
+/** Whether the connection ends with this response, by the server's decision or the client's. */
 export function closesConnection(response: ServerResponse): boolean {
-  return !response.shouldKeepAlive || decided.has(response.req.socket);
+  return !response.shouldKeepAlive || closing.has(response.req.socket);
 }
 
-/** Whether nothing more can be answered on a connection: its last answer is decided, or was sent. */
+/** Whether no further request of a connection is served: its last response is decided or sent. */
 export function isConnectionDone(socket: Socket): boolean {
-  return !socket.writable || decided.has(socket);
+  return !socket.writable || closing.has(socket);
 }

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 
-/** Sets what a browser needs to read an answer; nothing unless the origin is configured. */
+/** Sets the CORS headers of a response; none unless the origin is configured. */
 export type Cors = (context: Context, allow: string | undefined) => void;
 
 const EXPOSED = [
@@ -16,13 +16,13 @@ const EXPOSED = [
   "Link",
 ].join(", ");
 
-/** How long a browser may keep a preflight's answer, in seconds. */
+/** How long a browser may cache a preflight response, in seconds. */
 const PREFLIGHT_S = "600";
 
 /**
- * Cross-origin reads (WHATWG Fetch, "CORS protocol") for the named origins. An API key in a
- * browser is a key given away, so without configuration no origin is allowed. With `allow` (the
- * methods of the path) the answer is one to a preflight.
+ * Allows cross-origin reads (WHATWG Fetch, "CORS protocol") for the given origins. An API key in a browser is
+ * public, so by default no origin is allowed. With `allow` (the methods of the path) the response is that of a
+ * preflight.
  */
 export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return () => undefined;

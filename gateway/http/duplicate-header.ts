@@ -1,7 +1,7 @@
 /**
- * Tells whether a header field that a request has once was sent several times. Node shows the
- * first and drops the rest unseen, where a proxy before it may have believed the last: which one
- * the client meant cannot be known (RFC 9110 section 5.3). `name` is in lower case.
+ * Whether a header field that may occur once was sent several times. Node keeps the first value and drops the
+ * rest, but a proxy in front of it may have used the last: the request is ambiguous (RFC 9110 section 5.3).
+ * `name` is in lower case.
  */
 export function isDuplicateHeader(rawHeaders: readonly string[], name: string): boolean {
   let isSeen = false;

@@ -1,39 +1,38 @@
-/** The octets of one body as they come. */
+/** A byte buffer that grows by doubling. */
 export type GrowableBuffer = {
-  /** Takes a chunk; answers how many octets more are kept in memory now. */
-  add(chunk: Buffer): number;
-  /** Everything that came. */
-  whole(): Buffer;
+  /** Appends a chunk; returns how many more bytes are now allocated. */
+  append(chunk: Buffer): number;
+  /** All bytes appended so far. */
+  bytes(): Buffer;
 };
 
 const CAPACITY_MIN = 4096;
 
 /**
- * Keeps them, up to `bytesMax`, in one buffer that grows by doubling: a chunk by itself costs some hundred
- * octets of memory however short it is, and a body may come in millions of chunks. A body that comes in one
- * is not copied.
+ * Collects the chunks of one body, up to `bytesMax`, in one buffer. Keeping the chunks themselves would cost
+ * some hundred bytes for each, and a body may arrive in millions of chunks. A single chunk is not copied.
  */
 export function createGrowableBuffer(bytesMax: number): GrowableBuffer {
-  let kept: Buffer = Buffer.alloc(0);
+  let buffer: Buffer = Buffer.alloc(0);
   let size = 0;
   return {
-    add(chunk) {
-      const before = kept.length;
+    append(chunk) {
+      const before = buffer.length;
       if (size === 0) {
-        kept = chunk;
+        buffer = chunk;
       } else {
-        if (size + chunk.length > kept.length) {
-          const wanted = Math.max(
+        if (size + chunk.length > buffer.length) {
+          const capacity = Math.max(
             size + chunk.length,
-            Math.min(bytesMax, Math.max(2 * kept.length, CAPACITY_MIN)),
+            Math.min(bytesMax, Math.max(2 * buffer.length, CAPACITY_MIN)),
           );
-          kept = Buffer.concat([kept.subarray(0, size)], wanted);
+          buffer = Buffer.concat([buffer.subarray(0, size)], capacity);
         }
-        chunk.copy(kept, size);
+        chunk.copy(buffer, size);
       }
       size += chunk.length;
-      return kept.length - before;
+      return buffer.length - before;
     },
-    whole: () => kept.subarray(0, size),
+    bytes: () => buffer.subarray(0, size),
   };
 }

@@ -1,64 +1,63 @@
 /**
- * Connections that are not read for a moment. Who is refused is told to come again in a second. A few thousand
- * connections that ask again at once would leave the process no time for anything but refusing them, as fast as
- * it can. So one that was refused is read again when there is room, or after half a second: who keeps to what
- * it was told does not notice, and a proxy's next request, which may be somebody else's, waits for its answer
- * instead of being refused at once.
+ * Pauses sockets that just got a 503. A few thousand clients that retry at once would leave the process no
+ * time for anything but refusals. A refused socket is therefore read again when the load limiter has
+ * capacity, or after half a second. A client that respects `Retry-After: 1` does not notice the pause. A
+ * proxy's next request, which may belong to another client, waits for its response instead of a second 503.
  */
 import type { Socket } from "node:net";
 import { pauseRequests, resumeRequests } from "../../services/shared/vendor/node-http-socket.ts";
 
-/** How long a connection is held while there is no room, in milliseconds; longer where thousands are. */
-const HOLD_MS = 500;
+/** How long a socket is paused while there is no capacity; longer when thousands are paused. */
+const PAUSE_MS = 500;
 
-/** How often it is looked whether there is room, while any are held. */
-const LOOK_MS = 20;
+/** How often capacity is checked while any socket is paused. */
+const CHECK_INTERVAL_MS = 20;
 
-/** How many are let go at one look without room for them: to refuse each costs some 30 µs. */
-const LET_GO_MAX = 80;
+/** Sockets resumed in one check beyond the capacity: each refusal costs about 30 µs. */
+const RESUME_MAX = 80;
 
-/** Holds connections. */
+/** Pauses and resumes refused sockets. */
 export type SocketPauser = {
-  /** Reads no more of a connection, for a moment, once what has been received is dealt with. */
-  hold(socket: Socket): void;
-  /** Lets all go. */
+  /** Stops reading a socket for a moment, after the data already received is handled. */
+  pause(socket: Socket): void;
+  /** Resumes all sockets. */
   close(): void;
 };
 
-/** Makes the holder; `remainingCapacity` tells for how many requests there is room now. */
+/** Creates the pauser; `remainingCapacity` is how many more requests the load limiter admits now. */
 export function createSocketPauser(remainingCapacity: () => number): SocketPauser {
-  /** When each is let go at the latest, the earliest first. */
-  const held = new Map<Socket, number>();
+  /** The latest time to resume each socket, the earliest first. */
+  const paused = new Map<Socket, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  function letGo(): void {
+  function resumeDue(): void {
     const nowMs = performance.now();
-    const room = remainingCapacity();
+    const capacity = remainingCapacity();
     let count = 0;
-    for (const [socket, untilMs] of held) {
-      if (count >= room && (untilMs > nowMs || count >= room + LET_GO_MAX)) break;
+    for (const [socket, untilMs] of paused) {
+      if (count >= capacity && (untilMs > nowMs || count >= capacity + RESUME_MAX)) break;
       count += 1;
-      release(socket);
+      resume(socket);
     }
-    if (held.size > 0) return;
+    if (paused.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   }
 
-  function release(socket: Socket): void {
-    held.delete(socket);
+  function resume(socket: Socket): void {
+    paused.delete(socket);
     resumeRequests(socket);
   }
 
   return {
-    hold(socket: Socket) {
-      if (socket.destroyed || held.has(socket)) return;
-      held.set(socket, performance.now() + HOLD_MS);
+    pause(socket) {
+      if (socket.destroyed || paused.has(socket)) return;
+      paused.set(socket, performance.now() + PAUSE_MS);
       pauseRequests(socket);
-      timer ??= setInterval(letGo, LOOK_MS);
+      timer ??= setInterval(resumeDue, CHECK_INTERVAL_MS);
     },
     close() {
-      for (const socket of held.keys()) release(socket);
+      for (const socket of paused.keys()) resume(socket);
       clearInterval(timer);
       timer = undefined;
     },

@@ -4,7 +4,7 @@ import { type AppError, ERRORS, type ErrorKind } from "../../services/shared/cor
 /** The media type of problems (RFC 9457 section 3). */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** A problem as the client reads it (`service.md` "Errors"). */
+/** A problem as the client reads it (`docs/contract.md#errors`). */
 export type Problem = {
   readonly type: string;
   readonly title: string;
@@ -18,7 +18,7 @@ export type Problem = {
   readonly currency?: string;
 };
 
-/** Writes an error as a problem; `docsUrl` leads to the page of its code. */
+/** Converts an error to a problem, whose `type` is the documentation page of its code. */
 export function toProblem(error: AppError, requestId: string, docsUrl: string): Problem {
   const { http, title }: ErrorKind = ERRORS[error.code];
   const { required_amount, available_amount, currency } = error.extra;
@@ -36,7 +36,7 @@ export function toProblem(error: AppError, requestId: string, docsUrl: string): 
   };
 }
 
-/** Headers that an error adds: `Retry-After` in whole seconds, `WWW-Authenticate` on 401. */
+/** Headers of an error: `Retry-After` in whole seconds, `WWW-Authenticate` on 401. */
 export function problemHeaders(error: AppError): Record<string, string> {
   const { http }: ErrorKind = ERRORS[error.code];
   const headers: Record<string, string> = {};
@@ -47,7 +47,6 @@ export function problemHeaders(error: AppError): Record<string, string> {
   return headers;
 }
 
-/** Answers a request with a problem. */
 export function respondWithProblem(
   context: Context,
   problem: Problem,

@@ -3,8 +3,8 @@ import { newId } from "../../services/shared/core/ids.ts";
 import { PROBLEM_TYPE, toProblem } from "./problem.ts";
 
 /**
- * The answer, in the bytes of HTTP/1.1, to input that Node's parser refused (its error codes are
- * those of llhttp): it never became a request, so no middleware can answer it.
+ * The raw HTTP/1.1 response to input that Node's parser refused; `parserCode` is llhttp's error code. The input
+ * never became a request, so no middleware can answer it.
  */
 export function protocolErrorResponse(parserCode: string | undefined, docsUrl: string): string {
   const error = toError(parserCode);

@@ -1,16 +1,16 @@
-/** The span of one REST request, after OpenTelemetry's conventions for HTTP servers. */
+/** The span of one REST request, by OpenTelemetry's conventions for HTTP servers. */
 import type { Context } from "koa";
 import { type OpenSpan, tracer } from "../../services/shared/io/tracing.ts";
 import { TRACEPARENT } from "../../services/shared/rpc/call-context.ts";
 import type { FinishedRequest } from "../app.ts";
 
-/** The caller's trace, when it names one. */
+/** The caller's `traceparent`, if it is well-formed. */
 export function callerTrace(headers: Context["req"]["headers"]): string | undefined {
   const traceparent = headers.traceparent as string | undefined;
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
-/** Opens the span of a request to a known path; undefined for others, and with traces off. */
+/** Opens the span of a request to a known path; undefined for other paths and with tracing off. */
 export function openRequestSpan(context: Context, route: string | undefined): OpenSpan | undefined {
   if (tracer === undefined || route === undefined) return undefined;
   return tracer.start(`${context.method} ${route}`, {
@@ -19,7 +19,7 @@ export function openRequestSpan(context: Context, route: string | undefined): Op
     isEdge: true,
     attributes: {
       "http.request.method": context.method,
-      // Not the path as sent, which may hold whatever the caller put there.
+      // The template, not the path as sent, which may hold any text.
       "http.route": route,
       "url.scheme": context.protocol,
       "network.protocol.version": context.req.httpVersion,
@@ -27,7 +27,7 @@ export function openRequestSpan(context: Context, route: string | undefined): Op
   });
 }
 
-/** Ends it with what the access log also says. */
+/** Ends the span with the fields of the access log. */
 export function endRequestSpan(span: OpenSpan | undefined, request: FinishedRequest): void {
   if (span === undefined) return;
   span.set({

@@ -3,7 +3,7 @@ import type { OpenSpan } from "../../services/shared/io/tracing.ts";
 import type { PathMatch } from "../operations/operation-table.ts";
 import type { BodyReservation } from "./body-budget.ts";
 
-/** Who is calling: the key and its tenant, as last confirmed by the tenant service. */
+/** The caller: its key and tenant, as last confirmed by the tenant service. */
 export type Caller = {
   readonly keyId: string;
   readonly tenantId: string;
@@ -18,22 +18,22 @@ export type Caller = {
   readonly currency: string;
 };
 
-/** What middleware leaves on `context.state` for those after it. */
+/** The `context.state` of a request, shared by all middleware. */
 export type RequestState = {
   requestId: string;
   startedMs: number;
-  /** The target's path and query string, as sent. */
+  /** Path and query string of the request target, as sent. */
   path: string;
   query: string;
-  /** What the path stands for, before anything is known of the caller. */
+  /** The operations of the path, known before the caller is. */
   match: PathMatch | undefined;
-  /** The request's span; undefined with traces off. */
+  /** Undefined with tracing off. */
   span?: OpenSpan | undefined;
-  /** The raw body; empty when there was none. */
+  /** The raw body; empty when there is none. */
   bodyBytes: Buffer;
-  /** What the body counts for among all that are kept. */
+  /** The body's share of the body budget. */
   bodyReservation?: BodyReservation;
-  /** Set once the request counts as one in progress. */
+  /** Whether the load limiter counts the request. */
   isCountedIn: boolean;
   /** Set once the caller is known. */
   caller?: Caller;

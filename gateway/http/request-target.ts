@@ -3,7 +3,7 @@ export type Target = { readonly path: string; readonly query: string };
 
 /**
  * Splits a request target in origin or absolute form (RFC 9112 section 3.2). It never throws: a
- * target that is no path at all comes back as a path that no operation has.
+ * target without a path becomes a path that no operation has.
  */
 export function parseRequestTarget(target: string): Target {
   const start = target.startsWith("/") ? 0 : pathStart(target);

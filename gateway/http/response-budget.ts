@@ -1,55 +1,58 @@
 /**
- * Answers that their clients do not read: bounded in octets over all connections. One that reads an octet now
- * and then is never still, and anybody can ask for a page; so where there is no room for more, the answer
- * that was begun first gives way, as a client in earnest has read its own within moments.
+ * A memory budget for responses that clients have not read, over all connections. A client that reads one byte
+ * now and then is never idle, and anyone can request a page. Over the budget the connections with the oldest
+ * responses are closed: a normal client reads its response within moments.
  */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { closeAfterResponse } from "./connection-close.ts";
 
-/** Octets kept for all clients, and how often they are added up: far faster than they can be made. */
+/** Unread bytes allowed over all connections. */
 const BYTES_MAX = 67_108_864;
-const LOOK_MS = 250;
 
-/** The answers under way of a server. */
+/** How often the bytes are summed: much faster than clients can request that many. */
+const CHECK_INTERVAL_MS = 250;
+
+/** The open responses of a server. */
 export type ResponseBudget = {
   add(response: ServerResponse): void;
   delete(response: ServerResponse): void;
-  /** Makes the newest of each connection its last, unless it says already that it is not. */
-  closeAfterResponse(): void;
-  /** Whether there is one that is written whole and has not been read. */
+  /** Sets `Connection: close` on the newest response of each connection, unless its headers are sent. */
+  closeConnections(): void;
+  /** Whether a response is fully written and its client has not read it. */
   hasUnreadResponse(): boolean;
-  /** Ends the looking. */
+  /** Stops the check. */
   stop(): void;
 };
 
-/** Bounds how much of the answers under way is unread. */
+/** Starts to check the budget. */
 export function createResponseBudget(bytesMax = BYTES_MAX): ResponseBudget {
-  /** In the order in which they were begun. */
+  /** The oldest first. */
   const open = new Set<ServerResponse>();
-  const timer = setInterval(() => endOldest(open, bytesMax), LOOK_MS);
+  const timer = setInterval(() => destroyOldest(open, bytesMax), CHECK_INTERVAL_MS);
   timer.unref();
   return {
     add: (response) => void open.add(response),
     delete: (response) => void open.delete(response),
-    closeAfterResponse() {
-      // The answers before it go out, too.
+    closeConnections() {
+      // Only the newest: the earlier responses of the connection must be sent too.
       const newest = new Map([...open].map((response) => [response.req.socket, response]));
-      for (const response of newest.values())
+      for (const response of newest.values()) {
         if (!response.headersSent) closeAfterResponse(response);
+      }
     },
     hasUnreadResponse: () => open.values().some(({ writableEnded }) => writableEnded),
     stop: () => clearInterval(timer),
   };
 }
 
-function endOldest(open: ReadonlySet<ServerResponse>, bytesMax: number): void {
+function destroyOldest(open: ReadonlySet<ServerResponse>, bytesMax: number): void {
   let total = 0;
   const unread = new Map<Socket, number>();
   for (const { req, writableLength } of open) {
     if (writableLength === 0) continue;
     total += writableLength;
-    // What waits behind another answer of its connection counts, too.
+    // Responses queued behind another one of the connection count too.
     unread.set(req.socket, (unread.get(req.socket) ?? 0) + writableLength);
   }
   for (const [socket, bytes] of unread) {

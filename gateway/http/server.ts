@@ -11,49 +11,48 @@ import { createResponseBudget, type ResponseBudget } from "./response-budget.ts"
 /** A listening HTTP server. */
 export type HttpServer = { readonly port: number; close(): Promise<void> };
 
-/** Bounds of every connection: what is slower or longer than this is refused. */
+/** Limits of every connection: slower or longer input is refused. */
 export const SERVER_OPTIONS: ServerOptions = {
   requestTimeout: 30_000,
   headersTimeout: 10_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
   maxHeaderSize: 16_384,
-  // The app itself answers a request without a host, as a problem.
+  // The application answers a request without a host with a problem.
   requireHostHeader: false,
 };
 
-/** How long before its body a request may have begun: a late body is the app's to answer, not the server's. */
+/** Time for the headers, before the body timeout starts: the application answers a late body, not the server. */
 const BEFORE_BODY_MS = 15_000;
 
-/** The bounds of connections, where a body may take so long. */
+/** The server options for a body timeout. */
 export function serverOptions(bodyTimeoutMs: number): ServerOptions {
   const requestTimeout = Math.max(30_000, bodyTimeoutMs + BEFORE_BODY_MS);
   return { ...SERVER_OPTIONS, requestTimeout };
 }
 
-/** A connection on which nothing moves for so long ends: an answer that is not read, above all. */
-const STILL_MAX_MS = 30_000;
+/** A connection without traffic ends after this; mostly clients that do not read their response. */
+const IDLE_MAX_MS = 30_000;
 
-/** Requests that a client may send ahead on one connection; each of them takes memory until it is answered. */
-const AHEAD_MAX = 64;
+/** Requests that a client may pipeline on one connection; each takes memory until it is answered. */
+const PIPELINED_MAX = 64;
 
-/** How long busy connections get to leave by themselves before the idle ones are ended. */
+/** On closing: how long busy connections may leave after a response before idle ones are closed. */
 const LEAVE_MS = 500;
 
-/** How long requests in progress, and answers on their way, may go on after closing has begun. */
+/** On closing: how long requests and responses in progress may continue. */
 const CLOSE_GRACE_MS = 10_000;
 
-/** How often it is looked whether answers have been read, and connections are idle, meanwhile. */
-const CLOSE_LOOK_MS = 20;
+/** On closing: how often to check whether responses are read and connections idle. */
+const CLOSE_CHECK_INTERVAL_MS = 20;
 
-/** How long a client may take to read the answer to what it sent wrongly. */
-const FAREWELL_MS = 2000;
+/** How long a client may take to read the response to malformed input. */
+const PROTOCOL_ERROR_READ_MS = 2000;
 
 /**
- * Listens, and closes without dropping a request. From the moment the process is leaving, every
- * answer carries `Connection: close`, so that busy connections leave after an answer, never with a
- * request on its way; on closing there are no new connections, idle ones end, and those still at
- * work or at reading their answer are waited for.
+ * Listens, and closes without dropping a request. As soon as `isLeaving` is true every response carries
+ * `Connection: close`: busy connections end after a response, never with a request in transit. `close` accepts no
+ * more connections, closes idle ones, and waits for requests in progress and for responses being read.
  */
 export async function listen(
   server: Server,
@@ -61,34 +60,34 @@ export async function listen(
     readonly host: string;
     readonly port: number;
     readonly docsUrl: string;
-    /** Asked first; what it does not answer goes to `handle`. */
-    readonly shed: Fast503;
+    /** Runs first; requests that it does not answer go to `handle`. */
+    readonly fast503: Fast503;
     readonly handle: RequestListener;
-    /** For how many more requests there is room. */
+    /** How many more requests the load limiter admits. */
     readonly remainingCapacity: () => number;
     readonly leaveMs?: number;
-    /** Load balancers have been told to go elsewhere, or are about to be. */
+    /** Whether load balancers have been, or are about to be, told to use other processes. */
     readonly isLeaving?: () => boolean;
-    /** Told of a connection that could not be taken. */
+    /** Called when a connection could not be accepted. */
     readonly onError: (error: Error) => void;
   },
 ): Promise<HttpServer> {
-  // The body reader says when to go on; expectations that nobody knows are not refused.
+  // The body reader sends `100 Continue`; unknown expectations are not refused.
   server.on("checkContinue", (request, response) => server.emit("request", request, response));
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   const refused = new WeakSet<Socket>();
   server.on("clientError", ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-    // What comes behind wrong input is wrong each time anew; the first refusal ends the connection.
+    // The first refusal ends the connection; input behind malformed input raises the event again.
     if (refused.has(socket)) return;
     refused.add(socket);
     refuseInput(code, socket, options.docsUrl);
   });
-  server.timeout = STILL_MAX_MS;
-  const unread = createResponseBudget();
-  const holder = createSocketPauser(options.remainingCapacity);
+  server.timeout = IDLE_MAX_MS;
+  const responses = createResponseBudget();
+  const pauser = createSocketPauser(options.remainingCapacity);
   let isClosing = false;
   const isLeaving = () => isClosing || options.isLeaving?.() === true;
-  server.on("request", toListener({ ...options, isLeaving, unread, holder }));
+  server.on("request", toListener({ ...options, isLeaving, responses, pauser }));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host: options.host, port: options.port, backlog: 2048 }, () => {
@@ -100,93 +99,93 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     async close() {
       isClosing = true;
-      holder.close();
-      unread.closeAfterResponse();
+      pauser.close();
+      responses.closeConnections();
       await sleep(options.leaveMs ?? LEAVE_MS);
-      await endConnections(server, unread);
-      unread.stop();
+      await endConnections(server, responses);
+      responses.stop();
     },
   };
 }
 
-/** Takes no more connections, and waits for those that are at work or at reading their answer. */
-async function endConnections(server: Server, unread: ResponseBudget): Promise<void> {
-  const looking = setInterval(() => {
-    if (!unread.hasUnreadResponse()) server.closeIdleConnections();
-  }, CLOSE_LOOK_MS);
+/** Accepts no more connections, and waits for those with a request in progress or a response being read. */
+async function endConnections(server: Server, responses: ResponseBudget): Promise<void> {
+  const checking = setInterval(() => {
+    if (!responses.hasUnreadResponse()) server.closeIdleConnections();
+  }, CLOSE_CHECK_INTERVAL_MS);
   const ending = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  // An HTTP server's own would end what is idle at once, as to Node an answer is that is written, read or not.
+  // The HTTP server's own `close` ends idle connections at once, and to Node a connection whose response is
+  // written but not read is idle.
   await new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  clearInterval(looking);
+  clearInterval(checking);
   clearTimeout(ending);
 }
 
-/** What a request meets, in order. A connection with too many requests that have not been answered ends. */
+/** The steps before the application. A connection with too many pipelined requests is destroyed. */
 function toListener(options: {
-  readonly shed: Fast503;
+  readonly fast503: Fast503;
   readonly handle: RequestListener;
   readonly isLeaving: () => boolean;
-  readonly unread: ResponseBudget;
-  readonly holder: SocketPauser;
+  readonly responses: ResponseBudget;
+  readonly pauser: SocketPauser;
 }): RequestListener {
-  const { shed, handle, isLeaving, unread, holder } = options;
-  const ahead = new WeakMap<Socket, number>();
+  const { fast503, handle, isLeaving, responses, pauser } = options;
+  const unanswered = new WeakMap<Socket, number>();
   return (request, response) => {
     const { socket } = request;
-    // Its connection was ended for sending too much ahead, or told that it sent too slowly, or that an answer is
-    // the last: what came in the same segment, or comes meanwhile, is nobody's.
+    // Ignore requests pipelined behind the connection's last response.
     if (isConnectionDone(socket)) return;
     if (isLeaving()) closeAfterResponse(response);
-    if (shed(request, response)) {
-      if (!closesConnection(response)) holder.hold(socket);
+    if (fast503(request, response)) {
+      if (!closesConnection(response)) pauser.pause(socket);
       return;
     }
-    const count = (ahead.get(socket) ?? 0) + 1;
-    if (count > AHEAD_MAX) {
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    if (count > PIPELINED_MAX) {
       socket.destroy();
       return;
     }
-    ahead.set(socket, count);
-    unread.add(response);
+    unanswered.set(socket, count);
+    responses.add(response);
     response.once("close", () => {
-      ahead.set(socket, (ahead.get(socket) ?? 1) - 1);
-      unread.delete(response);
-      if (response.statusCode === 503 && !closesConnection(response)) holder.hold(socket);
+      unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1);
+      responses.delete(response);
+      if (response.statusCode === 503 && !closesConnection(response)) pauser.pause(socket);
     });
     handle(request, response);
   };
 }
 
 /**
- * Answers input that is no HTTP, or not in time. An answer under way on the connection belongs
- * to an earlier request and goes first; input of the request that it answers gets no second one.
+ * Answers input that is not HTTP, or is too slow. A response in progress on the connection belongs to an earlier
+ * request and is sent first. If it belongs to the malformed request itself, there is no second response.
  */
 function refuseInput(code: string | undefined, socket: Socket, docsUrl: string): void {
-  const underWay = responseOn(socket);
+  const current = responseOn(socket);
   if (code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
-  } else if (underWay === undefined) {
-    // The rest of a body, of a request that has had its answer, gets no second one either.
+  } else if (current === undefined) {
+    // The rest of a body whose request has had its response gets no second one.
     if (requestOn(socket)?.complete === false) socket.destroySoon();
-    else farewell(socket, protocolErrorResponse(code, docsUrl));
-  } else if (underWay.req.complete) {
-    // Nothing more is read meanwhile: it would be kept, and nothing would bound it.
+    else endWith(socket, protocolErrorResponse(code, docsUrl));
+  } else if (current.req.complete) {
+    // Stop reading meanwhile: further input would be kept in memory without bound.
     socket.pause();
-    // Behind it there may be the answer to a next request, which goes first, too.
-    underWay.once("close", () => refuseInput(code, socket, docsUrl));
-  } else if (underWay.headersSent) {
+    // Check again afterwards: the response to a next pipelined request may be in progress then.
+    current.once("close", () => refuseInput(code, socket, docsUrl));
+  } else if (current.headersSent) {
     socket.destroySoon();
   } else {
-    // The request under way is the broken one; its handler finds the socket gone.
-    farewell(socket, protocolErrorResponse(code, docsUrl));
+    // The request in progress is the malformed one; its handler finds the socket closed.
+    endWith(socket, protocolErrorResponse(code, docsUrl));
   }
 }
 
-/** Sends the last bytes of a connection and ends it once the client has had time to read them. */
-function farewell(socket: Socket, bytes: string): void {
+/** Sends the last bytes of a connection, and closes it after the client had time to read them. */
+function endWith(socket: Socket, bytes: string): void {
   socket.end(bytes);
   socket.resume();
-  const timer = setTimeout(() => socket.destroy(), FAREWELL_MS);
+  const timer = setTimeout(() => socket.destroy(), PROTOCOL_ERROR_READ_MS);
   timer.unref();
   socket.once("close", () => clearTimeout(timer));
 }

@@ -1,7 +1,7 @@
 import type { FieldError } from "../../services/shared/core/errors.ts";
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
 
-/** The `Idempotency-Key` header: empty when absent, and its fault when malformed. */
+/** Parses the `Idempotency-Key` header: the key, or an empty key when absent or malformed, with the faults. */
 export function readIdempotencyKey(header: string | undefined): {
   readonly key: string;
   readonly faults: readonly FieldError[];

@@ -1,25 +1,25 @@
 /**
- * The lock keeps two requests of one idempotency key from running at once. It is only a lock:
- * the truth is the record that the service writes with the effect. Losing the lock (Redis
- * flushed, restarted, away) costs at most a wasted attempt that the record refuses.
+ * The Redis lock of an idempotency key keeps two requests with the same key from running at once. It is an
+ * optimisation: correctness comes from the idempotency record that the service writes with the effect. Losing
+ * the lock (Redis flushed, restarted, unreachable) costs at most one attempt that the record refuses.
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "../../services/shared/io/redis.ts";
 
-/**
- * What the lock said: `taken`; `unknown` when Redis could not be asked; `busy_same` or
- * `busy_other` when a request of the key is under way, with the same body or another.
- */
 export type KeyLock = {
-  readonly state: "taken" | "unknown" | "busy_same" | "busy_other";
-  /** Gives the lock back; harmless when it was not taken, and never rejects. */
+  /**
+   * `acquired`; `unknown` when Redis did not respond; `busy_same` or `busy_other` when another request with the
+   * key is in progress, with the same body or another one.
+   */
+  readonly state: "acquired" | "unknown" | "busy_same" | "busy_other";
+  /** Releases the lock. Does nothing when it was not acquired, and never rejects. */
   release(): Promise<void>;
 };
 
-/** Longer than any request may run; a crashed holder's lock is gone after this. */
+/** Longer than any request may run; a crashed holder's lock expires after this. */
 const LOCK_MS = 25_000;
 
-/** How long Redis is left alone after it did not answer: the record keeps keys apart without it. */
+/** How long Redis is not called after a failure: the record alone keeps keys apart meanwhile. */
 const REDIS_PAUSE_MS = 1000;
 
 const RELEASE_LUA = `
@@ -29,23 +29,23 @@ return 0
 
 type LockRedis = Redis & { smsReleaseLock(key: string, value: string): Promise<number> };
 
-/** Takes keyLocks for requests with an idempotency key. */
+/** The locks of idempotency keys. */
 export type KeyLocks = {
-  take(scope: string, fingerprint: Buffer): Promise<KeyLock>;
+  acquire(scope: string, fingerprint: Buffer): Promise<KeyLock>;
 };
 
 const NOTHING = async () => undefined;
 
-/** Makes the keeper over Redis. */
 export function createKeyLocks(redis: Redis): KeyLocks {
   redis.defineCommand("smsReleaseLock", { numberOfKeys: 1, lua: RELEASE_LUA });
   const shared = redis as LockRedis;
   let redisPausedUntilMs = 0;
 
   return {
-    async take(scope, fingerprint) {
-      if (redis.status !== "ready" || performance.now() < redisPausedUntilMs)
+    async acquire(scope, fingerprint) {
+      if (redis.status !== "ready" || performance.now() < redisPausedUntilMs) {
         return { state: "unknown", release: NOTHING };
+      }
       const key = `idem:${scope}`;
       const print = fingerprint.toString("base64");
       const value = `${print}.${randomBytes(8).toString("base64")}`;
@@ -54,14 +54,14 @@ export function createKeyLocks(redis: Redis): KeyLocks {
       };
       try {
         if ((await redis.set(key, value, "PX", LOCK_MS, "NX")) === "OK") {
-          return { state: "taken", release };
+          return { state: "acquired", release };
         }
         const holder = await redis.get(key);
         const isSame = holder === null || holder.startsWith(`${print}.`);
         return { state: isSame ? "busy_same" : "busy_other", release: NOTHING };
       } catch {
         redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
-        // The command may have been carried out all the same, so the lock is given back too.
+        // Redis may have executed the command, so `release` must still delete the key.
         return { state: "unknown", release };
       }
     },

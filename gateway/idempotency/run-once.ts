@@ -1,11 +1,11 @@
-import { AppError, asAppError } from "../../services/shared/core/errors.ts";
+import { AppError, isUnavailable } from "../../services/shared/core/errors.ts";
 import { answerWithin } from "../../services/shared/flow/backoff.ts";
 import type { KeyLocks } from "./lock.ts";
 
-/** How long a request waits to learn whether the one before it has just finished. */
+/** How long a request waits to read whether the previous one with its key has just finished. */
 const BUSY_LOOKUP_MS = 500;
 
-/** How long a refusal waits until its key is free; a lock that stays is gone after its time. */
+/** How long a refusal waits for the release of its key; a lock that is not released expires. */
 const RELEASE_WAIT_MS = 250;
 
 /** A request that carries an idempotency key. */
@@ -13,26 +13,25 @@ export type KeyedRequest<T> = {
   /** Tenant, operation and key: what the key belongs to. */
   readonly scope: string;
   readonly fingerprint: Buffer;
-  /** The stored first answer, if the key has one; no effect. It may be given less time. */
+  /** Reads the stored first response, if the key has one; without effect. */
   readonly lookup: (timeoutMs?: number) => Promise<T | undefined>;
-  /** Carries the request out. `isLocked` is false when nobody keeps a twin from running too. */
+  /** Executes the request. `isLocked` is false when a duplicate may run at the same time. */
   readonly run: (isLocked: boolean) => Promise<T>;
 };
 
 /**
- * Runs a request behind its key's lock. Errors: `conflict` while the same request runs,
- * `idempotency_key_reused` while one with another body does. Where an answer is stored already that
- * decides, whoever has the lock: its request may have finished (the release is on its way), or be
- * another one that will hear that the key is this one's.
+ * Runs a request under the lock of its key. Errors: `conflict` while the same request runs,
+ * `idempotency_key_reused` while a request with another body runs. A stored response takes precedence over a
+ * busy lock: the holder may have finished and be about to release, or it may be a request that the record will
+ * refuse because the key belongs to this one.
  */
-export async function runOnce<T>(keyLocks: KeyLocks, request: KeyedRequest<T>): Promise<T> {
-  const lock = await keyLocks.take(request.scope, request.fingerprint);
+export async function runOnce<T>(locks: KeyLocks, request: KeyedRequest<T>): Promise<T> {
+  const lock = await locks.acquire(request.scope, request.fingerprint);
   if (lock.state === "busy_other" || lock.state === "busy_same") {
     const stored = await request.lookup(BUSY_LOOKUP_MS).catch((error: unknown) => {
-      // Whoever cannot look in time may still tell the same request to wait; of another one it is not
-      // known whose the key is.
-      const isAway = asAppError(error).code === "service_unavailable";
-      if (isAway && lock.state === "busy_same") return undefined;
+      // During an outage `conflict` is still right for the same request. With another body the owner of the key
+      // is not known.
+      if (isUnavailable(error) && lock.state === "busy_same") return undefined;
       throw error;
     });
     if (stored !== undefined) return stored;
@@ -45,11 +44,11 @@ export async function runOnce<T>(keyLocks: KeyLocks, request: KeyedRequest<T>): 
     throw new AppError("conflict", "A request with this Idempotency-Key is still in progress.");
   }
   try {
-    const answer = await request.run(lock.state === "taken");
+    const response = await request.run(lock.state === "acquired");
     void lock.release();
-    return answer;
+    return response;
   } catch (error) {
-    // The key is free again: who hears of the refusal may use it at once, at any gateway.
+    // After a refusal the client may use the key again at once, at any gateway.
     await answerWithin(lock.release(), RELEASE_WAIT_MS);
     throw error;
   }

@@ -1,7 +1,7 @@
 /**
- * The cheap refusal. Under overload most of the work would otherwise go into saying no: a 503 by
- * way of the application costs a third of an accepted send. Here the answer, the same to the
- * byte but for the request's id, goes out before anything is made of the request.
+ * The fast 503. A refusal through the application costs a third of an accepted send, so under overload most of
+ * the work would be refusals. This prebuilt response is written before the application sees the request. It is
+ * identical to the application's, byte for byte, except for the request id.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -12,40 +12,38 @@ import { PROBLEM_TYPE, problemHeaders, toProblem } from "../http/problem.ts";
 import type { Operation } from "../operations/operation.ts";
 import { type LoadLimiter, serviceBusy } from "./limiter.ts";
 
-/** What shedding needs. */
 export type Fast503Parts = {
   readonly loadLimiter: LoadLimiter;
   readonly operations: readonly Operation[];
   readonly docsUrl: string;
-  /** Whether answers depend on the asking origin, as they do with `cors.ts` at work. */
+  /** Whether responses carry `Vary: Origin`, as they do when CORS is configured. */
   readonly variesByOrigin: boolean;
   readonly log: Logger;
   /** Counts one refusal in the metrics. */
   readonly onRefused: (method: string, path: string) => void;
 };
 
-/** How often the log says how many were refused; a line for each would be work of its own. */
+/** How often the number of refusals is logged; one line for each would add load. */
 const LOG_INTERVAL_MS = 1000;
 
-/** The place of the request's id in the prepared answer. */
-const ID_MARK = "req_";
+/** Placeholder of the request id in the prepared response. */
+const ID_PLACEHOLDER = "req_";
 
-/** Answers a request that there is no room for; tells whether it did. */
+/** Responds with 503 when there is no capacity; returns whether it did. */
 export type Fast503 = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Answers 503 when there is no room. All other requests are left to the application, and so are those
- * whose refusal needs more than the plain answer: deprecated paths, browsers of other origins. So are those of
- * a connection that has not taken its last answer: what is answered here is counted nowhere, and is
- * one answer a connection at most.
+ * Creates the fast 503. It leaves to the application: all requests while there is capacity; deprecated paths and
+ * browser requests, whose 503 has more headers; and requests on a connection with an unread response, because
+ * a fast 503 is not in the response budget, so each connection may have at most one unread.
  */
 export function createFast503(parts: Fast503Parts): Fast503 {
   const { loadLimiter, log } = parts;
-  const plain = new Map<string, string>();
+  const paths = new Map<string, string>();
   for (const { method, path, isDeprecated } of parts.operations) {
-    if (isDeprecated !== true && !path.includes(":")) plain.set(`${method} ${path}`, path);
+    if (isDeprecated !== true && !path.includes(":")) paths.set(`${method} ${path}`, path);
   }
-  const answer = prepare(parts);
+  const respond = prepareResponse(parts);
   let refused = 0;
 
   function count(method: string, path: string): void {
@@ -62,19 +60,20 @@ export function createFast503(parts: Fast503Parts): Fast503 {
   return (request, response) => {
     if (loadLimiter.hasCapacity() || request.headers.origin !== undefined) return false;
     if (response.socket === null || response.socket.writableLength > 0) return false;
-    const path = plain.get(`${request.method} ${request.url}`);
+    const path = paths.get(`${request.method} ${request.url}`);
     if (path === undefined) return false;
-    answer(response);
+    respond(response);
     count(request.method ?? "", path);
     return true;
   };
 }
 
-/** Writes the refusal once, around the request's id. */
-function prepare({ docsUrl, variesByOrigin }: Fast503Parts): (response: ServerResponse) => void {
+/** Serialises the response once, except for the request id. */
+function prepareResponse(options: Fast503Parts): (response: ServerResponse) => void {
+  const { docsUrl, variesByOrigin } = options;
   const error = serviceBusy();
-  const [before = "", after = ""] = JSON.stringify(toProblem(error, ID_MARK, docsUrl)).split(
-    `"${ID_MARK}"`,
+  const [before = "", after = ""] = JSON.stringify(toProblem(error, ID_PLACEHOLDER, docsUrl)).split(
+    `"${ID_PLACEHOLDER}"`,
   );
   const common = Object.entries({
     "Cache-Control": "no-store",
@@ -82,7 +81,7 @@ function prepare({ docsUrl, variesByOrigin }: Fast503Parts): (response: ServerRe
     ...problemHeaders(error),
     "Content-Type": PROBLEM_TYPE,
   }).flat();
-  // Every id has the same length.
+  // All ids have the same length.
   const length = Buffer.byteLength(`${before}"${newId("request")}"${after}`);
   const headers = [...common, "Content-Length", String(length)];
   return (response) => {

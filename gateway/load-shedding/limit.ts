@@ -1,27 +1,29 @@
-/** What was seen of a stretch of time: requests finished, and how many were in progress on average. */
+/** One window of measurements. */
 export type LoadWindow = {
+  /** Requests that finished. */
   readonly finished: number;
+  /** Mean number of requests in progress. */
   readonly meanRunning: number;
   readonly durationMs: number;
 };
 
-/** The bounds within which room is given. */
+/** Bounds of the limit. */
 export type LimitBounds = {
   readonly requestsMin: number;
   readonly requestsMax: number;
-  /** How long a request that is let in may wait for those before it. */
+  /** How long an admitted request may wait for the requests ahead of it. */
   readonly delayMaxMs: number;
 };
 
 /**
- * How many requests may be in progress at once, judged by the last window. While few are, there
- * is no queue and the room is all there may be. When there is a queue, a new request waits for
- * those before it: their number over the rate at which they finish (Little's law). So the room is
- * what finishes within the delay that is tolerable; what comes beyond would only wait longer.
+ * How many requests may be in progress, from the last window. With few requests there is no queue, and the
+ * limit is `requestsMax`. With a queue a new request waits for those ahead of it: their number divided by the
+ * rate at which they finish (Little's law). The limit is therefore the number that finishes within
+ * `delayMaxMs`; more requests would only wait longer.
  */
 export function nextLimit(window: LoadWindow, bounds: LimitBounds): number {
   const { requestsMin, requestsMax, delayMaxMs } = bounds;
-  // Half of it, because a group commit ends hundreds of requests at one stroke.
+  // Half of the minimum, because a group commit finishes hundreds of requests at once.
   if (window.durationMs <= 0 || window.meanRunning < requestsMin / 2) return requestsMax;
   const finishedInDelay = (window.finished * delayMaxMs) / window.durationMs;
   return Math.min(requestsMax, Math.max(requestsMin, Math.round(finishedInDelay)));

@@ -1,36 +1,35 @@
 import { AppError } from "../../services/shared/core/errors.ts";
 import { nextLimit } from "./limit.ts";
 
-/** Lets requests in while there is room, and refuses the rest at once. */
+/** Admits requests up to an adaptive concurrency limit and refuses the rest at once. */
 export type LoadLimiter = {
-  /** Whether a request would be let in now. */
   hasCapacity(): boolean;
-  /** How many more would be. */
+  /** How many more requests would be admitted now. */
   remainingCapacity(): number;
-  /** Counts a request in; throws `service_unavailable`, and counts nothing, when there is no room. */
-  enter(): void;
-  /** Counts out a request that was let in. */
-  leave(): void;
+  /** Counts a request in; throws `service_unavailable`, and counts nothing, at the limit. */
+  acquire(): void;
+  /** Counts an admitted request out. */
+  release(): void;
   close(): void;
 };
 
-/** How often the event loop's lateness and the requests in progress are sampled, in milliseconds. */
+/** How often the event loop lag and the requests in progress are sampled. */
 const SAMPLE_MS = 100;
 
-/** Samples after which the room is judged anew: a pause of the database is shorter than this. */
+/** Samples in a window. A window is longer than a pause of the database. */
 const WINDOW_SAMPLES = 5;
 
-/** Share of the newest sample in the smoothed lateness: one long pause alone sheds nothing. */
+/** Weight of the newest sample in the smoothed lag: one long pause alone refuses nothing. */
 const SMOOTHING = 0.3;
 
-/** Room that is never taken away: fewer requests in progress are no overload, however slow. */
+/** The limit is never lower: fewer requests in progress are no overload, however slow they are. */
 const REQUESTS_MIN = 512;
 
 /**
- * Work beyond what the process can do must not queue: it would answer everyone late instead of
- * most in time. Two signs are watched: requests in progress, against the room for them
- * (`room.ts`), and how late the event loop's timer comes. Fast503 requests cost little (`shed.ts`),
- * so the process recovers while they are refused.
+ * Load shedding. Work beyond the capacity of the process must not queue, or every client gets a late response
+ * instead of most getting one in time. Two signals are used: requests in progress against the limit
+ * (`limit.ts`), and the smoothed lag of the event loop. A refusal is cheap (`fast-503.ts`), so the process
+ * recovers while it refuses.
  */
 export function createLoadLimiter(options: {
   readonly requestsMax: number;
@@ -40,7 +39,7 @@ export function createLoadLimiter(options: {
   const { requestsMax, delayMaxMs, lagMaxMs } = options;
   const bounds = { requestsMin: Math.min(REQUESTS_MIN, requestsMax), requestsMax, delayMaxMs };
   let running = 0;
-  let room = requestsMax;
+  let limit = requestsMax;
   let lagMs = 0;
   let dueMs = performance.now() + SAMPLE_MS;
   let window = { fromMs: performance.now(), finished: 0, samples: 0, runningSum: 0 };
@@ -54,21 +53,21 @@ export function createLoadLimiter(options: {
     if (window.samples < WINDOW_SAMPLES) return;
     const { finished, samples, runningSum, fromMs } = window;
     const meanRunning = runningSum / samples;
-    room = nextLimit({ finished, meanRunning, durationMs: nowMs - fromMs }, bounds);
+    limit = nextLimit({ finished, meanRunning, durationMs: nowMs - fromMs }, bounds);
     window = { fromMs: nowMs, finished: 0, samples: 0, runningSum: 0 };
   }, SAMPLE_MS);
   timer.unref();
 
-  const remainingCapacity = () => (lagMs <= lagMaxMs ? Math.max(0, room - running) : 0);
+  const remainingCapacity = () => (lagMs <= lagMaxMs ? Math.max(0, limit - running) : 0);
   const hasCapacity = () => remainingCapacity() > 0;
   return {
     hasCapacity,
     remainingCapacity,
-    enter() {
+    acquire() {
       if (!hasCapacity()) throw serviceBusy();
       running += 1;
     },
-    leave() {
+    release() {
       running -= 1;
       window.finished += 1;
     },
@@ -76,7 +75,7 @@ export function createLoadLimiter(options: {
   };
 }
 
-/** What a request is told that there is no room for. */
+/** The error of a request that is refused under overload. */
 export function serviceBusy(): AppError {
   return new AppError("service_unavailable", "The service is busy; try again shortly.");
 }

@@ -1,68 +1,67 @@
-/** How many gateways share the rate limits, by asking DNS for a name with one address for each. */
+/** Counts the gateways that share the rate limits, from a DNS name with one address for each gateway. */
 import { Resolver } from "node:dns/promises";
 import type { Logger } from "../../services/shared/core/logger.ts";
 import { startLoop } from "../../services/shared/flow/periodic.ts";
 
-/** The gateways that DNS knew at an instant. */
-export type Seen = { readonly count: number; readonly atMs: number };
+/** A successful DNS count and its time. */
+export type AddressCount = { readonly count: number; readonly atMs: number };
 
-/** Counts the addresses of a name; rejects when it cannot be told, and when the signal is aborted. */
+/** Counts the addresses of a name; rejects when DNS fails, and when the signal is aborted. */
 export type CountAddresses = (host: string, signal: AbortSignal) => Promise<number>;
 
-/** The number of gateways as it is known now. */
+/** The current number of gateways. */
 export type ReplicaCount = { count(): number; close(): Promise<void> };
 
 const DNS_INTERVAL_MS = 5000;
-/** A name server that is away for less changes nothing. */
+/** How long a count stays valid: a shorter outage of the name server changes nothing. */
 const COUNT_VALID_MS = 60_000;
-/** c-ares waits longer for the second answer than for the first. */
-const QUESTION_TIMEOUT_MS = 1000;
-const QUESTION_TRIES = 2;
+/** c-ares waits longer for the second try than for the first. */
+const QUERY_TIMEOUT_MS = 1000;
+const QUERY_TRIES = 2;
 
-/** Those that DNS has known of late; while it knows none, as before this one is ready, the number that was set. */
-export function replicasOf(seen: Seen | undefined, set: number, nowMs: number): number {
-  if (seen === undefined || seen.count === 0) return set;
-  return nowMs - seen.atMs < COUNT_VALID_MS ? seen.count : set;
+/** The last valid count; without one, or when DNS lists none (as before this gateway is ready), `fallback`. */
+export function replicasOf(
+  last: AddressCount | undefined,
+  fallback: number,
+  nowMs: number,
+): number {
+  if (last === undefined || last.count === 0) return fallback;
+  return nowMs - last.atMs < COUNT_VALID_MS ? last.count : fallback;
 }
 
-/** Looks the name up every few seconds until closed. Without a name the number that was set stands. */
+/** Queries DNS periodically until closed. Without a name the count is always `fallback`. */
 export function watchReplicas(options: {
-  /** Empty for none. */
+  /** The DNS name; empty for none. */
   readonly peers: string;
-  readonly set: number;
+  readonly fallback: number;
   readonly log: Logger;
   readonly countAddresses?: CountAddresses;
   readonly intervalMs?: number;
 }): ReplicaCount {
-  const {
-    peers,
-    set,
-    log,
-    countAddresses = countDnsAddresses,
-    intervalMs = DNS_INTERVAL_MS,
-  } = options;
-  if (peers === "") return { count: () => set, close: async () => {} };
-  let seen: Seen | undefined;
+  const { peers, fallback, log } = options;
+  const { countAddresses = countDnsAddresses, intervalMs = DNS_INTERVAL_MS } = options;
+  if (peers === "") return { count: () => fallback, close: async () => {} };
+  let last: AddressCount | undefined;
   const loop = startLoop({
     name: "gateway replicas",
     intervalMs,
     log,
     async work(signal) {
       const count = await countAddresses(peers, signal);
-      seen = { count, atMs: performance.now() };
+      last = { count, atMs: performance.now() };
       return false;
     },
   });
   return {
-    count: () => replicasOf(seen, set, performance.now()),
+    count: () => replicasOf(last, fallback, performance.now()),
     close: () => loop.close(),
   };
 }
 
 /**
- * Asks for both families with c-ares, which needs no thread, and answers the larger number: where there are both, each
- * gateway has one of each. A name that does not exist has no address; who does not answer for one family is
- * not waited for in vain.
+ * Queries A and AAAA records with c-ares, which needs no thread, and returns the larger number: on dual stack each
+ * gateway has one of each. A name that does not exist has no addresses. A family that fails is ignored when the
+ * other one has addresses.
  */
 export async function countDnsAddresses(
   host: string,
@@ -70,14 +69,14 @@ export async function countDnsAddresses(
   servers: readonly string[] = [],
 ): Promise<number> {
   signal.throwIfAborted();
-  const resolver = new Resolver({ timeout: QUESTION_TIMEOUT_MS, tries: QUESTION_TRIES });
+  const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   if (servers.length > 0) resolver.setServers([...servers]);
   const cancel = () => resolver.cancel();
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const counts = answers.map((one) => (one.status === "fulfilled" ? one.value.length : 0));
-    const fault = answers.find((one) => one.status === "rejected" && !isNone(one.reason));
+    const results = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const counts = results.map((one) => (one.status === "fulfilled" ? one.value.length : 0));
+    const fault = results.find((one) => one.status === "rejected" && !isNoAddress(one.reason));
     if (Math.max(...counts) === 0 && fault?.status === "rejected") throw fault.reason;
     return Math.max(...counts);
   } finally {
@@ -85,6 +84,6 @@ export async function countDnsAddresses(
   }
 }
 
-function isNone(error: unknown): boolean {
+function isNoAddress(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^(ENOTFOUND|ENODATA)$/.test(`${error.code}`);
 }

@@ -85,7 +85,7 @@ const CALLER: Caller = {
 
 /** A lock that nobody else holds. */
 export const OPEN_LOCKS: KeyLocks = {
-  take: async () => ({ state: "taken", release: async () => undefined }),
+  acquire: async () => ({ state: "acquired", release: async () => undefined }),
 };
 
 /** Opens it on a free port of 127.0.0.1. */
@@ -124,7 +124,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     bodyLimits: {
       bytesMax: 4_194_304,
       timeoutMs: options.bodyTimeoutMs ?? 5000,
-      crowd: createBodyBudget(options.bodyBounds),
+      budget: createBodyBudget(options.bodyBounds),
     },
     onFinish: options.onFinish ?? ((request) => void finished.push(request)),
   });
@@ -133,7 +133,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
     host: "127.0.0.1",
     port: 0,
     docsUrl: DOCS_URL,
-    shed: createFast503({
+    fast503: createFast503({
       loadLimiter,
       operations,
       docsUrl: DOCS_URL,

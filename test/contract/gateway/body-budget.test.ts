@@ -144,8 +144,8 @@ describe("REST: crowds", () => {
     app = await openRestApp({
       ports: {
         keyLocks: {
-          take: () =>
-            slow.then(() => ({ state: "taken" as const, release: async () => undefined })),
+          acquire: () =>
+            slow.then(() => ({ state: "acquired" as const, release: async () => undefined })),
         },
       },
     });

@@ -63,7 +63,7 @@ describe("REST: draining", () => {
     let isLeaving = false;
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
-      shed: () => false,
+      fast503: () => false,
       remainingCapacity: () => 1,
       handle: (_request, response) => response.end("{}"),
       isLeaving: () => isLeaving,
@@ -84,7 +84,7 @@ describe("REST: draining", () => {
     const handled: string[] = [];
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
-      shed: () => false,
+      fast503: () => false,
       remainingCapacity: () => 1,
       handle(request, response) {
         handled.push(request.url ?? "");
@@ -107,7 +107,7 @@ describe("REST: draining", () => {
     const answers: (() => void)[] = [];
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
-      shed: () => false,
+      fast503: () => false,
       remainingCapacity: () => 1,
       handle: (_request, response) => void answers.push(() => response.end("{}")),
       onError: () => undefined,
@@ -124,7 +124,7 @@ describe("REST: draining", () => {
   it("nobody is let in while an answer is still being read", async () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
-      shed: () => false,
+      fast503: () => false,
       remainingCapacity: () => 1,
       handle: (_request, response) => response.end(Buffer.alloc(16_777_216)),
       onError: () => undefined,
@@ -145,7 +145,7 @@ describe("REST: draining", () => {
     const bytes = Buffer.alloc(16_777_216, "x");
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
-      shed: () => false,
+      fast503: () => false,
       remainingCapacity: () => 1,
       handle: (_request, response) => response.end(bytes),
       onError: () => undefined,
@@ -166,11 +166,11 @@ describe("REST: draining", () => {
     app = await openRestApp({
       ports: {
         keyLocks: {
-          async take(scope, fingerprint) {
+          async acquire(scope, fingerprint) {
             const go = once(events, "go");
             events.dispatchEvent(new Event("begun"));
             await go;
-            return OPEN_LOCKS.take(scope, fingerprint);
+            return OPEN_LOCKS.acquire(scope, fingerprint);
           },
         },
       },

@@ -350,9 +350,9 @@ describe("REST: input that means harm", () => {
       requestsMax: 2,
       ports: {
         keyLocks: {
-          take: () =>
+          acquire: () =>
             new Promise((resolve) => {
-              waiting.push(() => resolve({ state: "taken", release: async () => undefined }));
+              waiting.push(() => resolve({ state: "acquired", release: async () => undefined }));
             }),
         },
       },

@@ -18,7 +18,7 @@ import {
 
 const REFUSED = { isAllowed: false, remaining: 0, resetS: 2, retryAfterMs: 1500 };
 const OTHER_BODY: KeyLocks = {
-  take: async () => ({ state: "busy_other", release: async () => undefined }),
+  acquire: async () => ({ state: "busy_other", release: async () => undefined }),
 };
 
 /** Ports whose messaging refuses every send with a code. */

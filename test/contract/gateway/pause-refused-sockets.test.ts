@@ -12,7 +12,7 @@ describe("REST: connections that were refused", () => {
     agent = new Agent({ keepAlive: true, maxSockets: 1 });
     http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 100 },
-      shed(request, response) {
+      fast503(request, response) {
         if (room > 0 || request.url !== "/") return false;
         response.writeHead(503).end();
         return true;

@@ -218,14 +218,14 @@ describe("the authenticator", () => {
 describe("the load gate", () => {
   it("lets in as many as there is room for, and one more for each that leaves", () => {
     const gate = createLoadLimiter({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
-    gate.enter();
-    gate.enter();
+    gate.acquire();
+    gate.acquire();
     expect(gate.hasCapacity()).to.equal(false);
-    expect(() => gate.enter()).to.throw("busy");
-    gate.leave();
+    expect(() => gate.acquire()).to.throw("busy");
+    gate.release();
     expect(gate.hasCapacity()).to.equal(true);
-    gate.enter();
-    expect(() => gate.enter()).to.throw("busy");
+    gate.acquire();
+    expect(() => gate.acquire()).to.throw("busy");
     gate.close();
   });
 
@@ -234,20 +234,20 @@ describe("the load gate", () => {
     const enterMany = () => {
       let count = 0;
       while (count < 1500 && gate.hasCapacity()) {
-        gate.enter();
+        gate.acquire();
         count += 1;
       }
       return count;
     };
     expect(enterMany()).to.equal(1500);
     await eventually(() => !gate.hasCapacity(), { what: "less room" });
-    for (let left = 1500; left > 600; left -= 1) gate.leave();
+    for (let left = 1500; left > 600; left -= 1) gate.release();
     expect(gate.hasCapacity()).to.equal(false);
-    for (let left = 600; left > 0; left -= 1) gate.leave();
+    for (let left = 600; left > 0; left -= 1) gate.release();
     await eventually(
       () => {
         const count = enterMany();
-        for (let left = count; left > 0; left -= 1) gate.leave();
+        for (let left = count; left > 0; left -= 1) gate.release();
         return count === 1500;
       },
       { what: "all the room" },

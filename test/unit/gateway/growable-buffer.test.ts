@@ -8,10 +8,10 @@ describe("the octets of a body", () => {
     fc.assert(
       fc.property(chunks, fc.nat(100_000), (parts, spare) => {
         const sent = Buffer.concat(parts);
-        const octets = createGrowableBuffer(sent.length + spare);
+        const buffer = createGrowableBuffer(sent.length + spare);
         let kept = 0;
-        for (const part of parts) kept += octets.add(Buffer.from(part));
-        expect(octets.whole().equals(sent)).to.equal(true);
+        for (const part of parts) kept += buffer.append(Buffer.from(part));
+        expect(buffer.bytes().equals(sent)).to.equal(true);
         expect(kept).to.be.at.least(sent.length);
         expect(kept).to.be.at.most(Math.max(4096, 2 * sent.length));
       }),
@@ -19,9 +19,9 @@ describe("the octets of a body", () => {
   });
 
   it("that come in one chunk are not copied", () => {
-    const octets = createGrowableBuffer(10);
+    const buffer = createGrowableBuffer(10);
     const chunk = Buffer.from("{}");
-    expect(octets.add(chunk)).to.equal(2);
-    expect(octets.whole().buffer).to.equal(chunk.buffer);
+    expect(buffer.append(chunk)).to.equal(2);
+    expect(buffer.bytes().buffer).to.equal(chunk.buffer);
   });
 });

@@ -34,7 +34,7 @@ describe("how many gateways share the rate limit", () => {
       return answer;
     };
     const peers = "gateway-headless.sms.svc";
-    const replicas = watchReplicas({ peers, set: 3, log, countAddresses, intervalMs: 1 });
+    const replicas = watchReplicas({ peers, fallback: 3, log, countAddresses, intervalMs: 1 });
     expect(replicas.count()).to.equal(3);
     await eventually(() => replicas.count() === 2);
     await eventually(() => replicas.count() === 5);
@@ -53,7 +53,7 @@ describe("how many gateways share the rate limit", () => {
         signal.addEventListener("abort", () => reject(new Error("cancelled")), { once: true });
       });
     };
-    const replicas = watchReplicas({ peers: "x", set: 4, log, countAddresses, intervalMs: 1 });
+    const replicas = watchReplicas({ peers: "x", fallback: 4, log, countAddresses, intervalMs: 1 });
     await eventually(() => asked === 1);
     // Time for many more, were they asked by the clock.
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -63,7 +63,7 @@ describe("how many gateways share the rate limit", () => {
 
   it("asks nobody where no name is set", async () => {
     const countAddresses: CountAddresses = () => Promise.reject(new Error("asked"));
-    const replicas = watchReplicas({ peers: "", set: 4, log, countAddresses });
+    const replicas = watchReplicas({ peers: "", fallback: 4, log, countAddresses });
     expect(replicas.count()).to.equal(4);
     await replicas.close();
   });

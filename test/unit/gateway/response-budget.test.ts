@@ -11,20 +11,20 @@ const MIB = 1_048_576;
 
 describe("answers that are not read", () => {
   let server: Server;
-  let unread: ResponseBudget;
+  let responses: ResponseBudget;
   const sockets: Socket[] = [];
 
   before(async () => {
-    unread = createResponseBudget(60 * MIB);
+    responses = createResponseBudget(60 * MIB);
     server = createServer((_request, response) => {
-      unread.add(response);
-      response.once("close", () => unread.delete(response));
+      responses.add(response);
+      response.once("close", () => responses.delete(response));
       response.end("x".repeat(16 * MIB));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });
   after(() => {
-    unread.stop();
+    responses.stop();
     for (const socket of sockets) socket.destroy();
     server.close();
   });

@@ -4,10 +4,10 @@ import { runOnce } from "../../../gateway/idempotency/run-once.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 
 describe("a keyed request", () => {
-  const keyLocks = (state: Awaited<ReturnType<KeyLocks["take"]>>["state"]) => {
+  const keyLocks = (state: Awaited<ReturnType<KeyLocks["acquire"]>>["state"]) => {
     const released: string[] = [];
     const keeper: KeyLocks = {
-      take: async (scope) => ({ state, release: async () => void released.push(scope) }),
+      acquire: async (scope) => ({ state, release: async () => void released.push(scope) }),
     };
     return { keeper, released };
   };
@@ -15,23 +15,23 @@ describe("a keyed request", () => {
     scope: "s",
     fingerprint: Buffer.alloc(32),
     lookup,
-    run: async (isLocked: boolean) => `ran, fenced: ${isLocked}`,
+    run: async (isLocked: boolean) => `ran, locked: ${isLocked}`,
   });
   const codeOf = (work: Promise<unknown>) => work.catch((error: AppError) => error.code);
 
   it("runs behind its lock, and gives it back", async () => {
-    const { keeper, released } = keyLocks("taken");
+    const { keeper, released } = keyLocks("acquired");
     expect(
       await runOnce(
         keeper,
         request(async () => undefined),
       ),
-    ).to.equal("ran, fenced: true");
+    ).to.equal("ran, locked: true");
     expect(released).to.deep.equal(["s"]);
   });
 
   it("gives the lock back when it fails", async () => {
-    const { keeper, released } = keyLocks("taken");
+    const { keeper, released } = keyLocks("acquired");
     const failing = {
       ...request(async () => undefined),
       run: async () => {
@@ -49,7 +49,7 @@ describe("a keyed request", () => {
         keeper,
         request(async () => undefined),
       ),
-    ).to.equal("ran, fenced: false");
+    ).to.equal("ran, locked: false");
   });
 
   it("is a conflict while the same request runs", async () => {
@@ -98,8 +98,8 @@ describe("a keyed request", () => {
     it(`when it fails ${what}`, async () => {
       let isFree = false;
       const keeper: KeyLocks = {
-        take: async () => ({
-          state: "taken",
+        acquire: async () => ({
+          state: "acquired",
           release: async () => {
             await new Promise((resolve) => setTimeout(resolve, release).unref());
             isFree = true;
