@@ -20,7 +20,7 @@ spec:
     seccompProfile: {type: RuntimeDefault}
   containers:
     - name: smsctl
-      image: sms-messaging-service:0.1.0 # the release's own
+      image: sms-messaging-service:0.2.0 # the release's own
       command: [node, -e, "setInterval(() => {}, 1e9)"]
       env:
         - {name: TENANT_GRPC, value: "sms-tenant-headless.sms.svc.cluster.local:9090"}

@@ -68,7 +68,7 @@ export function buildOpenApi(operations: readonly Operation[], options: Document
     openapi: "3.1.0",
     info: {
       title: "SMS messaging API",
-      version: "1.0.0",
+      version: "0.2.0",
       description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },

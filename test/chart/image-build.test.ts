@@ -43,7 +43,7 @@ describe("the recipe, built", function () {
     folder = mkdtempSync(join(tmpdir(), "image-build-"));
     buildBases(folder);
     writeFileSync(join(folder, "Dockerfile"), onLocalBases(DOCKERFILE));
-    const named = ["--build-arg", "VERSION=0.1.0", "--build-arg", `REVISION=${REVISION}`];
+    const named = ["--build-arg", "VERSION=0.2.0", "--build-arg", `REVISION=${REVISION}`];
     build(["-f", join(folder, "Dockerfile"), ...named, "-t", "localhost/sms:test", ROOT]);
     const inspected = buildah(["inspect", "--type", "image", "localhost/sms:test"]);
     ({ config } = (JSON.parse(inspected) as { OCIv1: { config: Config } }).OCIv1);
@@ -67,7 +67,7 @@ describe("the recipe, built", function () {
     expect(config.Env).to.include("NODE_OPTIONS=--import=/app/services/lean-start.mjs");
     expect(config.Labels).to.include({
       "org.opencontainers.image.title": "sms-messaging-service",
-      "org.opencontainers.image.version": "0.1.0",
+      "org.opencontainers.image.version": "0.2.0",
       "org.opencontainers.image.revision": REVISION,
       "org.opencontainers.image.licenses": "Apache-2.0",
     });
