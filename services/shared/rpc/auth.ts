@@ -1,4 +1,6 @@
-/** Who may call what: service tokens or client certificates, and the methods each caller may use. */
+/**
+ * Authenticates and authorises callers: service tokens or client certificates, and the methods of each caller.
+ */
 import { timingSafeEqual } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { TOKEN_FORM, TOKEN_RULE } from "../io/base-config.ts";
@@ -8,21 +10,20 @@ import { refusal } from "./error-status.ts";
 /** One calling service. */
 export type RpcCaller = {
   readonly name: string;
-  /** Any of these is accepted, so that a token can be replaced without a gap. */
+  /** The server accepts any of these, so that a token can be replaced without a gap. */
   readonly tokens: readonly string[];
-  /** Common names of client certificates that stand for this caller (mutual TLS). */
+  /** Common names of this caller's client certificates (mutual TLS). */
   readonly certificateNames?: readonly string[];
   /** `*`, `sms.v1.WalletService/*` or `sms.v1.WalletService/GetWallet`. */
   readonly methods: readonly string[];
 };
 
-/** Checks callers; made by `createRpcAuth`. */
+/** Checks callers. */
 export type RpcAuth = {
   /**
-   * Answers the caller's name. Throws UNAUTHENTICATED when the token and certificate are unknown,
-   * PERMISSION_DENIED when the caller may not use the method (`sms.v1.WalletService/GetWallet`).
-   * The reasons are not codes of our registry: a service that is refused by another must not show
-   * that to its own caller as the caller's failure, so there it becomes `internal_error`.
+   * Returns the caller's name. Throws UNAUTHENTICATED for an unknown token and certificate, PERMISSION_DENIED
+   * for a method that the caller may not use (`sms.v1.WalletService/GetWallet`). The reasons are outside our
+   * registry: a service that another one refuses reports `internal_error`, not a failure of its own caller.
    */
   authorize(
     method: string,
@@ -31,7 +32,7 @@ export type RpcAuth = {
   ): string;
 };
 
-/** Makes the check. Every known token is compared in constant time, whichever one matches. */
+/** Compares every known token in constant time, whichever one matches. */
 export function createRpcAuth(callers: readonly RpcCaller[]): RpcAuth {
   const keys = callers.flatMap((caller) =>
     caller.tokens.map((token) => ({ caller, bytes: Buffer.from(`Bearer ${token}`) })),
@@ -84,10 +85,10 @@ export function createRpcAuth(callers: readonly RpcCaller[]): RpcAuth {
 const TOKEN_LENGTH_MIN = 16;
 
 /**
- * Reads callers from settings: `RPC_TOKENS`, a JSON object `{"gateway": {"tokens": ["…"], "methods":
- * ["sms.v1.MessagingService/*"], "certificates": ["gateway"]}}` (`token` for a single one); without
- * it `RPC_TOKEN`, the token that this process shows itself, may call everything. Throws a
- * `ConfigError` that names the fault, never a token. Answers no callers when neither is set.
+ * Reads callers from `RPC_TOKENS`, a JSON object `{"gateway": {"tokens": ["…"], "methods":
+ * ["sms.v1.MessagingService/*"], "certificates": ["gateway"]}}` (`token` for a single one). Without it,
+ * `RPC_TOKEN`, the token that this process sends itself, may call everything. Throws a `ConfigError` that names
+ * the fault, never a token. Returns no callers when neither is set.
  */
 export function readRpcCallers(tokens: string | undefined, token?: string): RpcCaller[] {
   const callers: RpcCaller[] = [];
@@ -143,7 +144,9 @@ function matches(pattern: string, method: string): boolean {
   return pattern.endsWith("/*") && method.startsWith(pattern.slice(0, -1));
 }
 
-/** A token that no header carries would never be met: the end of its line, perhaps, is not part of it. */
+/**
+ * A header cannot carry this token, so no caller could match it; it may contain a line end by mistake.
+ */
 function usable(name: string, token: string): string {
   if (token !== "" && !TOKEN_FORM.test(token)) {
     throw new ConfigError([`${name}: must be ${TOKEN_RULE}`]);

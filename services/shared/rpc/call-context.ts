@@ -1,25 +1,27 @@
 /**
- * Who is being served right now: the request id, tenant and trace that belong to the work on this
- * asynchronous path. Servers enter it for each call, clients read it and pass it on.
+ * The context of the call being served: request id, tenant and trace of the current asynchronous path. Servers
+ * enter it for each call; clients read it and pass it on.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { newId } from "../core/ids.ts";
 
-/** What travels with every call, from the edge to the last service. */
+/** The context that travels with every call, from the edge to the last service. */
 export type CallContext = {
-  /** `req_` + ULID, made at the edge. */
+  /** `req_` + ULID, created at the edge. */
   readonly requestId: string;
-  /** For logs and traces only; what a call may touch is decided by its message. */
+  /** For logs and traces only; authorisation uses the tenant in the message. */
   readonly tenantId?: string | undefined;
-  /** W3C Trace Context `traceparent`, passed on as it came. */
+  /** W3C Trace Context `traceparent`, passed on unchanged. */
   readonly traceparent?: string | undefined;
   /** The authenticated calling service; absent in memory and without authentication. */
   readonly caller?: string | undefined;
-  /** When the caller stops waiting, in milliseconds since the Unix epoch; calls made on its behalf end by then too. */
+  /**
+   * The caller's deadline, in milliseconds since the Unix epoch; it also limits calls made on its behalf.
+   */
   readonly deadlineAtMs?: number | undefined;
   /**
-   * Set by whoever serves the call once its handler has settled: work that goes on after that is
-   * no longer done for the caller, and its deadline no longer binds it.
+   * Set once the handler has settled: later work no longer runs for the caller, and its deadline no longer
+   * applies.
    */
   isSettled?: boolean;
 };
@@ -33,24 +35,24 @@ export const CALL_HEADERS = {
 
 const storage = new AsyncLocalStorage<CallContext>();
 
-/** The call this code runs for, or undefined outside one. */
+/** The current call, or undefined outside one. */
 export function activeCall(): CallContext | undefined {
   return storage.getStore();
 }
 
-/** The call this code runs for; outside one, a new context with a request id of its own. */
+/** The current call; outside one, a new context with its own request id. */
 export function currentCall(): CallContext {
   return storage.getStore() ?? { requestId: newId("request") };
 }
 
-/** The deadline that binds calls made from here, in milliseconds since the Unix epoch, or none. */
+/** The deadline for calls made here, in milliseconds since the Unix epoch; infinity for none. */
 export function inheritedDeadlineMs(): number {
   const context = storage.getStore();
   if (context === undefined || context.isSettled === true) return Number.POSITIVE_INFINITY;
   return context.deadlineAtMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** Runs a function, and all it awaits, as part of a call. */
+/** Runs a function, and everything it awaits, within a call. */
 export function runInCall<T>(context: CallContext, run: () => T): T {
   return storage.run(context, run);
 }
@@ -62,8 +64,8 @@ export const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /**
- * Reads the context from a call's headers. What is malformed is dropped, because it ends in logs;
- * a missing request id is made here. Traceparent per W3C Trace Context section 3.2.
+ * Reads the context from a call's headers. Drops malformed values, because they would reach logs; creates a
+ * missing request id. Traceparent per W3C Trace Context section 3.2.
  */
 export function readCall(
   header: (name: string) => string | undefined,

@@ -1,4 +1,4 @@
-/** What servers and transports tell about each call, for metrics and logs. */
+/** The report of servers and transports about each call, for metrics and logs. */
 
 /** One finished call. */
 export type CallReport = {
@@ -9,7 +9,7 @@ export type CallReport = {
   readonly durationMs: number;
 };
 
-/** The part of a logger that the RPC layer needs; pino's fits. */
+/** The part of a logger that the RPC layer needs; pino's logger fits. */
 export type RpcLog = {
   error(fields: object, text: string): void;
 };

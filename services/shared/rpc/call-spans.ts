@@ -1,11 +1,10 @@
 /**
- * Spans of calls between processes, after OpenTelemetry's conventions for RPC. Only calls that belong
- * to a trace have one: polls, sweeps and probes would be traces of their own, of which nobody ever
- * looks at one.
+ * Spans of calls between processes, by OpenTelemetry's conventions for RPC. Only calls within a trace get one:
+ * polls, sweeps and probes would only create traces of their own.
  */
 import { type OpenSpan, tracer } from "../io/tracing.ts";
 
-/** Opens the span of an outgoing call; undefined outside a trace, or with traces off. */
+/** Opens the span of an outgoing call; undefined outside a trace or with traces off. */
 export function openClientSpan(
   method: string,
   traceparent: string | undefined,
@@ -14,7 +13,7 @@ export function openClientSpan(
   return tracer.start(method, { kind: "client", parent: traceparent, attributes: named(method) });
 }
 
-/** Opens the span of a call that came in; undefined as above. */
+/** Opens the span of an incoming call; undefined in the same cases. */
 export function openServerSpan(
   method: string,
   traceparent: string | undefined,
@@ -23,7 +22,7 @@ export function openServerSpan(
   return tracer.start(method, { kind: "server", parent: traceparent, attributes: named(method) });
 }
 
-/** Statuses that are the server's fault and not its answer (the conventions for gRPC). */
+/** Statuses that are faults of the server (the conventions for gRPC). */
 const FAULTS: ReadonlySet<string> = new Set([
   "UNKNOWN",
   "DEADLINE_EXCEEDED",
@@ -33,7 +32,7 @@ const FAULTS: ReadonlySet<string> = new Set([
   "DATA_LOSS",
 ]);
 
-/** Ends a call's span with its gRPC status name; to a client every status but OK is a failure. */
+/** Ends a call's span with its gRPC status name; for a client every status but OK is a failure. */
 export function endCallSpan(
   span: OpenSpan | undefined,
   status: string,

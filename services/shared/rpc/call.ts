@@ -1,6 +1,6 @@
 import { toAppError } from "./error-status.ts";
 
-/** The answer of a call to another service; its failure becomes the `AppError` it stands for. */
+/** Awaits a call to another service; converts its failure to the `AppError` that the service sent. */
 export async function rpcAnswer<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;

@@ -1,16 +1,19 @@
 /**
- * Deadlines that are far away. grpc-js reckons a deadline in 32 bits of milliseconds: one beyond 24 days, which
- * gRPC allows ("PROTOCOL-HTTP2": eight digits and a unit, up to hours), wraps round and may have passed at once.
+ * Clamps deadlines far in the future. grpc-js computes deadlines in 32 bits of milliseconds. A deadline beyond
+ * 24 days, which gRPC allows ("PROTOCOL-HTTP2": eight digits and a unit, up to hours), overflows and may expire
+ * at once.
  */
 import type { IncomingHttpHeaders } from "node:http2";
 
-/** Milliseconds of a unit; of micro- and nanoseconds eight digits are less than two minutes. */
+/** Milliseconds per unit; eight digits of micro- or nanoseconds are less than two minutes. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1 };
 
 const MS_MAX = 2 ** 31 - 1;
 const HEADER = "grpc-timeout";
 
-/** Shortens a deadline that is too far away for grpc-js to the longest that is not; leaves all others. */
+/**
+ * Shortens a deadline that is too long for grpc-js to the longest valid one; leaves others unchanged.
+ */
 export function shortenDeadline(headers: IncomingHttpHeaders): void {
   const text = headers[HEADER];
   if (typeof text !== "string") return;

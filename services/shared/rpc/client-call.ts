@@ -12,7 +12,7 @@ import { createInbox } from "./message-queue.ts";
 import { decoder, encoder } from "./routes.ts";
 import { decodeStatus } from "./wire-status.ts";
 
-/** What all calls of one transport share. */
+/** The state that all calls of one transport share. */
 export type ClientHost = {
   /** The channel for the next call. */
   readonly pick: () => Channel;
@@ -22,7 +22,7 @@ export type ClientHost = {
   readonly onCall: ((report: CallReport) => void) | undefined;
 };
 
-/** A method's path and codec, made once for the process. */
+/** A method's path and codec, created once per process. */
 export type MethodCodec = {
   readonly method: DescMethod;
   /** `sms.v1.WalletService/GetWallet` */
@@ -103,9 +103,8 @@ export function startUnary(
 }
 
 /**
- * Starts a streaming call of any kind; resolves when the answer's headers are there. A reader that
- * stops early must abort the call's signal (Connect's client has no other way to say so); the
- * deadline ends it otherwise.
+ * Starts a streaming call of any kind; resolves when the response headers arrive. A reader that stops early
+ * must abort the call's signal (Connect's client has no other way); otherwise the deadline ends the call.
  */
 export function startStream(
   host: ClientHost,
@@ -178,7 +177,7 @@ export function startStream(
 
 type Call = ReturnType<Channel["createCall"]>;
 
-/** Writes each message when the one before has left, then half-closes. */
+/** Writes each message when the one before has been sent, then half-closes. */
 async function sendAll(
   codec: MethodCodec,
   call: Call,
@@ -205,7 +204,7 @@ function openCall(host: ClientHost, codec: MethodCodec, deadline: number): Call 
   }
 }
 
-/** The instant at which a call ends, never later than that of the call it is made for. */
+/** The deadline of a call, at most that of the call on whose behalf it is made. */
 function deadlineFor(limitMs: number): number {
   return Math.min(Date.now() + limitMs, inheritedDeadlineMs());
 }
@@ -237,7 +236,7 @@ function unaryResponse(
     service: method.parent,
     method,
     message,
-    // Read by few callers, so made when read.
+    // Created on access: few callers read it.
     get header() {
       return received === undefined ? new Headers() : toHeaders(received);
     },

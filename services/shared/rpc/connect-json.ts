@@ -1,6 +1,6 @@
 /**
- * The same methods in Connect's JSON form over HTTP/1.1, for people with curl on the ops port:
- * `curl -H 'content-type: application/json' -d '{"tenantId": "…"}' …/sms.v1.WalletService/GetWallet`.
+ * The same methods in Connect's JSON form over HTTP/1.1, for curl on the ops port: `curl -H 'content-type:
+ * application/json' -d '{"tenantId": "…"}' …/sms.v1.WalletService/GetWallet`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -10,21 +10,21 @@ import { createServerInterceptor, type ServerInterceptorOptions } from "./interc
 import { DEFAULT_MESSAGE_BYTES } from "./limits.ts";
 import { collectRoutes, type Routes } from "./routes.ts";
 
-/** What is served and to whom; limits have defaults. */
+/** The routes, the callers and the limits; limits have defaults. */
 export type JsonOpsOptions = ServerInterceptorOptions & {
   readonly routes: Routes;
-  /** Largest request and answer. 16 MiB. */
+  /** Largest request and response. 16 MiB. */
   readonly maxMessageBytes?: number;
 };
 
-/** The longest deadline that a caller may ask for. */
+/** The longest deadline that a caller may set. */
 const MAX_TIMEOUT_MS = 300_000;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Makes a handler for the ops port: it answers requests whose path is one of the methods and tells
- * whether the request was one. Whoever may not call the method is refused before the body is read.
+ * Creates a handler for the ops port. It handles requests whose path is one of the methods and returns whether
+ * the request was one. An unauthorised caller is refused before the body is read.
  */
 export function createJsonOps(
   options: JsonOpsOptions,
@@ -46,7 +46,7 @@ export function createJsonOps(
   };
 }
 
-/** Opened when somebody asks for the first time: its protocol code is megabytes that few need. */
+/** Created at the first request: its protocol code is megabytes that few processes need. */
 async function openHandler(options: JsonOpsOptions): Promise<Handler> {
   const { connectNodeAdapter } = await import("@connectrpc/connect-node");
   const maxBytes = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
@@ -75,7 +75,7 @@ function refusalOf(
   }
 }
 
-/** Answers as Connect does (its protocol, "Error Codes"), and takes nothing more from the caller. */
+/** Sends an error as Connect does (its protocol, "Error Codes"), and reads no more from the caller. */
 export function refuse(
   response: ServerResponse,
   { code, rawMessage: message, details }: ConnectError,
@@ -90,7 +90,7 @@ export function refuse(
   response.end(JSON.stringify({ code: name, message, details: details.flatMap(toJson) }));
 }
 
-/** A detail as Connect's errors in JSON have it: the message's type, and its octets in base64. */
+/** An error detail in Connect's JSON form: the message's type, and its bytes in base64. */
 function toJson(detail: ConnectError["details"][number]) {
   if (!("desc" in detail)) return [];
   const octets = toBinary(detail.desc, create(detail.desc, detail.value));

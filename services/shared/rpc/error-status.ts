@@ -1,7 +1,7 @@
 /**
- * One mapping between our errors and gRPC statuses, used by the server, the transports and the
- * JSON form: `AppError` ⇄ status with `google.rpc.ErrorInfo` (reason = our code, domain `sms`),
- * `BadRequest` (wrong fields) and `RetryInfo`. Anything unknown is shown as `internal_error`.
+ * The mapping between our errors and gRPC statuses, for the server, the transports and the JSON form:
+ * `AppError` ⇄ status with `google.rpc.ErrorInfo` (reason = our code, domain `sms`), `BadRequest` (invalid
+ * fields) and `RetryInfo`. Any other error becomes `internal_error`.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -16,22 +16,22 @@ export const ERROR_DOMAIN = "sms";
 
 type Detail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
 
-/** Errors that came from another service, as opposed to those a handler made on purpose. */
+/** Errors received from another service, as opposed to errors that a handler throws on purpose. */
 const received = new WeakSet<Error>();
 
-/** Marks an error as one that a transport received, and passes it on. */
+/** Marks an error as received by a transport, and returns it. */
 export function markReceived(error: ConnectError): ConnectError {
   received.add(error);
   return error;
 }
 
-/** What the caller may see of an error, and whether it is a fault of ours that belongs in the log. */
+/** The error for the caller, and whether it is a bug that belongs in the log. */
 export type ShownError = { readonly error: ConnectError; readonly isFault: boolean };
 
 /**
- * Turns whatever a handler threw into what its caller sees. A handler's own `ConnectError` passes
- * as it is. One that came from a further service is first understood by `toAppError`, so that a
- * refusal of our token there, for example, is not shown as the caller's own failure.
+ * Converts a handler's exception for its caller. A `ConnectError` of the handler passes unchanged. One that
+ * came from another service is converted by `toAppError` first, so that, for example, a refusal of our token
+ * there does not look like the caller's own failure.
  */
 export function showError(thrown: unknown): ShownError {
   if (thrown instanceof ConnectError && !received.has(thrown)) {
@@ -42,22 +42,22 @@ export function showError(thrown: unknown): ShownError {
 }
 
 /**
- * A status that is none of an `AppError`'s own: what the protocol itself refuses, or a caller without rights.
- * `reason` is one of our codes, or one that no customer is ever shown.
+ * A status that no `AppError` has: a protocol error, or a caller without rights. `reason` is one of our codes,
+ * or one that customers never see.
  */
 export function refusal(code: Code, reason: string, text: string, cause?: unknown): ConnectError {
   const info = { desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN } };
   return new ConnectError(text, code, undefined, [info], cause);
 }
 
-/** Another number of request messages than the method takes (grpc/grpc, doc/statuscodes.md). */
+/** The error for a wrong number of request messages (grpc/grpc, doc/statuscodes.md). */
 export function wrongCount(text: string): ConnectError {
   return refusal(Code.Unimplemented, "bad_request", text);
 }
 
 const FAULTS: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.DataLoss]);
 
-/** The status of an `AppError`, with its details; the original stays as `cause`. */
+/** Converts an `AppError` to a status with details; the original stays as `cause`. */
 export function toConnectError(error: AppError): ConnectError {
   const details: Detail[] = [
     {
@@ -81,9 +81,9 @@ export function toConnectError(error: AppError): ConnectError {
 }
 
 /**
- * Rebuilds the `AppError` of a failed call: code, text, fields and facts when the status carries
- * our `ErrorInfo`; `service_unavailable` when the service could not be reached, did not answer
- * in time, or went away before it did; else `internal_error`, with the original as `cause`.
+ * Converts a failed call to an `AppError`: code, text, fields and extra when the status carries our
+ * `ErrorInfo`; `service_unavailable` when the service was unreachable, too slow, or ended before its response;
+ * otherwise `internal_error`, with the original as `cause`.
  */
 export function toAppError(error: unknown): AppError {
   if (!(error instanceof ConnectError)) return asAppError(error);
@@ -104,7 +104,9 @@ export function toAppError(error: unknown): AppError {
   return asAppError(error);
 }
 
-/** How grpc-js words a stream that ended before its status: by its end, a reset, or the socket's error. */
+/**
+ * The texts of grpc-js for a stream that ended before its status: by its end, a reset, or a socket error.
+ */
 const CUT = [
   /^Received RST_STREAM with code 0 \(Call ended without/,
   /^Received RST_STREAM with code 2 \(Internal server error/,
@@ -112,14 +114,14 @@ const CUT = [
 ] as const;
 
 /**
- * Whether the connection broke before the status came: the process at its other end has ended, as in an
- * outage. Other resets, such as for a breach of the protocol, are faults, and stay what they are.
+ * True when the connection broke before the status: the other process has ended, as in an outage. Other resets,
+ * such as for a protocol error, are faults.
  */
 function isCut({ code, rawMessage }: ConnectError): boolean {
   return code === Code.Internal && CUT.some((words) => words.test(rawMessage));
 }
 
-/** The wait that a status asks for, in milliseconds, or undefined. */
+/** The wait that a status requests, in milliseconds, or undefined. */
 export function retryDelayMs(error: ConnectError): number | undefined {
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   if (delay === undefined) return undefined;
@@ -134,8 +136,8 @@ function fieldsOf(error: ConnectError): FieldError[] {
 }
 
 /**
- * Room for wrong fields in one status, in bytes: trailers are small, and whoever sends a thousand
- * wrong fields learns enough from the first ones.
+ * The limit for invalid fields in one status, in bytes: trailers are small, and the first errors of a thousand
+ * are enough for the caller.
  */
 const FIELD_BYTES_MAX = 4096;
 
@@ -147,7 +149,7 @@ function thatFit(fields: readonly FieldError[]): readonly FieldError[] {
   });
   if (end === -1) return fields;
   const [first] = fields;
-  // One that is too long by itself is told in short rather than not at all.
+  // Shorten a first error that is too long by itself, so that the caller gets at least that.
   if (end === 0 && first !== undefined)
     return [{ ...first, message: first.message.slice(0, 1000) }];
   return fields.slice(0, end);

@@ -1,4 +1,4 @@
-/** The `HandlerContext` of one call, with everything costly made only when it is read. */
+/** The `HandlerContext` of one call; its costly parts are created on access. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import {
   Code,
@@ -9,12 +9,12 @@ import {
 } from "@connectrpc/connect";
 import type { Route } from "./routes.ts";
 
-/** Why the signal of an answered call fires. */
+/** The abort reason after the response. */
 const ENDED = new ConnectError("the call has ended", Code.Canceled);
 
 /**
- * A class, with getters on its prototype, because one is made per call: most handlers read neither
- * headers nor signal, and `Headers` and `AbortController` would cost more than the call itself.
+ * A class with getters on its prototype, because each call creates one: most handlers read neither headers nor
+ * signal, and `Headers` and `AbortController` would cost more than the call itself.
  */
 export class CallScope implements HandlerContext {
   readonly method: DescMethod;
@@ -22,9 +22,9 @@ export class CallScope implements HandlerContext {
   readonly protocolName: string;
   readonly requestMethod = "POST";
   readonly url: string;
-  /** When the caller stops waiting, in milliseconds since the Unix epoch. */
+  /** The caller's deadline, in milliseconds since the Unix epoch. */
   readonly deadlineAtMs: number | undefined;
-  /** Response headers and trailers, when the handler asked for them. */
+  /** Response headers and trailers, if the handler has accessed them. */
   sentHeader: Headers | undefined;
   sentTrailer: Headers | undefined;
   readonly #readHeader: () => Headers;
@@ -84,11 +84,11 @@ export class CallScope implements HandlerContext {
     return this.#signal;
   }
 
-  /** Ends the scope: cancelled, out of time or answered. The signal fires, as Connect has it. */
+  /** Ends the scope: cancelled, timed out or answered. Aborts the signal, as Connect does. */
   end(reason?: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = { reason };
-    // Without a reason, `abort` would make an error with a stack for every call.
+    // Without a reason, `abort` would create an error with a stack for every call.
     this.#controller?.abort(reason ?? ENDED);
   }
 }

@@ -1,10 +1,10 @@
-/** Between gRPC metadata and the Fetch API's `Headers`, which Connect's API shows to handlers. */
+/** Converts between gRPC metadata and the Fetch API's `Headers`, which Connect shows to handlers. */
 import { Metadata } from "@grpc/grpc-js";
 
-/** What Connect's API takes for headers (the Fetch API's `HeadersInit`). */
+/** The types that Connect accepts as headers (the Fetch API's `HeadersInit`). */
 export type HeaderSource = ConstructorParameters<typeof Headers>[0];
 
-/** Copies metadata into `Headers`; binary values (`-bin`) become base64, as Connect has them. */
+/** Copies metadata into `Headers`; binary values (`-bin`) become base64, as in Connect. */
 export function toHeaders(metadata: Metadata): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(metadata.toJSON() as Record<string, unknown[]>)) {
@@ -15,12 +15,12 @@ export function toHeaders(metadata: Metadata): Headers {
   return headers;
 }
 
-/** HTTP/2 forbids or reserves these; a copy of them would break the call. */
+/** HTTP/2 forbids or reserves these headers; copying them would break the call. */
 const RESERVED = new Set(["connection", "content-length", "content-type", "host", "te"]);
 
 /**
- * Adds headers to metadata, replacing what is there under the same name. Throws when a value has
- * characters outside printable ASCII (gRPC over HTTP/2, "Custom-Metadata").
+ * Adds headers to metadata and replaces values of the same name. Throws for a value with characters outside
+ * printable ASCII (gRPC over HTTP/2, "Custom-Metadata").
  */
 export function addHeaders(metadata: Metadata, headers: Headers): void {
   for (const [name, value] of headers) {
@@ -34,7 +34,7 @@ export function addHeaders(metadata: Metadata, headers: Headers): void {
   }
 }
 
-/** Metadata of the given headers, or undefined when there are none. */
+/** The metadata of the given headers, or undefined when there are none. */
 export function toMetadata(headers: Headers | undefined): Metadata | undefined {
   if (headers === undefined) return undefined;
   const metadata = new Metadata();

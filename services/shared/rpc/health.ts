@@ -1,4 +1,4 @@
-/** `grpc.health.v1.Health`: what probes and load balancers ask a server. */
+/** `grpc.health.v1.Health`, for probes and load balancers. */
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import {
   Health,
@@ -6,20 +6,20 @@ import {
 } from "../../../proto/gen/grpc/health/v1/health_pb.js";
 import type { Routes } from "./routes.ts";
 
-/** Watches that may be open at once on one server. */
+/** The limit of open watches on one server. */
 const WATCHERS_MAX = 256;
 
-/** A server's health, by service; the empty name is the server as a whole. */
+/** The health of each service of a server; the empty name means the server as a whole. */
 export type HealthControl = {
   /** Sets one service; the server as a whole serves while all its services do. */
   set(service: string, isServing: boolean): void;
-  /** Everything stops serving, for good, and watches end: the server drains. */
+  /** Sets everything to not serving, for good, and ends watches: the server drains. */
   stop(): void;
-  /** The service, to be registered on a router. */
+  /** The service for a router. */
   readonly routes: Routes;
 };
 
-/** Makes the health of the named services; all serve at first. */
+/** Starts with all named services serving. */
 export function createHealth(services: readonly string[]): HealthControl {
   const serving = new Map(services.map((service) => [service, true]));
   const watchers = new Set<() => void>();
@@ -50,7 +50,7 @@ export function createHealth(services: readonly string[]): HealthControl {
 
     async *watch({ service }, { signal }) {
       if (watchers.size >= WATCHERS_MAX) {
-        // To a client that watches, any other error says that this healthy server is not (gRFC A17).
+        // A watching client takes any other error to mean that this healthy server is not serving (gRFC A17).
         throw new ConnectError("too many watches: use Check", Code.Unimplemented);
       }
       let wake = (): void => {};

@@ -1,7 +1,7 @@
 /**
- * What every served call needs, as one Connect interceptor: authentication, call context, error
- * mapping and a report. The gRPC server and the local transport have the same built in, without
- * the cost of interceptors; this is for Connect's own handlers, such as the JSON form.
+ * The work around every served call, as one Connect interceptor: authentication, call context, error mapping
+ * and a report. The gRPC server and the local transport have the same built in, without the cost of
+ * interceptors; this one is for Connect's own handlers, such as the JSON form.
  */
 import type { Interceptor, StreamResponse } from "@connectrpc/connect";
 import type { RpcAuth } from "./auth.ts";
@@ -9,14 +9,14 @@ import { type CallContext, readCall, runInCall } from "./call-context.ts";
 import { type CallReport, type RpcLog, statusName } from "./call-report.ts";
 import { showError } from "./error-status.ts";
 
-/** What the interceptor consults and tells. */
+/** The dependencies of the interceptor. */
 export type ServerInterceptorOptions = {
   readonly auth?: RpcAuth | undefined;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
 };
 
-/** Makes the interceptor; it must be the first, which is the outermost. */
+/** Must be the first interceptor, which is the outermost. */
 export function createServerInterceptor(options: ServerInterceptorOptions): Interceptor {
   return (next) => async (request) => {
     const method = `${request.service.typeName}/${request.method.name}`;
@@ -50,7 +50,7 @@ export function createServerInterceptor(options: ServerInterceptorOptions): Inte
   };
 }
 
-/** The items of a stream, each produced inside the call's context. */
+/** The items of a stream; each is produced inside the call's context. */
 function watched(
   context: CallContext,
   response: StreamResponse,

@@ -6,7 +6,7 @@ import type { Route } from "./routes.ts";
 
 type Init = MessageInitShape<DescMessage>;
 
-/** Runs a unary method and answers its complete response message. */
+/** Runs a unary method and returns its complete response message. */
 export async function invokeUnary(
   { spec, name }: Route,
   scope: CallScope,
@@ -16,7 +16,7 @@ export async function invokeUnary(
   return create(spec.method.output, await spec.impl(message, scope));
 }
 
-/** Runs a streaming method of any kind; the items are complete response messages. */
+/** Runs a streaming method of any kind; items are complete response messages. */
 export async function* invokeStream(
   { spec, name }: Route,
   scope: CallScope,
@@ -36,7 +36,7 @@ async function* complete(desc: DescMessage, items: AsyncIterable<Init>): AsyncGe
   for await (const item of items) yield create(desc, item);
 }
 
-/** The one request message of a method that takes one; else a protocol error. */
+/** The one request message of a method that takes one; otherwise throws a protocol error. */
 async function single(input: AsyncIterable<Message>): Promise<Message> {
   let first: Message | undefined;
   for await (const message of input) {

@@ -1,11 +1,10 @@
 /**
- * The same routes for services that share a process: a Connect `Transport` that calls the
- * implementation directly. Errors, deadlines and cancellation are as over gRPC, so a
- * caller cannot tell which transport it has.
+ * A Connect `Transport` for services in the same process: it calls the implementation directly. Errors,
+ * deadlines and cancellation are as over gRPC; authentication is skipped.
  *
- * Nothing is serialised: a complete message that a caller passes is the object that the handler
- * gets, and the other way round. So neither side may change a message after handing it over, or one
- * it was handed (partial messages are completed into a new object first).
+ * Messages are not serialised: the handler gets the caller's message object, and the caller the handler's. So
+ * neither side may change a message after passing it, nor one that it received (partial messages are completed
+ * into a new object first).
  */
 import { create, type Message } from "@bufbuild/protobuf";
 import {
@@ -33,16 +32,16 @@ import { invokeStream, invokeUnary } from "./invoke.ts";
 import { DEFAULT_STREAM_TIMEOUT_MS } from "./limits.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 
-/** How a local transport serves its routes. */
+/** The options of a local transport. */
 export type LocalTransportOptions = {
   readonly routes: Routes;
-  /** Deadline of calls with one answer that set none. 10 s. */
+  /** The deadline of unary calls that set none. 10 s. */
   readonly defaultTimeoutMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
 };
 
-/** Makes a transport to the given routes within this process. */
+/** Creates a transport to the given routes within this process. */
 export function createLocalTransport(options: LocalTransportOptions): Transport {
   const routes = collectRoutes(options.routes);
   const { defaultTimeoutMs = 10_000 } = options;
@@ -169,13 +168,13 @@ async function callStream(
         ? ConnectError.from(signal.reason, Code.Canceled)
         : shown(options, route, thrown);
       finish(error.code, error);
-      // The handler's own `finally` runs when it next looks; nobody waits for it.
+      // The handler's `finally` runs when it next resumes; the caller does not wait for it.
       items.return(undefined).catch(() => {});
       throw markReceived(error);
     }
   }
 
-  // Headers may be set until the first item, so that item is fetched before they are shown.
+  // A handler may set headers until its first item, so fetch that item before reading the headers.
   let first: IteratorResult<Message> | undefined = await next();
   const take = (): Promise<IteratorResult<Message>> => {
     if (first === undefined) return next();

@@ -1,13 +1,13 @@
-/** Turns messages that a gRPC call delivers one per request into an async iterable. */
+/** Turns the messages of a gRPC call, delivered one per request, into an async iterable. */
 
 /** The receiving half of a streaming call. */
 export type Inbox<T> = {
   readonly messages: AsyncIterable<T>;
-  /** Asks for the first message. */
+  /** Requests the first message. */
   open(): void;
   push(message: T): void;
   end(): void;
-  /** Ends with an error; messages not read yet are dropped. */
+  /** Ends with an error; unread messages are dropped. */
   fail(error: unknown): void;
 };
 
@@ -17,8 +17,8 @@ type Waiter<T> = {
 };
 
 /**
- * Makes an inbox for one reader. It asks for the next message when one is taken, so at most one
- * waits here and the sender feels back-pressure.
+ * For one reader. It requests the next message when one is read, so at most one waits here and the sender gets
+ * back-pressure.
  */
 export function createInbox<T>(requestNext: () => void): Inbox<T> {
   const ready: T[] = [];

@@ -1,4 +1,4 @@
-/** Server reflection, v1 and v1alpha: what grpcurl and its like ask to learn a server's services. */
+/** Server reflection, v1 and v1alpha: grpcurl and similar tools use it to list a server's services. */
 import {
   create,
   type DescFile,
@@ -29,7 +29,7 @@ type Answer = NonNullable<
   MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]
 >;
 
-/** Serves the descriptors of the given services, of reflection itself, and of what errors carry. */
+/** Serves the descriptors of the given services, of reflection itself, and of error details. */
 export function createReflection(services: readonly DescService[]): Routes {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   const files = new Map<string, DescFile>();
@@ -79,7 +79,7 @@ export function createReflection(services: readonly DescService[]): Routes {
   return (router) => {
     router.service(ServerReflection, { serverReflectionInfo: serve });
     router.service(ServerReflectionAlpha, {
-      // The packages differ in name only, so questions and answers cross over by their bytes.
+      // The two packages differ in name only, so messages convert by their bytes.
       async *serverReflectionInfo(asked) {
         const questions = recode(AlphaRequestSchema, ServerReflectionRequestSchema, asked);
         yield* recode(ServerReflectionResponseSchema, AlphaResponseSchema, serve(questions));
@@ -106,7 +106,7 @@ function withImports(file: DescFile | undefined, asked: string): Answer {
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
 }
 
-/** Adds a file, then everything it imports, each once. */
+/** Adds a file and its imports, each once. */
 function addFile(files: Map<string, DescFile>, file: DescFile): void {
   if (files.has(file.proto.name)) return;
   files.set(file.proto.name, file);

@@ -1,4 +1,4 @@
-/** Collects what services register with Connect's router, without any protocol handlers. */
+/** Collects the services registered with Connect's router, without any protocol handlers. */
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
@@ -10,14 +10,14 @@ import {
 /** A function that registers services: `(router) => router.service(WalletService, impl)`. */
 export type Routes = (router: ConnectRouter) => void;
 
-/** One method, ready to be served: its implementation, and its codec made once. */
+/** One method, ready to be served: its implementation and its codec. */
 export type Route = {
   /** `/sms.v1.WalletService/GetWallet` */
   readonly path: string;
   /** `sms.v1.WalletService/GetWallet` */
   readonly name: string;
   readonly spec: MethodImplSpec;
-  /** Health and reflection: no authentication, and never refused for load. */
+  /** True for health and reflection: no authentication, and no load shedding. */
   readonly isOpen: boolean;
   readonly decode: (bytes: Uint8Array) => Message;
   readonly encode: (message: Message) => Buffer;
@@ -58,12 +58,12 @@ export function collectRoutes(routes: Routes): Map<string, Route> {
   return collected;
 }
 
-/** A decoder of one message type. */
+/** Decodes one message type. */
 export function decoder(desc: DescMessage): (bytes: Uint8Array) => Message {
   return (bytes) => fromBinary(desc, bytes);
 }
 
-/** An encoder of one message type, to a `Buffer` over the same memory. */
+/** Encodes one message type, to a `Buffer` over the same memory. */
 export function encoder(desc: DescMessage): (message: Message) => Buffer {
   return (message) => {
     const bytes = toBinary(desc, message);

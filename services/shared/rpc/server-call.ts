@@ -1,12 +1,12 @@
 /**
- * One call on the server, from its metadata to its status. It speaks grpc-js's call interface
- * directly instead of the stream objects that grpc-js makes for handlers, which cost more than a
- * short call does. Messages are taken one by one, and sent when the one before was written.
+ * One call on the server, from its metadata to its status. It uses grpc-js's call interface directly: the
+ * stream objects that grpc-js creates for handlers cost more than a short call. Messages are read one by one,
+ * and each is sent after the one before was written.
  *
- * - opened: metadata came; refused here when the caller or the load does not allow it.
- * - running: the request is complete (or, for client streams, begun) and the handler works.
- * - done: the status was sent, or the caller went away; the handler's result no longer matters,
- *   but the call counts as in flight until the handler has settled.
+ * - opened: metadata arrived; refused here when the caller or the load does not allow it.
+ * - running: the request is complete (or, for client streams, has begun) and the handler works.
+ * - done: the status was sent, or the caller left; the handler's result no longer matters, but the call counts
+ *   as in flight until the handler has settled.
  */
 import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { Message } from "@bufbuild/protobuf";
@@ -26,9 +26,9 @@ import { createInbox, type Inbox } from "./message-queue.ts";
 import type { Route } from "./routes.ts";
 import { encodeStatus } from "./wire-status.ts";
 
-/** What all calls of one server share. */
+/** The state that all calls of one server share. */
 export type CallHost = {
-  /** Answers the caller's name, or throws an `AppError`. */
+  /** Returns the caller's name, or throws an `AppError`. */
   readonly authorize: (
     route: Route,
     metadata: Metadata,
@@ -36,17 +36,17 @@ export type CallHost = {
   ) => string | undefined;
   readonly maxInFlight: number;
   readonly maxMessageBytes: number;
-  /** Limit for calls with one answer that came without a deadline. */
+  /** The time limit of unary calls without a deadline. */
   readonly unaryTimeoutMs: number;
   /** Calls whose handler has not settled. */
   inFlight: number;
-  /** Calls under way, for a forced end. */
+  /** Calls in progress, for a forced end. */
   readonly calls: Set<ServerCall>;
   readonly onCall: ((report: CallReport) => void) | undefined;
   readonly log: RpcLog | undefined;
 };
 
-/** Drives one call. A class because it owns an HTTP/2 stream and is made for every call. */
+/** Drives one call. A class, because it owns an HTTP/2 stream and every call creates one. */
 export class ServerCall {
   readonly #call: ServerInterceptingCallInterface;
   readonly #route: Route;
@@ -61,7 +61,7 @@ export class ServerCall {
   #timer: NodeJS.Timeout | undefined;
   #headersSent = false;
   #isDone = false;
-  /** Rejects the write that waits for the transport, when the call ends under it. */
+  /** Rejects the pending write when the call ends during it. */
   #abandonWrite: ((reason: unknown) => void) | undefined;
 
   constructor(call: ServerInterceptingCallInterface, route: Route, host: CallHost) {
@@ -136,7 +136,7 @@ export class ServerCall {
     this.#finish(reason.code, reason);
   }
 
-  /** Ends the call now: the server stops. */
+  /** Ends the call now, because the server stops. */
   abort(): void {
     this.#fail(new AppError("service_unavailable", "The service is stopping; try again."));
   }
@@ -178,9 +178,9 @@ export class ServerCall {
   }
 
   /**
-   * A process that stood still finds requests whose callers have left: each reset lies behind its
-   * request in the same socket, and is read before the event loop's turn is over. Such a call is
-   * not begun: its caller may have asked again elsewhere meanwhile, and have had an answer.
+   * After the process was blocked, it reads requests whose callers have left: each reset follows its request in
+   * the same socket and is read before the end of the event-loop tick. Do not start such a call: its caller may
+   * have retried elsewhere and have a response (ADR 81).
    */
   async #unary(scope: CallScope, message: Message): Promise<void> {
     try {

@@ -9,6 +9,7 @@ import {
   type ServerInterceptor,
 } from "@grpc/grpc-js";
 import { answerPingsWhenClosing } from "../vendor/grpc-connections.ts";
+import { allowStreamResets } from "../vendor/grpc-http2-options.ts";
 import { listenersOf, sendGoaway } from "../vendor/grpc-server-sessions.ts";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
@@ -23,47 +24,47 @@ import { type RpcTlsFiles, serverCredentialsFrom } from "./tls-files.ts";
 /** PEM files' contents; with `ca`, clients must show a certificate signed by it (mutual TLS). */
 export type RpcServerTls = { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer };
 
-/** How a server runs; every limit has a default. */
+/** The options of a server; every limit has a default. */
 export type RpcServerOptions = {
   readonly routes: Routes;
-  /** Without it every caller is accepted. Health and reflection are always open. */
+  /** Without it the server accepts every caller. Health and reflection are always open. */
   readonly auth?: RpcAuth | undefined;
   readonly tls?: RpcServerTls | RpcTlsFiles | undefined;
-  /** Largest message, in and out. 16 MiB. */
+  /** Largest message in either direction. 16 MiB. */
   readonly maxMessageBytes?: number;
-  /** Calls worked on at once; above it calls are refused with UNAVAILABLE and RetryInfo. 1,024. */
+  /** Concurrent calls; the server refuses further ones with UNAVAILABLE and RetryInfo. 1,024. */
   readonly maxInFlight?: number;
-  /** Limit for calls with one answer whose caller set no deadline. 60 s. */
+  /** Time limit of unary calls whose caller set no deadline. 60 s. */
   readonly unaryTimeoutMs?: number;
   /**
-   * Connections are asked to leave at about this age (grpc-js adds ±10 %), so that load spreads to
-   * new replicas. 0 for never; 5 min.
+   * At about this age (grpc-js adds ±10 %) the server asks clients to leave a connection, so that load spreads
+   * to new replicas. 0 for never; 5 min.
    */
   readonly maxConnectionAgeMs?: number;
-  /** Time that calls on an old connection have left. 1 h. */
+  /** The time limit of calls on a connection past its age. 1 h. */
   readonly maxConnectionAgeGraceMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
-  /** Another server's health, for a port that answers nothing else. */
+  /** Another server's health, for a port that serves nothing else. */
   readonly health?: HealthControl | undefined;
 };
 
 /** A running server. */
 export type RpcServer = {
-  /** Listens and answers the port, which the system chooses when `port` is 0. */
+  /** Listens and returns the port; with port 0 the system chooses one. */
   listen(host: string, port: number): Promise<number>;
   /**
-   * Stops without losing a call: health turns NOT_SERVING, callers are told to go elsewhere
-   * (GOAWAY), calls under way may finish within `limitMs` (10 s), then the rest ends with
-   * UNAVAILABLE. Answers whether anything had to be ended. Safe to call more than once.
+   * Stops without losing a call: health turns NOT_SERVING, clients get GOAWAY, calls in progress may finish
+   * within `limitMs` (10 s), then the others end with UNAVAILABLE. Returns whether any call was cut. Safe to
+   * call more than once.
    */
   drain(limitMs?: number): Promise<{ readonly forced: boolean }>;
   readonly health: HealthControl;
-  /** Calls whose handler has not settled, health and reflection not counted. */
+  /** Calls whose handler has not settled, without health and reflection. */
   readonly inFlight: number;
 };
 
-/** Makes a server for the given routes, with health and reflection beside them. */
+/** Serves the given routes, with health and reflection in addition. */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
   const own = collectRoutes(options.routes);
   const services = [...new Set([...own.values()].map(({ spec }) => spec.method.parent))];
@@ -72,12 +73,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const host = createHost(options);
   const direct: ServerInterceptor = ({ path }, call) => {
     const route = routes.get(path);
-    // Only registered paths get this far; see `register` below.
+    // Only registered paths get here; see `register` below.
     if (route === undefined) throw new Error(`no route for ${path}`);
     return new DirectCall(call, new ServerCall(call, route, host));
   };
   const server = new Server({ ...serverOptions(options), interceptors: [direct] });
-  allowCancellations(server);
+  allowStreamResets(server);
   for (const { path, spec } of routes.values()) {
     server.register(path, NEVER_CALLED, AS_IS, AS_IS, HANDLER_TYPES[spec.kind]);
   }
@@ -115,7 +116,7 @@ function shutDown(server: Server, host: CallHost, limitMs: number): Promise<{ fo
     const timer = setTimeout(() => {
       forced = true;
       for (const call of host.calls) call.abort();
-      // One turn of the event loop lets those statuses leave before the connections break.
+      // Wait for one event-loop tick, so that the statuses are sent before the connections break.
       setImmediate(() => server.forceShutdown());
     }, limitMs);
     void sendGoaway(server).then(() =>
@@ -150,8 +151,8 @@ function createHost(options: RpcServerOptions): CallHost {
 }
 
 /**
- * New calls leave an old connection at once. Those on it may still be `smsctl check`, which reads for as long as
- * there is to read; a shorter time would end it in the middle.
+ * New calls leave an old connection at once. The others may be `smsctl check`, which reads as long as there is
+ * data; a shorter limit would cut it.
  */
 const GRACE_MS = 3_600_000;
 
@@ -159,31 +160,16 @@ function serverOptions(options: RpcServerOptions) {
   const { maxConnectionAgeMs = 300_000 } = options;
   return {
     "grpc.max_receive_message_length": options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
-    // The size of answers is checked before they are handed over, with an error of our own.
+    // This server checks the size of responses itself, with an error of its own.
     "grpc.max_send_message_length": -1,
     ...(maxConnectionAgeMs > 0 ? { "grpc.max_connection_age_ms": maxConnectionAgeMs } : {}),
     "grpc.max_connection_age_grace_ms": options.maxConnectionAgeGraceMs ?? GRACE_MS,
     "grpc.keepalive_time_ms": KEEP_ALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEP_ALIVE_TIMEOUT_MS,
-    // A single connection may not queue more than twice what the server would work on.
+    // A single connection may queue at most twice the calls that the server runs at once.
     "grpc.max_concurrent_streams": 2 * (options.maxInFlight ?? 1024),
     "grpc.enable_channelz": 0,
   };
-}
-
-/**
- * HTTP/2 servers close a connection on which many streams are reset (CVE-2023-44487): Node allows
- * 1,000 and then 33 a second. A cancelled or late call is such a reset, and a thousand of those come
- * together whenever something slows down; losing the connection then, with every other call on it,
- * would make it worse. Callers are our own services and work in hand is bounded, so we allow more.
- * grpc-js has no setting for these two options of `http2.createServer`, hence the way in here.
- */
-function allowCancellations(server: Server): void {
-  const http2Options: unknown = Reflect.get(server, "commonServerOptions");
-  if (typeof http2Options !== "object" || http2Options === null) {
-    throw new Error("this version of grpc-js keeps its HTTP/2 options elsewhere");
-  }
-  Object.assign(http2Options, { streamResetBurst: 20_000, streamResetRate: 5_000 });
 }
 
 function serverCredentials(tls: RpcServerTls | RpcTlsFiles | undefined): ServerCredentials {
@@ -204,8 +190,8 @@ function certificateName(call: ServerInterceptingCallInterface): string | undefi
 }
 
 /**
- * Hands a call to its driver and leaves out the listener of grpc-js's own handler, whose stream
- * objects are not needed. An interceptor is the public place where grpc-js allows this.
+ * Passes a call to its driver and skips the listener of grpc-js's own handler, whose stream objects are not
+ * needed. An interceptor is the public place where grpc-js allows this.
  */
 class DirectCall extends ServerInterceptingCall {
   readonly #call: ServerInterceptingCallInterface;

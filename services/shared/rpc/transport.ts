@@ -1,4 +1,4 @@
-/** A Connect `Transport` on a grpc-js channel: how services call each other between processes. */
+/** A Connect `Transport` on a grpc-js channel: the way services call each other between processes. */
 import { create } from "@bufbuild/protobuf";
 import { createContextValues, type StreamResponse, type Transport } from "@connectrpc/connect";
 import { runStreamingCall } from "@connectrpc/connect/protocol";
@@ -10,50 +10,52 @@ import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./l
 import { channelCredentialsFrom, type RpcTlsFiles } from "./tls-files.ts";
 
 /**
- * PEM contents: the authority of the servers, and a certificate to show for mutual TLS. Or files,
- * which are read again now and then.
+ * PEM contents: the servers' authority, and a client certificate for mutual TLS. Or files, which are read again
+ * at an interval.
  */
 export type RpcClientTls = (
   | { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer }
   | RpcTlsFiles
 ) & {
-  /** The name to expect in the server's certificate; needed when the target is an IP address. */
+  /** The name in the server's certificate; required when the target is an IP address. */
   readonly serverName?: string;
 };
 
-/** How a transport reaches its service; every limit has a default. */
+/** The options of a transport; every limit has a default. */
 export type RpcTransportOptions = {
   /**
-   * `host:port` (resolved by DNS, again whenever a connection ends; calls go round all addresses),
-   * several of them, or any grpc-js target such as `unix:/run/wallet.sock`.
+   * `host:port` (resolved by DNS, again whenever a connection ends; round robin over all addresses), several of
+   * them, or any grpc-js target such as `unix:/run/wallet.sock`.
    */
   readonly target: string | readonly string[];
   /** Sent as `authorization: Bearer`. */
   readonly token?: string | undefined;
   readonly tls?: RpcClientTls | undefined;
-  /** Deadline of calls with one answer that set none. 10 s. */
+  /** The deadline of unary calls that set none. 10 s. */
   readonly defaultTimeoutMs?: number;
-  /** Largest message, in and out. 16 MiB. */
+  /** Largest message in either direction. 16 MiB. */
   readonly maxMessageBytes?: number;
   /** Calls wait for a connection until their deadline instead of failing at once. Off. */
   readonly waitForReady?: boolean;
   /**
-   * Longest pause between attempts to connect; attempts never end. 1 s: in a rolling restart the next
-   * replica leaves soon after this one is back, and by then we must have found it.
+   * The longest pause between attempts to connect; attempts never end. 1 s: in a rolling restart the next
+   * replica stops soon after this one is back, and the client must have found this one by then.
    */
   readonly maxReconnectMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
 };
 
-/** A transport that owns its connections. */
+/** A transport with its own connections. */
 export type RpcTransport = Transport & {
-  /** Resolves when a server is connected; rejects after `timeoutMs`. */
+  /** Resolves when connected to a server; rejects after `timeoutMs`. */
   ready(timeoutMs: number): Promise<void>;
   /** Closes the connections; later calls fail with UNAVAILABLE. */
   close(): void;
 };
 
-/** Opens a transport. Connecting begins with the first call or `ready`, and is retried for ever. */
+/**
+ * Opens a transport. The first call or `ready` starts connecting, and the transport reconnects for ever.
+ */
 export function createGrpcJsTransport(options: RpcTransportOptions): RpcTransport {
   const channels = targetsOf(options.target).map((target) => openChannel(target, options));
   const host: ClientHost = {
@@ -108,7 +110,7 @@ function openChannel(target: string, options: RpcTransportOptions): Channel {
   const maxBytes = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
   return new Channel(target, channelCredentials(tls), {
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-    // The service config comes from here, never from DNS TXT records.
+    // The service config is set here, never by DNS TXT records.
     "grpc.service_config_disable_resolution": 1,
     "grpc.dns_min_time_between_resolutions_ms": 5000,
     "grpc.initial_reconnect_backoff_ms": 100,
@@ -131,8 +133,8 @@ function channelCredentials(tls: RpcClientTls | undefined): ChannelCredentials {
 }
 
 /**
- * Turns addresses into grpc-js targets (grpc/grpc, doc/naming.md). A list of IP addresses is one
- * target; names are one each, because a target resolves a single name.
+ * Converts addresses to grpc-js targets (grpc/grpc, doc/naming.md). A list of IP addresses is one target; each
+ * name is one, because a target resolves a single name.
  */
 function targetsOf(target: string | readonly string[]): string[] {
   const list = typeof target === "string" ? [target] : target;
@@ -146,7 +148,7 @@ function targetsOf(target: string | readonly string[]): string[] {
 const SCHEME = /^(dns|ipv4|ipv6|unix|xds):/;
 const IPV4 = /^\d+\.\d+\.\d+\.\d+:\d+$/;
 
-/** Takes channels by turn, those without a connection only when none has one. */
+/** Round robin over channels; those without a connection only when none has one. */
 function roundRobin(channels: readonly Channel[]): () => Channel {
   const [only, second] = channels;
   if (only !== undefined && second === undefined) return () => only;
@@ -154,7 +156,7 @@ function roundRobin(channels: readonly Channel[]): () => Channel {
   return () => {
     turn += 1;
     const inTurn = channels.map((_, offset) => channels[(turn + offset) % channels.length]);
-    // Asking for the state also starts a connection where there is none.
+    // Reading the state also starts a connection where there is none.
     const isReady = inTurn.map(
       (channel) => channel?.getConnectivityState(true) === connectivityState.READY,
     );

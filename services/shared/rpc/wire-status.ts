@@ -1,4 +1,4 @@
-/** Between `ConnectError` and what gRPC puts in trailers, `grpc-status-details-bin` included. */
+/** Converts between `ConnectError` and gRPC trailers, including `grpc-status-details-bin`. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -10,15 +10,15 @@ import { addHeaders, toHeaders } from "./headers.ts";
 const DETAILS_HEADER = "grpc-status-details-bin";
 
 /**
- * Room for the details of one status. Common gRPC stacks refuse metadata above 8 KiB by default,
- * and base64 adds a third; details that do not fit are left out, the first ones stay.
+ * The limit for the details of one status. Common gRPC stacks refuse metadata above 8 KiB by default, and
+ * base64 adds a third; details that do not fit are left out, the first ones stay.
  */
 const DETAILS_BYTES_MAX = 5 * 1024;
 const TEXT_LENGTH_MAX = 1024;
-/** Percent-encoding makes up to nine octets of a character: a text that becomes long is cut to fewer. */
+/** Percent-encoding makes up to nine bytes of a character: a text that becomes too long is cut. */
 const TEXT_BYTES_MAX = 2304;
 
-/** Encodes an error for the trailers; trailers that the handler set are kept. */
+/** Encodes an error as trailers; keeps trailers that the handler set. */
 export function encodeStatus(error: ConnectError, trailer?: Headers): StatusObject {
   const metadata = new Metadata();
   if (trailer !== undefined) addHeaders(metadata, trailer);
@@ -31,7 +31,7 @@ export function encodeStatus(error: ConnectError, trailer?: Headers): StatusObje
   return { code: error.code as number, details: message, metadata };
 }
 
-/** Decodes the status of a failed call, details included. */
+/** Decodes the status of a failed call, including details. */
 export function decodeStatus(status: StatusObject): ConnectError {
   const error = new ConnectError(status.details, toCode(status.code), toHeaders(status.metadata));
   const bytes = status.metadata.get(DETAILS_HEADER)[0];
@@ -67,7 +67,7 @@ function unpacked(bytes: Uint8Array): ConnectError["details"] {
       value: value as Uint8Array<ArrayBuffer>,
     }));
   } catch {
-    // Details are an aid; a status whose details cannot be read is still a status.
+    // Details are optional: a status with unreadable details is still valid.
     return [];
   }
 }

@@ -9,6 +9,7 @@ import { Connection } from "mongodb/lib/cmap/connection.js";
 import { toJsMsg } from "nats/lib/jetstream/jsmsg.js";
 import { NatsConnectionImpl, setTransportFactory } from "nats/lib/nats-base-client/internal_mod.js";
 import { NodeTransport, nodeResolveHost } from "nats/lib/src/node_transport.js";
+import { allowStreamResets } from "../../../services/shared/vendor/grpc-http2-options.ts";
 import { listenersOf } from "../../../services/shared/vendor/grpc-server-sessions.ts";
 import { ClosingConnection } from "../../../services/shared/vendor/mongodb-closing-connection.ts";
 import {
@@ -42,6 +43,12 @@ describe("private parts of libraries", () => {
 
   it("grpc-js keeps its HTTP/2 servers in a map", () => {
     expect([...listenersOf(new Server())]).to.deep.equal([]);
+  });
+
+  it("grpc-js keeps its HTTP/2 options where the limit of resets can be set", () => {
+    const server = new Server();
+    allowStreamResets(server);
+    expect(Reflect.get(server, "commonServerOptions")).to.include({ streamResetBurst: 20_000 });
   });
 
   it("mongodb's connection can be extended", () => {
