@@ -48,7 +48,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   ]);
   return {
     onStored: (count) => stored.inc(count),
-    onAttempt: (outcome, durationMs) => attempts.labels(outcome).observe(durationMs / 1000),
+    onAttempt: (resultClass, durationMs) => attempts.labels(resultClass).observe(durationMs / 1000),
     onFinal: (status) => final.labels(status).inc(),
     onLeaseLost: (count) => lost.inc(count),
     onDisabled: () => disabled.inc(),

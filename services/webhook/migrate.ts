@@ -70,12 +70,12 @@ const IDEMPOTENCY: CollectionShape = {
   indexes: [{ name: "kept", key: { expires_at: 1 }, expireAfterSeconds: 0 }],
 };
 
-const FENCES: CollectionShape = {
+const IDEMPOTENCY_LOCKS: CollectionShape = {
   name: "fences",
   indexes: [{ name: "until", key: { until: 1 }, expireAfterSeconds: 0 }],
 };
 
 /** Creates or updates collections, indexes and validators. Idempotent. */
 export async function migrate(db: Db): Promise<void> {
-  await shapeCollections(db, [ENDPOINTS, DELIVERIES, IDEMPOTENCY, FENCES, DEAD_LETTERS]);
+  await shapeCollections(db, [ENDPOINTS, DELIVERIES, IDEMPOTENCY, IDEMPOTENCY_LOCKS, DEAD_LETTERS]);
 }

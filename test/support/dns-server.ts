@@ -1,15 +1,15 @@
-/** A name server on loopback that answers what a test asks it to, and may change its mind. */
+/** A name server on loopback whose records a test sets and changes. */
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
 
-/** The addresses of a name at its n-th question (from 0) for one record type. */
+/** The addresses of a name at its n-th query (from 0) for one record type. */
 export type Answers = (name: string, asked: number) => readonly string[];
 
 /** A running name server. */
 export type DnsServer = {
   /** As `address:port`. */
   readonly address: string;
-  /** Questions for A records of a name so far. */
+  /** Queries for A records of a name so far. */
   asked(name: string): number;
   close(): Promise<void>;
 };
@@ -17,10 +17,10 @@ export type DnsServer = {
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
 
-/** Starts a name server over UDP (RFC 1035) that knows A and AAAA records. */
+/** Starts a name server over UDP (RFC 1035) with A and AAAA records. */
 export async function startDnsServer(
   answers: Answers,
-  /** Says nothing to questions for IPv6, as some servers do. */
+  /** Sends no response to queries for IPv6, as some servers do. */
   dropsAaaa = false,
 ): Promise<DnsServer> {
   const counts = new Map<string, number>();
@@ -62,7 +62,7 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** A record with a time to live of 0, its name a pointer to the question's. */
+/** A record with a time to live of 0; its name points to the question's. */
 function toRecord(ip: string, type: number): Buffer {
   const data = type === TYPE_A ? Buffer.from(ip.split(".").map(Number)) : toBytes(ip);
   const head = Buffer.alloc(12);

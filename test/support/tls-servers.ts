@@ -1,6 +1,6 @@
 /**
- * MongoDB, NATS and Valkey that take only callers with a certificate of one authority. The pinned
- * Valkey is built without TLS, so a terminator stands before it, as stunnel does for Redis elsewhere.
+ * MongoDB, NATS and Valkey that accept only clients with a certificate of one authority. The pinned
+ * Valkey is built without TLS, so a TLS proxy runs in front of it, like stunnel.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -25,20 +25,20 @@ import { createTestAuthority } from "./rpc-certificates.ts";
 export type TlsServers = {
   readonly ports: { readonly mongodb: number; readonly nats: number; readonly redis: number };
   readonly urls: { readonly mongodb: string; readonly nats: string; readonly redis: string };
-  /** What a client is told of each: its authority, a certificate and the key. */
+  /** The files of a client: authority, certificate and key. */
   readonly files: { readonly ca: string; readonly cert: string; readonly key: string };
   /** An authority that signed none of the servers. */
   readonly otherCa: string;
-  /** Connections to Redis that showed a certificate of the authority. */
+  /** Connections to Redis with a certificate of the authority. */
   readonly redisCallers: () => number;
-  /** Where processes of the test may log; goes with `stop`. */
+  /** Folder for the logs of processes; `stop` deletes it. */
   readonly folder: string;
-  /** Puts a process in the care of the test's guard. */
+  /** Adds a process to the test's guard. */
   readonly watch: (record: ProcessRecord) => void;
   readonly stop: () => Promise<void>;
 };
 
-/** Starts all three on free ports of loopback, with certificates made for this run. */
+/** Starts all three on free loopback ports, with certificates made for this run. */
 export async function startTlsServers(): Promise<TlsServers> {
   const folder = mkdtempSync(join(tmpdir(), "sms-tls-"));
   const guard = createGuard(folder);
@@ -107,7 +107,7 @@ export async function startTlsServers(): Promise<TlsServers> {
   };
 }
 
-/** Writes what an authority signs; gives the path of each file by its name. */
+/** Writes the certificates of an authority; returns the path of each file by its name. */
 function writeCertificates(folder: string): (name: string) => string {
   const authority = createTestAuthority();
   const pem = (name: string) => join(folder, name);
@@ -121,7 +121,7 @@ function writeCertificates(folder: string): (name: string) => string {
     "other-ca.pem": createTestAuthority().ca,
     "server.pem": server.cert,
     "server.key.pem": server.key,
-    // mongod reads a certificate and its key from one file; the other is what it shows to itself.
+    // mongod reads certificate and key from one file.
     "mongod.pem": Buffer.concat([server.cert, server.key]),
     "mongod-peer.pem": Buffer.concat([peer.cert, peer.key]),
     "client.pem": client.cert,
@@ -161,7 +161,7 @@ function natsConfig(folder: string, port: number, pem: (name: string) => string)
   return file;
 }
 
-/** Takes TLS on one port, for callers with a certificate, and passes on to another. */
+/** Accepts TLS on one port, from clients with a certificate, and forwards to another port. */
 function terminateTls(from: number, to: number, pem: (name: string) => string): Server {
   const [cert, key, ca] = ["server.pem", "server.key.pem", "ca.pem"].map((name) =>
     readFileSync(pem(name)),

@@ -1,4 +1,4 @@
-/** A whole webhook service without its process: real MongoDB and NATS, a database of its own. */
+/** A webhook service in this process, with real MongoDB and NATS and its own database. */
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ export function testCertificates() {
 
 export type WebhookHarness = Awaited<ReturnType<typeof openWebhooks>>;
 
-/** The database and the stream that webhook processes of a test share. */
+/** The database and the stream that the webhook processes of a test share. */
 export async function openWebhookStores(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
   prefix: string,
@@ -64,7 +64,7 @@ export async function openWebhookStores(
   };
 }
 
-/** The settings that let a service under test reach receivers on loopback. */
+/** Settings that let a service under test reach receivers on loopback. */
 export function webhookSettings(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,
   prefix: string,
@@ -125,7 +125,7 @@ export async function openWebhooks(
     client,
     metrics,
     publish: (events: readonly Event[]) => publishEvents(stores.nats, events),
-    /** Ends the service alone, as a SIGTERM would. */
+    /** Ends the service alone, like a SIGTERM. */
     stop: () => lifecycle.close(),
     async close() {
       await lifecycle.close();
@@ -134,7 +134,7 @@ export async function openWebhooks(
   };
 }
 
-/** Webhooks and one receiver that they trust, on servers of their own. */
+/** A webhook service and one receiver that it trusts, on their own servers. */
 export async function openWebhooksAndReceiver(settings: Readonly<Record<string, string>> = {}) {
   const certificates = testCertificates();
   const closers: (() => Promise<unknown>)[] = [certificates.remove];
@@ -168,14 +168,14 @@ export async function publishEvents(nats: Nats, events: readonly Event[]): Promi
   );
 }
 
-/** The id of an event that was recorded at an instant; now when none is given. */
+/** The id of an event recorded at an instant; now by default. */
 function eventIdAt(atMs: number | undefined): string {
   const fresh = newId("event");
-  // The instant of one, the random part of the other: ids of this process never go back.
+  // The time of one id and the random part of another, because ids of a process never decrease.
   return atMs === undefined ? fresh : lowestIdAt("event", atMs).slice(0, -16) + fresh.slice(-16);
 }
 
-/** A message that was delivered, as messaging reports it, recorded when it happened. */
+/** A delivered message as messaging reports it, recorded when it happened. */
 export function messageEvent(
   tenantId: string,
   about: {

@@ -5,7 +5,7 @@ import { createTlsContext } from "../../services/webhook/adapters/http-client/tl
 import type { WebhookRequest } from "../../services/webhook/app/ports.ts";
 import { parseNetwork } from "../../services/webhook/domain/address-rules.ts";
 
-/** A client to receivers on loopback, with what it told the metrics. */
+/** An HTTP client to receivers on loopback, with the metrics it counted. */
 export function openTestClient(
   caFile: string,
   limits: {
@@ -34,9 +34,9 @@ export function openTestClient(
   const client = createHttpClient({ connections, guard, metrics });
   return {
     ...client,
-    /** "new" or "reused" for each answer. */
+    /** "new" or "reused" for each response. */
     used,
-    /** Sends to a port of loopback. */
+    /** Sends to a port on loopback. */
     to: (port: number, wanted: Partial<WebhookRequest> = {}) =>
       client.send({
         endpointId: "whe_1",

@@ -1,4 +1,4 @@
-/** Webhook and receiver processes of a test's own, to measure and to kill. */
+/** Webhook and receiver processes of one test, to measure and to kill. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,7 +18,7 @@ const TOKEN = "webhook-test-token-of-enough-length";
 const MAIN = fileURLToPath(new URL("../../services/main.ts", import.meta.url));
 const RECEIVER = fileURLToPath(new URL("./webhook-receiver-process.ts", import.meta.url));
 
-/** One webhook process; `start` after `kill` serves on the same ports. */
+/** One webhook process; `start` after `kill` uses the same ports. */
 export type WebhookProcess = {
   readonly client: Client<typeof WebhookService>;
   readonly opsUrl: string;
@@ -28,7 +28,7 @@ export type WebhookProcess = {
   launch(): void;
   /** kill -9. */
   kill(): Promise<void>;
-  /** SIGTERM; answers the exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   stop(): Promise<number | null>;
   /** A figure of `/metrics`, summed over its labels. */
   metric(name: string): Promise<number>;
@@ -63,7 +63,7 @@ export async function startWebhookProcess(
     launch() {
       child = spawn(process.execPath, [...LEAN_START, MAIN, "webhook"], {
         env,
-        // A group of its own, which the guard ends should this process die first.
+        // Its own process group, which the guard ends if this process dies first.
         detached: true,
         stdio: ["ignore", process.env.WEBHOOK_LOG ? "inherit" : "ignore", "inherit"],
       });
@@ -92,7 +92,7 @@ export async function startWebhookProcess(
   return webhook;
 }
 
-/** Receivers in a process of their own. */
+/** Receivers in their own process. */
 export type ReceiverProcess = {
   readonly port: number;
   url(path: string): string;
@@ -101,7 +101,7 @@ export type ReceiverProcess = {
   stop(): Promise<void>;
 };
 
-/** Starts the receivers' process on a free port. */
+/** Starts the receiver process on a free port. */
 export async function startReceiverProcess(tls: {
   readonly certFile: string;
   readonly keyFile: string;

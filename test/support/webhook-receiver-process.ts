@@ -1,22 +1,22 @@
 /**
- * Customers' servers in a process of their own, so that they do not share the event loop of what
- * is measured. The first part of the path says how the server behaves: `/ok/…`, `/hang/…`,
- * `/fail/…` (500), `/reset/…`, `/drip/…`. Speaks with its parent by messages: `{listening: port}`
- * once, and for each `"collect"` the requests since the last one.
+ * Customers' servers in their own process, so that they do not share the event loop of the measured
+ * service. The first part of the path selects the behaviour: `/ok/…`, `/hang/…`, `/fail/…` (500),
+ * `/reset/…`, `/drip/…`. Messages to the parent: `{listening: port}` once, and for each `"collect"`
+ * the requests since the last one.
  */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
-/** One request: path, event id, delivery id, attempt, when the event happened, when it came. */
+/** One request: path, event id, delivery id, attempt, time of the event, time of arrival. */
 export type Request = readonly [string, string, string, number, number, number];
 
-/** What `collect` answers. */
+/** The response to `collect`. */
 export type Collected = {
   readonly requests: readonly Request[];
   readonly connections: number;
-  /** Requests of a delivery that came while another of the same delivery was still open. */
+  /** Requests that arrived while another request of the same delivery was open. */
   readonly overlaps: number;
 };
 
@@ -25,7 +25,7 @@ let connections = 0;
 let overlaps = 0;
 const open = new Map<string, number>();
 
-/** Notes that a delivery is being made, until its request is over. */
+/** Records that a delivery has an open request, until it ends. */
 function track(deliveryId: string, response: ServerResponse): void {
   const before = open.get(deliveryId) ?? 0;
   if (before > 0) overlaps += 1;

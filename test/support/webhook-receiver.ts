@@ -1,10 +1,10 @@
-/** A customer's HTTPS server on loopback, as well or as badly behaved as a test asks. */
+/** A customer's HTTPS server on loopback, with the behaviour that a test sets. */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
-/** One request as it came. */
+/** One request as it arrived. */
 export type Received = {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -12,7 +12,7 @@ export type Received = {
   readonly atMs: number;
 };
 
-/** How the server answers one request; it must end the response or leave it hanging. */
+/** Responds to one request; must end the response or leave it open. */
 export type Behaviour = (response: ServerResponse, received: Received) => void;
 
 /** A running receiver. */
@@ -20,7 +20,7 @@ export type Receiver = {
   readonly port: number;
   /** Requests whose body arrived, oldest first. */
   readonly received: Received[];
-  /** ConnectionPool made so far. */
+  /** Connections made so far. */
   readonly connections: number;
   behave(behaviour: Behaviour): void;
   url(path?: string): string;
@@ -28,15 +28,15 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
-/** Answers 204. */
+/** Responds 204. */
 export const accept: Behaviour = (response) => void response.writeHead(204).end();
 
-/** Answers a status and a text. */
+/** Responds with a status and a text. */
 export function answer(status: number, text = ""): Behaviour {
   return (response) => void response.writeHead(status).end(text);
 }
 
-/** Starts a receiver, on a free port when none is given. */
+/** Starts a receiver, on a free port by default. */
 export async function startReceiver(
   tls: { readonly certFile: string; readonly keyFile: string },
   wantedPort = 0,

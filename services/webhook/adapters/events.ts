@@ -53,12 +53,12 @@ export function createEventHandler(deliver: Deliver): EventHandler {
       const events = read[at];
       const fault = events instanceof Error ? events : faults[at];
       if (fault === undefined) return ACK;
-      return judge(fault, deliveries, mayWait);
+      return toAcknowledgement(fault, deliveries, mayWait);
     });
   };
 }
 
-function judge(fault: Error, deliveries: number, mayWait: () => boolean): Verdict {
+function toAcknowledgement(fault: Error, deliveries: number, mayWait: () => boolean): Verdict {
   const dead: Verdict = { kind: "dead", reason: fault.message };
   if (fault instanceof NewerEventError) {
     if (deliveries >= NEWER_DELIVERIES_MAX || !mayWait()) return dead;

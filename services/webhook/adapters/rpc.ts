@@ -91,7 +91,8 @@ type DeliveryRpc = Pick<
 function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
   return {
     async createEndpoint(request) {
-      if (request.tenantId === "") throw invalidField("tenant_id", "required", "Whose is it?");
+      if (request.tenantId === "")
+        throw invalidField("tenant_id", "required", "A tenant is required.");
       return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.CREATE_ENDPOINT, request),
@@ -162,13 +163,13 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
     },
     async recoverDeliveries(request) {
       await findEndpoint(deliveries, request.tenantId, request.endpointId);
-      const wanted = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
+      const since = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
       return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.RECOVER_DELIVERIES, request),
         RecoverDeliveriesResponseSchema,
         (recovered: number) => ({ recovered: BigInt(recovered) }),
-        (runOnce) => recoverDeliveries(deliveries, wanted, runOnce),
+        (runOnce) => recoverDeliveries(deliveries, since, runOnce),
       );
     },
     async sendTestEvent(request) {

@@ -1,8 +1,10 @@
 /**
  * From events to deliveries: one delivery per event and endpoint is stored before the event is
  * acknowledged. When the dispatcher has room, the first attempt starts at once:
+ *
  * - to a fast endpoint, before the delivery is stored (`attempt-before-store.ts`);
  * - to any other endpoint, after the delivery is stored with a lease of this process.
+ *
  * Other deliveries wait in the database. A redelivered event is stored before it is attempted: its
  * deliveries may exist.
  */
@@ -95,7 +97,7 @@ export async function deliverEvents(
       }
     } catch (cause) {
       // An event without a body must not fail the others.
-      faults[position] = new UndeliverableError("no body can be made of the event", { cause });
+      faults[position] = new UndeliverableError("the event has no valid body", { cause });
     }
   });
   // Wait for all three: an unfinished attempt must not be redelivered.

@@ -76,15 +76,15 @@ export async function resendDelivery<S, Answer>(
 /** Makes the deliveries that failed since an instant due again. Throws like `resendDelivery`. */
 export async function recoverDeliveries<S, Answer>(
   parts: DeliveryParts<S>,
-  wanted: { readonly tenantId: string; readonly endpointId: string; readonly sinceMs: number },
+  request: { readonly tenantId: string; readonly endpointId: string; readonly sinceMs: number },
   runOnce: RunOnce<S, number, Answer>,
 ): Promise<Answer> {
-  const endpoint = await findEnabled(parts, wanted.tenantId, wanted.endpointId);
+  const endpoint = await findEnabled(parts, request.tenantId, request.endpointId);
   const nowMs = activation(parts, endpoint);
   let recovered = 0;
   // Too many for one transaction. Deliveries recovered by a repeated call stay recovered and count.
   const result = await runOnce(async () => {
-    const { endpointId, sinceMs } = wanted;
+    const { endpointId, sinceMs } = request;
     recovered += await parts.deliveries.recover(endpointId, sinceMs, parts.attemptsMax, nowMs);
     return recovered;
   });

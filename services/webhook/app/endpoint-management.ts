@@ -50,7 +50,7 @@ const SAVE_ATTEMPTS = 10;
 /** Creates an endpoint. Throws validation_error (field `url`, or code `too_many` for a sixth). */
 export async function addEndpoint<S, Answer>(
   parts: EndpointParts<S>,
-  wanted: {
+  request: {
     readonly tenantId: string;
     readonly url: string;
     readonly eventTypes: readonly string[];
@@ -59,11 +59,11 @@ export async function addEndpoint<S, Answer>(
   },
   runOnce: RunOnce<S, WithSecret, Answer>,
 ): Promise<Answer> {
-  await parts.checkUrl(wanted.url);
+  await parts.checkUrl(request.url);
   const id = newId("webhookEndpoint");
   const secret = parts.newSecret();
   const sealedSecret = parts.sealSecret(id, secret);
-  const endpoint = createEndpoint({ ...wanted, id, sealedSecret }, parts.clock.now());
+  const endpoint = createEndpoint({ ...request, id, sealedSecret }, parts.clock.now());
   return runOnce(async (session) => {
     if (await parts.store.insert(endpoint, session)) return { endpoint, secret };
     const message = `There are at most ${ENDPOINTS_MAX} endpoints.`;

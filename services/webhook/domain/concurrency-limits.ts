@@ -1,5 +1,6 @@
 /**
  * Limits for concurrent requests: per endpoint, per tenant, and in all. A request holds one permit.
+ *
  * An endpoint is `fresh`, `fast` or `slow`:
  * - fresh: it has not responded yet. It may hold one or two permits: each needs a connection with a
  *   handshake, and later connections resume the first TLS session.
@@ -12,6 +13,7 @@
  *   by the load of this process does not get a hundred new connections, whose handshakes would add
  *   load. It keeps its window. An endpoint that let a request time out may hold all its permits:
  *   its deliveries would otherwise wait behind requests that hang.
+ *
  * Slow endpoints hold permits long, so together they get a part of all permits. Fresh endpoints,
  * which may become slow, share a larger part with them. The rest serves fast endpoints, however
  * many others hang. The same holds within a tenant: two endpoints that hang leave some of its

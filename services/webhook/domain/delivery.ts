@@ -1,11 +1,14 @@
 /**
  * A delivery: one event for one endpoint.
+ *
  *   pending → succeeded | failed | dropped;  each of those → pending when the owner resends it
+ *
  * - pending: entered when the event is stored for the endpoint. An attempt is made when due; each
  *   failure sets the next due time. Ends by a success, by the last failure, or with the endpoint.
  * - succeeded: a 2xx response arrived in time.
  * - failed: the last attempt of the schedule failed.
  * - dropped: the endpoint was disabled or deleted first.
+ *
  * A process that works on a pending delivery holds a lease: a random id, and a due time in the
  * future. Every write is guarded by that id, so no two processes attempt a delivery at once. When a
  * process dies, its deliveries are due again at the end of the lease.

@@ -1,6 +1,8 @@
 /**
  * An endpoint: the URL to which a tenant's events are sent.
+ *
  *   enabled ⇄ disabled
+ *
  * - enabled: entered at creation and by an update. Events recorded from `enabledAtMs` on are
  *   delivered.
  * - disabled: entered by an update, or after days without a success; the reason is kept. Nothing is
@@ -88,7 +90,7 @@ export type EndpointChange = {
  * validation_error.
  */
 export function createEndpoint(
-  wanted: {
+  request: {
     readonly id: string;
     readonly tenantId: string;
     readonly url: string;
@@ -99,17 +101,17 @@ export function createEndpoint(
   },
   nowMs: number,
 ): Endpoint {
-  const eventTypes = wanted.eventTypes.length === 0 ? DEFAULT_EVENT_TYPES : wanted.eventTypes;
+  const eventTypes = request.eventTypes.length === 0 ? DEFAULT_EVENT_TYPES : request.eventTypes;
   return {
-    id: wanted.id,
-    tenantId: wanted.tenantId,
-    url: wanted.url,
+    id: request.id,
+    tenantId: request.tenantId,
+    url: request.url,
     status: "enabled",
     eventTypes: checkEventTypes(eventTypes),
-    sources: [...new Set(wanted.sources)],
-    description: checkDescription(wanted.description),
+    sources: [...new Set(request.sources)],
+    description: checkDescription(request.description),
     disabledReason: "",
-    secrets: [{ sealed: wanted.sealedSecret, createdAtMs: nowMs, expiresAtMs: undefined }],
+    secrets: [{ sealed: request.sealedSecret, createdAtMs: nowMs, expiresAtMs: undefined }],
     enabledAtMs: nowMs - BEFORE_CREATION_MS,
     failingSinceMs: 0,
     warnedAtMs: 0,

@@ -2,6 +2,7 @@
  * Automatic disabling (`docs/contract.md#webhook-endpoints`): days of failures without a success.
  * The time starts at the first failure after a success; a success resets it. The first attempt that
  * fails after `WEBHOOK_DISABLE_AFTER_MS` disables the endpoint.
+ *
  * An attempt decides by the endpoint as it was read before the request, up to ten seconds ago. So
  * each change names the state it was decided on, and is written only if that state is unchanged.
  * Changes of one endpoint are written in the order in which its attempts ended.

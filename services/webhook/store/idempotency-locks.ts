@@ -30,10 +30,10 @@ const LOCK_MS = 15_000;
 const RENEW_MS = 5000;
 
 export function createIdempotencyLocks(db: Db): IdempotencyLocks {
-  const fences: Collection<LockDocument> = db.collection("fences");
+  const locks: Collection<LockDocument> = db.collection("fences");
 
   async function check(id: string, fingerprint: Uint8Array): Promise<void> {
-    const lock = await guardMongo(fences.findOne({ _id: id }));
+    const lock = await guardMongo(locks.findOne({ _id: id }));
     if (lock === null || lock.until.getTime() <= Date.now()) return;
     throw refusal(compareLock(lock, fingerprint));
   }
@@ -44,17 +44,17 @@ export function createIdempotencyLocks(db: Db): IdempotencyLocks {
       const owner = randomUUID();
       const nowMs = Date.now();
       const lock = { key: id, owner, fingerprint, untilMs: nowMs + LOCK_MS };
-      const taken = await takeLock(fences, lock, nowMs);
-      if (taken !== "taken") throw refusal(taken);
+      const result = await takeLock(locks, lock, nowMs);
+      if (result !== "taken") throw refusal(result);
       const renewing = setInterval(() => {
         const until = new Date(Date.now() + LOCK_MS);
-        fences.updateOne({ _id: id, owner }, { $set: { until } }).catch(IGNORED);
+        locks.updateOne({ _id: id, owner }, { $set: { until } }).catch(IGNORED);
       }, RENEW_MS);
       try {
         return await work();
       } finally {
         clearInterval(renewing);
-        await releaseLock(fences, lock).catch(IGNORED);
+        await releaseLock(locks, lock).catch(IGNORED);
       }
     },
   };
@@ -63,7 +63,7 @@ export function createIdempotencyLocks(db: Db): IdempotencyLocks {
 /** A lock that could not be renewed or deleted expires. */
 const IGNORED = () => undefined;
 
-function refusal(taken: "running" | "reused"): AppError {
-  if (taken === "reused") return keyReused();
+function refusal(result: "running" | "reused"): AppError {
+  if (result === "reused") return keyReused();
   return new AppError("conflict", "A request with this idempotency key is still in progress.");
 }

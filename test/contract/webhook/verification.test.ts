@@ -63,7 +63,7 @@ const VECTORS: readonly Vector[] = [
   { ...bad, name: "no header at all", header: undefined },
 ];
 
-/** The vectors as every driver reads them: four fields a line; a dash stands for no header. */
+/** The vectors as every driver reads them: four fields a line; a dash means no header. */
 const LINES = VECTORS.map(({ header, body, secret, nowS }) =>
   [header ?? "-", body.toString("base64"), secret, nowS].join("\t"),
 ).join("\n");
@@ -94,7 +94,7 @@ func TestVectors(t *testing.T) {
 	input, _ := io.ReadAll(os.Stdin)
 	for _, line := range strings.Split(string(input), "\\n") {
 		field := strings.Split(line, "\\t")
-		// What http.Header.Get gives for a header that is not there.
+		// http.Header.Get returns this for a missing header.
 		field[0] = strings.TrimPrefix(field[0], "-")
 		body, _ := base64.StdEncoding.DecodeString(field[1])
 		now, _ := strconv.ParseFloat(field[3], 64)
@@ -134,7 +134,7 @@ class Driver {
 }
 `;
 
-/** How a language's snippet is run over the vectors. */
+/** How to run a language's snippet over the vectors. */
 type Language = {
   readonly name: string;
   readonly probe: readonly string[];
@@ -177,7 +177,7 @@ const LANGUAGES: readonly Language[] = [
   },
 ];
 
-describe("the receivers' signature check", () => {
+describe("the signature check of receivers", () => {
   const wanted = VECTORS.map(({ name, genuine }) => `${name}: ${genuine}`);
 
   it("our own verifier agrees with every vector", () => {
@@ -199,7 +199,7 @@ describe("the receivers' signature check", () => {
     it(`the ${name} snippet agrees with every vector`, function () {
       this.timeout(120_000);
       const [program = "", ...args] = probe;
-      // A machine without the language's tools cannot judge its snippet.
+      // A machine without the language's tools skips its snippet.
       if (spawnSync(program, args).error !== undefined) skipSince(this, `there is no ${program}`);
       const cwd = mkdtempSync(join(tmpdir(), "sms-verify-"));
       try {

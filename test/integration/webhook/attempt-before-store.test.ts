@@ -20,8 +20,8 @@ type Stored = {
   readonly lease_id?: string;
 };
 
-/** ADR 64. What was written, and how often, is read from the server's own log of operations. */
-describe("an endpoint that answers quickly", () => {
+/** Attempts before the store (ADR 64). The server's oplog shows each write. */
+describe("an endpoint that responds fast", () => {
   let receiver: Receiver;
   let webhooks: WebhookHarness;
   let close: (() => Promise<void>) | undefined;
@@ -35,7 +35,7 @@ describe("an endpoint that answers quickly", () => {
   after(() => close?.());
   beforeEach(() => receiver.behave(accept));
 
-  /** An endpoint whose quickness is known: the first answers of all wait for handshakes. */
+  /** A fast endpoint: its first responses all wait for handshakes. */
   async function addQuick(path: string) {
     const tenantId = newId("tenant");
     await webhooks.client.createEndpoint({ tenantId, url: receiver.url(path) });
@@ -69,7 +69,7 @@ describe("an endpoint that answers quickly", () => {
     return entries.map(({ op }) => op);
   }
 
-  it("has its deliveries written once, with their result; the first ever is stored before it is sent", async () => {
+  it("has its deliveries written once, with their result, except the first one", async () => {
     const tenantId = await addQuick("/quick");
     await webhooks.publish([messageEvent(tenantId)]);
     const all = await ended(tenantId, WARM + 1);
@@ -81,7 +81,7 @@ describe("an endpoint that answers quickly", () => {
     expect(latest).not.to.have.any.keys("lease_id", "lease_owner", "next_attempt_at");
   });
 
-  it("is tried again on schedule when it refuses", async () => {
+  it("is retried on schedule after an error", async () => {
     const tenantId = await addQuick("/refuses");
     let refusals = 1;
     receiver.behave((response, received) => {
@@ -92,11 +92,11 @@ describe("an endpoint that answers quickly", () => {
     await webhooks.publish([messageEvent(tenantId)]);
     const latest = (await ended(tenantId, WARM + 1)).at(-1);
     expect(latest?.attempts.map(({ http_status }) => http_status)).to.deep.equal([500, 204]);
-    // Stored with the refusal; leased for the second attempt; its result.
+    // Stored with the failure; leased for the second attempt; its result.
     expect(await writesOf(latest?._id ?? "")).to.deep.equal(["i", "u", "u"]);
   });
 
-  it("that becomes slow delays neither the others' deliveries nor loses its own", async () => {
+  it("that becomes slow delays no other delivery and loses none of its own", async () => {
     const slow = await addQuick("/becomes-slow");
     const quick = await addQuick("/stays-quick");
     const held: (() => void)[] = [];
@@ -118,10 +118,10 @@ describe("an endpoint that answers quickly", () => {
     expect(receiver.at("/becomes-slow")).to.have.length(WARM + 1);
   });
 
-  it("gets an event that is told twice at once a single time", async () => {
+  it("receives an event that is published twice at once a single time", async () => {
     const tenantId = await addQuick("/twice");
     const event = messageEvent(tenantId);
-    // Without the id by which the stream knows a repeat.
+    // Without the message id, so that the stream does not remove the duplicate.
     const again = toBinary(EventSchema, event);
     await Promise.all([
       webhooks.publish([event]),

@@ -1,4 +1,4 @@
-/** How long connections to receivers are kept, who may use them, and how they end. */
+/** The life of connections to receivers: reuse, age and end. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
@@ -29,7 +29,7 @@ describe("connections to webhook receivers", () => {
     return client;
   }
 
-  /** Requests that are all on their way before the first is answered. */
+  /** Sends requests that all arrive before the first response. */
   async function together(count: number, send: () => Promise<unknown>): Promise<void> {
     const waiting: (() => void)[] = [];
     receiver.behave((request) => void waiting.push(() => ACCEPTED(request)));
@@ -40,7 +40,7 @@ describe("connections to webhook receivers", () => {
     receiver.behave(ACCEPTED);
   }
 
-  it("one connection carries request after request, and collects no listeners", async () => {
+  it("one connection carries many requests, and collects no listeners", async () => {
     const client = openClient();
     const warnings: Error[] = [];
     const note = (warning: Error) => void warnings.push(warning);
@@ -54,13 +54,13 @@ describe("connections to webhook receivers", () => {
     expect(warnings).to.deep.equal([]);
   });
 
-  it("an answer that is read before the socket has told that the request left keeps its connection", async () => {
+  it("a response that arrives before the socket reports the write keeps its connection", async () => {
     const other = await startReceiverThread(certificates);
     closing.push(other.stop);
     const client = openClient();
     for (let count = 0; count < 50; count += 1) {
-      // What is written among the immediates is told among the next ones, and the answer of another
-      // thread is there by then.
+      // A write among the immediates is reported among the next ones; the response of the other
+      // thread has arrived by then.
       await new Promise((resolve) => setImmediate(resolve));
       const sent = client.to(other.port);
       await Promise.resolve();
@@ -71,7 +71,7 @@ describe("connections to webhook receivers", () => {
     expect(client.used.filter((kind) => kind === "new").length).to.equal(1);
   });
 
-  it("the connection used last is used next, and no more are kept than may idle", async () => {
+  it("the most recently used connection is used next, and no more idle than the limit", async () => {
     const client = openClient({ socketsMax: 2 });
     await together(4, () => client.to(receiver.port));
     await eventually(() => receiver.sockets.filter(({ destroyed }) => destroyed).length === 2);
@@ -87,7 +87,7 @@ describe("connections to webhook receivers", () => {
     ["destroyed", (socket: Socket) => void socket.destroy()],
     ["ended after one octet of a response", (socket: Socket) => void socket.end("H")],
   ] as const) {
-    it(`a used connection that is ${name} without a response fails the attempt, and the request leaves once`, async () => {
+    it(`a used connection ${name} without a response fails the attempt: the request leaves once`, async () => {
       const client = openClient();
       await client.to(receiver.port);
       receiver.behave(({ socket }) => end(socket));
@@ -101,7 +101,7 @@ describe("connections to webhook receivers", () => {
     });
   }
 
-  it("a used connection that is reset without a response fails the attempt, and the request leaves once", async () => {
+  it("a used connection reset without a response fails the attempt: the request leaves once", async () => {
     const gate = await openGate();
     const client = openClient();
     const sent = client.to(gate.port);
@@ -113,7 +113,7 @@ describe("connections to webhook receivers", () => {
     expect([receiver.requests.length, gate.held.length]).to.deep.equal([2, 1]);
   });
 
-  it("a connection that ends or speaks while it idles is not used again", async () => {
+  it("an idle connection that ends or receives data is not used again", async () => {
     const client = openClient();
     await client.to(receiver.port);
     receiver.sockets[0]?.end();
@@ -126,7 +126,7 @@ describe("connections to webhook receivers", () => {
     expect(receiver.requests.length).to.equal(3);
   });
 
-  it("a connection idles no longer than it may", async () => {
+  it("an idle connection is closed after the maximum idle time", async () => {
     const client = openClient({ idleMs: 60 });
     await client.to(receiver.port);
     await eventually(() => receiver.sockets[0]?.destroyed);
@@ -134,7 +134,7 @@ describe("connections to webhook receivers", () => {
     expect(receiver.sockets.length).to.equal(2);
   });
 
-  it("a connection that is used again and again still becomes no older than it may", async () => {
+  it("a busy connection is closed at the maximum age", async () => {
     const client = openClient({ ageMaxMs: 300 });
     const beganMs = performance.now();
     while (performance.now() - beganMs < 800) await client.to(receiver.port);
@@ -142,7 +142,7 @@ describe("connections to webhook receivers", () => {
     expect(receiver.requests.length).to.be.above(20);
   });
 
-  it("a server that keeps connections for a second is not asked a second time by one", async () => {
+  it("a connection is not reused within a second of the server's keep-alive timeout", async () => {
     const client = openClient();
     receiver.behave(say("HTTP/1.1 204 X\nKeep-Alive: timeout=1\n\n"));
     await client.to(receiver.port);
@@ -154,7 +154,7 @@ describe("connections to webhook receivers", () => {
     expect(receiver.sockets.length).to.equal(3);
   });
 
-  it("a pool is its endpoint's own, and the least recently used ones are closed", async () => {
+  it("each endpoint has its own pool, and the least recently used pools are closed", async () => {
     const client = openClient({ poolsMax: 2 });
     for (const endpointId of ["whe_1", "whe_2", "whe_1", "whe_3"]) {
       await client.to(receiver.port, { endpointId });
@@ -165,7 +165,7 @@ describe("connections to webhook receivers", () => {
     expect(client.used.at(-1)).to.equal("reused");
   });
 
-  it("an endpoint whose URL was changed leaves its old connections", async () => {
+  it("a changed URL closes the endpoint's old connections", async () => {
     const other = await startRawReceiver(certificates);
     closing.push(() => other.close());
     const client = openClient();
@@ -175,7 +175,7 @@ describe("connections to webhook receivers", () => {
     await eventually(() => receiver.sockets[0]?.destroyed);
   });
 
-  it("a new connection resumes the TLS session of any endpoint of its host and port", async () => {
+  it("a new connection resumes the TLS session of any endpoint on its host and port", async () => {
     const client = openClient();
     await client.to(receiver.port, { endpointId: "whe_1" });
     await client.to(receiver.port, { endpointId: "whe_2" });
@@ -187,7 +187,7 @@ describe("connections to webhook receivers", () => {
     expect(other.sockets.map((socket) => socket.isSessionReused())).to.deep.equal([false]);
   });
 
-  /** A way to the receiver on which nothing goes on until it is let through. */
+  /** A proxy to the receiver that holds connections until they are let through. */
   async function openGate() {
     const held: Socket[] = [];
     let isThrough = 0;
@@ -214,7 +214,7 @@ describe("connections to webhook receivers", () => {
     };
   }
 
-  it("a stop ends what is still connecting, of that endpoint alone", async () => {
+  it("a stop ends the connecting requests of its endpoint only", async () => {
     const gate = await openGate();
     const client = openClient();
     const stopped = client.to(gate.port, { endpointId: "whe_stopped" });
@@ -227,7 +227,7 @@ describe("connections to webhook receivers", () => {
     expect(receiver.requests.length).to.equal(1);
   });
 
-  it("a stop lets what is on its way have its answer", async () => {
+  it("a stop lets written requests get their response", async () => {
     const client = openClient();
     for (const kind of ["new", "reused"]) {
       receiver.behave((request) => {
@@ -239,7 +239,7 @@ describe("connections to webhook receivers", () => {
     }
   });
 
-  it("what is on its way when its endpoint is stopped is not sent again", async () => {
+  it("a written request of a stopped endpoint is not sent again", async () => {
     const client = openClient();
     for (const end of ["destroy", "end"] as const) {
       receiver.behave(ACCEPTED);
@@ -255,7 +255,7 @@ describe("connections to webhook receivers", () => {
     }
   });
 
-  it("a handshake that takes too long is a timeout, and its connection is ended", async () => {
+  it("a handshake that takes too long is a timeout, and its connection is closed", async () => {
     const gate = await openGate();
     const client = openClient();
     const result = await client.to(gate.port, { timeoutMs: 200 });
@@ -265,7 +265,7 @@ describe("connections to webhook receivers", () => {
     await eventually(() => socket?.destroyed);
   });
 
-  it("closing ends what is on its way and what idles, and nothing is sent afterwards", async () => {
+  it("closing ends requests and idle connections, and nothing is sent afterwards", async () => {
     const client = openClient();
     await together(2, () => client.to(receiver.port));
     receiver.behave(() => undefined);
@@ -279,7 +279,7 @@ describe("connections to webhook receivers", () => {
   });
 });
 
-/** A receiver with an event loop of its own, which answers every piece it reads. */
+/** A receiver in its own thread, which responds to every piece it reads. */
 async function startReceiverThread(tls: { readonly certFile: string; readonly keyFile: string }) {
   const program = `
     const { parentPort, workerData } = require("node:worker_threads");

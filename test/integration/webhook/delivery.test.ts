@@ -34,7 +34,7 @@ describe("webhook delivery", () => {
     return { id: endpoint.id, secret };
   }
 
-  it("sends an event at once, signed, with the specified headers and compact sorted body", async () => {
+  it("sends an event at once, signed, with the headers and the compact sorted body of the contract", async () => {
     const tenantId = newId("tenant");
     const { secret } = await addEndpoint(tenantId, "/first");
     const event = messageEvent(tenantId);
@@ -76,7 +76,7 @@ describe("webhook delivery", () => {
     expect(v1).to.equal(createHmac("sha256", secret).update(`${t}.${text}`).digest("hex"));
   });
 
-  it("retries on schedule with the same id and bytes, then gives up", async () => {
+  it("retries on schedule with the same id and bytes, then fails", async () => {
     const tenantId = newId("tenant");
     const { id } = await addEndpoint(tenantId, "/failing");
     receiver.behave(answer(500, "no"));

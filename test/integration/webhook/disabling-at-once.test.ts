@@ -1,4 +1,4 @@
-/** Disabling and deleting stop at once: not at the next attempt, but in the middle of this one. */
+/** Disabling and deleting an endpoint end its attempts at once. */
 import type { ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
@@ -17,7 +17,7 @@ import { accept, type Receiver, startReceiver } from "../../support/webhook-rece
 
 const { DISABLED, ENABLED } = WebhookEndpointStatus;
 
-/** A way to the receiver on which connections stand still until they are let through. */
+/** A proxy that holds connections until they are let through. */
 async function openGate(port: number) {
   const held: Socket[] = [];
   const server: Server = createServer((socket) => {
@@ -39,7 +39,7 @@ async function openGate(port: number) {
   };
 }
 
-describe("turning a webhook endpoint off in the middle of an attempt", () => {
+describe("disabling a webhook endpoint during an attempt", () => {
   const certificates = testCertificates();
   let servers: TestServers;
   let receiver: Receiver;
@@ -70,7 +70,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
   });
   beforeEach(() => receiver.behave(accept));
 
-  /** An endpoint behind the gate, with the connection for its first event standing still. */
+  /** An endpoint behind the proxy, with a held connection for its first event. */
   async function connecting(path: string) {
     const tenantId = newId("tenant");
     const url = `https://localhost:${gate.port}${path}`;
@@ -87,7 +87,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
       return (await deliveries.findOne({ endpoint_id: endpointId, status: "dropped" })) ?? false;
     });
 
-  /** Whatever was held comes through, and a request of another endpoint after it. */
+  /** Lets held connections through, then a request of another endpoint. */
   async function openTheGate(): Promise<void> {
     gate.letThrough();
     const path = `/fence/${newId("event")}`;
@@ -102,7 +102,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     ["this replica", () => webhooks],
     ["another replica", () => neighbour],
   ] as const) {
-    it(`what is still connecting is never sent, when disabled at ${name}`, async () => {
+    it(`ends a connecting request when disabled at ${name}`, async () => {
       const path = `/disabled/${name.length}`;
       const key = await connecting(path);
       await replica().client.updateEndpoint({ ...key, status: DISABLED });
@@ -114,7 +114,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
       expect(receiver.at(path)).to.deep.equal([]);
     });
 
-    it(`what is still connecting is never sent, when deleted at ${name}`, async () => {
+    it(`ends a connecting request when deleted at ${name}`, async () => {
       const path = `/deleted/${name.length}`;
       const key = await connecting(path);
       await replica().client.deleteEndpoint(key);
@@ -124,7 +124,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     });
   }
 
-  /** A delivery whose endpoint has its request and answers 500 after what is done meanwhile. */
+  /** A delivery whose endpoint has received its request and responds 500 after `meanwhile`. */
   async function answeredLate(
     path: string,
     meanwhile: (key: { tenantId: string; endpointId: string }) => Promise<unknown>,
@@ -147,7 +147,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     });
   }
 
-  it("a failure that comes after its endpoint was disabled leaves no retry", async () => {
+  it("leaves no retry after a failure that ends later", async () => {
     const delivery = await answeredLate("/answered-late", (key) =>
       webhooks.client.updateEndpoint({ ...key, status: DISABLED }),
     );
@@ -155,20 +155,20 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
     expect(delivery.nextAttemptAtMs).to.equal(0n);
   });
 
-  describe("when the word of an earlier stop comes late, the endpoint being on", () => {
-    /** Says what a replica says as it turns an endpoint off, and sees that it was heard. */
+  describe("a late stop message for an endpoint that is enabled again", () => {
+    /** Publishes the stop of an endpoint, and waits until it was received. */
     async function sayStopped(endpointId: string): Promise<void> {
       const { connection } = webhooks.nats;
       createStopPublisher(connection).publish(endpointId);
       await connection.flush();
     }
 
-    it("what is still connecting is sent all the same, once, as its first attempt", async () => {
+    it("delays a connecting request, which is sent once as the first attempt", async () => {
       const path = "/late-word";
       const { endpointId } = await connecting(path);
       const [stopped] = gate.held;
       await sayStopped(endpointId);
-      // The connection that stood still is given up, and a new one made for the same attempt.
+      // The held connection is closed, and a new one made for the same attempt.
       await eventually(() => stopped?.destroyed === true || gate.held.length > 1);
       await openTheGate();
       await eventually(() => {
@@ -185,7 +185,7 @@ describe("turning a webhook endpoint off in the middle of an attempt", () => {
       expect(receiver.at(path)[0]?.headers["x-service-delivery-attempt"]).to.equal("1");
     });
 
-    it("a failure leaves its retry", async () => {
+    it("leaves the retry of a failure", async () => {
       const delivery = await answeredLate("/late-word-failure", ({ endpointId }) =>
         sayStopped(endpointId),
       );

@@ -23,7 +23,7 @@ import { accept, answer, type Receiver } from "../../support/webhook-receiver.ts
 
 const { ENABLED, DISABLED } = WebhookEndpointStatus;
 
-describe("what a webhook endpoint gets, and what it does not", () => {
+describe("the events of a webhook endpoint", () => {
   let receiver: Receiver;
   let webhooks: WebhookHarness;
   let close: (() => Promise<void>) | undefined;
@@ -67,7 +67,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     await eventually(() => receiver.at(path).length > 0);
   }
 
-  it("both forms of a status change reach an endpoint that asked for both, under two ids", async () => {
+  it("both events of a status change reach an endpoint subscribed to both, under two ids", async () => {
     const key = await addEndpoint("/both", ["message.status_changed", "message.delivered"]);
     await webhooks.publish([messageEvent(key.tenantId)]);
     await eventually(() => receiver.at("/both").length === 2);
@@ -81,7 +81,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect(typed.data.object).to.include({ channel: "sms", held_amount: "4.5000" });
   });
 
-  it("events of other sources stay away when sources were chosen", async () => {
+  it("events of other sources are not sent when sources are chosen", async () => {
     const key = await addEndpoint("/sources", [], [MessageSource.API]);
     await webhooks.publish([
       messageEvent(key.tenantId, { source: MessageSource.CAMPAIGN }),
@@ -92,12 +92,12 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect((await deliveriesOf(key)).length).to.equal(1);
   });
 
-  it("an event handed over again makes no second delivery and no second request", async () => {
+  it("a redelivered event makes no second delivery and no second request", async () => {
     const key = await addEndpoint("/again");
     const event = messageEvent(key.tenantId);
     await webhooks.publish([event]);
     await waitFor(key, DeliveryStatus.SUCCEEDED);
-    // Under another message id, the stream does not recognise the repeat; the service must.
+    // With another message id the stream keeps the duplicate; the service must detect it.
     await webhooks.nats.jetstream.publish(
       `events.message.${key.tenantId}.test`,
       toBinary(EventSchema, event),
@@ -108,7 +108,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect((await deliveriesOf(key)).length).to.equal(1);
   });
 
-  it("disabling drops what is due, and nothing of the disabled period is sent later", async () => {
+  it("disabling drops pending deliveries, and events of the disabled period are never sent", async () => {
     const key = await addEndpoint("/disabled");
     receiver.behave(answer(500));
     const before = Date.now();
@@ -121,7 +121,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     await webhooks.publish([messageEvent(key.tenantId)]);
     await handled();
     await webhooks.client.updateEndpoint({ ...key, status: ENABLED });
-    // Events of before and of the disabled period that are handed over late.
+    // Events before and during the disabled period that arrive late.
     await webhooks.publish([
       messageEvent(key.tenantId, { occurredAtMs: before }),
       messageEvent(key.tenantId, { occurredAtMs: Date.now() - 200 }),
@@ -131,27 +131,27 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     await handled();
     expect(receiver.at("/disabled").length).to.equal(2);
     expect((await deliveriesOf(key)).length).to.equal(2);
-    // A receipt that its carrier dates back to the minute is known only now.
+    // A receipt that its carrier backdates to the minute is recorded now.
     await webhooks.publish([
       messageEvent(key.tenantId, { id: newId("event"), occurredAtMs: before }),
     ]);
     await eventually(() => receiver.at("/disabled").length === 3);
   });
 
-  it("a retry of an earlier enabled period is dropped though the endpoint is enabled again", async () => {
+  it("a retry of an earlier enabled period is dropped when the endpoint is enabled again", async () => {
     const key = await addEndpoint("/earlier");
     receiver.behave(answer(500));
     await webhooks.publish([messageEvent(key.tenantId)]);
     await eventually(async () => ((await deliveriesOf(key))[0]?.attempts.length ?? 0) > 0);
     receiver.behave(accept);
     const endpoints = webhooks.mongo.db.collection<{ _id: string }>("endpoints");
-    // As if the endpoint had been off and on while the update that drops the rest was lost.
+    // As if the endpoint was disabled and enabled while the update that drops the rest was lost.
     await endpoints.updateOne({ _id: key.endpointId }, { $set: { enabled_at: new Date() } });
     await waitFor(key, DeliveryStatus.DROPPED);
     expect(receiver.at("/earlier").length).to.equal(1);
   });
 
-  it("deleting stops sending", async () => {
+  it("deleting an endpoint ends its deliveries", async () => {
     const key = await addEndpoint("/deleted");
     receiver.behave(answer(500));
     await webhooks.publish([messageEvent(key.tenantId)]);
@@ -167,7 +167,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect(receiver.at("/deleted").length).to.equal(1);
   });
 
-  it("410 is a failure like any other: the endpoint stays on, and the delivery is tried again", async () => {
+  it("410 is a failure like any other: the endpoint stays enabled, and the delivery is retried", async () => {
     const key = await addEndpoint("/gone");
     receiver.behave((response) => {
       receiver.behave(accept);
@@ -179,7 +179,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect((await webhooks.client.getEndpoint(key)).endpoint).to.include({ disabledReason: "" });
   });
 
-  it("failures alone for the whole time disable, after a warning; operators hear of both", async () => {
+  it("failures for the whole time disable an endpoint, after a warning, with alerts for both", async () => {
     const key = await addEndpoint("/dying");
     const heard: string[] = [];
     const subscription = webhooks.nats.connection.subscribe("operator.webhook.*");
@@ -199,7 +199,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
       },
       { everyMs: 200 },
     );
-    // The notice goes out after what it speaks of is stored.
+    // The alert is published after the change is stored.
     await eventually(() => heard.includes("endpoint_disabled"), { what: "the last notice" });
     subscription.unsubscribe();
     expect(endpoint.disabledReason).to.include("has failed since");
@@ -209,7 +209,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     );
   });
 
-  it("one success clears the record of failures", async () => {
+  it("one success clears the failures", async () => {
     const key = await addEndpoint("/recovering");
     receiver.behave(answer(500));
     await webhooks.publish([messageEvent(key.tenantId)]);
@@ -221,7 +221,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     await eventually(async () => (await failingSince()) === 0n);
   });
 
-  it("a finished delivery is sent once more on request, under its own id", async () => {
+  it("a finished delivery is resent once on request, under its own id", async () => {
     const key = await addEndpoint("/resent");
     await webhooks.publish([messageEvent(key.tenantId)]);
     const [delivery] = await waitFor(key, DeliveryStatus.SUCCEEDED);
@@ -245,7 +245,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     expect(after.status).to.equal(DeliveryStatus.SUCCEEDED);
   });
 
-  it("recovery makes what failed since an instant due again, with a whole schedule", async () => {
+  it("recovery makes deliveries that failed since an instant due, with a full schedule", async () => {
     const key = await addEndpoint("/recovered");
     receiver.behave(answer(500));
     await webhooks.publish([messageEvent(key.tenantId), messageEvent(key.tenantId)]);
@@ -259,13 +259,13 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     const ofIt = { endpoint_id: key.endpointId };
     await deliveries.updateMany(ofIt, { $set: { expires_at: soon } });
     expect((await since(Date.now() - 60_000)).recovered).to.equal(2n);
-    // Else they could be gone before their new schedule is over.
+    // Otherwise they could expire before their new schedule ends.
     expect(await deliveries.countDocuments({ ...ofIt, expires_at: { $lte: soon } })).to.equal(0);
     const recovered = await waitFor(key, DeliveryStatus.SUCCEEDED, 2);
     expect(recovered.map(({ attempts }) => attempts.length)).to.deep.equal([4, 4]);
   });
 
-  it("what is sent by hand goes out though the endpoint was enabled by a clock that is ahead", async () => {
+  it("a resent delivery leaves although the endpoint was enabled by a clock that is ahead", async () => {
     const key = await addEndpoint("/ahead");
     receiver.behave(answer(500));
     await webhooks.publish([messageEvent(key.tenantId)]);
@@ -287,7 +287,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     await eventually(() => receiver.at("/ahead").length === 6);
   });
 
-  it("a disabled endpoint takes neither a test nor a resent delivery", async () => {
+  it("a disabled endpoint refuses test events and resends", async () => {
     const key = await addEndpoint("/off");
     const { delivery } = await webhooks.client.sendTestEvent(key);
     const deliveryId = delivery?.id ?? "";
@@ -305,7 +305,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     }
   });
 
-  it("an event of which no body can be made is put aside, and holds up no other", async () => {
+  it("an event without a body becomes a dead letter, and blocks no other", async () => {
     const key = await addEndpoint("/poison");
     const poison = messageEvent(key.tenantId);
     if (poison.payload.case !== "messageChanged" || poison.payload.value.message === undefined) {
@@ -320,7 +320,7 @@ describe("what a webhook endpoint gets, and what it does not", () => {
     });
   });
 
-  it("an event that cannot be read is put aside, and can be listed and replayed", async () => {
+  it("an unreadable event becomes a dead letter, and can be listed and replayed", async () => {
     const subject = `events.message.${newId("tenant")}.test`;
     await webhooks.nats.jetstream.publish(subject, Buffer.of(0xff, 0xff, 0xff));
     const letter = await eventually(async () => {

@@ -1,4 +1,4 @@
-/** What the environment of a webhook process must not change: where requests go, and whom they trust. */
+/** Environment variables that must not change the destination or the trust of requests. */
 import { createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
@@ -50,7 +50,7 @@ describe("a webhook process in a hostile environment", function () {
       NO_PROXY: "",
       no_proxy: "",
       NODE_USE_ENV_PROXY: "1",
-      // gRPC and NATS connections of the process itself heed these; they are none of the sender's.
+      // gRPC and NATS connections of the process use these variables; the HTTP client must not.
       NO_GRPC_PROXY: "127.0.0.1,localhost",
       no_grpc_proxy: "127.0.0.1,localhost",
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
@@ -67,7 +67,7 @@ describe("a webhook process in a hostile environment", function () {
     await strangers.remove();
   });
 
-  /** Sends one event to a URL and answers the first attempt as it is logged. */
+  /** Sends one event to a URL and returns the first attempt of the log. */
   async function firstAttempt(url: string) {
     const tenantId = newId("tenant");
     const { endpoint } = await webhook.client.createEndpoint({ tenantId, url });
@@ -78,13 +78,13 @@ describe("a webhook process in a hostile environment", function () {
     });
   }
 
-  it("sends straight to the endpoint: no proxy of the environment hears of it", async () => {
+  it("sends straight to the endpoint and to no proxy of the environment", async () => {
     expect(await firstAttempt(receiver.url("/direct"))).to.include({ error: "", httpStatus: 204 });
     expect(receiver.at("/direct").length).to.equal(1);
     expect(proxied).to.deep.equal([]);
   });
 
-  it("verifies certificates though the environment says not to", async () => {
+  it("verifies certificates although the environment disables it", async () => {
     expect(await firstAttempt(stranger.url("/stranger"))).to.include({ error: "tls" });
     expect(stranger.received).to.deep.equal([]);
   });

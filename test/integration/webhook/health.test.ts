@@ -1,4 +1,4 @@
-/** Health records on a real MongoDB, written by attempts whose view of the endpoint is old. */
+/** Health records on a real MongoDB, written by attempts with an old read of the endpoint. */
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { runTransaction } from "../../../services/shared/io/mongo.ts";
@@ -61,7 +61,7 @@ describe("the health record of a webhook endpoint", () => {
     expect(await store.save(changeEndpoint(endpoint, change, NOW))).to.equal(true);
   }
 
-  it("a change in a transaction that meets another one's is made when that one is over", async () => {
+  it("is changed after a concurrent transaction ends", async () => {
     const endpoint = await add();
     const { client } = stores.mongo;
     const changed = changeEndpoint(endpoint, { description: "changed" }, NOW);
@@ -76,7 +76,7 @@ describe("the health record of a webhook endpoint", () => {
     expect(await now(endpoint)).to.include({ description: "changed", version: changed.version });
   });
 
-  it("is disabled by what was judged while that stands", async () => {
+  it("is disabled while the state it was decided on is unchanged", async () => {
     const failing = await add(SINCE);
     expect(await store.markWarned(failing, NOW)).to.equal(true);
     expect(await store.disable(failing, REASON, NOW)).to.equal(true);
@@ -84,19 +84,19 @@ describe("the health record of a webhook endpoint", () => {
     expect(await store.disable(await add(), REASON, NOW)).to.equal(false);
   });
 
-  it("is neither disabled nor warned for failures that a success has ended", async () => {
+  it("is neither disabled nor warned about after a success", async () => {
     const failing = await add(SINCE);
     expect(await store.clearFailing(failing)).to.equal(true);
     expect(await store.markWarned(failing, NOW)).to.equal(false);
     expect(await store.disable(failing, REASON, NOW)).to.equal(false);
-    // Failing again is another record than the one that was judged.
+    // A failure after that starts another record.
     expect(await store.markFailing(failing, NOW - 1000)).to.equal(true);
     expect(await store.markWarned(failing, NOW)).to.equal(false);
     expect(await store.disable(failing, REASON, NOW)).to.equal(false);
     expect(await now(failing)).to.include({ status: "enabled", failingSinceMs: NOW - 1000 });
   });
 
-  it("does not answer for what its old URL did", async () => {
+  it("ignores results of an old URL", async () => {
     const failing = await add(SINCE);
     await save(failing, { url: "https://example.com/new" });
     expect(await store.disable(failing, REASON, NOW)).to.equal(false);
@@ -115,7 +115,7 @@ describe("the health record of a webhook endpoint", () => {
     expect(await store.clearFailing(healthy)).to.equal(false);
   });
 
-  it("keeps what is cleared or marked while its owner changes something else", async () => {
+  it("keeps marks and clears while its owner changes something else", async () => {
     const failing = await add(SINCE);
     await store.markWarned(failing, NOW);
     const loaded = await now(failing);
@@ -129,7 +129,7 @@ describe("the health record of a webhook endpoint", () => {
     expect(await now(healthy)).to.include({ failingSinceMs: NOW, version: 2 });
   });
 
-  it("starts clean at a new URL, whatever was marked while it was changed", async () => {
+  it("starts clean at a new URL, whatever was marked during the change", async () => {
     const healthy = await add();
     await store.markFailing(healthy, NOW);
     await save(healthy, { url: "https://example.com/new" });

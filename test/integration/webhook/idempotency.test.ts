@@ -1,4 +1,4 @@
-/** Idempotency keys of operations on webhooks while requests run, and after a process that died. */
+/** Idempotency keys of webhook operations while requests run, and after a crash. */
 import { type Client, createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import { Binary } from "mongodb";
@@ -23,7 +23,7 @@ const TARGET = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint")
 const nothing = {} as never;
 const KEPT_MS = 60_000;
 
-/** Deliveries in memory, of which a recovery takes as long as a test wants. */
+/** A memory store whose recovery takes as long as a test wants. */
 function createSlowDeliveries() {
   const recoveredSince: number[] = [];
   let finish: (() => void) | undefined;
@@ -56,7 +56,7 @@ function createSlowDeliveries() {
   return {
     deliveries,
     recoveredSince,
-    /** Waits until a recovery has begun, then lets it end. */
+    /** Waits until a recovery has started, then lets it end. */
     async finishNext(meanwhile: () => Promise<void> = async () => undefined) {
       while (finish === undefined) await new Promise(setImmediate);
       await meanwhile();
@@ -113,7 +113,7 @@ describe("idempotency keys of webhook operations", () => {
     );
   const fences = () => mongo.db.collection<{ _id: string }>("fences");
 
-  it("while the first request runs, the same is in conflict and another is refused", async () => {
+  it("return conflict for the same request and refuse a different one while the first runs", async () => {
     const first = recover("running", 1);
     await slow.finishNext(async () => {
       for (const ask of [recover, check]) {
@@ -132,7 +132,7 @@ describe("idempotency keys of webhook operations", () => {
     expect(await fences().countDocuments({}), "no fence is left").to.equal(0);
   });
 
-  it("a key is kept for as long as the setting says", async () => {
+  it("are kept for as long as the setting says", async () => {
     const beforeMs = Date.now();
     const first = recover("kept", 1);
     await slow.finishNext();
@@ -144,7 +144,7 @@ describe("idempotency keys of webhook operations", () => {
     expect(keptMs).to.be.within(KEPT_MS, KEPT_MS + 30_000);
   });
 
-  it("many at once: one effect, and the others are in conflict", async () => {
+  it("have one effect under many concurrent requests, and the others return conflict", async () => {
     const calls = Array.from({ length: 20 }, () => codeOf(recover("many", 1)));
     await slow.finishNext(async () => {
       const others = new Set<string>();
@@ -162,7 +162,7 @@ describe("idempotency keys of webhook operations", () => {
     expect(slow.recoveredSince).to.deep.equal([1]);
   });
 
-  it("a request that failed leaves its key free", async () => {
+  it("are free after a failed request", async () => {
     const { deliveries } = slow.deliveries;
     const failing = { ...deliveries, recover: () => Promise.reject(new Error("a fault")) };
     Object.assign(slow.deliveries, { deliveries: failing });
@@ -173,7 +173,7 @@ describe("idempotency keys of webhook operations", () => {
     expect((await next).replayed).to.equal(false);
   });
 
-  it("a key whose process died is free once its fence is over, and not before", async () => {
+  it("are free once the lock of a dead process expires, and not before", async () => {
     const _id = `${TARGET.tenantId}|recover|${TARGET.endpointId}|died`;
     const left = { _id, owner: "a process that died", fingerprint: new Binary(fingerprint({})) };
     await fences().insertOne({ ...left, until: new Date(Date.now() + 60_000) } as typeof left);

@@ -1,4 +1,4 @@
-/** A dispatcher on a real MongoDB that stood still for longer than what it had leased was its own. */
+/** A dispatcher on a real MongoDB, paused for longer than its leases. */
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -28,7 +28,7 @@ const LIMITS = {
   hangMs: 10_000,
 };
 
-describe("a webhook process that stood still for longer than its leases", () => {
+describe("a webhook process that was paused for longer than its leases", () => {
   let servers: TestServers;
   let stores: Awaited<ReturnType<typeof openWebhookStores>>;
   let queue: DeliveryQueue;
@@ -64,7 +64,7 @@ describe("a webhook process that stood still for longer than its leases", () => 
     await queue.insert(deliveries);
   }
 
-  it("lets go of what waited, leases it anew, and begins no attempt whose lease is over", async () => {
+  it("drops waiting deliveries, claims them again, and starts no attempt with an expired lease", async () => {
     let aheadMs = 0;
     const clock = { now: () => Date.now() + aheadMs };
     const still = Promise.withResolvers<void>();

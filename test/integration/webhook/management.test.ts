@@ -74,7 +74,7 @@ describe("managing webhook endpoints", () => {
     expect((await refusal(webhooks.client.deleteEndpoint(key))).code).to.equal("not_found");
   });
 
-  it("a sixth endpoint is refused, however many ask at once, until one is deleted", async () => {
+  it("a sixth endpoint is refused under concurrent requests, until one is deleted", async () => {
     const tenantId = newId("tenant");
     const results = await Promise.allSettled(
       Array.from({ length: 20 }, (_, at) => addEndpoint(tenantId, `/${at}`)),
@@ -110,7 +110,7 @@ describe("managing webhook endpoints", () => {
     }
   });
 
-  it("refuses a status that there is not", async () => {
+  it("refuses an unknown status", async () => {
     const tenantId = newId("tenant");
     const { id: endpointId } = await addEndpoint(tenantId);
     const status = 99 as WebhookEndpointStatus;
@@ -118,7 +118,7 @@ describe("managing webhook endpoints", () => {
     expect(error.fields.map(({ field }) => field)).to.deep.equal(["status"]);
   });
 
-  it("another tenant's endpoint behaves as if it did not exist", async () => {
+  it("an endpoint of another tenant behaves as if it did not exist", async () => {
     const { id: endpointId } = await addEndpoint(newId("tenant"));
     const key = { tenantId: newId("tenant"), endpointId };
     const { client } = webhooks;
@@ -137,7 +137,7 @@ describe("managing webhook endpoints", () => {
     for (const call of calls) expect((await refusal(call())).code).to.equal("not_found");
   });
 
-  it("one idempotency key makes one endpoint and answers the same secret again", async () => {
+  it("one idempotency key makes one endpoint and returns the same secret again", async () => {
     const tenantId = newId("tenant");
     const url = receiver.url("/once");
     const request = { tenantId, url, idempotencyKey: "key-1", fingerprint: fingerprint({ url }) };
@@ -157,7 +157,7 @@ describe("managing webhook endpoints", () => {
     expect(stranger.replayed).to.equal(false);
   });
 
-  it("a request that failed leaves its idempotency key free", async () => {
+  it("a failed request leaves its idempotency key free", async () => {
     const tenantId = newId("tenant");
     const wanted = { tenantId, idempotencyKey: "key-2", fingerprint: fingerprint({}) };
     await refusal(webhooks.client.createEndpoint({ ...wanted, url: "https://127.0.0.1/" }));
@@ -165,7 +165,7 @@ describe("managing webhook endpoints", () => {
     expect(replayed).to.equal(false);
   });
 
-  it("secrets are nowhere in the database in clear, not even in stored responses", async () => {
+  it("the database holds no secret in plain text, not even in stored responses", async () => {
     const tenantId = newId("tenant");
     const { endpoint, secret } = await webhooks.client.createEndpoint({
       tenantId,
@@ -208,7 +208,7 @@ describe("managing webhook endpoints", () => {
     expect(signatures).to.deep.equal(wanted.map((hex) => `v1=${hex}`));
   });
 
-  it("a test event goes to its endpoint, subscribed to it or not, and to no other", async () => {
+  it("a test event goes to its endpoint only, subscribed to it or not", async () => {
     const tenantId = newId("tenant");
     const { id: endpointId } = await addEndpoint(tenantId, "/tested");
     const { id: otherId } = await addEndpoint(tenantId, "/not-tested");
@@ -222,7 +222,7 @@ describe("managing webhook endpoints", () => {
     const body = JSON.parse(request?.body.toString() ?? "");
     expect(body).to.include({ type: "webhook.test", tenant_id: tenantId });
     expect(body.data.object.message).to.be.a("string");
-    // What is written for an event is written at once for all of its endpoints.
+    // The deliveries of an event to all endpoints are stored together.
     const others = await webhooks.client.listDeliveries({ tenantId, endpointId: otherId });
     expect(others.deliveries).to.deep.equal([]);
     expect(receiver.at("/not-tested")).to.deep.equal([]);
@@ -268,7 +268,7 @@ describe("managing webhook endpoints", () => {
     expect(error.fields[0]?.field).to.equal("limit");
   });
 
-  it("what bounds the log must be an id and an instant that ids can hold", async () => {
+  it("the bounds of the log must be an id and an instant in the range of ids", async () => {
     const tenantId = newId("tenant");
     const { id: endpointId } = await addEndpoint(tenantId);
     const key = { tenantId, endpointId };

@@ -19,7 +19,7 @@ import {
 } from "../../support/webhook-harness.ts";
 import { type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
-/** Names that look harmless, and where they lead. */
+/** Names whose addresses are not allowed. */
 const HOSTILE_NAMES: Readonly<Record<string, readonly string[]>> = {
   "loopback.example": ["127.0.0.2"],
   "unspecified.example": ["0.0.0.0"],
@@ -39,7 +39,7 @@ const HOSTILE_NAMES: Readonly<Record<string, readonly string[]>> = {
   "nowhere.example": [],
 };
 
-describe("where webhooks may go", () => {
+describe("the network rules of webhooks", () => {
   const certificates = testCertificates();
   let servers: TestServers;
   let receiver: Receiver;
@@ -49,7 +49,7 @@ describe("where webhooks may go", () => {
 
   before(async () => {
     servers = await startServers();
-    // A port that no client is given: the traps take the same number on another address.
+    // A port that no client uses: the traps take the same number on another address.
     receiver = await startReceiver(certificates, (await freePorts(1))[0]);
     dns = await startDnsServer((name) => HOSTILE_NAMES[name] ?? []);
     webhooks = await openWebhooks(servers, {
@@ -70,7 +70,7 @@ describe("where webhooks may go", () => {
   });
 
   for (const name of Object.keys(HOSTILE_NAMES)) {
-    it(`refuses to save a URL at ${name}, without saying why`, async () => {
+    it(`refuses to save a URL at ${name}, without the reason`, async () => {
       const wanted = { tenantId: newId("tenant"), url: `https://${name}/hook` };
       const error = await webhooks.client.createEndpoint(wanted).then(
         () => undefined,
@@ -85,8 +85,8 @@ describe("where webhooks may go", () => {
     });
   }
 
-  /** A sender whose every question goes to the name server: nothing is remembered. */
-  function openForgetfulSender(server: DnsServer) {
+  /** A client without a cache: every lookup queries the name server. */
+  function openUncachedClient(server: DnsServer) {
     const guard = createSsrfGuard({
       resolve: createResolver({ servers: [server.address], timeoutMs: 1000 }),
       allowedNetworks: [parseNetwork("127.0.0.1/32")],
@@ -107,7 +107,7 @@ describe("where webhooks may go", () => {
     return client;
   }
 
-  /** Counts connections to an address that nobody should connect to. */
+  /** Counts connections to an address that must receive none. */
   async function startTrap(host: string, port: number): Promise<{ readonly connections: number }> {
     const trap = { connections: 0 };
     const server: Server = createServer((socket) => {
@@ -119,17 +119,17 @@ describe("where webhooks may go", () => {
     return trap;
   }
 
-  it("a name server that answers the check and the connection differently reaches nothing", async () => {
+  it("a name server that responds differently to check and connection reaches nothing", async () => {
     const trap = await startTrap("127.0.0.2", receiver.port);
     for (const flipAt of [1, 2, 3]) {
       const rebinding = await startDnsServer((_, asked) =>
         asked >= flipAt ? ["127.0.0.2"] : ["127.0.0.1"],
       );
       closing.push(rebinding.close);
-      const sender = openForgetfulSender(rebinding);
+      const client = openUncachedClient(rebinding);
       const errors: string[] = [];
       for (let attempt = 0; attempt < 4; attempt += 1) {
-        const result = await sender.send({
+        const result = await client.send({
           endpointId: `whe_${flipAt}`,
           target: { host: "rebinding.example", port: receiver.port, path: "/" },
           headers: {},
@@ -144,7 +144,7 @@ describe("where webhooks may go", () => {
     expect(trap.connections).to.equal(0);
   });
 
-  it("a name server that drops questions for IPv6 keeps nobody waiting whose IPv4 answer is there", async () => {
+  it("a name server that drops IPv6 queries delays no name with an IPv4 address", async () => {
     const deaf = await startDnsServer(() => ["203.0.113.7"], true);
     closing.push(deaf.close);
     const resolve = createResolver({ servers: [deaf.address], timeoutMs: 2000 });
@@ -153,28 +153,28 @@ describe("where webhooks may go", () => {
     expect(performance.now() - startedMs).to.be.within(400, 1500);
   });
 
-  it("a name is refused at the next attempt when it begins to lead inside", async () => {
+  it("a name is refused at the next attempt when its address becomes private", async () => {
     const trap = await startTrap("127.0.0.2", receiver.port);
     let inside = false;
     const moving = await startDnsServer(() => (inside ? ["127.0.0.2"] : ["127.0.0.1"]));
     closing.push(moving.close);
-    const sender = openForgetfulSender(moving);
+    const client = openUncachedClient(moving);
     const send = () =>
-      sender.send({
+      client.send({
         endpointId: "whe_moving",
         target: { host: "moving.example", port: receiver.port, path: "/" },
         headers: {},
         body: "{}",
         timeoutMs: 2000,
       });
-    // The name is none of the certificate's: reaching the handshake proves the connection.
+    // The certificate has another name: reaching the handshake proves the connection.
     expect((await send())?.error).to.equal("tls");
     inside = true;
     expect((await send())?.error).to.equal("address_not_allowed");
     expect(trap.connections).to.equal(0);
   });
 
-  it("a name server that never answers costs one attempt its time, and no other", async () => {
+  it("a silent name server delays its own attempt only", async () => {
     const silent = createSocket("udp4");
     await new Promise<void>((resolve) => silent.bind(0, "127.0.0.1", resolve));
     const server = `127.0.0.1:${silent.address().port}`;

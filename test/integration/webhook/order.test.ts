@@ -1,4 +1,4 @@
-/** In which order operations on webhooks refuse: what is not there, then the key, then the state. */
+/** The order of refusals: not found, then the key, then the state. */
 import { expect } from "chai";
 import { DeliveryStatus, WebhookEndpointStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { fingerprint } from "../../../services/shared/core/canonical-json.ts";
@@ -8,14 +8,14 @@ import { eventually } from "../../support/poll.ts";
 import { openWebhooksAndReceiver, type WebhookHarness } from "../../support/webhook-harness.ts";
 import { accept, type Receiver } from "../../support/webhook-receiver.ts";
 
-describe("the order in which operations on webhooks refuse", () => {
+describe("the order in which webhook operations refuse", () => {
   let receiver: Receiver;
   let webhooks: WebhookHarness;
   let close: (() => Promise<void>) | undefined;
 
   before(async () => {
     ({ receiver, webhooks, close } = await openWebhooksAndReceiver({
-      // No retry follows while a test looks.
+      // No retry happens during a test.
       WEBHOOK_RETRY_DELAYS_MS: "600000",
     }));
   });
@@ -29,7 +29,7 @@ describe("the order in which operations on webhooks refuse", () => {
   }
   type Key = Awaited<ReturnType<typeof addEndpoint>>;
 
-  /** Sends a test event and answers its delivery once its attempt has failed or succeeded. */
+  /** Sends a test event and returns its delivery once its attempt has ended. */
   async function addDelivery(key: Key): Promise<string> {
     const { delivery } = await webhooks.client.sendTestEvent(key);
     const deliveryId = delivery?.id ?? "";
@@ -51,7 +51,7 @@ describe("the order in which operations on webhooks refuse", () => {
   const disable = (key: Key) =>
     webhooks.client.updateEndpoint({ ...key, status: WebhookEndpointStatus.DISABLED });
 
-  it("one delivery is shown, and another endpoint's or an unknown one is not", async () => {
+  it("one delivery is shown; an unknown one and one of another endpoint are not found", async () => {
     const [key, other] = [await addEndpoint(), await addEndpoint()];
     const deliveryId = await addDelivery(key);
     expect(await show({ ...key, deliveryId })).to.include({
@@ -80,7 +80,7 @@ describe("the order in which operations on webhooks refuse", () => {
     expect(await codeOf(client.resendDelivery(wanted))).to.equal("not_found");
   });
 
-  it("a repeat gets its answer on a disabled endpoint, and on a deleted one nothing", async () => {
+  it("a repeat gets its response on a disabled endpoint, and not found on a deleted one", async () => {
     const key = await addEndpoint();
     const deliveryId = await addDelivery(key);
     const { client } = webhooks;
@@ -103,7 +103,7 @@ describe("the order in which operations on webhooks refuse", () => {
     }
   });
 
-  it("a delivery whose attempt is being made is in conflict, and its key stays free", async () => {
+  it("a delivery with a running attempt returns conflict, and its key stays free", async () => {
     const key = await addEndpoint();
     const deliveryId = await addDelivery(key);
     const { promise: asked, resolve: isAsked } = Promise.withResolvers<() => void>();

@@ -1,4 +1,4 @@
-/** The queue of deliveries on a real MongoDB: what is leased ahead of its time, and given back. */
+/** The queue of deliveries on a real MongoDB: claims ahead of time, and releases. */
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
 import type { DeliveryQueue } from "../../../services/webhook/app/ports.ts";
@@ -30,7 +30,7 @@ describe("the queue of webhook deliveries", () => {
     return createDeliveryQueue(stores.mongo.db, options);
   }
 
-  /** Stores a delivery and leases it, as a process does that claims ahead by `byMs`. */
+  /** Stores a delivery and claims it ahead by `byMs`. */
   async function claimOne(
     dueAtMs: number,
     byMs: number,
@@ -77,7 +77,7 @@ describe("the queue of webhook deliveries", () => {
   };
 
   for (const status of ["succeeded", "failed", "dropped", "pending"] as const) {
-    it(`takes the text out of a body that is to be redacted where it is ${status}, unless it goes on`, async () => {
+    it(`removes the text of a body to redact when it is ${status}, unless it is pending`, async () => {
       const nowMs = Date.now();
       for (const redacts of [true, false]) {
         const body = JSON.stringify(TEXT);
@@ -98,7 +98,7 @@ describe("the queue of webhook deliveries", () => {
     });
   }
 
-  it("drops the bodies that are to be redacted with what waits for an endpoint", async () => {
+  it("drops the bodies to redact with the pending deliveries of an endpoint", async () => {
     const nowMs = Date.now();
     for (const redacts of [true, false]) {
       const body = JSON.stringify(TEXT);
@@ -110,7 +110,7 @@ describe("the queue of webhook deliveries", () => {
     }
   });
 
-  it("drops for an endpoint that was disabled what was activated by then, and nothing of a later period", async () => {
+  it("drops the deliveries of a disabled endpoint that were activated by then, and no later ones", async () => {
     const nowMs = Date.now();
     const [claimed] = await claimOne(nowMs, nowMs, nowMs);
     if (claimed === undefined) throw new Error("nothing was claimed");
@@ -119,14 +119,14 @@ describe("the queue of webhook deliveries", () => {
     expect(await queue.dropWaiting(claimed.endpointId, nowMs, nowMs)).to.equal(1);
   });
 
-  it("leases what is due by then, with the time at which it is due, and nothing later", async () => {
+  it("claims deliveries due by then, with their due time, and no later ones", async () => {
     const nowMs = Date.now();
     const [claimed] = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
     expect(claimed).to.include({ dueAtMs: nowMs + 900, leaseUntilMs: nowMs + LEASE_MS });
     expect(await claimOne(nowMs + 1100, nowMs + 1000, nowMs)).to.deep.equal([]);
   });
 
-  it("takes no lease before its end, though what is due then may be taken ahead", async () => {
+  it("claims no leased delivery before its lease ends, but deliveries ahead of their due time", async () => {
     const nowMs = Date.now();
     const [held] = await claimOne(nowMs - 5000, nowMs, nowMs);
     const endMs = nowMs + LEASE_MS;
@@ -137,7 +137,7 @@ describe("the queue of webhook deliveries", () => {
     expect(taken).to.include({ id: held?.id, dueAtMs: endMs, leaseId: lease.id });
   });
 
-  it("gives back at a stop: what is due is due now, and what is not stays due when it was", async () => {
+  it("releases at a stop: due deliveries are due now, others at their old time", async () => {
     const nowMs = Date.now();
     const due = await claimOne(nowMs - 5000, nowMs, nowMs);
     const early = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
@@ -146,7 +146,7 @@ describe("the queue of webhook deliveries", () => {
     expect(await nextAttemptOf(early[0])).to.equal(nowMs + 900);
   });
 
-  it("gives back the same after a crash, to the instance that had it, and to no other", async () => {
+  it("releases the same after a crash, for the same instance only", async () => {
     const nowMs = Date.now();
     const due = await claimOne(nowMs - 5000, nowMs, nowMs);
     const early = await claimOne(nowMs + 900, nowMs + 1000, nowMs);

@@ -67,14 +67,14 @@ describe("webhook replicas", () => {
     expect(Math.min(...ended), `${ended}`).to.be.at.least(1);
   });
 
-  /** How many deliveries a replica has brought to their end. */
+  /** Deliveries that a replica has ended. */
   async function countEnded({ metrics }: WebhookHarness): Promise<number> {
     const text = await metrics.metrics();
     const found = /^webhook_deliveries_final_total\{status="succeeded"\} (\d+)$/m.exec(text);
     return Number(found?.[1] ?? 0);
   }
 
-  it("one that stops gives back what it had not begun, and another goes on at once", async () => {
+  it("release unstarted deliveries at a stop, and another replica continues at once", async () => {
     const settings = { WEBHOOK_ENDPOINT_CONCURRENCY: "1" };
     const first = await openReplica(settings);
     const key = await addEndpoint(first, "/handover");
@@ -95,7 +95,7 @@ describe("webhook replicas", () => {
     expect(new Set(ids).size).to.equal(10);
   });
 
-  it("an endpoint never has more requests in the air than its cap, whatever its backlog", async () => {
+  it("never exceed the concurrency limit of an endpoint, whatever its backlog", async () => {
     const replica = await openReplica({ WEBHOOK_ENDPOINT_CONCURRENCY: "3" });
     const key = await addEndpoint(replica, "/capped");
     const started = receiver.received.length;
@@ -114,7 +114,7 @@ describe("webhook replicas", () => {
     expect(most).to.be.within(1, 3);
   });
 
-  it("redaction removes bodies and answers once delivered, and nothing before", async () => {
+  it("remove bodies and responses after success when redaction is on, and not before", async () => {
     const replica = await openReplica({
       WEBHOOK_REDACT_DELIVERED: "true",
       WEBHOOK_RETRY_DELAYS_MS: "200",

@@ -1,4 +1,4 @@
-/** What comes of each kind of answer, octet by octet, and what becomes of its connection. */
+/** The result of each kind of response, octet by octet, and the fate of its connection. */
 import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import {
@@ -12,7 +12,7 @@ import { openTestClient } from "../../support/webhook-http-client.ts";
 
 const TIMEOUT_MS = 400;
 
-describe("answers to webhook requests", () => {
+describe("responses to webhook requests", () => {
   const certificates = testCertificates();
   let receiver: RawReceiver;
   let client: ReturnType<typeof openTestClient>;
@@ -47,7 +47,7 @@ describe("answers to webhook requests", () => {
     readonly name: string;
     readonly behaviour: RawBehaviour;
     readonly is: readonly [error: string, status: number, answer: string];
-    /** Whether the next request goes by the same connection. */
+    /** Whether the next request uses the same connection. */
     readonly isKept: boolean;
   }[] = [
     { name: "204", behaviour: say("HTTP/1.1 204 X\n\n"), is: ["", 204, ""], isKept: true },
@@ -89,19 +89,19 @@ describe("answers to webhook requests", () => {
       isKept: false,
     },
     {
-      name: "HTTP/1.0, whose end is the connection's",
+      name: "HTTP/1.0, which ends with the connection",
       behaviour: thenEnd("HTTP/1.0 200 OK\n\nhello"),
       is: ["", 200, "hello"],
       isKept: false,
     },
     {
-      name: "octets behind the answer",
+      name: "octets after the response",
       behaviour: say(`${OK}Content-Length: 2\n\nok${OK}Content-Length: 2\n\nno`),
       is: ["", 200, "ok"],
       isKept: false,
     },
     {
-      name: "a body that is too long",
+      name: "a body beyond the limit",
       behaviour: say(`${OK}Content-Length: 300000\n\n${big}`),
       is: ["", 200, "x".repeat(1024)],
       isKept: false,
@@ -125,13 +125,13 @@ describe("answers to webhook requests", () => {
       isKept: false,
     },
     {
-      name: "a chunk that is none",
+      name: "an invalid chunk",
       behaviour: say(`${OK}Transfer-Encoding: chunked\n\nhello\n`),
       is: ["", 200, ""],
       isKept: false,
     },
     {
-      name: "an error with a chunk that is none",
+      name: "an error with an invalid chunk",
       behaviour: say("HTTP/1.1 500 X\nTransfer-Encoding: chunked\n\nhello\n"),
       is: ["connection", 500, ""],
       isKept: false,
@@ -163,7 +163,7 @@ describe("answers to webhook requests", () => {
   ];
 
   for (const { name, behaviour, is, isKept } of CASES) {
-    it(`${name}: ${is[0] || "success"}, and the connection is ${isKept ? "kept" : "ended"}`, async () => {
+    it(`${name}: ${is[0] || "success"}, and the connection is ${isKept ? "kept" : "closed"}`, async () => {
       receiver.behave(behaviour);
       const result = await client.to(receiver.port);
       expect([result?.error, result?.httpStatus, result?.answer]).to.deep.equal(is);
@@ -177,7 +177,7 @@ describe("answers to webhook requests", () => {
     });
   }
 
-  it("a request is one write, as the specification says", async () => {
+  it("a request is one write with the bytes of the contract", async () => {
     await client.to(receiver.port);
     const [request] = receiver.requests;
     expect(request?.pieces).to.equal(1);
@@ -201,7 +201,7 @@ describe("answers to webhook requests", () => {
   ] as const;
 
   for (const [name, rest] of UNENDED) {
-    it(`${name}: a 2xx is success within the time, and the connection is ended`, async () => {
+    it(`${name}: a 2xx is a success in time, and the connection is closed`, async () => {
       receiver.behave(dripAfter(`${OK}${rest}`));
       const result = await client.to(receiver.port, { timeoutMs: TIMEOUT_MS });
       expect(result).to.include({ error: "", httpStatus: 200 });
@@ -210,7 +210,7 @@ describe("answers to webhook requests", () => {
       await eventually(() => receiver.sockets[0]?.destroyed);
     });
 
-    it(`${name}: an error ends with the time, with the status that was heard`, async () => {
+    it(`${name}: an error ends at the timeout, with its status`, async () => {
       receiver.behave(dripAfter(`HTTP/1.1 500 X\n${rest}`));
       const result = await client.to(receiver.port, { timeoutMs: TIMEOUT_MS });
       expect(result).to.include({ error: "timeout", httpStatus: 500, answer: "" });
@@ -218,7 +218,7 @@ describe("answers to webhook requests", () => {
     });
   }
 
-  it("a 2xx that does not end is awaited for a second, not for the whole time", async () => {
+  it("the body of a 2xx is read for a second at most", async () => {
     receiver.behave(say(`${OK}Content-Length: 5\n\nhell`));
     const result = await client.to(receiver.port, { timeoutMs: 10_000 });
     expect(result).to.include({ error: "", httpStatus: 200, answer: "hell" });
@@ -226,7 +226,7 @@ describe("answers to webhook requests", () => {
     await eventually(() => receiver.sockets[0]?.destroyed);
   });
 
-  it("an answer before the request has left whole is heard, and its connection not used again", async () => {
+  it("a response before the request has left completely counts, and its connection is closed", async () => {
     receiver.onConnection((socket) => {
       socket.pause();
       socket.write("HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n");
@@ -239,7 +239,7 @@ describe("answers to webhook requests", () => {
     }
   });
 
-  it("a header that would end its line is refused before anything is sent", async () => {
+  it("a header with a line end is refused before anything is sent", async () => {
     const wanted = { headers: { "X-Id": "1\r\nX-Other: 2" } };
     const error = await client.to(receiver.port, wanted).then(
       () => undefined,

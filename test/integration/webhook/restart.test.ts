@@ -1,4 +1,4 @@
-/** What a killed webhook process had begun is taken up by its restart, not when its leases end. */
+/** A restart releases the leases of a killed webhook process before they end. */
 import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
@@ -15,7 +15,7 @@ import {
 import { startWebhookProcess, type WebhookProcess } from "../../support/webhook-process.ts";
 import { accept, type Receiver, startReceiver } from "../../support/webhook-receiver.ts";
 
-/** The default time-out makes leases of 24 seconds; a restart is there long before. */
+/** The default timeout makes leases of 24 seconds; the restart is much faster. */
 const SOON_MS = 12_000;
 
 describe("a webhook process that is killed and started again", function () {
@@ -43,7 +43,7 @@ describe("a webhook process that is killed and started again", function () {
     await certificates.remove();
   });
 
-  /** Pending retries of long ahead, and a log of what ended: what a start must not read. */
+  /** Later retries and finished deliveries, which a start must not read. */
   async function fillTheLog(count: number): Promise<void> {
     const at = new Date(Date.now() + 3_600_000);
     const made = Array.from({ length: count }, (_, index) => ({
@@ -62,7 +62,7 @@ describe("a webhook process that is killed and started again", function () {
     await stores.mongo.db.collection("deliveries").insertMany(made as never);
   }
 
-  it("attempts at once what was in the air, and reads nothing of what is not its own", async () => {
+  it("repeats running attempts at once, and reads no other deliveries", async () => {
     await fillTheLog(2000);
     const tenantId = newId("tenant");
     await webhook.client.createEndpoint({ tenantId, url: receiver.url("/killed") });

@@ -10,7 +10,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 const log = createLogger("test", "silent");
 const OCTETS = 100_000;
 
-describe("a stream that is full", () => {
+describe("a full event stream", () => {
   let servers: TestServers;
   let nats: Nats;
   let manager: JetStreamManager;
@@ -42,10 +42,10 @@ describe("a stream that is full", () => {
     await servers.stop();
   });
 
-  it("drops what nobody has had, which is counted once, also by a process that starts then", async () => {
+  it("deletes unread events, which are counted once, also by a new process", async () => {
     await publish(4);
     for (const message of await pullBatch(nats.connection, stream, stream, 2)) message.ack();
-    // Of fourteen the last nine or ten are left; two of those that are gone had been consumed.
+    // The last nine or ten of fourteen are left; two of the deleted ones had been consumed.
     await publish(10);
     const { first_seq: first } = (await manager.streams.info(stream)).state;
     expect(first).to.be.greaterThan(3);
@@ -60,16 +60,16 @@ describe("a stream that is full", () => {
     expect(lost).to.equal(first - 3);
   });
 
-  it("a look that fails counts nothing and keeps nobody from work", async () => {
-    let told = 0;
+  it("a failed check counts nothing and blocks no work", async () => {
+    let calls = 0;
     const onLost = () => {
-      told += 1;
+      calls += 1;
     };
-    await createGapCheck({ nats, durable: "nobody", log, onLost, stream })();
-    expect(told).to.equal(0);
+    await createGapCheck({ nats, durable: "missing", log, onLost, stream })();
+    expect(calls).to.equal(0);
   });
 
-  it("is not made smaller than what it holds", async () => {
+  it("is not made smaller than its contents", async () => {
     const refused = ensureStream(manager, settings(OCTETS)).catch((error: Error) => error.message);
     expect(await refused).to.match(/holds \d+ octets, more than the 100000 wanted/);
     expect((await manager.streams.info(stream)).state.messages).to.be.greaterThan(5);

@@ -7,7 +7,7 @@ const PORTS = [443, 8443];
 
 const CONTROL_CHARACTERS = ["\t", "\n", "\r", "\0", "\x7f", "\u00a0", "\u0085"];
 
-/** Addresses that a good-looking name may lead to, and must not be followed to. */
+/** Hostile URLs and private addresses that webhooks must not reach. */
 const REFUSED_ADDRESSES = `
 0.0.0.0 0.1.2.3 10.0.0.0 10.255.255.255 100.64.0.0 100.100.100.200 100.127.255.255 127.0.0.1
 127.255.255.254 168.63.129.16 169.254.0.1 169.254.169.254 169.254.170.2 172.16.0.1
@@ -44,7 +44,7 @@ describe("the rules for webhook URLs", () => {
     });
   }
 
-  it("refuses white space and control characters wherever they stand", () => {
+  it("refuses white space and control characters at every position", () => {
     for (const character of CONTROL_CHARACTERS) {
       for (const url of [
         `${character}https://example.com/`,
@@ -58,7 +58,7 @@ describe("the rules for webhook URLs", () => {
     }
   });
 
-  it("takes names on the allowed ports, and writes international ones in punycode", () => {
+  it("accepts names on the allowed ports, and writes international names in punycode", () => {
     expect(readTarget("https://example.com", PORTS)).to.deep.equal({
       host: "example.com",
       port: 443,
@@ -86,13 +86,13 @@ describe("the rules for webhook addresses", () => {
     it(`allows ${address}`, () => expect(isAllowedAddress(address)).to.equal(true));
   }
 
-  it("refuses what is no address in its plain spelling", () => {
+  it("refuses an address in an unusual spelling", () => {
     for (const text of ["", "localhost", "0x7f.1", "127.1", "2130706433", "0177.0.0.1", "1.2.3"]) {
       expect(isAllowedAddress(text), text).to.equal(false);
     }
   });
 
-  it("an exemption opens exactly its own network, and no other form of it", () => {
+  it("an exemption allows its own network only, and no other form of it", () => {
     const allowed = [parseNetwork("10.1.0.0/17"), parseNetwork("fd00:1::/32")];
     expect(isAllowedAddress("10.1.127.255", allowed)).to.equal(true);
     expect(isAllowedAddress("10.1.128.0", allowed)).to.equal(false);

@@ -15,7 +15,7 @@ import {
 
 const NOW_MS = 1_800_000_000_000;
 
-describe("an attempt", () => {
+describe("a delivery attempt", () => {
   const tenantId = newId("tenant");
   const fresh = createEndpoint(
     {
@@ -31,7 +31,10 @@ describe("an attempt", () => {
     ...{ leaseId: "lease", leaseUntilMs: NOW_MS + 60_000 },
   };
 
-  /** Attempts once; answers the signature, one part for each key. Whatever is sealed as "lost" does not open. */
+  /**
+   * Makes one attempt; returns the signature, one part per key. A secret encrypted as "lost" cannot
+   * be opened.
+   */
   async function attempt(endpoint: Endpoint, over: Partial<AttemptParts> = {}): Promise<string[]> {
     let signature = "";
     const parts: AttemptParts = {
@@ -72,14 +75,18 @@ describe("an attempt", () => {
 
   for (const [what, latest, next] of [
     [
-      "on again by then: it is made anew, and not counted",
+      "enabled again: the attempt is repeated, and not counted",
       fresh,
       { status: "pending", attemptsLeft: 5, nextAttemptAtMs: NOW_MS },
     ],
-    ["off: it is dropped", { ...fresh, status: "disabled" as const }, { status: "dropped" }],
-    ["gone: it is dropped", undefined, { status: "dropped" }],
+    [
+      "disabled: the delivery is dropped",
+      { ...fresh, status: "disabled" as const },
+      { status: "dropped" },
+    ],
+    ["deleted: the delivery is dropped", undefined, { status: "dropped" }],
   ] as const) {
-    it(`that a stop ended before it was sent finds its endpoint ${what}`, async () => {
+    it(`that a stop ended before its request was written finds its endpoint ${what}`, async () => {
       const reads = [rotateSecret(fresh, "new", NOW_MS - 500), latest];
       const written: AttemptResult[] = [];
       await attempt(fresh, {
@@ -95,13 +102,13 @@ describe("an attempt", () => {
     });
   }
 
-  it("an older secret that does not open keeps the one that replaced it from nothing", async () => {
+  it("skips an older secret that cannot be opened", async () => {
     expect(await attempt(rotateSecret(fresh, "new", NOW_MS - 500))).to.have.length(2);
     const both = rotateSecret(rotateSecret(fresh, "new", NOW_MS - 500), "newer", NOW_MS - 400);
     expect(await attempt(both)).to.have.length(3);
   });
 
-  it("without the present secret nothing is sent: the delivery waits for its key", async () => {
+  it("sends nothing without the present secret: the delivery waits for its key", async () => {
     const error = await attempt(fresh).catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain("is not configured");
     const rotated = rotateSecret(rotateSecret(fresh, "old", NOW_MS - 500), "lost", NOW_MS - 400);
@@ -110,8 +117,8 @@ describe("an attempt", () => {
   });
 });
 
-describe("the keeper of secrets", () => {
-  it("opens a sealed text for its own endpoint alone, also once it is known", () => {
+describe("webhook secrets", () => {
+  it("open for their own endpoint only, also from the cache", () => {
     const box = createSecretBox(`k1:${Buffer.alloc(32, 1).toString("base64")}`);
     const secrets = createSecrets(box);
     const own = { id: newId("webhookEndpoint") } as Endpoint;

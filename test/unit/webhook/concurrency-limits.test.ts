@@ -29,7 +29,7 @@ function takeAll(
   return taken;
 }
 
-/** Answers that take their time until the endpoint's window is as wide as it may be. */
+/** Slow enough responses to widen the window of an endpoint to its limit. */
 function widen(
   limiter: ReturnType<typeof createConcurrencyLimiter>,
   tenant: string,
@@ -41,8 +41,8 @@ function widen(
   }
 }
 
-describe("slots", () => {
-  it("an unknown endpoint gets one, then a few, and no more after answers that come at once", () => {
+describe("concurrency limits of webhooks", () => {
+  it("give a fresh endpoint one permit, then two, and no more after fast responses", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     expect(takeAll(limiter, "t", "e")).to.equal(1);
     limiter.release("t", "e", { durationMs: 5 });
@@ -54,7 +54,7 @@ describe("slots", () => {
     expect(limiter.inUse.all).to.equal(2);
   });
 
-  it("a window grows by one with each answer that took its time, up to the cap, while it is full", () => {
+  it("widen a full window by one with each response that took its time, up to the limit", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     widen(limiter, "t", "e");
     expect(takeAll(limiter, "t", "e")).to.equal(8);
@@ -66,7 +66,7 @@ describe("slots", () => {
     expect(takeAll(idle, "t", "e")).to.equal(2);
   });
 
-  it("a window grows while what waits would take longer than a tenth of a second, however quick the answers", () => {
+  it("widen a window while waiting deliveries would take longer than 100 ms, however fast the responses", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     limiter.acquire("t", "e");
     limiter.release("t", "e", { durationMs: 5 });
@@ -81,7 +81,7 @@ describe("slots", () => {
       releaseAll(window);
       return window;
     };
-    // 20 × 10 ms over 2 limiter are a tenth of a second, and no more.
+    // 20 × 10 ms over 2 permits are 100 ms, the limit.
     expect(windowAfter(20)).to.equal(2);
     expect(windowAfter(21)).to.equal(3);
     expect(windowAfter(30)).to.equal(3);
@@ -89,14 +89,14 @@ describe("slots", () => {
     expect(windowAfter(1000)).to.equal(8);
   });
 
-  it("fresh endpoints together take a small part, so a start does not open everything at once", () => {
+  it("give fresh endpoints together a small part, so a start opens few connections at once", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     let taken = 0;
     for (let at = 0; at < 100; at += 1) taken += takeAll(limiter, `t${at}`, `fresh${at}`);
     expect(taken).to.equal(16);
   });
 
-  it("slow endpoints alone never take more than their part", () => {
+  it("give slow endpoints together no more than their part", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     for (let at = 0; at < 100; at += 1) {
       limiter.markSlow(`hung${at}`);
@@ -106,7 +106,7 @@ describe("slots", () => {
     expect(takeAll(limiter, "new", "e")).to.equal(1);
   });
 
-  it("a slow endpoint gets two more for each answer that is kept waiting, up to the cap", () => {
+  it("give a slow endpoint two more permits for each waiting request, up to the limit", () => {
     const limiter = createConcurrencyLimiter({
       ...LIMITS,
       perEndpoint: 20,
@@ -125,7 +125,7 @@ describe("slots", () => {
     expect(takeAll(limiter, "t", "hung")).to.equal(3);
   });
 
-  it("an endpoint that let an attempt run into its timeout has all it may hold, also after a restart", () => {
+  it("give an endpoint that timed out all its permits, also after a restart", () => {
     const limits = { ...LIMITS, perEndpoint: 20, perTenant: 40, slowPerTenant: 40, slowWindow: 3 };
     const before = createConcurrencyLimiter(limits);
     before.acquire("t", "hung");
@@ -138,7 +138,7 @@ describe("slots", () => {
     expect(takeAll(after, "t", "hung")).to.equal(2);
   });
 
-  it("one tenant's endpoints share the tenant's cap", () => {
+  it("bound the endpoints of one tenant together", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     for (const endpoint of ["a", "b", "c"]) widen(limiter, "t", endpoint);
     expect(["a", "b", "c"].map((endpoint) => takeAll(limiter, "t", endpoint))).to.deep.equal([
@@ -147,7 +147,7 @@ describe("slots", () => {
     expect(takeAll(limiter, "u", "d")).to.equal(1);
   });
 
-  it("a tenant's endpoints that hang leave a part of its limiter to those that answer", () => {
+  it("leave some of a tenant's permits to its fast endpoints when others hang", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     widen(limiter, "t", "quick");
     for (const endpoint of ["hung1", "hung2"]) {
@@ -159,7 +159,7 @@ describe("slots", () => {
     expect(takeAll(limiter, "t", "hung2")).to.equal(0);
   });
 
-  it("however many endpoints hang, those that answer keep their part", () => {
+  it("leave fast endpoints their part, however many endpoints hang", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     widen(limiter, "healthy", "known");
     for (let at = 0; at < 100; at += 1) {
@@ -171,7 +171,7 @@ describe("slots", () => {
     expect(takeAll(limiter, "healthy", "known")).to.equal(8);
   });
 
-  it("a fast answer makes a slow endpoint fast again", () => {
+  it("treat a slow endpoint as fast again after a fast response", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     limiter.acquire("t", "e");
     limiter.release("t", "e", { durationMs: 5000 });
@@ -182,11 +182,11 @@ describe("slots", () => {
     expect(limiter.inUse).to.deep.equal({ all: 0, slow: 0, fast: 0 });
   });
 
-  it("one slow answer among many takes neither what is under way nor what comes next its place", () => {
+  it("keep a window after one slow response among many", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     widen(limiter, "t", "e");
     expect(takeAll(limiter, "t", "e")).to.equal(8);
-    // It is awaited for a second, and beside it others end.
+    // One request waits for a second while others end.
     limiter.markSlow("e");
     limiter.release("t", "e", { durationMs: 700 });
     expect(takeAll(limiter, "t", "e")).to.equal(1);
@@ -197,19 +197,19 @@ describe("slots", () => {
     expect(limiter.inUse.all).to.equal(8);
   });
 
-  it("a quick endpoint stays quick until an answer takes much longer", () => {
+  it("treat a quick endpoint as quick until a response takes much longer", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     const after = (ms: number) => {
       limiter.acquire("t", "e");
       limiter.release("t", "e", { durationMs: ms });
       return limiter.isQuick("e");
     };
-    const answers = [200, 100, 200, 250, 251, 200, 5, 2000, 0, 5, 0];
+    const durations = [200, 100, 200, 250, 251, 200, 5, 2000, 0, 5, 0];
     const quick = [false, true, true, true, false, false, true, false, false, true, false];
-    expect(answers.map(after)).to.deep.equal(quick);
+    expect(durations.map(after)).to.deep.equal(quick);
   });
 
-  it("an endpoint known to have hung before a restart is slow from the start", () => {
+  it("treat an endpoint that hung before a restart as slow from the start", () => {
     const limiter = createConcurrencyLimiter(LIMITS);
     limiter.seedLatency("hung", 5000);
     expect(takeAll(limiter, "t", "hung")).to.equal(8);
@@ -220,7 +220,7 @@ describe("slots", () => {
     expect(limiter.isSlow("quick")).to.equal(false);
   });
 
-  it("counts what is held, whatever the order of takes, marks and releases", () => {
+  it("count held permits in any order of acquire, mark and release", () => {
     const step = fc.record({
       kind: fc.constantFrom("take", "release", "slow"),
       endpoint: fc.integer({ min: 0, max: 5 }),

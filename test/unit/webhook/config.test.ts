@@ -1,4 +1,4 @@
-/** Settings of the webhook service that only make sense together. */
+/** Rules between settings of the webhook service. */
 import { expect } from "chai";
 import { readWebhookConfig } from "../../../services/webhook/config.ts";
 
@@ -16,7 +16,7 @@ describe("the webhook service's settings", () => {
     ["60000,300000,900000,3600000", "4860001", true],
     ["1", "0", false],
   ] as const) {
-    it(`deliveries kept for ${retention} ms with delays of ${delays} are ${isTaken ? "taken" : "refused"}`, () => {
+    it(`a retention of ${retention} ms with delays of ${delays} is ${isTaken ? "accepted" : "refused"}`, () => {
       const settings = { WEBHOOK_RETRY_DELAYS_MS: delays, WEBHOOK_RETENTION_MS: retention };
       if (isTaken) expect(read(settings).WEBHOOK_RETENTION_MS).to.equal(Number(retention));
       else expect(() => read(settings)).to.throw("WEBHOOK_RETENTION_MS");
@@ -33,7 +33,7 @@ describe("the webhook service's settings", () => {
     ["MONGODB_PREFIX", "p".repeat(53), true],
     ["MONGODB_PREFIX", "p".repeat(54), false],
   ] as const) {
-    it(`${name}=${value} is ${isTaken ? "taken" : "refused by name"}`, () => {
+    it(`${name}=${value} is ${isTaken ? "accepted" : "refused by name"}`, () => {
       if (isTaken) expect(() => read({ [name]: value })).not.to.throw();
       else expect(() => read({ [name]: value })).to.throw(`${name}: `);
     });

@@ -9,7 +9,7 @@ import { checkUrl } from "../../../services/webhook/app/url-check.ts";
 
 const never = <T>() => new Promise<T>(() => undefined);
 
-describe("an endpoint that is deleted", function () {
+describe("deleting a webhook endpoint", function () {
   this.timeout(10_000);
 
   const remove = (dropWaiting: () => Promise<number>) => {
@@ -24,7 +24,7 @@ describe("an endpoint that is deleted", function () {
     return deleteEndpoint(parts, "ten_1", "whe_1").then(() => stopped);
   };
 
-  it("is gone for its owner however much waits for it, and though the database went away after that", async () => {
+  it("succeeds with any number of pending deliveries, and during an outage of the database", async () => {
     for (const dropWaiting of [
       async () => 3,
       () => never<number>(),
@@ -37,10 +37,10 @@ describe("an endpoint that is deleted", function () {
   });
 });
 
-describe("the check of a URL", function () {
+describe("the check of a webhook URL", function () {
   this.timeout(10_000);
 
-  it("refuses a name of which no name server says anything in time, like any other it cannot use", async () => {
+  it("refuses a name without a response from its name servers like any other invalid URL", async () => {
     const check = checkUrl("https://hooks.example.com/", [443], () => never());
     const error = await check.catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(AppError);

@@ -39,25 +39,25 @@ function endpoint(): Endpoint {
   return createEndpoint({ ...wanted, id: "whe_1", tenantId: "ten_1", url }, NOW);
 }
 
-describe("the schedule of a delivery", () => {
-  it("waits 1, 5, 15 and 60 minutes from each failure, never less, and a quarter second more at most", () => {
+describe("the schedule of a webhook delivery", () => {
+  it("waits 1, 5, 15 and 60 minutes from each failure, never less, and at most 250 ms more", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 3 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (step, random) => {
           const claimed = { attemptsLeft: 5 - step, failsAs: "failed" } as const;
-          const outcome = decideNextState(claimed, failure, NOW, DELAYS, random);
-          if (outcome.status !== "pending") throw new Error("it must go on");
-          const waitMs = outcome.nextAttemptAtMs - NOW - (DELAYS[step] ?? 0);
+          const next = decideNextState(claimed, failure, NOW, DELAYS, random);
+          if (next.status !== "pending") throw new Error("it must go on");
+          const waitMs = next.nextAttemptAtMs - NOW - (DELAYS[step] ?? 0);
           expect(waitMs).to.be.within(0, RETRY_JITTER_MS_MAX);
-          expect(outcome.attemptsLeft).to.equal(4 - step);
+          expect(next.attemptsLeft).to.equal(4 - step);
         },
       ),
     );
   });
 
-  it("fails after the fifth attempt, and succeeds at any", () => {
+  it("fails after the fifth attempt, and succeeds at any attempt", () => {
     expect(attemptsOf(DELAYS)).to.equal(5);
     for (let attemptsLeft = 5; attemptsLeft >= 1; attemptsLeft -= 1) {
       const claimed = { attemptsLeft, failsAs: "failed" } as const;
@@ -69,13 +69,13 @@ describe("the schedule of a delivery", () => {
     }
   });
 
-  it("goes on after 410 as after any other status", () => {
+  it("continues after 410 like after any other status", () => {
     const claimed = { attemptsLeft: 5, failsAs: "failed" } as const;
-    const outcome = { status: "pending", attemptsLeft: 4, nextAttemptAtMs: NOW + 60_000 };
-    expect(decideNextState(claimed, gone, NOW, DELAYS, 0)).to.deep.equal(outcome);
+    const next = { status: "pending", attemptsLeft: 4, nextAttemptAtMs: NOW + 60_000 };
+    expect(decideNextState(claimed, gone, NOW, DELAYS, 0)).to.deep.equal(next);
   });
 
-  it("leaves a success a success when sending it again by hand fails", () => {
+  it("keeps a delivery succeeded when its resend fails", () => {
     const claimed = { attemptsLeft: 1, failsAs: "succeeded" } as const;
     expect(decideNextState(claimed, failure, NOW, DELAYS, 0)).to.deep.equal({
       status: "succeeded",
@@ -83,8 +83,8 @@ describe("the schedule of a delivery", () => {
   });
 });
 
-describe("deterministic ids", () => {
-  it("are well-formed, keep the event's time, and differ by event, endpoint and type", () => {
+describe("deterministic webhook ids", () => {
+  it("have the right form, keep the event's time, and differ by event, endpoint and type", () => {
     const event = newId("event", NOW);
     const id = deliveryId(event, "whe_1");
     expect(isId("webhookDelivery", id)).to.equal(true);
@@ -104,12 +104,12 @@ describe("deterministic ids", () => {
   });
 });
 
-describe("an endpoint", () => {
+describe("a webhook endpoint", () => {
   it("subscribes to message.status_changed unless its owner names types", () => {
     expect(endpoint().eventTypes).to.deep.equal(["message.status_changed"]);
   });
 
-  it("refuses types that do not exist, an empty choice, and a long description", () => {
+  it("refuses unknown types, an empty list of types, and a long description", () => {
     const refusals = [
       { change: { eventTypes: ["message.sent", "nope"] }, field: "event_types[1]" },
       { change: { eventTypes: [] }, field: "event_types" },
@@ -123,13 +123,13 @@ describe("an endpoint", () => {
     }
   });
 
-  it("takes a description of 256 characters, be they one UTF-16 unit or two", () => {
+  it("accepts a description of 256 characters of one or two UTF-16 units", () => {
     for (const description of ["x".repeat(256), "😀".repeat(256)]) {
       expect(changeEndpoint(endpoint(), { description }, NOW)).to.include({ description });
     }
   });
 
-  it("wants events of its types, sources and present enabled period alone", () => {
+  it("receives events of its types, sources and present enabled period only", () => {
     const type = "message.status_changed" as const;
     const event = { type, source: "api", recordedAtMs: NOW } as const;
     const fromApi = { ...endpoint(), sources: ["api"] as const };
@@ -138,7 +138,7 @@ describe("an endpoint", () => {
     expect(isSubscribed(fromApi, event)).to.equal(true);
     expect(isSubscribed(fromApi, { ...event, source: "campaign" })).to.equal(false);
     expect(isSubscribed(fromApi, { ...event, source: undefined })).to.equal(true);
-    // The clock of who published it may be behind.
+    // The publisher's clock may be behind.
     expect(isSubscribed(endpoint(), { ...event, recordedAtMs: NOW - 600_000 })).to.equal(true);
     expect(isSubscribed(endpoint(), { ...event, recordedAtMs: NOW - 600_001 })).to.equal(false);
 
@@ -149,7 +149,7 @@ describe("an endpoint", () => {
     expect(isSubscribed(on, { ...event, recordedAtMs: NOW + 30 })).to.equal(true);
   });
 
-  it("shows why it is disabled, and forgets it when enabled", () => {
+  it("shows why it is disabled, and clears the reason when enabled", () => {
     const failing = { ...endpoint(), failingSinceMs: NOW, warnedAtMs: NOW };
     const off = disableEndpoint(failing, "because", NOW);
     expect(off).to.include({ status: "disabled", disabledReason: "because" });
@@ -162,7 +162,7 @@ describe("an endpoint", () => {
     expect(changeEndpoint(endpoint(), { status: "disabled" }, NOW).disabledReason).to.not.equal("");
   });
 
-  it("starts a clean record at a new address and when it is enabled, and else leaves it alone", () => {
+  it("resets its failures at a new URL and when enabled, and at no other change", () => {
     const failing = { ...endpoint(), failingSinceMs: NOW - 1000, warnedAtMs: NOW - 500 };
     const kept = { failingSinceMs: NOW - 1000, warnedAtMs: NOW - 500 };
     const clean = { failingSinceMs: 0, warnedAtMs: 0, startsClean: true };
@@ -183,12 +183,12 @@ describe("an endpoint", () => {
       .and.not.have.property("startsClean");
   });
 
-  it("does not begin a new enabled period when it is enabled twice", () => {
+  it("does not start a new enabled period when it is enabled twice", () => {
     const again = changeEndpoint(endpoint(), { status: "enabled" }, NOW + DAY_MS);
     expect(again.enabledAtMs).to.equal(endpoint().enabledAtMs);
   });
 
-  it("signs with the newest secret first, and with the one before for 24 hours", () => {
+  it("signs with the newest secret first, and with the previous one for 24 hours", () => {
     const rotated = rotateSecret(endpoint(), "second", NOW + 1000);
     const sealed = (atMs: number) => activeSecrets(rotated, atMs).map((secret) => secret.sealed);
     expect(sealed(NOW + 1000)).to.deep.equal(["second", "first"]);
@@ -196,7 +196,7 @@ describe("an endpoint", () => {
     expect(sealed(NOW + 1000 + SECRET_OVERLAP_MS)).to.deep.equal(["second"]);
   });
 
-  it("keeps each secret's own 24 hours when rotated twice", () => {
+  it("keeps 24 hours for each secret when rotated twice", () => {
     const once = rotateSecret(endpoint(), "second", NOW);
     const twice = rotateSecret(once, "third", NOW + 1000);
     const sealed = (atMs: number) => activeSecrets(twice, atMs).map((secret) => secret.sealed);
@@ -206,26 +206,26 @@ describe("an endpoint", () => {
   });
 });
 
-describe("an endpoint's health", () => {
+describe("the health of a webhook endpoint", () => {
   const AFTER = 3 * DAY_MS;
   const healthy = { failingSinceMs: 0, warnedAtMs: 0 };
   const failing = { failingSinceMs: NOW, warnedAtMs: 0 };
   const judge = (record: typeof healthy, result: RequestResult, atMs: number, isMarked = false) =>
     decideHealthChange(record, result, atMs, AFTER, isMarked).kind;
 
-  it("starts its clock at the first failure, and one success clears it", () => {
+  it("starts at the first failure, and one success clears it", () => {
     expect(judge(healthy, failure, NOW)).to.equal("failing");
     expect(judge(failing, success, NOW + AFTER)).to.equal("clear");
     expect(judge(healthy, success, NOW)).to.equal("none");
   });
 
-  it("warns once at half way", () => {
+  it("warns once at half the time", () => {
     expect(judge(failing, failure, NOW + AFTER / 2 - 1)).to.equal("none");
     expect(judge(failing, failure, NOW + AFTER / 2)).to.equal("warn");
     expect(judge({ ...failing, warnedAtMs: NOW }, failure, NOW + AFTER / 2)).to.equal("none");
   });
 
-  it("disables at the first failure after three days without one success", () => {
+  it("disables at the first failure after three days without a success", () => {
     const warned = { ...failing, warnedAtMs: NOW };
     expect(judge(warned, failure, NOW + AFTER - 1)).to.equal("none");
     expect(judge(warned, failure, NOW + AFTER)).to.equal("disable");
@@ -233,17 +233,17 @@ describe("an endpoint's health", () => {
     expect(judge(warned, success, NOW + AFTER)).to.equal("clear");
   });
 
-  it("takes 410 for a failure like any other", () => {
+  it("counts 410 like any other failure", () => {
     expect(judge(healthy, gone, NOW)).to.equal("failing");
     expect(judge(failing, gone, NOW + AFTER)).to.equal("disable");
   });
 
-  it("is cleared by a success that knows of a failure after its endpoint was read", () => {
+  it("is cleared by a success when a failure is known after the read of the endpoint", () => {
     expect(judge(healthy, success, NOW, true)).to.equal("clear");
     expect(judge(healthy, failure, NOW, true)).to.equal("failing");
   });
 
-  it("waits to be written in order: a success overtakes failures, and nothing is said twice", () => {
+  it("queues changes in order: a success replaces failures, and equal changes are queued once", () => {
     const disable: HealthChange = { kind: "disable", reason: "Every delivery failed." };
     const names = (...changes: readonly HealthChange[]) => {
       let waiting: readonly { readonly change: HealthChange }[] = [];

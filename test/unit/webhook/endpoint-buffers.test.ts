@@ -4,7 +4,7 @@ import { createConcurrencyLimiter } from "../../../services/webhook/domain/concu
 
 const LIMITS = { perEndpoint: 100, total: 300 };
 
-describe("lanes", () => {
+describe("the buffers of webhook endpoints", () => {
   const open = () => {
     const many = 1000;
     const limiter = createConcurrencyLimiter({
@@ -14,7 +14,7 @@ describe("lanes", () => {
     });
     return createEndpointBuffers(LIMITS, limiter);
   };
-  /** Takes all the room that an endpoint has. */
+  /** Reserves all places that an endpoint may have. */
   const fill = (buffers: ReturnType<typeof open>, endpoint: string): number => {
     const room = buffers.room("ten", endpoint);
     buffers.get("ten", endpoint).reserved += room;
@@ -22,7 +22,7 @@ describe("lanes", () => {
     return room;
   };
 
-  it("three backlogs take all there is, and others have a few places still", () => {
+  it("leave a few places to other endpoints when three backlogs fill them", () => {
     const buffers = open();
     expect(["a", "b", "c"].map((name) => fill(buffers, name))).to.deep.equal([100, 100, 100]);
     expect(fill(buffers, "d")).to.equal(16);
@@ -30,7 +30,7 @@ describe("lanes", () => {
     expect(fill(buffers, "e")).to.equal(16);
   });
 
-  it("those few are bounded, too: by as much again", () => {
+  it("bound those few places together by the total once more", () => {
     const buffers = open();
     const taken = Array.from({ length: 100 }, (_, at) => fill(buffers, `e${at}`));
     expect(taken.reduce((sum, one) => sum + one, 0)).to.equal(2 * LIMITS.total);

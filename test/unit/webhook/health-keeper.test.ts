@@ -1,4 +1,4 @@
-/** In which order health is written, and what a success clears. */
+/** The order of health writes, and the effect of a success. */
 import { expect } from "chai";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { createHealthKeeper } from "../../../services/webhook/app/health-keeper.ts";
@@ -24,8 +24,8 @@ const healthy: Endpoint = createEndpoint(
 );
 const failing: Endpoint = { ...healthy, failingSinceMs: NOW - AFTER, warnedAtMs: NOW - AFTER / 2 };
 
-describe("the keeper of webhook endpoints' health", () => {
-  /** A store whose writes end when they are told to. */
+describe("the health keeper of webhook endpoints", () => {
+  /** A store whose writes end on request. */
   function open(record: { failingSinceMs: number }) {
     const written: string[] = [];
     const held: { readonly end: () => void; readonly fail: () => void }[] = [];
@@ -82,7 +82,7 @@ describe("the keeper of webhook endpoints' health", () => {
       dropped,
       record,
       isOff: () => isOff,
-      /** Ends what is being written, one after the other, until nothing is. */
+      /** Ends the writes one after the other until none is left. */
       async endAll() {
         await turn();
         for (let next = held.shift(); next !== undefined; next = held.shift()) {
@@ -98,7 +98,7 @@ describe("the keeper of webhook endpoints' health", () => {
     };
   }
 
-  it("a failure that is judged by a read before a success disables nothing", async () => {
+  it("disables nothing when the endpoint was read before a success", async () => {
     const keeper = open({ failingSinceMs: failing.failingSinceMs });
     keeper.report(failing, success);
     keeper.report(failing, failure);
@@ -110,7 +110,7 @@ describe("the keeper of webhook endpoints' health", () => {
     expect(keeper.dropped).to.deep.equal([]);
   });
 
-  it("a success clears what was marked after its endpoint was read, be the mark still being written", async () => {
+  it("clears a mark that was made after the endpoint was read, even while it is being written", async () => {
     for (const isWritten of [false, true]) {
       const keeper = open({ failingSinceMs: 0 });
       keeper.report(healthy, failure);
@@ -122,7 +122,7 @@ describe("the keeper of webhook endpoints' health", () => {
     }
   });
 
-  it("a success clears what only another attempt has read as marked, and costs nothing after that", async () => {
+  it("clears a mark that another attempt has read, and writes nothing at later successes", async () => {
     const keeper = open({ failingSinceMs: NOW - 1000 });
     keeper.report({ ...healthy, failingSinceMs: NOW - 1000 }, failure);
     expect(keeper.written).to.deep.equal([]);
@@ -132,7 +132,7 @@ describe("the keeper of webhook endpoints' health", () => {
     expect(keeper.written).to.deep.equal(["clear"]);
   });
 
-  it("a failure after a success is marked after it", async () => {
+  it("marks a failure after the success before it is written", async () => {
     const keeper = open({ failingSinceMs: NOW - 1000 });
     keeper.report({ ...healthy, failingSinceMs: NOW - 1000 }, success);
     keeper.report(healthy, failure);
@@ -141,7 +141,7 @@ describe("the keeper of webhook endpoints' health", () => {
     expect(keeper.record.failingSinceMs).to.equal(NOW);
   });
 
-  it("a success that could not be written is written before anything that failed later", async () => {
+  it("writes a success that failed to be written before any later failure", async () => {
     const keeper = open({ failingSinceMs: failing.failingSinceMs });
     keeper.report(failing, success);
     await keeper.fail();
@@ -151,7 +151,7 @@ describe("the keeper of webhook endpoints' health", () => {
     expect(keeper.isOff()).to.equal(false);
   });
 
-  it("failures alone disable, and what waits is dropped", async () => {
+  it("disables after failures without a success, and drops pending deliveries", async () => {
     const keeper = open({ failingSinceMs: failing.failingSinceMs });
     keeper.report(failing, failure);
     await keeper.endAll();
@@ -159,7 +159,7 @@ describe("the keeper of webhook endpoints' health", () => {
     expect(keeper.dropped).to.deep.equal(["whe_1"]);
   });
 
-  it("nothing is written for endpoints that are well", async () => {
+  it("writes nothing for healthy endpoints", async () => {
     const keeper = open({ failingSinceMs: 0 });
     keeper.report(healthy, success);
     await keeper.endAll();

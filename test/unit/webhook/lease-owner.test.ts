@@ -4,12 +4,12 @@ import { leaseOwner } from "../../../services/webhook/adapters/lease-owner.ts";
 const named = (WEBHOOK_INSTANCE: string, env: NodeJS.ProcessEnv) =>
   leaseOwner({ WEBHOOK_INSTANCE }, env);
 
-describe("the name that a webhook process leases under", () => {
-  it("is the operator's, when there is one", () => {
+describe("the lease owner of a webhook process", () => {
+  it("is the configured name", () => {
     expect(named("webhook-0", { OPS_PORT: "9100" })).to.equal("webhook-0");
   });
 
-  it("is the same after a restart on the same ops port, and another's on any other", () => {
+  it("is the same after a restart on the same ops port, and another one on any other port", () => {
     const first = named("", { OPS_HOST: "127.0.0.1", OPS_PORT: "9100" });
     expect(first).to.match(/^[\w-]{12}$/);
     expect(named("", { OPS_HOST: "127.0.0.1", OPS_PORT: "9100" })).to.equal(first);
@@ -17,7 +17,7 @@ describe("the name that a webhook process leases under", () => {
     expect(named("", { OPS_HOST: "127.0.0.2", OPS_PORT: "9100" })).to.not.equal(first);
   });
 
-  it("is none where no port of its own tells the process from its neighbours", () => {
+  it("is empty without a fixed ops port", () => {
     for (const OPS_PORT of [undefined, "", "0"]) {
       expect(named("", OPS_PORT === undefined ? {} : { OPS_PORT })).to.equal("");
     }

@@ -5,9 +5,9 @@ import { MessageSchema, MessageStatus } from "../../../proto/gen/sms/v1/messagin
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createEventHandler } from "../../../services/webhook/adapters/events.ts";
 
-describe("webhook events that this version cannot read", () => {
+describe("webhook events that only a newer version can read", () => {
   const handle = createEventHandler(async (items) => items.map(() => undefined));
-  const verdictOf = async (data: Uint8Array, deliveries: number) =>
+  const acknowledgementOf = async (data: Uint8Array, deliveries: number) =>
     (await handle([{ subject: "events.x", data, deliveries }]))[0];
 
   const unknownKind = toBinary(EventSchema, create(EventSchema, { id: newId("event") }));
@@ -26,19 +26,19 @@ describe("webhook events that this version cannot read", () => {
   );
 
   for (const [what, data] of [
-    ["of a kind that is not known", unknownKind],
-    ["with a status that is not known", unknownStatus],
+    ["of an unknown kind", unknownKind],
+    ["with an unknown status", unknownStatus],
   ] as const) {
-    it(`one ${what} is handed on for an hour, as a newer version may be beside this one`, async () => {
+    it(`an event ${what} is retried for an hour, because a newer version may be running`, async () => {
       for (const deliveries of [1, 10, 119]) {
         const wait = { kind: "retry", afterMs: 30_000 };
-        expect(await verdictOf(data, deliveries)).to.deep.equal(wait);
+        expect(await acknowledgementOf(data, deliveries)).to.deep.equal(wait);
       }
-      expect(await verdictOf(data, 120)).to.include({ kind: "dead" });
+      expect(await acknowledgementOf(data, 120)).to.include({ kind: "dead" });
     });
   }
 
-  it("not more of them wait than leave others their places", async () => {
+  it("at most 500 of them wait at once", async () => {
     const fresh = createEventHandler(async (items) => items.map(() => undefined));
     const items = Array.from({ length: 600 }, () => ({
       subject: "events.x",
@@ -50,9 +50,9 @@ describe("webhook events that this version cannot read", () => {
     expect(kinds.filter((kind) => kind === "dead")).to.have.length(100);
   });
 
-  it("what is no event at all is dead at once", async () => {
-    expect(await verdictOf(Buffer.from("garbage"), 1)).to.include({ kind: "dead" });
+  it("an unreadable event becomes a dead letter at once", async () => {
+    expect(await acknowledgementOf(Buffer.from("garbage"), 1)).to.include({ kind: "dead" });
     const unnamed = toBinary(EventSchema, create(EventSchema, { id: "x" }));
-    expect(await verdictOf(unnamed, 1)).to.include({ kind: "dead" });
+    expect(await acknowledgementOf(unnamed, 1)).to.include({ kind: "dead" });
   });
 });

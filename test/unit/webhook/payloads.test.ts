@@ -60,7 +60,7 @@ function bodyOf(message: Partial<MessageView>, type: string): string {
 }
 
 describe("webhook bodies", () => {
-  it("message.status_changed is byte for byte what the contract describes", () => {
+  it("message.status_changed is byte for byte as the contract says", () => {
     expect(bodyOf({}, "message.status_changed")).to.equal(
       '{"api_version":"v1","created_at":"2026-04-15T10:20:30.045Z","data":{"object":{' +
         '"amount":"4.0000","body":"Say \\"hi\\" \u2028 ₦5 😀\\n","charge_state":"captured",' +
@@ -73,7 +73,7 @@ describe("webhook bodies", () => {
     );
   });
 
-  it("a message never sent has amount 0.0000 and neither price nor sending time", () => {
+  it("a message never sent has amount 0.0000, no price and no sending time", () => {
     const { object } = JSON.parse(
       bodyOf(
         {
@@ -140,7 +140,7 @@ describe("webhook bodies", () => {
     }
   });
 
-  it("each status but scheduled and queued makes both forms, under different event ids", () => {
+  it("each status but scheduled and queued makes both events, under different ids", () => {
     for (const status of MESSAGE_STATUSES) {
       const events = webhookEventsOf(changeOf({ status }));
       if (status === "scheduled" || status === "queued") {
@@ -159,7 +159,7 @@ describe("webhook bodies", () => {
     }
   });
 
-  it("wallet and sender ID changes carry their records", () => {
+  it("changes of wallets and sender IDs carry their objects", () => {
     const wallet = {
       currency: "NGN",
       balance: 1_000_000n,
@@ -209,7 +209,7 @@ describe("webhook bodies", () => {
     });
   });
 
-  it("calls an approved sender ID of a suspended tenant not usable, as its listing does", () => {
+  it("an approved sender ID of a suspended tenant is not usable, as in the list", () => {
     const senderId = createSenderId({
       ...{ id: newId("senderId"), tenantId: newId("tenant"), name: "Acme" },
       ...{ isApproved: true, nowMs: AT },
@@ -221,7 +221,7 @@ describe("webhook bodies", () => {
     }
   });
 
-  it("notices of a tenant that wants its texts redacted say so, and no others do", () => {
+  it("only events of a tenant with redact_bodies are marked for redaction", () => {
     const says = (change: DomainEvent) => webhookEventsOf(change).map(({ redacts }) => redacts);
     expect(says({ ...changeOf({}), redacts: true } as DomainEvent)).to.deep.equal([true, true]);
     expect(says(changeOf({}))).to.deep.equal([false, false]);
@@ -232,7 +232,7 @@ describe("webhook bodies", () => {
     }
   });
 
-  it("a kind of change that no endpoint can subscribe to makes nothing", () => {
+  it("a type that no endpoint can subscribe to makes no event", () => {
     const senderId = {
       id: "sid_1",
       name: "Acme",
@@ -248,5 +248,5 @@ describe("webhook bodies", () => {
     ).to.deep.equal([]);
   });
 
-  it("takes every event of the stream", () => expect(SUBJECTS).to.deep.equal(["events.>"]));
+  it("every event of the stream is handled", () => expect(SUBJECTS).to.deep.equal(["events.>"]));
 });

@@ -6,7 +6,7 @@ import { createEndpoint } from "../../../services/webhook/domain/endpoint.ts";
 const nothing = {} as never;
 const BEGUN_MS = 1_800_000_000_000;
 
-describe("recovering what failed", () => {
+describe("recovering failed webhook deliveries", () => {
   const wanted = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint"), sinceMs: 0 };
   const endpoint = createEndpoint(
     {
@@ -16,7 +16,7 @@ describe("recovering what failed", () => {
     BEGUN_MS - 1,
   );
 
-  it("counts also what an attempt of the transaction recovered that had to be repeated", async () => {
+  it("counts the deliveries of a repeated transaction too", async () => {
     const dueAt: number[] = [];
     const answers = [3, 1];
     let nowMs = BEGUN_MS;
@@ -38,7 +38,7 @@ describe("recovering what failed", () => {
       return effect(undefined);
     };
     expect(await recoverDeliveries(parts, wanted, repeated)).to.equal(4);
-    // One instant: what failed again between the attempts is not this call's any more.
+    // One instant: deliveries that failed between the calls are not recovered again.
     expect(dueAt).to.deep.equal([BEGUN_MS, BEGUN_MS]);
   });
 });

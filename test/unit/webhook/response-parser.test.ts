@@ -9,20 +9,20 @@ import {
   SUCCESS_HEAD_BYTES_MAX,
 } from "../../../services/webhook/adapters/http-client/response-parser.ts";
 
-/** What came of an answer, in one word where that says it all. */
+/** The result of parsing a response. */
 type Read = "faulty" | "unfinished" | readonly [status: number, text: string, isReusable: boolean];
 
-/** Reads octets in pieces that end at the places named, then the connection's end if one is wanted. */
+/** Parses octets in pieces that end at `cuts`, then ends the connection if `ends`. */
 function read(octets: Buffer, cuts: readonly number[] = [], ends = false): Read {
-  const reader = new ResponseParser();
+  const parser = new ResponseParser();
   let from = 0;
   for (const to of [...cuts, octets.length]) {
-    if (to > from) reader.push(octets.subarray(from, to));
+    if (to > from) parser.push(octets.subarray(from, to));
     from = Math.max(from, to);
   }
-  if (ends) reader.end();
-  if (reader.isFaulty) return "faulty";
-  return reader.isDone ? [reader.httpStatus, reader.text, reader.isReusable] : "unfinished";
+  if (ends) parser.end();
+  if (parser.isFaulty) return "faulty";
+  return parser.isDone ? [parser.httpStatus, parser.text, parser.isReusable] : "unfinished";
 }
 
 const octetsOf = (lines: string) => Buffer.from(lines.replaceAll("\n", "\r\n"), "latin1");
@@ -33,10 +33,10 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\n\n`;
 const interims = (count: number) => "HTTP/1.1 102 Processing\n\n".repeat(count);
 const x = (count: number) => "x".repeat(count);
 
-/** Line ends are written as one character; they are sent as two. */
+/** A line end is written as LF here and sent as CR LF. */
 const CASES: readonly (readonly [name: string, lines: string, expected: Read])[] = [
   ["204 without a body", "HTTP/1.1 204 No Content\nDate: x\n\n", [204, "", true]],
-  ["304 whose length is not sent", "HTTP/1.1 304 X\nContent-Length: 5\n\n", [304, "", false]],
+  ["304 with a length", "HTTP/1.1 304 X\nContent-Length: 5\n\n", [304, "", false]],
   ["204 with a length of 0", "HTTP/1.1 204 X\nContent-Length: 0\n\n", [204, "", true]],
   ["204 with a length of 5", "HTTP/1.1 204 X\nContent-Length: 5\n\n", [204, "", false]],
   ["204 with chunks", "HTTP/1.1 204 X\nTransfer-Encoding: chunked\n\n", [204, "", false]],
@@ -45,10 +45,10 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ["names in any case", `${OK}CONTENT-LENGTH:\t2 \n\nok`, [200, "ok", true]],
   ["no reason", "HTTP/1.1 200\nContent-Length: 0\n\n", [200, "", true]],
   ["an empty reason", "HTTP/1.1 200 \nContent-Length: 0\n\n", [200, "", true]],
-  ["a length that never comes", `${OK}Content-Length: 5\n\nhell`, "unfinished"],
+  ["a body shorter than its length", `${OK}Content-Length: 5\n\nhell`, "unfinished"],
   ["a head without its end", `${OK}Content-Length: 5\n`, "unfinished"],
-  ["octets behind the end", `${OK}Content-Length: 2\n\nokHTTP`, [200, "ok", false]],
-  ["octets behind a 204", "HTTP/1.1 204 X\n\nx", [204, "", false]],
+  ["octets after the end", `${OK}Content-Length: 2\n\nokHTTP`, [200, "ok", false]],
+  ["octets after a 204", "HTTP/1.1 204 X\n\nx", [204, "", false]],
   ["one length twice", `${OK}Content-Length: 2\nContent-Length: 2\n\nok`, [200, "ok", true]],
   ["one length twice in a line", `${OK}Content-Length: 2, 2\n\nok`, [200, "ok", true]],
   ["two lengths", `${OK}Content-Length: 2\nContent-Length: 3\n\nok`, "faulty"],
@@ -57,21 +57,21 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ["a length with a sign", `${OK}Content-Length: +1\n\nx`, "faulty"],
   ["a length in hexadecimal", `${OK}Content-Length: 0x1\n\nx`, "faulty"],
   ["an empty length", `${OK}Content-Length:\n\n`, "faulty"],
-  ["a length beyond numbers", `${OK}Content-Length: 9999999999999999\n\n`, "faulty"],
+  ["a length of 16 digits", `${OK}Content-Length: 9999999999999999\n\n`, "faulty"],
   ["chunks", `${CHUNKED}5\nhello\n6;name="a;b"\n world\n0\n\n`, [200, "hello world", true]],
   ["a size in capitals", `${CHUNKED}A\n0123456789\n0\n\n`, [200, "0123456789", true]],
   ["a size with zeros and spaces", `${CHUNKED}002 \nok\n000\n\n`, [200, "ok", true]],
   ["trailers", `${CHUNKED}2\nok\n0\nContent-Length: 9\nX: y\n\n`, [200, "ok", true]],
-  ["trailers that are none", `${CHUNKED}0\nno field\n\n`, "faulty"],
+  ["an invalid trailer", `${CHUNKED}0\nno field\n\n`, "faulty"],
   ["endless trailers", `${CHUNKED}0\n${`X: ${x(500)}\n`.repeat(40)}`, "faulty"],
   ["chunks without their end", `${CHUNKED}2\nok\n`, "unfinished"],
   ["a chunk longer than it says", `${CHUNKED}2\noks\n0\n\n`, "faulty"],
-  ["a size that is none", `${CHUNKED}x\n`, "faulty"],
+  ["an invalid size", `${CHUNKED}x\n`, "faulty"],
   ["an empty size", `${CHUNKED}\n`, "faulty"],
   ["a size below 0", `${CHUNKED}-1\n`, "faulty"],
-  ["a size beyond numbers", `${CHUNKED}${"f".repeat(14)}\n`, "faulty"],
+  ["a size of 14 digits", `${CHUNKED}${"f".repeat(14)}\n`, "faulty"],
   ["an endless extension", `${CHUNKED}1;${x(1100)}`, "faulty"],
-  ["octets behind the chunks", `${CHUNKED}0\n\nx`, [200, "", false]],
+  ["octets after the chunks", `${CHUNKED}0\n\nx`, [200, "", false]],
   [
     "chunks and a length",
     `${OK}Content-Length: 4\nTransfer-Encoding: chunked\n\n2\nok\n0\n\n`,
@@ -90,18 +90,14 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ],
   ["HTTP/1.0", "HTTP/1.0 200 OK\nContent-Length: 2\n\nok", [200, "ok", false]],
   [
-    "HTTP/1.0 that is kept",
+    "HTTP/1.0 with keep-alive",
     "HTTP/1.0 200 OK\nConnection: Keep-Alive\nContent-Length: 2\n\nok",
     [200, "ok", true],
   ],
-  ["100 and then the answer", "HTTP/1.1 100 Continue\n\nHTTP/1.1 204 X\n\n", [204, "", true]],
+  ["100 before the response", "HTTP/1.1 100 Continue\n\nHTTP/1.1 204 X\n\n", [204, "", true]],
   ["100 alone", "HTTP/1.1 100 Continue\n\n", "unfinished"],
-  [
-    "as many interim answers as may be",
-    `${interims(INTERIM_MAX)}HTTP/1.1 204 X\n\n`,
-    [204, "", true],
-  ],
-  ["one interim answer more", `${interims(INTERIM_MAX + 1)}HTTP/1.1 204 X\n\n`, "faulty"],
+  ["the most interim responses", `${interims(INTERIM_MAX)}HTTP/1.1 204 X\n\n`, [204, "", true]],
+  ["one interim response too many", `${interims(INTERIM_MAX + 1)}HTTP/1.1 204 X\n\n`, "faulty"],
   ["101, which is final", "HTTP/1.1 101 Switching\nUpgrade: x\n\n", [101, "", false]],
   ["a field over two lines", `${OK}Content-Length:\n\t2\n\nok`, [200, "ok", true]],
   ["a space before the colon", `${OK}Content-Length : 2\n\nok`, "faulty"],
@@ -109,8 +105,8 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ["a field without a name", `${OK}: 5\n\n`, "faulty"],
   ["a zero octet", `${OK}X: \0\n\n`, "faulty"],
   ["a carriage return in a field", `${OK}X: a\rb\n\n`, "faulty"],
-  ["something else", "hello\n\n", "faulty"],
-  ["something else without an end", "hello", "faulty"],
+  ["no HTTP", "hello\n\n", "faulty"],
+  ["no HTTP, without an end", "hello", "faulty"],
   ["another protocol", "HTTP/2 200 OK\n\n", "faulty"],
   ["a status of two digits", "HTTP/1.1 20 OK\n\n", "faulty"],
   ["a status of four digits", "HTTP/1.1 2000 OK\n\n", "faulty"],
@@ -122,20 +118,20 @@ const CASES: readonly (readonly [name: string, lines: string, expected: Read])[]
   ["a long 2xx head", `${OK}X: ${x(HEAD_BYTES_MAX)}\n\nbody`, [200, "", false]],
   ["a long 2xx reason phrase", `HTTP/1.1 202 ${x(HEAD_BYTES_MAX)}\n\n`, [202, "", false]],
   [
-    "a body that is too long",
+    "a body beyond the limit",
     `${OK}Content-Length: 999999\n\n${x(BODY_BYTES_MAX + 1)}`,
     [200, x(BODY_KEPT_BYTES), false],
   ],
   [
-    "a body as long as is read",
+    "a body at the limit",
     `${OK}Content-Length: ${BODY_BYTES_MAX}\n\n${x(BODY_BYTES_MAX)}`,
     [200, x(BODY_KEPT_BYTES), true],
   ],
 ];
 
-describe("the reader of webhook answers", () => {
+describe("the parser of webhook responses", () => {
   for (const [name, lines, expected] of CASES) {
-    it(`${name}: ${typeof expected === "string" ? expected : "read"}`, () => {
+    it(`${name}: ${typeof expected === "string" ? expected : "parsed"}`, () => {
       const octets = octetsOf(lines);
       expect(read(octets), "whole").to.deep.equal(expected);
       expect(read(octets, byteByByte(octets)), "byte by byte").to.deep.equal(expected);
@@ -203,7 +199,7 @@ describe("the reader of webhook answers", () => {
     expect(read(Buffer.concat([octetsOf(CHUNKED), Buffer.from("2\n")]))).to.equal("faulty");
   });
 
-  it("the connection's end ends what has no length, and nothing else", () => {
+  it("ends only a response without a length with its connection", () => {
     const ended = (lines: string) => read(octetsOf(lines), [], true);
     expect(ended(`${OK}\nhello`)).to.deep.equal([200, "hello", false]);
     expect(ended(`${OK}\n`)).to.deep.equal([200, "", false]);
@@ -214,21 +210,21 @@ describe("the reader of webhook answers", () => {
     expect(ended(`${OK}Content-Length: 2\n\nok`)).to.deep.equal([200, "ok", true]);
   });
 
-  it("the status of an answer is known before its body, and stays known when it breaks off", () => {
-    const reader = new ResponseParser();
-    reader.push(octetsOf("HTTP/1.1 100 Continue\n\n"));
-    expect(reader.httpStatus).to.equal(0);
-    reader.push(octetsOf("HTTP/1.1 500 X\nContent-Length: 5\n\nhe"));
-    expect(reader.httpStatus).to.equal(500);
-    reader.end();
-    expect([reader.isFaulty, reader.httpStatus]).to.deep.equal([true, 500]);
+  it("knows the status before the body, and keeps it when the body breaks off", () => {
+    const parser = new ResponseParser();
+    parser.push(octetsOf("HTTP/1.1 100 Continue\n\n"));
+    expect(parser.httpStatus).to.equal(0);
+    parser.push(octetsOf("HTTP/1.1 500 X\nContent-Length: 5\n\nhe"));
+    expect(parser.httpStatus).to.equal(500);
+    parser.end();
+    expect([parser.isFaulty, parser.httpStatus]).to.deep.equal([true, 500]);
   });
 
-  it("says for how long the server keeps the connection", () => {
+  it("reads how long the server keeps the connection", () => {
     const hint = (value: string) => {
-      const reader = new ResponseParser();
-      reader.push(octetsOf(`HTTP/1.1 204 X\nKeep-Alive: ${value}\n\n`));
-      return reader.keepAliveMs;
+      const parser = new ResponseParser();
+      parser.push(octetsOf(`HTTP/1.1 204 X\nKeep-Alive: ${value}\n\n`));
+      return parser.keepAliveMs;
     };
     expect(hint("timeout=5, max=100")).to.equal(5000);
     expect(hint("max=100,TIMEOUT = 15")).to.equal(15_000);
@@ -236,7 +232,7 @@ describe("the reader of webhook answers", () => {
     expect(hint("idletimeout=5")).to.equal(undefined);
   });
 
-  it("what is kept of a body is its beginning, and what is no UTF-8 is shown as such", () => {
+  it("keeps the start of a body, and shows invalid UTF-8 as replacement characters", () => {
     const body = Buffer.concat([Buffer.of(0xff), Buffer.alloc(2000, "é")]);
     const octets = Buffer.concat([octetsOf(`${OK}Content-Length: ${body.length}\n\n`), body]);
     const expected = [200, body.subarray(0, BODY_KEPT_BYTES).toString("utf8"), true];
@@ -244,7 +240,7 @@ describe("the reader of webhook answers", () => {
     expect(read(octets, byteByByte(octets))).to.deep.equal(expected);
   });
 
-  it("however an answer is cut into pieces, it is the same answer", () => {
+  it("parses a response alike in any pieces", () => {
     const line = fc.constantFrom(
       ...["Date: x", "Content-Length: 5", "Transfer-Encoding: chunked", "Connection: close"],
       ...["Connection: keep-alive", "Keep-Alive: timeout=3", " folded", "bad", "X: y"],

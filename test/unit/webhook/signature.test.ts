@@ -27,13 +27,13 @@ describe("the webhook signature", () => {
     expect(sign()).to.equal(`t=${NOW_S},v1=${hex}`);
   });
 
-  it("is accepted by a verifier that was written from the contract alone", () => {
+  it("is accepted by a verifier written from the contract alone", () => {
     expect(isSigned(sign(), BODY, [SECRET], NOW_S * 1000)).to.equal(true);
     expect(isSigned(sign(["whsec_new", SECRET]), BODY, [SECRET], NOW_S * 1000)).to.equal(true);
     expect(isSigned(sign(), BODY, ["whsec_other"], NOW_S * 1000)).to.equal(false);
   });
 
-  it("during rotation carries one v1 per secret, newest first, and either secret accepts it", () => {
+  it("carries one v1 per secret during rotation, newest first, and either secret accepts it", () => {
     const header = sign(["whsec_new", SECRET]);
     const [, ...signatures] = header.split(",");
     expect(signatures).to.deep.equal([
@@ -65,7 +65,7 @@ describe("the webhook signature", () => {
     );
   });
 
-  it("is read with unknown keys ignored, and refused without its parts", () => {
+  it("is parsed with unknown keys ignored, and refused without its parts", () => {
     const nowMs = NOW_S * 1000;
     expect(faultAt(nowMs, `v0=abc,${sign()},v2=def`)).to.equal(undefined);
     expect(faultAt(nowMs, "")).to.equal("missing");

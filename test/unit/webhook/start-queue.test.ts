@@ -17,8 +17,8 @@ function starters(count: number, isSlow: boolean): Named[] {
   }));
 }
 
-describe("the queue of attempts that wait to start", () => {
-  it("starts a part at each turn, the earliest due first, whatever the order of coming", async () => {
+describe("the start queue of webhook attempts", () => {
+  it("starts 64 attempts per event-loop turn, the earliest due first, in any order of arrival", async () => {
     const started: string[] = [];
     const queue = createStartQueue<Named>(({ name }) => void started.push(name));
     for (const starter of starters(100, false).reverse()) queue.add(starter);
@@ -32,11 +32,11 @@ describe("the queue of attempts that wait to start", () => {
     );
   });
 
-  it("gives slow endpoints half of a turn while others wait, and all of it when none do", async () => {
+  it("gives slow endpoints half of a turn while others wait, and all of it otherwise", async () => {
     const started: string[] = [];
     const queue = createStartQueue<Named>(({ name }) => void started.push(name));
     for (const starter of starters(100, true)) queue.add(starter);
-    // Due later than all of the slow ones.
+    // Due later than all the slow ones.
     for (const starter of starters(32, false)) {
       queue.add({ ...starter, dueAtMs: starter.dueAtMs + 1000 });
     }
@@ -47,7 +47,7 @@ describe("the queue of attempts that wait to start", () => {
     assert.equal(started.length, 128);
   });
 
-  it("starts nothing that was cleared", async () => {
+  it("starts no attempt that was cleared", async () => {
     const started: string[] = [];
     const queue = createStartQueue<Named>(({ name }) => void started.push(name));
     for (const starter of starters(3, false)) queue.add(starter);

@@ -29,6 +29,7 @@ const SWEEPS_PER_IDLE = 6;
 /**
  * Each endpoint has its own pool: its connections never carry another endpoint's requests. Beyond
  * `poolsMax` the least recently used pools are closed.
+ *
  * TLS sessions are shared: resuming one (RFC 8446 section 2.2) saves most of a handshake, also for
  * the first connection of another endpoint on the same host. The TLS context is shared too: parsing
  * some hundred certificates per connection would cost more than the handshake. Proxy settings of

@@ -14,17 +14,17 @@ export function createHttpClient(parts: {
   const context = { connections, metrics, live };
 
   return {
-    send: (wanted) =>
+    send: (request) =>
       new Promise((resolve) => {
-        const request = new HttpRequest(context, wanted, resolve);
-        guard.checkHost(wanted.target.host).then(
-          () => request.start(),
-          (error: unknown) => request.fail(classifyError(error)),
+        const httpRequest = new HttpRequest(context, request, resolve);
+        guard.checkHost(request.target.host).then(
+          () => httpRequest.start(),
+          (error: unknown) => httpRequest.fail(classifyError(error)),
         );
       }),
     stop(endpointId) {
-      for (const request of [...live]) {
-        if (request.endpointId === endpointId) request.stop();
+      for (const httpRequest of [...live]) {
+        if (httpRequest.endpointId === endpointId) httpRequest.stop();
       }
     },
     close: () => connections.close(),

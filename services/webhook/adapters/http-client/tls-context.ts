@@ -4,6 +4,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 /**
  * Trusts Node's default roots (with NODE_USE_SYSTEM_CA=1 also the system's) and the certificates of
  * one file. TLS 1.2 at least (RFC 9325 section 3.1.1). Throws when the file cannot be read.
+ *
  * The file is added to Node's own store of roots: given as a list, every root would be parsed
  * again, which is a tenth of the start time.
  */
