@@ -87,7 +87,7 @@ export async function deliverEvents(
         const delivery = { ...planned, lease: isPromised ? lease : undefined };
         if (parts.beforeStore.isRunning(id)) {
           underWay.push({ position, delivery });
-        } else if (!isRepeated && mayBeEarly(parts, delivery)) {
+        } else if (!isRepeated && mayAttemptBeforeStore(parts, delivery)) {
           parts.beforeStore.begin(delivery, lease.id);
           own.add(id);
           beforeStore.push({ position, delivery });
@@ -116,7 +116,7 @@ export async function deliverEvents(
  */
 const EARLY_AGE_MAX_MS = 120_000;
 
-function mayBeEarly(
+function mayAttemptBeforeStore(
   { clock, dispatcher, beforeStore }: DeliverParts,
   delivery: NewDelivery,
 ): boolean {
