@@ -87,6 +87,7 @@ function release(version: string, date: string): void {
   // The README is generated from a module that this run has loaded with the former version.
   execFileSync(process.execPath, [join(ROOT, "deploy/chart/generate.ts")], { cwd: ROOT });
   execFileSync("sh", [join(ROOT, "deploy/dev/check-generated.sh")], { stdio: "inherit" });
+  publishProtocol();
   const isRendered = renderManifests();
   const files = [
     ...texts.map(({ file }) => file),
@@ -102,6 +103,14 @@ function release(version: string, date: string): void {
   process.stdout.write(
     `Check with make check test, then:\n  git commit -am "Release ${version}"\n  git tag v${version}\n`,
   );
+}
+
+/** Keeps the protocol as released: `buf breaking` holds later changes against it. */
+function publishProtocol(): void {
+  const buf = join(ROOT, "node_modules/.bin/buf");
+  const options = { cwd: join(ROOT, "proto"), stdio: "inherit" } as const;
+  execFileSync(buf, ["breaking", "--against", "published.binpb"], options);
+  execFileSync(buf, ["build", "--exclude-source-info", "-o", "published.binpb"], options);
 }
 
 /** Renders the manifests with Helm; false when there is none. */
