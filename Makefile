@@ -1,48 +1,48 @@
-# The only door: `make help` lists what there is.
+# The only entry point: `make help` lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 BIN := node_modules/.bin
 NODE := $(BIN)/node
-# So that tools installed by npm run on the pinned Node, whatever the machine's own is.
+# Tools installed by npm run on the pinned Node, not on the machine's own.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # The chart tests that need no image builder, no Prometheus and no cluster.
 TESTS ?= "test/{unit,contract,integration,e2e}/**/*.test.ts" \
   "test/chart/!(control-plane|image-build|live-metrics).test.ts"
 
-# A line `name: … ## text|file` is listed when the file exists (or none is named).
+# Lists lines `name: … ## text|file` whose file exists (or that name none).
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name text file; do \
 	  [ -z "$$file" ] || [ -e "$$file" ] || continue; printf '  make %-14s %s\n' "$$name" "$$text"; done
 
-install: ## packages as locked, the pinned Node among them (what needs them does this first)
+install: ## the locked packages and the pinned Node (other targets run this first)
 	@command -v node >/dev/null || { echo "node is missing: install Node 20 or newer, with npm" >&2; exit 1; }
 	@node deploy/dev/install.mjs
 
-# For what ends or looks at a stack: another lock file must not keep it running, nor take its packages away.
+# For targets that stop or inspect a stack: a changed lock file must not block them or replace its packages.
 some-node:
 	@[ -x $(BIN)/node ] || $(MAKE) install
 
-up: install ## the whole stack, then one real message through it; PORT_BASE=18080 moves every port, PROCESSES=apart is one process a service
+up: install ## starts the stack and sends one message; PORT_BASE=18080 moves every port, PROCESSES=apart runs one process per service
 	@$(NODE) deploy/dev/up.ts
 
-down: some-node ## ends exactly what make up started; the data stays
+down: some-node ## stops the processes of make up; the data stays
 	@$(NODE) deploy/dev/down.ts
 
-restart: install ## S=wallet[,mongod…]: ends and starts processes or servers, settings kept
+restart: install ## S=wallet[,mongod…]: restarts processes or servers with their settings
 	@$(NODE) deploy/dev/restart.ts "$(S)"
 
-status: some-node ## each process, whether it is ready, and its memory
+status: some-node ## each process with its readiness and memory
 	@$(NODE) deploy/dev/status.ts
 
 logs: some-node ## [S=wallet] [F=1]: the end of the logs, or of one; F=1 follows
 	@$(NODE) deploy/dev/logs.ts "$(S)" "$(F)"
 
-demo: install ## sends one more real message and shows its way
+demo: install ## sends one more message and follows it
 	@$(NODE) deploy/dev/demo.ts
 
-reset: some-node ## ends the stack and removes its data, keys and logs
+reset: some-node ## stops the stack and removes its data, keys and logs
 	@$(NODE) deploy/dev/reset.ts
 
 check: install ## format and lint, types, protocol lint and drift, house rules
@@ -60,16 +60,16 @@ test: install ## unit, contract, chart, integration and e2e on its own servers; 
 test-slow: install ## storms and long waits: the files named *.slow.test.ts
 	@$(NODE) test/support/run-tests.ts "test/**/*.slow.test.ts"
 
-bench: install ## the budgets of the design beside what this machine does|test/load/bench.ts
+bench: install ## the budgets of the design and this machine's figures|test/load/bench.ts
 	@$(NODE) test/load/bench.ts
 
-bench-peers: install ## the same work on the peers, in the same run|test/load/bench-peers.ts
+bench-peers: install ## the same work on peer projects, in the same run|test/load/bench-peers.ts
 	@$(NODE) test/load/bench-peers.ts
 
-bench-overload: install ## three times the capacity, then a carrier that stops: what is refused, and how|test/load/bench-overload.ts
+bench-overload: install ## three times the capacity, then a stopped carrier: which requests are refused, and how|test/load/bench-overload.ts
 	@$(NODE) test/load/bench-overload.ts
 
-bench-steady: install ## [RATE=900] [SECONDS=15]: what a message costs at a steady rate, by process, and how late it is|test/load/bench-steady.ts
+bench-steady: install ## [RATE=900] [SECONDS=15]: CPU per message by process, and latency, at a steady rate|test/load/bench-steady.ts
 	@$(NODE) test/load/bench-steady.ts
 
 bench-growth: install ## [AXES=messages,…] [COUNT=1000000] [WRITE=1]: cost per message as data and parties grow|test/load/bench-growth.ts
@@ -78,7 +78,7 @@ bench-growth: install ## [AXES=messages,…] [COUNT=1000000] [WRITE=1]: cost per
 soak: install ## [MINUTES=60]: half capacity for an hour; memory, handles and latency must stay flat|test/load/soak.ts
 	@$(NODE) test/load/soak.ts
 
-bench-rpc: install ## unary calls per second: our gRPC adapter beside connect-node's|test/load/bench-rpc.ts
+bench-rpc: install ## unary calls per second: our gRPC adapter and connect-node's|test/load/bench-rpc.ts
 	@$(NODE) test/load/bench-rpc.ts
 
 bench-text: install ## bodies measured and segmented per second|test/load/bench-text.ts
@@ -90,16 +90,16 @@ bench-smpp: install ## submits per second by window and rate limit|test/load/ben
 bench-wallet: install ## durable holds per second on one hot wallet|test/load/bench-wallet.ts
 	@$(NODE) test/load/bench-wallet.ts
 
-bench-webhook: install ## deliveries per second, and how well endpoints are kept apart|test/load/bench-webhook.ts
+bench-webhook: install ## deliveries per second, and isolation between endpoints|test/load/bench-webhook.ts
 	@$(NODE) test/load/bench-webhook.ts
 
-bench-fairness: install ## a tenant's single sends beside another's 100,000 queued bulk messages|test/load/bench-fairness.ts
+bench-fairness: install ## a tenant's single sends while another has 100,000 queued bulk messages|test/load/bench-fairness.ts
 	@$(NODE) test/load/bench-fairness.ts
 
-bench-connector-rate: install ## two carrier replicas at 100 submits a second: never more, hardly less|test/load/bench-connector-rate.ts
+bench-connector-rate: install ## two carrier replicas at 100 submits per second: never more, hardly less|test/load/bench-connector-rate.ts
 	@SECONDS=60 $(NODE) test/load/bench-connector-rate.ts
 
-bench-memory: install ## memory of each idle process, and how long each takes to be ready|test/load/bench-memory.ts
+bench-memory: install ## memory of each idle process, and its start time|test/load/bench-memory.ts
 	@$(NODE) test/load/bench-memory.ts
 
 profile: install ## [WRITE=1] CPU microseconds per message, by process and by step; WRITE=1 writes them to docs/benchmarks.md|test/load/profile.ts
@@ -108,28 +108,28 @@ profile: install ## [WRITE=1] CPU microseconds per message, by process and by st
 bench-list: install ## pages of each filter among ten million messages|test/load/bench-list.ts
 	@$(NODE) test/load/bench-list.ts
 
-test-kill: install ## [S=wallet,…] [COUNT=2000]: kill -9 of each process in the middle of sends|test/chaos/kill-each.ts
+test-kill: install ## [S=wallet,…] [COUNT=2000]: kill -9 of each process during sends|test/chaos/kill-each.ts
 	@$(NODE) test/chaos/kill-each.ts
 
 seed-history: install ## fills the stack with ten million past messages|test/load/seed-history.ts
 	@$(NODE) test/load/seed-history.ts
 
-test-chart: install ## [HELM=helm3,helm4] renders every preset of the chart and proves it: test/chart/README.md|test/chart/chart.test.ts
+test-chart: install ## [HELM=helm3,helm4] renders and checks every preset of the chart: test/chart/README.md|test/chart/chart.test.ts
 	@$(BIN)/mocha "test/chart/**/*.test.ts"
 
 test-rolling: install ## restarts each process under load; no request may fail|test/chaos/rolling.ts
 	@$(NODE) test/chaos/rolling.ts
 
-test-restore: install ## a backup, the loss of everything, and what the runbook brings back|test/chaos/restore.ts
+test-restore: install ## a backup, the loss of all data, a restore by the runbook|test/chaos/restore.ts
 	@$(NODE) test/chaos/restore.ts
 
-chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under load, then checks the books|test/chaos/chaos.ts
+chaos: install ## [SEED=…] [MINUTES=…] [KEEP=1]: kills, cuts and stops under load, then checks the invariants|test/chaos/chaos.ts
 	@$(NODE) test/chaos/chaos.ts
 
 release: install ## VERSION=x.y.z: checks, writes the version everywhere, dates the changelog|deploy/release.ts
 	@$(NODE) deploy/release.ts "$(VERSION)"
 
-fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers, failures kept|test/fuzz/fuzz.ts
+fuzz: install ## [SECONDS=60] [SEED=…] [TARGET=http]: random input for the parsers; keeps failures|test/fuzz/fuzz.ts
 	@$(NODE) test/fuzz/fuzz.ts
 
 .PHONY: help install some-node up down restart status logs demo reset check test test-slow bench bench-peers bench-steady bench-rpc \

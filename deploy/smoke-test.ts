@@ -1,9 +1,8 @@
 /**
- * `node deploy/smoke-test.ts <gateway URL> [--to=<number>] [--webhook=<URL>]`: one message of a test
- * tenant from acceptance to delivery, and to a webhook where a URL is given. `helm test` runs it. It
- * sends with a test key, so the built-in route carries the message: nothing leaves, nothing costs. A
- * live route must serve the number all the same, as for every test key. Exits 1 with one line when a
- * step does not come to its end.
+ * `node deploy/smoke-test.ts <gateway URL> [--to=<number>] [--webhook=<URL>]` follows one message of a
+ * test tenant from acceptance to delivery, and to a webhook when a URL is given. `helm test` runs it. It
+ * uses a test key, so the built-in route carries the message: it reaches no carrier and costs nothing.
+ * As for every test key, a live route must still serve the number. Exits 1 with one line when a step fails.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -18,7 +17,7 @@ import { createGrpcJsTransport, type RpcTransport } from "../services/shared/rpc
 const TENANT = "helm-test";
 const SENDER = "HELM TEST";
 const WAIT_MS = 60_000;
-/** Endpoints of the test tenant older than this are of runs that were cut short. */
+/** Older endpoints of the test tenant were left by interrupted runs. */
 const LEFTOVER_MS = 600_000n;
 
 const [gateway = "", ...flags] = process.argv.slice(2);
@@ -48,7 +47,7 @@ async function run(): Promise<void> {
     say(`${id} delivered`);
     if (endpointId === undefined) say("webhook left out: no URL was given");
     else {
-      await waitFor("the webhook", () => isTold(tenantId, endpointId));
+      await waitFor("the webhook", () => isDelivered(tenantId, endpointId));
       say("webhook taken");
     }
     say("all went well");
@@ -83,7 +82,7 @@ async function makeEndpoint(tenantId: string): Promise<string> {
   return endpoint?.id ?? "";
 }
 
-async function isTold(tenantId: string, endpointId: string): Promise<boolean> {
+async function isDelivered(tenantId: string, endpointId: string): Promise<boolean> {
   const webhooks = connect(WebhookService, "WEBHOOK_GRPC");
   const { deliveries } = await webhooks.listDeliveries({ tenantId, endpointId, limit: 10 });
   const attempt = deliveries.flatMap(({ attempts }) => attempts).at(-1);
@@ -145,7 +144,7 @@ function connect<S extends DescService>(service: S, setting: string): Client<S> 
   return createClient(service, transport);
 }
 
-/** The answer, or nothing when the call failed with this code. */
+/** The response, or undefined when the call fails with this code. */
 async function unless<T>(code: Code, answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

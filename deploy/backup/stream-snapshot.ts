@@ -9,10 +9,10 @@ import { createInbox, type Msg, type NatsConnection } from "nats";
 
 const CHUNK_BYTES = 128 * 1024;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** Without a chunk for so long the server has given up. */
+/** After this long without a chunk, the server has given up. */
 const SILENCE_MS = 10_000;
 
-/** For its owner alone. */
+/** Readable by its owner only. */
 const PRIVATE = 0o600;
 
 const METADATA = "backup.json";
@@ -25,13 +25,13 @@ type ApiAnswer = {
   readonly deliver_subject?: string;
 };
 
-/** Writes a stream and its consumers to a folder; answers how many messages the stream held. */
+/** Writes a stream and its consumers to a folder; returns the number of messages. */
 export async function backupStream(
   connection: NatsConnection,
   stream: string,
   folder: string,
 ): Promise<number> {
-  // It holds texts and numbers.
+  // The backup holds message bodies and phone numbers.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const inbox = createInbox();
   const chunks = connection.subscribe(inbox);
@@ -50,7 +50,7 @@ export async function backupStream(
     } finally {
       await file.close();
     }
-    // An earlier backup is kept until this one is whole. What describes it comes last: without that it is none.
+    // Keep the earlier backup until this one is complete. Write backup.json last: it makes the backup valid.
     await rm(join(folder, METADATA), { force: true });
     await rename(draft, join(folder, DATA));
     const { config, state } = answer;
@@ -62,7 +62,7 @@ export async function backupStream(
   }
 }
 
-/** Makes a stream, which must not exist, from a folder; answers how many messages it holds. */
+/** Creates a stream, which must not exist, from a folder; returns the number of messages. */
 export async function restoreStream(
   connection: NatsConnection,
   stream: string,
@@ -77,7 +77,7 @@ export async function restoreStream(
     const buffer = Buffer.alloc(CHUNK_BYTES);
     for (;;) {
       const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES);
-      // An empty message says that this was all; its answer describes the stream.
+      // An empty message ends the upload; the response describes the stream.
       const answer = await connection.request(deliver_subject, buffer.subarray(0, bytesRead), {
         timeout: ANSWER_TIMEOUT_MS,
       });
@@ -89,7 +89,7 @@ export async function restoreStream(
   }
 }
 
-/** Takes chunks until the empty one; each is answered, which asks the server for more. */
+/** Reads chunks until the empty one; acknowledging each requests the next. */
 async function receive(
   chunks: AsyncIterable<Msg> & { unsubscribe(): void },
   write: (data: Uint8Array) => Promise<void>,

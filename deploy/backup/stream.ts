@@ -1,6 +1,6 @@
 /**
- * `node deploy/backup/stream.ts backup|restore <folder>`: the event stream with its consumers, for
- * where the `nats` command line is not at hand; the files are the same. Reads NATS_URL, NATS_TLS_*, and
+ * `node deploy/backup/stream.ts backup|restore <folder>` backs up or restores the event stream
+ * with its consumers without the `nats` command line; the files are the same. Reads NATS_URL, NATS_TLS_*, and
  * EVENT_STREAM when the stream has another name.
  */
 import { connect } from "nats";

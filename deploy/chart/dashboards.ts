@@ -1,4 +1,4 @@
-/** Makes the Grafana dashboards from a table of panels: a title, a unit, and what is asked. */
+/** Generates the Grafana dashboards from a table of panels: title, unit, queries. */
 
 type Query = { readonly expr: string; readonly legend: string };
 type Panel = { readonly title: string; readonly unit: string; readonly queries: readonly Query[] };

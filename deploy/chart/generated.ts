@@ -6,7 +6,7 @@ import { readmeOf } from "./readme.ts";
 import { schemaOf } from "./schema.ts";
 import { readValuesTree } from "./values-tree.ts";
 
-/** The chart's generated files, by name: what they should say now. */
+/** The chart's generated files: current contents by name. */
 export function generatedFiles(): Readonly<Record<string, string>> {
   const tree = readValuesTree(readFileSync(join(CHART, "values.yaml"), "utf8"));
   return {

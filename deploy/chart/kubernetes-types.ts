@@ -1,6 +1,6 @@
 /**
- * Shapes of Kubernetes objects that values pass on as they are, for `@kubernetes` in `values.yaml`:
- * closed, so that a misspelt field is refused here and not dropped by the API server.
+ * Schemas of Kubernetes objects that values pass through, for `@kubernetes` in `values.yaml`. They are
+ * closed, so that Helm rejects a misspelt field, which the API server would drop.
  */
 
 type Shape = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ const flag = { type: "boolean" };
 const id = { type: "integer", minimum: 0 };
 const texts = { type: "array", items: text };
 const networks = { type: "array", items: network };
-/** What a quantity may look like, as `--set` and YAML give it. */
+/** A quantity, as `--set` and YAML write it. */
 const quantity = {
   type: ["string", "number"],
   pattern: "^[0-9.]+([numkMGTPE]|[KMGTPE]i|e[0-9]+)?$",

@@ -4,5 +4,5 @@ import { ROOT } from "../dev/paths.ts";
 /** The chart's folder. */
 export const CHART = join(ROOT, "helm/sms");
 
-/** Where the rendered manifests are kept. */
+/** The folder of the rendered manifests. */
 export const MANIFESTS = join(ROOT, "deploy/manifests");

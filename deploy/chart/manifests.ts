@@ -1,6 +1,6 @@
 /**
- * `HELM=helm node deploy/chart/manifests.ts` renders the manifests that are kept for those who do not
- * use Helm: the production preset without hooks and without objects of operators that may be missing.
+ * `HELM=helm node deploy/chart/manifests.ts` renders the committed manifests for installations without
+ * Helm: the production preset without hooks and without objects of optional operators.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const HEAD = `# Rendered from helm/sms by deploy/chart/manifests.ts: do not edit
 # A new version's migration is a Job of another name: the old one can be deleted first.
 `;
 
-/** What the manifests should be now; needs Helm. */
+/** The current manifests; needs Helm. */
 export function renderManifests(helm: string): string {
   const off = ["serviceMonitor", "prometheusRule", "dashboards"].flatMap((name) => [
     "--set",

@@ -49,7 +49,7 @@ spec:
       secret: {secretName: smsctl-rpc-tls, defaultMode: 0440}
 `;
 
-/** What stands between the start and the table of values. */
+/** The text between the start and the table of values. */
 export const OPERATORS_PART = `## Running smsctl against a release
 
 \`smsctl\` is in the image. Give it a pod, here for a release \`sms\` in the namespace \`sms\`:

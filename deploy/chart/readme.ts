@@ -1,4 +1,4 @@
-/** Makes the chart's README: what it is, how to start and operate by hand, the table of values from the comments. */
+/** Generates the chart's README: purpose, start, operation, and the table of values from the comments. */
 import { OPERATORS_PART } from "./readme-operators.ts";
 import { settingsOf } from "./service-settings.ts";
 import type { ValueKey } from "./values-tree.ts";
@@ -75,7 +75,7 @@ function row({ path, description, component }: ValueKey, value: string): string 
   return `| \`${path}\` | ${value} | ${(description + more).replaceAll("|", "\\|")} |`;
 }
 
-/** A default as one line; long ones are left to `values.yaml`. */
+/** A default on one line; `values.yaml` shows the long ones. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? "null";
   return text.length > 60 ? "see values.yaml" : text.replaceAll("|", "\\|");

@@ -1,8 +1,8 @@
-/** Makes `values.schema.json`: closed at every level but `@open` maps, one definition for what all components share. */
+/** Generates `values.schema.json`: closed except for `@open` maps; components share one definition. */
 import { settingsOf } from "./service-settings.ts";
 import type { Keywords, ValueKey } from "./values-tree.ts";
 
-/** What a component takes that runs once instead of for as long as the release lives. */
+/** The keys of a component that runs once. */
 const JOB_KEYS = [
   "settings",
   "extraEnv",
@@ -22,13 +22,13 @@ const JOB_KEYS = [
   "serviceAccount",
   "dnsConfig",
 ];
-/** The test keeps no log: what it says is its result. */
+/** The test has no log setting: its output is its result. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
   migration: ["logLevel", ...JOB_KEYS],
   test: JOB_KEYS,
 };
 
-/** The schema of a values tree; throws when a key's type cannot be told. */
+/** The schema of a values tree; throws when a key's type is unknown. */
 export function schemaOf(tree: readonly ValueKey[]): Keywords {
   const defaults = tree.find(({ name }) => name === "defaults");
   const shared = defaults?.children ?? [];

@@ -1,11 +1,11 @@
-/** Which settings each component takes: the names its code reads, less those the chart sets itself. */
+/** The settings of each component: the names its code reads, minus those that the chart sets. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../dev/paths.ts";
 
 const BASE = "services/shared/io/base-config.ts";
 
-/** Settings that follow from other values, or differ from pod to pod; to set them by hand would contradict that. */
+/** Settings derived from other values, or different in each pod: they must not be set by hand. */
 const OWNED = new RegExp(
   `^(${[
     "HOST|PORT|(GRPC|OPS)_(HOST|PORT)|\\w+_GRPC|RPC_\\w+|MONGODB_\\w+|NATS_\\w+|REDIS_\\w+",

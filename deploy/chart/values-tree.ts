@@ -1,4 +1,4 @@
-/** Reads `values.yaml` together with the comments above its keys: what schema and README are made of. */
+/** Reads `values.yaml` with the comments above its keys, the source of the schema and the README. */
 import { isAlias, isMap, isScalar, LineCounter, type Node, parse, parseDocument } from "yaml";
 import { kubernetesShape } from "./kubernetes-types.ts";
 
@@ -94,7 +94,7 @@ function commentAbove(lines: readonly string[], line: number, path: string): Com
   };
 }
 
-/** What `@schema` says, or the shape that `@kubernetes` names. */
+/** The keywords of `@schema`, or the schema that `@kubernetes` names. */
 function keywordsOf(tags: ReadonlyMap<string, string>): Keywords | undefined {
   const shape = tags.get("kubernetes");
   if (shape !== undefined) return kubernetesShape(shape);

@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 const CA_NAME = "SMS development CA";
 const ECDSA_WITH_SHA256 = sequence(oid("1.2.840.10045.4.3.2"));
 
-/** A development CA and a certificate for localhost signed by it; makes what is missing, renews what ends soon. */
+/** A development CA and its certificate for localhost. Creates missing ones and renews those about to expire. */
 export function ensureCertificates(dir: string, now = new Date()): TlsFiles {
   const files: TlsFiles = {
     caFile: join(dir, "ca.pem"),
@@ -74,7 +74,7 @@ export function certificate(about: {
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
-/** The extensions of RFC 5280 section 4.2 that clients look at. */
+/** The extensions of RFC 5280 section 4.2 that clients check. */
 function extensions(
   publicKey: KeyObject,
   caKey: KeyObject,

@@ -28,7 +28,7 @@ type Received = {
 const WAIT_MS = 20_000;
 const SETTLEMENT_WAIT_MS = 60_000;
 
-/** Sends one real message through REST and prints what becomes of it; throws one line when a part does not arrive. */
+/** Sends one real message through REST and prints its path; throws one line when a step fails. */
 export async function runDemo(stack: StackFile): Promise<void> {
   const before = await get<Balance>(stack, "/v1/balance");
   const to = "08031234567";
@@ -104,7 +104,7 @@ async function awaitWebhook(stack: StackFile, id: string, status: string): Promi
   );
   if (found !== undefined) return found;
   throw new StackError(
-    `no webhook told of ${id} being ${status} within ${WAIT_MS / 1000} s: see make logs S=webhook`,
+    `no webhook reported ${id} as ${status} within ${WAIT_MS / 1000} s: see make logs S=webhook`,
   );
 }
 
@@ -125,7 +125,7 @@ function post(stack: StackFile, body: unknown): Promise<Message> {
   });
 }
 
-/** One call, repeated while it is answered 503, as the documented retry rule has it. */
+/** Calls once and retries on 503: docs/contract.md#errors. */
 async function call<T>(stack: StackFile, path: string, init: RequestInit): Promise<T> {
   const headers = { ...init.headers, authorization: `Bearer ${stack.api_key}` };
   let answer = "";

@@ -1,6 +1,6 @@
-/** The few pieces of DER (ITU-T X.690) that a certificate is made of. */
+/** The parts of DER (ITU-T X.690) that a certificate needs. */
 
-/** One element: its tag, and its parts one after the other. */
+/** Encodes one element: its tag, its length and its concatenated parts. */
 export function element(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const length =
@@ -37,7 +37,7 @@ export function oid(dotted: string): Buffer {
   return element(0x06, Buffer.from(bytes));
 }
 
-/** A moment to the second: UTCTime before 2050, GeneralizedTime from then on (RFC 5280 section 4.1.2.5). */
+/** A time to the second: UTCTime before 2050, GeneralizedTime from then on (RFC 5280 section 4.1.2.5). */
 export function time(at: Date): Buffer {
   const digits = at.toISOString().replace(/[-:T]|\.\d+/g, "");
   return at.getUTCFullYear() < 2050

@@ -3,7 +3,7 @@ import { runCommand } from "./stack-error.ts";
 import { withStackLock } from "./stack-lock.ts";
 import { stopProcesses } from "./stop-stack.ts";
 
-/** `make down`: ends exactly what `make up` started; the data stays. */
+/** `make down`: stops exactly the processes of `make up`; the data stays. */
 await runCommand(async () => {
   const layout = layoutOf();
   const ended = await withStackLock(layout, () =>

@@ -4,7 +4,7 @@ import { SERVERS, type ServerName } from "./server-table.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackState } from "./stack-file.ts";
 
-/** Throws one line for the first server that the environment names and that does not answer. */
+/** Throws one line for the first server of the environment that does not respond. */
 export async function requireExternalServers(state: StackState): Promise<void> {
   const urls: Record<ServerName, string> = {
     mongod: state.urls.mongodb,
@@ -25,7 +25,7 @@ async function answers(name: ServerName, url: string): Promise<boolean> {
   const first = URL.parse(url.split(",", 1)[0] ?? "");
   if (first === null) return false;
   const port = Number(first.port || (name === "redis" ? 6379 : 4222));
-  // Redis answers anything, if only with an error; NATS speaks first.
+  // Redis replies to any input, if only with an error; NATS sends first.
   const hello = name === "redis" ? "PING\r\n" : undefined;
   return (await firstAnswer(port, first.hostname, hello, 3_000)) !== undefined;
 }

@@ -8,7 +8,7 @@ import { unpackedProgram } from "./wheels.ts";
 
 const run = promisify(execFile);
 
-/** The path of a server's program: the one on PATH when it is new enough, else the one of the pinned wheel. */
+/** The path of a server's program: on PATH when new enough, else from the pinned wheel. */
 export async function findServer(
   kind: ServerKind,
   serversDir: string,
@@ -44,7 +44,7 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** One line on why the wheel's program does not start here, and what to do. */
+/** One line: why the wheel's program does not start here, and the fix. */
 export function whyItCannotRun(kind: ServerKind, text: string): string {
   const library = /(lib[\w+-]+\.so[.\d]*)/.exec(text)?.[1];
   if (library !== undefined) {

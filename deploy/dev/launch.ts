@@ -27,7 +27,7 @@ import { startServer } from "./servers.ts";
 import { StackError } from "./stack-error.ts";
 import type { StackState } from "./stack-file.ts";
 
-/** One stack while it is being brought up, restarted or looked at. */
+/** A stack during start, restart or inspection. */
 export type Launcher = {
   readonly layout: Layout;
   readonly state: StackState;
@@ -37,13 +37,13 @@ export type Launcher = {
   readonly node: string;
   readonly progress: (line: string) => void;
   readonly signal: AbortSignal | undefined;
-  /** Told of every process as soon as it exists. */
+  /** Called for every process as soon as it exists. */
   readonly onStart: (record: ProcessRecord) => void;
 };
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** Gathers what is needed to start processes of a stack; makes its secrets and certificates at the first time. */
+/** Collects the inputs for starting a stack's processes; creates secrets and certificates on first use. */
 export function createLauncher(
   layout: Layout,
   state: StackState,
@@ -85,7 +85,7 @@ export async function launchServer(launcher: Launcher, name: ServerName): Promis
   progress(readyLine(name, portOf(state.portBase, name), begunMs));
 }
 
-/** Starts a process of Node and waits until its `/readyz` says yes; when it ends or hangs instead, it is ended. */
+/** Starts a Node process and waits for its `/readyz`; stops the process if it exits or hangs instead. */
 export async function launchProcess(launcher: Launcher, name: string): Promise<void> {
   const { layout, signal, progress } = launcher;
   const begunMs = performance.now();
@@ -109,7 +109,7 @@ export async function launchProcess(launcher: Launcher, name: string): Promise<v
   progress(readyLine(name, Number(new URL(url).port), begunMs));
 }
 
-/** Starts a process of Node and waits for nothing. */
+/** Starts a Node process without waiting. */
 export async function spawnProcess(launcher: Launcher, name: string): Promise<ProcessRecord> {
   const record = await startProcess({
     name,
@@ -146,7 +146,7 @@ export async function runMigration(launcher: Launcher): Promise<void> {
   launcher.progress(`${"migrated".padEnd(16)} ${"".padEnd(6)}${seconds(begunMs)}`);
 }
 
-/** Strips the services' types before they start; it may fail, at a cost of memory alone. */
+/** Strips the services' types before they start. A failure costs only memory. */
 export async function stripTypes(launcher: Launcher): Promise<void> {
   const name = "strip-types";
   await runToEnd(
@@ -207,7 +207,7 @@ function machineEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   return kept;
 }
 
-/** Where a process says whether it is ready. */
+/** The URL of a process's readiness probe. */
 export function readyUrl(state: StackState, name: string): string {
   const port =
     name === RECEIVER
@@ -227,7 +227,7 @@ export async function answersOk(url: string): Promise<boolean> {
   }
 }
 
-/** Where a process's output is kept. */
+/** The log file of a process. */
 export function logFileOf(layout: Layout, name: string): string {
   return join(layout.logDir, `${name}.log`);
 }

@@ -8,7 +8,7 @@ import { processNames } from "./restart-stack.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import type { StackState } from "./stack-file.ts";
 
-/** `make logs [S=wallet] [F=1]`: the end of each log, or of one; with F=1 it goes on as they grow. */
+/** `make logs [S=wallet] [F=1]`: prints the end of each log, or of one; F=1 follows them. */
 await runCommand(async () => {
   const [typed = "", follow = ""] = process.argv.slice(2);
   const layout = layoutOf();

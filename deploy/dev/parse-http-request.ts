@@ -1,18 +1,18 @@
-/** A POST that came in one piece. */
+/** A POST request that arrived in one chunk. */
 export type WholeRequest = {
-  /** By their names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 };
 
 const FIRST_LINE = /^POST [!-~]+ HTTP\/1\.1$/;
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~]*?)[ \t]*$/;
-/** What asks for more than an answer: another framing, a word before the body, another protocol. */
+/** Headers that need more than a response: other framing, `Expect`, another protocol. */
 const UNUSUAL = ["transfer-encoding", "expect", "upgrade"];
 
 /**
- * Reads an ordinary POST (RFC 9112) that is all there: its head, `Content-Length`, and just as many
- * bytes. Answers undefined for anything else, which may be a good request all the same.
+ * Parses a complete, ordinary POST (RFC 9112): head, `Content-Length` and exactly that many bytes.
+ * Returns undefined for anything else, which may still be a valid request.
  */
 export function readWholeRequest(bytes: Buffer): WholeRequest | undefined {
   const headEnd = bytes.indexOf("\r\n\r\n");

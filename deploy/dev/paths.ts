@@ -4,21 +4,20 @@ import { fileURLToPath } from "node:url";
 /** The repository's root. */
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
-/** Where unpacked server programs are kept; stacks and tests share them. */
+/** The folder of unpacked server programs; stacks and tests share it. */
 export const SERVERS_DIR = join(ROOT, ".local", "servers");
 
 /** The code of the services without its types (`services/strip-types-cache.mjs`). */
 export const STRIPPED_DIR = join(ROOT, ".local", "stripped");
 
-/** Where one stack keeps everything it makes; nothing is written outside `dir`. */
+/** The paths of one stack; it writes nothing outside `dir`. */
 export type Layout = ReturnType<typeof layoutOf>;
 
 /**
- * The files of the stack that lives in `named`; unless a test says otherwise that is STACK_DIR, or
- * `.local` of the repository.
+ * The paths of the stack in `named`; by default STACK_DIR, else `.local` of the repository.
  */
 export function layoutOf(named = process.env.STACK_DIR || join(ROOT, ".local")) {
-  // Servers are started in folders of their own, from which a relative one would lead elsewhere.
+  // Servers start in their own folders, where a relative path would point elsewhere.
   const dir = resolve(named);
   return {
     dir,

@@ -5,23 +5,23 @@ import { isRunning, type ProcessRecord } from "./processes.ts";
 
 const SUFFIX = ".process.json";
 
-/** Notes a started process on disk, at once, so that `make down` finds it whatever happens next. */
+/** Records a started process on disk at once, so that `make down` finds it even after a crash. */
 export function noteProcess(runDir: string, record: ProcessRecord): void {
   writeJson(join(runDir, `${record.name}${SUFFIX}`), record);
 }
 
-/** Forgets a process that has ended. */
+/** Deletes the record of an ended process. */
 export function forgetProcess(runDir: string, name: string): void {
   rmSync(join(runDir, `${name}${SUFFIX}`), { force: true });
 }
 
-/** All processes that were started and not yet ended by us, running or dead. */
+/** The recorded processes, running or dead. */
 export function notedProcesses(runDir: string): ProcessRecord[] {
   let files: string[] = [];
   try {
     files = readdirSync(runDir);
   } catch {
-    // Nothing was ever started here.
+    // No process was ever started here.
   }
   return files
     .filter((file) => file.endsWith(SUFFIX))

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Calls `probe` every `everyMs` until it gives a value other than undefined or false, and gives that
- * value; undefined when the time is over.
+ * Calls `probe` every `everyMs` until it returns a value other than undefined or false, and returns that
+ * value; undefined after the timeout.
  */
 export async function pollUntil<T>(
   probe: () => Promise<T | undefined | false> | T | undefined | false,

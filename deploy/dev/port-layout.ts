@@ -1,7 +1,7 @@
 import { isPortFree } from "./ports.ts";
 import { StackError } from "./stack-error.ts";
 
-/** PORT_BASE when the environment does not say: the gateway's port, from which the others are counted. */
+/** The default PORT_BASE: the gateway's port and the base of all others. */
 export const DEFAULT_PORT_BASE = 8080;
 
 /** How many ports from PORT_BASE on belong to one stack. */
@@ -18,9 +18,9 @@ const OFFSETS = {
   "smsc-control": 44,
   receiver: 45,
   "receiver-events": 46,
-  // Where `smsctl webhook listen` waits for webhooks.
+  // `smsctl webhook listen`.
   listen: 47,
-  // Of processes beyond the fifteenth.
+  // Processes after the fifteenth.
   "further-ops": 48,
   "further-grpc": 54,
 } as const;
@@ -35,16 +35,16 @@ export function portOf(base: number, part: FixedPort): number {
   return part === "receiver" && base === DEFAULT_PORT_BASE ? 8443 : base + OFFSETS[part];
 }
 
-/** Places in the process table that have ports in the first row; further replicas come after. */
+/** The rows of the process table with ports in the first range; further replicas follow. */
 const PLACES_OF_THE_FIRST_ROW = 15;
 
-/** The ops port of the process at this place in the process table. */
+/** The ops port of a row of the process table. */
 export function opsPort(base: number, place: number): number {
   const beyond = place - PLACES_OF_THE_FIRST_ROW;
   return base + (beyond < 0 ? OFFSETS.ops + place : OFFSETS["further-ops"] + beyond);
 }
 
-/** The gRPC port of the process at this place in the process table. */
+/** The gRPC port of a row of the process table. */
 export function grpcPort(base: number, place: number): number {
   const beyond = place - PLACES_OF_THE_FIRST_ROW;
   return base + (beyond < 0 ? OFFSETS.grpc + place : OFFSETS["further-grpc"] + beyond);

@@ -14,7 +14,7 @@ export function isPortFree(port: number, host = "127.0.0.1"): Promise<boolean> {
 const LOWEST = 12_000;
 const HIGHEST = 31_999;
 
-/** Ports of 127.0.0.1 that are free now, all different, drawn at random so that parallel runs keep apart. */
+/** Distinct free ports of 127.0.0.1, drawn at random so that parallel runs do not collide. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
   for (let tries = 0; found.size < count && tries < count * 200; tries++) {
@@ -37,7 +37,7 @@ export async function freePortRange(count: number): Promise<number> {
   throw new Error(`no ${count} consecutive free ports between ${LOWEST} and ${HIGHEST}`);
 }
 
-/** Connects, sends `hello` if given, and gives the first bytes answered; undefined when there is no answer in time. */
+/** Connects, sends `hello` if given, and returns the first bytes received; undefined after the timeout. */
 export function firstAnswer(
   port: number,
   host: string,

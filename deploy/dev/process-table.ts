@@ -28,14 +28,13 @@ export const SERVICE_PROCESSES: readonly ServiceProcess[] = [
   { name: "gateway", services: ["gateway"] },
 ];
 
-/** Has its own event loop in every layout: it tells customers, while the others move messages. */
+/** Has its own event loop in every layout, so that webhooks do not delay messages. */
 const WEBHOOK = "webhook";
 
 /**
- * How services are spread over processes (ADR 63): each apart, as in production; or what every send passes
- * by itself in one process, the core, and what is asked for many at once in another, the directory, which on
- * a small machine saves the way between them, while the carriers' links outlive both; or all but one
- * together.
+ * How services are spread over processes (ADR 63). Each in its own process, as in production. Or, for small
+ * machines: the services on the path of every send in the process `core`, those called in batches in
+ * `directory`, and the carrier apart, so that its links survive restarts of both. Or all but one together.
  */
 export const PROCESS_LAYOUTS = {
   apart: SERVICE_PROCESSES,
@@ -56,10 +55,10 @@ export const PROCESS_LAYOUTS = {
   ],
 } as const satisfies Record<string, readonly ServiceProcess[]>;
 
-/** A machine with no more processors than this is a small one. */
+/** A machine with at most this many processors is small. */
 const FEW_CORES = 2;
 
-/** The layout that `PROCESSES` in the environment asks for; what suits the machine, unless it is set. */
+/** The layout of `PROCESSES` in the environment; by default the one for this machine. */
 export function processLayout(
   env: NodeJS.ProcessEnv,
   cores = availableParallelism(),
@@ -73,7 +72,7 @@ export function processLayout(
   return layout[1];
 }
 
-/** The services that others call over gRPC, with the setting that tells callers where. */
+/** The services that others call over gRPC, with the setting for their address. */
 export const GRPC_SETTINGS: Readonly<Record<string, string>> = {
   tenant: "TENANT_GRPC",
   "sender-id": "SENDER_ID_GRPC",
@@ -83,7 +82,7 @@ export const GRPC_SETTINGS: Readonly<Record<string, string>> = {
   webhook: "WEBHOOK_GRPC",
 };
 
-/** The parts that stand in for the outside world: the carrier's SMSC and the customer's webhook server. */
+/** Simulators of the outside world: the carrier's SMSC and the customer's webhook server. */
 export const SMSC_SIMULATOR = "smsc-simulator";
 export const RECEIVER = "receiver";
 
@@ -98,12 +97,12 @@ const ALIASES: Readonly<Record<string, ServerName | typeof SMSC_SIMULATOR>> = {
   smsc: SMSC_SIMULATOR,
 };
 
-/** The process name meant by what somebody typed. */
+/** Resolves an alias to a process name. */
 export function canonicalName(typed: string): string {
   return ALIASES[typed] ?? typed;
 }
 
-/** The process that a name means: its own, or that of a service which shares one. */
+/** The process of a name: its own, or the one its service shares. */
 export function processCalled(processes: readonly ServiceProcess[], typed: string): string {
   const name = canonicalName(typed);
   const row =
@@ -112,7 +111,7 @@ export function processCalled(processes: readonly ServiceProcess[], typed: strin
   return row?.name ?? name;
 }
 
-/** What every process environment is made from. */
+/** The inputs of every process environment. */
 export type StackPlan = {
   readonly portBase: number;
   readonly processes: readonly ServiceProcess[];
@@ -133,12 +132,12 @@ export const SMSC_SYSTEM_ID = "smsdev";
 function defaultSettings(plan: StackPlan): Record<string, string> {
   return {
     LOG_LEVEL: "info",
-    // As in the image: of the C library's arenas, one for each thread, most would lie idle.
+    // As in the image: most of the C library's per-thread arenas would stay idle.
     MALLOC_ARENA_MAX: "2",
     RPC_TOKEN: plan.secrets.rpcToken,
     ENCRYPTION_KEYS: plan.secrets.encryptionKeys,
     CURSOR_KEY: plan.secrets.cursorKey,
-    // The receiver is on loopback, which webhooks otherwise never reach.
+    // The receiver is on loopback, which webhooks reject by default.
     WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
     WEBHOOK_ALLOWED_PORTS: [
       ...new Set([443, 8443, portOf(plan.portBase, "receiver"), portOf(plan.portBase, "listen")]),
@@ -148,17 +147,17 @@ function defaultSettings(plan: StackPlan): Record<string, string> {
   };
 }
 
-/** Lists of which the stack needs some itself: its webhook service must reach its own receiver. */
+/** Lists that must keep the stack's own items: its webhook service must reach its receiver. */
 const WIDENED = ["WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_ALLOWED_PORTS"] as const;
 
-/** The stack's own settings, as those kept from the environment change them, or add to a list that the stack needs. */
+/** The stack's settings, overridden by those kept from the environment, or extended where they are lists. */
 export function stackSettings(plan: StackPlan, kept: Readonly<Record<string, string>>) {
   const own = defaultSettings(plan);
   const widened = WIDENED.map((name) => [name, [own[name], kept[name]].filter(Boolean).join(",")]);
   return { ...own, ...kept, ...Object.fromEntries(widened) } as Record<string, string>;
 }
 
-/** Settings that follow from the stack's plan, whatever the environment says. */
+/** Settings derived from the stack's plan; the environment cannot change them. */
 export function fixedSettings(plan: StackPlan, name: string): Record<string, string> {
   const { portBase, processes, urls } = plan;
   const place = placeOf(plan, name);

@@ -66,7 +66,7 @@ const PRICES: readonly { readonly prefix: string; readonly price: bigint }[] = [
 
 type Keys = Pick<Seeded, "tenant_id" | "api_key" | "test_api_key">;
 
-/** Whether this database is the one that was seeded last: the environment may have named another since. */
+/** True when this database was seeded last; the environment may name another now. */
 async function isKnown({ tenants }: StackClients, kept: Kept | undefined): Promise<boolean> {
   if (kept === undefined) return false;
   return (await unlessNotFound(tenants.getTenant({ idOrName: kept.tenant_id }))) !== undefined;
@@ -93,7 +93,7 @@ async function seedFunds({ wallets }: StackClients, tenantId: string): Promise<v
     found?.wallet ?? (await wallets.createWallet({ tenantId, currency: "NGN" })).wallet;
   const available = wallet?.available ?? 0n;
   if (available > FUNDS / 10n) return;
-  // The balance is part of the reference: a repeat of this very top-up is recognised as one.
+  // The reference includes the balance, so a retry of this top-up is idempotent.
   const reference = `demo-${wallet?.balance ?? 0n}`;
   await wallets.fundWallet({
     tenantId,
@@ -113,7 +113,7 @@ async function seedSenderId({ senderIds }: StackClients, tenantId: string): Prom
   }
 }
 
-/** A database that is not this stack's own may keep another stack's password for the simulator. */
+/** A shared database may hold another stack's simulator password. */
 async function seedRoute(
   { routing }: StackClients,
   launcher: Launcher,
@@ -173,7 +173,7 @@ async function seedWebhook(
   if (mine !== undefined && kept !== undefined && mine.url === url) {
     return { webhook_id: mine.id, webhook_secret: kept.webhook_secret };
   }
-  // An endpoint whose secret is not known any more, or whose port has moved, is of no use here.
+  // An endpoint with an unknown secret or another port is unusable here.
   const stale = endpoints.filter((endpoint) => endpoint.id === mine?.id || endpoint.url === url);
   for (const { id } of stale) await webhooks.deleteEndpoint({ tenantId, endpointId: id });
   const { endpoint, secret } = await webhooks.createEndpoint({ tenantId, url });

@@ -3,9 +3,9 @@ export type ServerName = "mongod" | "nats-server" | "redis";
 
 export type ServerKind = {
   readonly name: ServerName;
-  /** The setting that names a server which runs already. */
+  /** The setting that names a running server. */
   readonly urlSetting: string;
-  /** Programs looked for on PATH, best first, each with the oldest version that will do. */
+  /** Programs to find on PATH, best first, each with its minimum version. */
   readonly programs: readonly { readonly file: string; readonly atLeast: string }[];
   /** The package in servers.txt, and the program inside its wheel. */
   readonly wheel: string;
@@ -39,7 +39,7 @@ export const SERVERS: Readonly<Record<ServerName, ServerKind>> = {
   },
 };
 
-/** How to do without the wheel. */
+/** The alternatives to the wheel. */
 export function otherWays(kind: ServerKind): string {
   const programs = kind.programs.map(({ file, atLeast }) => `${file} >= ${atLeast}`);
   return `put ${programs.join(" or ")} on PATH, or set ${kind.urlSetting}`;

@@ -14,17 +14,17 @@ export type ServerPlan = {
   readonly port: number;
   readonly dataDir: string;
   readonly logFile: string;
-  /** Where wheels are unpacked. */
+  /** The folder of unpacked wheels. */
   readonly serversDir: string;
   readonly progress?: (line: string) => void;
-  /** Told of the process as soon as it exists, before it serves. */
+  /** Called as soon as the process exists, before it serves. */
   readonly onStart?: (record: ProcessRecord) => void;
   readonly signal?: AbortSignal;
 };
 
 const REPLICA_SET = "sms";
 const HOUR_MS = 3_600_000;
-/** How long MongoDB keeps the past, which looks at the queues walk over (ADR 73). */
+/** How long MongoDB keeps snapshot history, which queue scans walk over (ADR 73). */
 const HISTORY_S = 120;
 const READY_TIMEOUT_MS = 60_000;
 
@@ -35,8 +35,8 @@ export function serverUrl(name: ServerName, port: number): string {
 }
 
 /**
- * Starts one server on 127.0.0.1 and waits until it serves. When it does not, it is ended and the
- * error shows the end of its log.
+ * Starts one server on 127.0.0.1 and waits until it serves. On failure it stops the server and throws
+ * with the end of its log.
  */
 export async function startServer(plan: ServerPlan): Promise<ProcessRecord> {
   const program = await findServer(SERVERS[plan.name], plan.serversDir, plan.progress);
@@ -80,10 +80,10 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
         ...["--replSet", REPLICA_SET, "--oplogSize", "1024"],
         ...["--wiredTigerCacheSizeGB", String(cacheGb())],
         ...["--setParameter", "diagnosticDataCollectionEnabled=false", "--quiet"],
-        // Its log shows slow operations with their documents: bodies and numbers, which no log may hold.
+        // Its log would show slow operations with message bodies and numbers, which no log may hold.
         ...["--slowms", String(HOUR_MS)],
         ...["--setParameter", `minSnapshotHistoryWindowInSeconds=${HISTORY_S}`],
-        // A one-node set has nobody to hand over to, so a shutdown need not wait for the handover.
+        // A one-node set has no secondary to step down to, so shutdown need not wait.
         ...["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=100"],
       ];
     case "nats-server": {
@@ -96,7 +96,7 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
           "max_payload: 8MB",
           "jetstream {",
           `  store_dir: ${JSON.stringify(join(dataDir, "jetstream"))}`,
-          // Streams reserve their limits against these; nothing is set aside on the disk.
+          // Streams reserve their limits against these; no disk space is allocated.
           "  max_memory_store: 1GB",
           "  max_file_store: 1TB",
           "}",
@@ -106,7 +106,7 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
       return ["-c", config];
     }
     case "redis":
-      // The services keep nothing in Redis that they cannot lose, so nothing is written to disk.
+      // The services can lose all data in Redis, so persistence is off.
       return [
         ...["--bind", "127.0.0.1", "--port", String(port), "--dir", dataDir],
         ...["--save", "", "--appendonly", "no", "--maxmemory", "512mb"],
@@ -115,7 +115,7 @@ async function argumentsOf({ name, port, dataDir }: ServerPlan): Promise<string[
   }
 }
 
-/** True when the server answers in its own protocol; a mongod is made (or kept) the primary of a one-node set. */
+/** True when the server responds in its protocol. Makes a mongod the primary of a one-node set. */
 export async function isServing(name: ServerName, port: number): Promise<boolean> {
   if (name === "mongod") return isPrimary(port);
   const hello = name === "redis" ? "PING\r\n" : undefined;
@@ -160,9 +160,9 @@ async function makeOnlyMember(admin: Db, me: string): Promise<void> {
 }
 
 /**
- * MongoDB's cache: a sixth of the machine, a third of what it would take by itself, because it has
- * the services and perhaps other stacks beside it. Indexes of a long history must fit in, or each
- * page of a list reads them from the disk again.
+ * MongoDB's cache: a sixth of the machine's memory, a third of its default, because the services and other
+ * stacks share the machine. The indexes of a long history must fit, else each page of a list reads them
+ * from disk.
  */
 function cacheGb(): number {
   return Math.max(1, Math.floor(totalmem() / 2 ** 30 / 6));

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./paths.ts";
 
-/** Read by the exporter of traces itself, so that no source spells them all. */
+/** The trace exporter reads these itself, so no source of ours names them all. */
 const TRACE_SETTINGS = /^OTEL_\w+$/;
 
 /** The settings in `env` that some service reads: only those are kept on disk for `make restart`. */
@@ -15,7 +15,7 @@ export function settingsIn(env: NodeJS.ProcessEnv, names = settingNames()): Reco
   return kept;
 }
 
-/** Every name that can be a setting's, as the sources of the services spell them (`LIKE_THIS`). */
+/** Every possible setting name in the services' sources (`LIKE_THIS`). */
 export function settingNames(root = ROOT): Set<string> {
   const names = new Set<string>();
   for (const folder of ["services", "gateway"]) {

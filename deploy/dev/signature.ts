@@ -5,8 +5,8 @@ const TOLERANCE_S = 300;
 
 /**
  * True when the X-Service-Signature header (`t=<unix seconds>,v1=<hex>`, several v1 allowed) signs
- * this raw body with one of the secrets, now. Written from the public text on verification alone,
- * so that it finds out when the signing side departs from it.
+ * this raw body with one of the secrets, now. Written only from the public
+ * documentation, so that it detects a signer that departs from it.
  */
 export function isSigned(
   header: string | undefined,

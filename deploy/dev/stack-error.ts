@@ -1,11 +1,11 @@
-/** A fault of the machine or of its settings, told in one line that says what to do about it. */
+/** A fault of the machine or its settings; the message is one line with the fix. */
 export class StackError extends Error {
   override readonly name = "StackError";
 }
 
 /** Runs a command's main function; a StackError becomes one line on standard error and exit 1. */
 export async function runCommand(main: () => Promise<void>): Promise<void> {
-  // A reader that leaves early (`make up | head`) must not break off what is under way.
+  // A closed pipe (`make up | head`) must not abort the work.
   process.stdout.on("error", () => {});
   try {
     await main();

@@ -9,7 +9,7 @@ import {
   SMSC_SYSTEM_ID,
 } from "./process-table.ts";
 
-/** What `.local/stack.json` says of a running stack, for tools and tests. */
+/** The contents of `.local/stack.json`, which describes a running stack to tools and tests. */
 export type StackFile = {
   readonly gateway: string;
   readonly docs: string;
@@ -43,7 +43,7 @@ export type StackFile = {
   readonly pids: Readonly<Record<string, number>>;
 };
 
-/** What the demo tenant is, as the seed made or found it. */
+/** The demo tenant that the seed created or found. */
 export type Seeded = Pick<StackFile, "tenant_id" | "api_key" | "test_api_key" | "sender_id"> & {
   readonly webhook_secret: string;
 };
@@ -54,11 +54,11 @@ export type StackState = {
   /** Settings from the environment of `make up`, kept for `make restart`. */
   readonly settings: Readonly<Record<string, string>>;
   readonly urls: { readonly mongodb: string; readonly nats: string; readonly redis: string };
-  /** Servers that the environment named and that are therefore not ours to start or end. */
+  /** Servers named by the environment: this stack neither starts nor stops them. */
   readonly external: readonly string[];
 };
 
-/** Puts the contents of stack.json together. */
+/** Builds the contents of stack.json. */
 export function stackFile(
   layout: Layout,
   state: StackState,
@@ -68,7 +68,7 @@ export function stackFile(
 ): StackFile {
   const { portBase, processes, urls, settings } = state;
   const local = (port: number) => `http://127.0.0.1:${port}`;
-  // The first replica of each service is the one that is written last, and so stands in the file.
+  // Written in reverse, so that the first replica of each service stays in the file.
   const services = processes
     .toReversed()
     .flatMap((row) => row.services.map((service) => ({ service, row })));

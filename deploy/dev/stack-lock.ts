@@ -16,12 +16,12 @@ import { StackError } from "./stack-error.ts";
 
 const WAIT_MS = 120_000;
 
-/** A lock appears whole: one that cannot be read for so long was left by a disk that was full. */
+/** A lock file appears atomically: one unreadable for this long was left by a full disk. */
 const UNREADABLE_MS = 5000;
 
 /**
- * Runs `work` while no other command starts or ends processes of the same stack; waits for one that
- * does, until `signal` is aborted. A lock whose owner has died counts for nothing.
+ * Runs `work` while no other command starts or stops processes of the same stack. Waits for the lock
+ * until `signal` is aborted. Ignores the lock of a dead owner.
  */
 export async function withStackLock<T>(
   layout: Layout,
@@ -45,7 +45,7 @@ export async function withStackLock<T>(
   }
 }
 
-/** Processes are told apart by what Linux says of them. */
+/** Identifies a process by its pid and start time from /proc. */
 function ownRecord(): ProcessRecord {
   if (process.platform !== "linux") {
     throw new StackError(
@@ -61,7 +61,7 @@ function take(file: string, mine: string): boolean {
     return true;
   } catch (error) {
     const { code, syscall, message } = error as NodeJS.ErrnoException;
-    // ENOENT: somebody takes the folder away while this one waits.
+    // ENOENT: another command removed the folder.
     const isTaken = code === "EEXIST" && syscall === "link";
     if (!isTaken && (code !== "ENOENT" || syscall === "mkdir")) {
       throw new StackError(`the stack's lock cannot be written: ${message}`);
@@ -71,7 +71,7 @@ function take(file: string, mine: string): boolean {
   }
 }
 
-/** Makes the file with its text in one step, so that nobody reads half of it; fails where there is one. */
+/** Creates the file with its text atomically; fails if it exists. */
 function write(file: string, text: string): void {
   const draft = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true });
@@ -83,7 +83,7 @@ function write(file: string, text: string): void {
   }
 }
 
-/** Of two that find the same dead owner one may have the lock already: what is no longer dead is put back. */
+/** Removes a dead owner's lock. If another command took the lock in between, puts that lock back. */
 function removeDead(file: string): void {
   const text = textOf(file);
   if (text === undefined || !isDead(file, text)) return;
@@ -92,7 +92,7 @@ function removeDead(file: string): void {
     renameSync(file, aside);
     if (textOf(aside) !== text) linkSync(aside, file);
   } catch {
-    // Another was faster, or has the lock by now.
+    // Another command was faster or holds the lock.
   } finally {
     rmSync(aside, { force: true });
   }

@@ -40,20 +40,20 @@ import { withStackLock } from "./stack-lock.ts";
 import { stopProcesses } from "./stop-stack.ts";
 
 export type StartOptions = {
-  /** Where the stack lives; `.local` of the repository unless said otherwise. */
+  /** The stack's folder; by default `.local` of the repository. */
   readonly dir?: string;
   /** PORT_BASE, the servers' addresses and the settings of the services. */
   readonly env: NodeJS.ProcessEnv;
   readonly processes?: readonly ServiceProcess[];
   readonly progress?: (line: string) => void;
   readonly onStart?: Launcher["onStart"];
-  /** Aborting ends what was started so far. */
+  /** Aborting stops the processes started so far. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * Brings up what of the stack does not run yet, seeds it, and writes stack.json. When a part fails,
- * what this call started is ended again and the error says why.
+ * Starts the missing processes of the stack, seeds it, and writes stack.json. On failure it stops the
+ * processes it started and throws the reason.
  */
 export async function startStack(options: StartOptions): Promise<StackFile> {
   const layout = layoutOf(options.dir);
@@ -96,7 +96,7 @@ async function start(layout: Layout, options: StartOptions): Promise<StackFile> 
   }
 }
 
-/** Decides what the stack shall be, from the environment and from what runs already. */
+/** Plans the stack from the environment and the running processes. */
 export function nextState(
   options: Pick<StartOptions, "env" | "processes">,
   layout: Layout,
@@ -160,7 +160,7 @@ export function refuseOthers(
   }
 }
 
-/** The settings that a stack which runs has not heard of yet. */
+/** The settings that a running stack does not have. */
 export function changedSettings(before: StackState | undefined, next: StackState): string[] {
   if (before === undefined) return [];
   return Object.keys(next.settings).filter((name) => next.settings[name] !== before.settings[name]);
@@ -182,7 +182,7 @@ async function launchMissing(
   const isMissing = (name: string) => !running.has(name);
   const servers = embeddedServers(state).filter(isMissing);
   const services = state.processes.map(({ name }) => name).filter(isMissing);
-  // The outside world's stand-ins need nothing, so they start beside the servers.
+  // The simulators need no servers, so they start in parallel with them.
   const outside = [SMSC_SIMULATOR, RECEIVER]
     .filter(isMissing)
     .map((name) => launchProcess(launcher, name));
@@ -196,7 +196,7 @@ async function launchMissing(
   );
 }
 
-/** Waits for all; the first failure halts the others, so that nothing still starts when it is reported. */
+/** Waits for all. The first failure stops the others, so that nothing starts after the report. */
 async function settleAll(halt: AbortController, work: readonly Promise<void>[]): Promise<void> {
   await Promise.all(work.map((one) => one.catch((error: unknown) => halt.abort(error))));
   halt.signal.throwIfAborted();
@@ -228,7 +228,7 @@ function wantedPorts(state: StackState, running: ReadonlySet<string>): Map<numbe
   return wanted;
 }
 
-/** A new start begins with empty logs; those of the run before stay beside them. */
+/** Starts with empty logs and keeps those of the last run under another name. */
 async function setLogsAside(layout: Layout): Promise<void> {
   const previous = `${layout.logDir}.previous`;
   if (existsSync(layout.logDir)) {

@@ -10,7 +10,7 @@ import { isServing } from "./servers.ts";
 import { runCommand } from "./stack-error.ts";
 import type { StackState } from "./stack-file.ts";
 
-/** `make status`: each process, whether it serves, and its memory; exit 1 unless all are ready. */
+/** `make status`: prints each process, its readiness and its memory; exits 1 unless all are ready. */
 await runCommand(async () => {
   const layout = layoutOf();
   const state = readJson<StackState>(layout.stateFile);

@@ -4,10 +4,10 @@ import { PROCESS_LAYOUTS, RECEIVER, type ServiceProcess, SMSC_SIMULATOR } from "
 import { endProcess, isRunning, type ProcessRecord } from "./processes.ts";
 import { SERVERS } from "./server-table.ts";
 
-/** Services drain for up to 25 seconds; a little more than that before they are killed. */
+/** Services drain for up to 25 s; allow slightly more before killing them. */
 const GRACE_MS = 30_000;
 
-/** Processes through which requests come in, by layout; a further replica is called `gateway-2`. */
+/** The processes that accept requests, by layout; a further replica is `gateway-2`. */
 const DOORS: ReadonlySet<string> = new Set(
   Object.values<readonly ServiceProcess[]>(PROCESS_LAYOUTS)
     .flat()
@@ -15,14 +15,14 @@ const DOORS: ReadonlySet<string> = new Set(
     .map(({ name }) => name),
 );
 
-/** Which go first: the door, then the services, then the outside world, then the servers under all. */
+/** The order of stopping: gateway, services, simulators, servers. */
 export function tierOf(name: string): number {
   if (DOORS.has(name) || name.startsWith("gateway")) return 0;
   if (name in SERVERS) return 3;
   return name === SMSC_SIMULATOR || name === RECEIVER ? 2 : 1;
 }
 
-/** Ends the noted processes of a stack (only those in `names`, when given) and nothing else; gives their names. */
+/** Stops the recorded processes of a stack (only those in `names`, if given); returns their names. */
 export async function stopProcesses(
   layout: Layout,
   names?: ReadonlySet<string>,

