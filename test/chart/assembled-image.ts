@@ -56,8 +56,8 @@ export function assembleImage(): Image {
   chmodSync(path, 0o755);
   copyFiles(path);
   copyPackages(path);
-  const lean = ["services/strip-types-cache.mjs"];
-  spawnSync(process.execPath, lean, { cwd: join(path, "app"), stdio: "ignore" });
+  const preload = ["services/strip-types-cache.mjs"];
+  spawnSync(process.execPath, preload, { cwd: join(path, "app"), stdio: "ignore" });
   const hasLibraries = process.getuid?.() === 0 && copyLibraries(process.execPath, path);
   return openImage(path, hasLibraries, () => rmSync(path, { recursive: true, force: true }));
 }
@@ -152,8 +152,8 @@ function commandOf(image: string, as: Image["as"], args: readonly string[]): [st
 function optionsFor(image: string, as: Image["as"], env: Readonly<Record<string, string>>) {
   const own = as === "files" ? {} : { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
   const app = as === "files" ? join(image, "app") : "/app";
-  const lean = { NODE_OPTIONS: `--import=${app}/services/lean-start.mjs` };
-  return { env: { NODE_ENV: "production", ...lean, ...own, ...env }, cwd: join(image, "app") };
+  const preload = { NODE_OPTIONS: `--import=${app}/services/strip-types-cache.mjs` };
+  return { env: { NODE_ENV: "production", ...preload, ...own, ...env }, cwd: join(image, "app") };
 }
 
 function runToEnd(

@@ -64,7 +64,7 @@ describe("the recipe, built", function () {
     expect([config.Entrypoint, config.Cmd]).to.deep.equal([["node"], ["services/main.ts"]]);
     expect(config.StopSignal).to.equal("SIGTERM");
     expect(config.Env).to.include("NODE_ENV=production");
-    expect(config.Env).to.include("NODE_OPTIONS=--import=/app/services/lean-start.mjs");
+    expect(config.Env).to.include("NODE_OPTIONS=--import=/app/services/strip-types-cache.mjs");
     expect(config.Labels).to.include({
       "org.opencontainers.image.title": "sms-messaging-service",
       "org.opencontainers.image.version": "0.2.0",

@@ -14,13 +14,17 @@ import { printResult, printSummary, type RunResult, type TestRun } from "./test-
 const RUN_LIMIT_MS = 300_000;
 /** A busy machine may miss a deadline; more failures than this are not worth a retry. */
 const RETRIES_MAX = 5;
-/** Tests wait more than they compute: two files per core keep the cores busy. */
-const JOBS = Math.max(1, Math.floor(Number(process.env.JOBS || 2 * availableParallelism())) || 1);
-const STACKS = Math.min(JOBS, availableParallelism());
 const SLOW_FILES = "**/*.slow.test.ts";
 
 const patterns = process.argv.slice(2);
 const isSlow = patterns.some((pattern) => pattern.includes(".slow."));
+/**
+ * Tests wait more than they compute, so two files per core keep the cores busy. Slow tests put load
+ * on the machine or measure rates: one file per core.
+ */
+const JOBS_DEFAULT = availableParallelism() * (isSlow ? 1 : 2);
+const JOBS = Math.max(1, Math.floor(Number(process.env.JOBS || JOBS_DEFAULT)) || 1);
+const STACKS = Math.min(JOBS, availableParallelism());
 const files = globSync(patterns, { exclude: isSlow ? [] : [SLOW_FILES] });
 const children = new Set<ChildProcess>();
 const results: RunResult[] = [];
