@@ -20,40 +20,40 @@ export const GATEWAY_SETTINGS = {
   PORT: port(8080),
   REDIS_URL: text(),
   NATS_URL: text(),
-  /** Key under which list cursors are signed; the same on every replica. */
+  /** Key that signs list cursors; the same on every replica. */
   CURSOR_KEY: text(),
-  /** Largest request body; no more than fits in a call to messaging. */
+  /** Largest request body; at most the size of one RPC to messaging. */
   BODY_BYTES_MAX: whole(1, 15_728_640, 4_194_304),
   /** How long a client may take to send its body. */
   BODY_TIMEOUT_MS: timerMs(15_000),
-  /** Documentation address of error types; empty means this gateway's own `/docs`. */
+  /** Documentation address of error types; empty means `/docs` of this gateway. */
   DOCS_URL: webAddress(""),
   /**
-   * The address customers use. Empty: the OpenAPI description says `/`, and documentation addresses
-   * are made from `HOST` and `PORT`.
+   * The address customers use. If empty, the OpenAPI document names `/`, and documentation addresses are built from
+   * `HOST` and `PORT`.
    */
   BASE_URL: webAddress(""),
-  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   TRUSTED_PROXIES: list(network(), []),
-  /** `remove` after the sunset takes the deprecated send path away. */
+  /** `remove` disables the deprecated send path, after its sunset. */
   MESSAGE_SEND_SUNSET: oneOf(["keep", "remove"], "keep"),
   SEND_AT_MIN_MS: durationMs(60_000),
-  /** Messaging takes nothing that is further ahead than 90 days. */
+  /** Messaging accepts `send_at` up to 90 days ahead. */
   SEND_AT_MAX_MS: whole(0, 7_776_000_000, 7_776_000_000),
-  /** Longest span one list request may cover; no less than the seven days that one without bounds covers. */
+  /** Longest time range of one list request; at least the 7 days of a request without bounds. */
   LIST_SPAN_MAX_MS: durationMs(7_948_800_000, LIST_DEFAULT_MS),
-  /** How many gateways share the rate limit while Redis is away, as far as `GATEWAY_PEERS` does not tell. */
+  /** How many gateways share the rate limit while Redis is unavailable, if `GATEWAY_PEERS` gives no count. */
   GATEWAY_REPLICAS: whole(1, 1000, 1),
-  /** A host name with one address for each gateway that is ready; empty for none. */
+  /** A DNS name with one address for each ready gateway; empty for none. */
   GATEWAY_PEERS: text(""),
-  /** Requests in progress beyond which the gateway answers 503 at once. */
+  /** Upper bound of the load limit: beyond it the gateway responds with 503 at once. */
   REQUESTS_MAX: whole(1, 1_000_000, 2000),
-  /** How long a request let in may wait for those in progress, once there are many of them. */
+  /** How long an admitted request may wait for the requests ahead of it, when there are many. */
   REQUEST_DELAY_MAX_MS: durationMs(500),
-  /** Smoothed lateness of the event loop beyond which new requests get 503. */
+  /** Smoothed event loop lag beyond which new requests get 503. */
   LOOP_LAG_MAX_MS: durationMs(1000),
   CONNECTIONS_MAX: whole(1, 1_000_000, 20_000),
-  /** How long a caller's key and tenant are believed without asking again. */
+  /** How long a key and its tenant are cached. */
   AUTH_CACHE_MS: durationMs(4000),
   /** Origins that browsers may call from; empty keeps CORS off. */
   CORS_ORIGINS: list(readBy(checkOrigin), []),
@@ -61,8 +61,8 @@ export const GATEWAY_SETTINGS = {
 } as const satisfies Schema;
 
 /**
- * An origin as browsers write it (RFC 6454 section 6.1), or that of an app, whose scheme is its own: any other
- * text would match none.
+ * Accepts an origin as browsers write it (RFC 6454 section 6.1), or an app's own scheme. Any other text would
+ * match no request.
  */
 function checkOrigin(text: string): void {
   const isOfApp = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(text);

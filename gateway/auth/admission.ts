@@ -7,17 +7,16 @@ import type { RateLimiter } from "../rate-limit/limiter.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { type AddressMatcher, callerAddress } from "./caller-address.ts";
 
-/** What admission needs. */
 export type AdmissionParts = {
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
   readonly isTrustedProxy: AddressMatcher;
 };
 
-/** Who calls, from where, and how often: 401, 403 ip_not_allowed, 429; in this order. */
+/** Authenticates the caller, then checks its address and its rate limit: 401, 403 `ip_not_allowed`, 429. */
 export async function admit(parts: AdmissionParts, context: Context): Promise<Caller> {
   const { headers, rawHeaders, socket } = context.req;
-  // Two keys are no key: which of them a proxy has checked cannot be known.
+  // Reject two keys: a proxy may have checked the other one.
   const credentials = isDuplicateHeader(rawHeaders, "authorization")
     ? undefined
     : headers.authorization;

@@ -4,69 +4,69 @@ import { setRecent } from "../../services/shared/flow/lru.ts";
 import type { Caller } from "../http/request-state.ts";
 import type { LoadKey } from "./key-loader.ts";
 
-/** Turns an `Authorization` header into a caller, or throws `unauthenticated`. */
+/** Resolves an `Authorization` header to a caller; throws `unauthenticated`. */
 export type Authenticator = {
   authenticate(header: string | undefined): Promise<Caller>;
-  /** Forgets one key (hex of its hash), or all keys of a tenant. */
+  /** Removes one key (hex of its hash), or all keys of a tenant, from the cache. */
   forgetKey(hashHex: string): void;
   forgetTenant(tenantId: string): void;
 };
 
-/** A caller, or `undefined` for a key that is not good; believed until `untilMs`. */
-type Known = { readonly caller: Caller | undefined; readonly untilMs: number };
+/** A cached caller, or `undefined` for an invalid key; valid until `untilMs`. */
+type CacheEntry = { readonly caller: Caller | undefined; readonly untilMs: number };
 
-/** Good keys kept; beyond, the oldest goes. */
+/** Valid keys cached; beyond, the oldest entry is evicted. */
 const GOOD_MAX = 50_000;
 
-/** Bad keys kept, apart from the good ones, which a flood of inventions must not push out. */
+/** Invalid keys cached, apart from the valid ones: a flood of made-up keys must not evict those. */
 const BAD_MAX = 10_000;
 
 const BEARER = /^Bearer +([A-Za-z0-9_-]{20,128})$/i;
 
 /**
- * Callers are looked up by the SHA-256 of their secret, so no comparison ever runs over the
- * secret itself, and kept (also when unknown) for `cacheMs`, which bounds how long a revoked key
- * can still be used even when the invalidation message is lost. One in use is looked up again
- * at half time, beside the requests, so that none of them waits for it.
+ * Looks callers up by the SHA-256 of their secret, so no comparison runs over the secret itself. Results, also
+ * negative ones, are cached for `cacheMs`: a revoked key works no longer than that, even when the invalidation
+ * message is lost. A cached caller in use is refreshed after half of `cacheMs`, in the background, so that no
+ * request waits.
  */
-export function createAuthenticator(ask: LoadKey, cacheMs: number): Authenticator {
-  const good = new Map<string, Known>();
-  const bad = new Map<string, Known>();
+export function createAuthenticator(loadKey: LoadKey, cacheMs: number): Authenticator {
+  const good = new Map<string, CacheEntry>();
+  const bad = new Map<string, CacheEntry>();
   const inFlight = new Map<string, Promise<Caller | undefined>>();
 
-  function keep(hashHex: string, known: Known): void {
-    const isGood = known.caller !== undefined;
+  function keep(hashHex: string, entry: CacheEntry): void {
+    const isGood = entry.caller !== undefined;
     const [into, outOf, max] = isGood ? [good, bad, GOOD_MAX] : [bad, good, BAD_MAX];
     outOf.delete(hashHex);
-    setRecent(into, hashHex, known, max);
+    setRecent(into, hashHex, entry, max);
   }
 
-  function look(hashHex: string): Promise<Caller | undefined> {
+  function load(hashHex: string): Promise<Caller | undefined> {
     const running = inFlight.get(hashHex);
     if (running !== undefined) return running;
     const startedMs = Date.now();
-    const looking: Promise<Caller | undefined> = ask(hashHex)
+    const loading: Promise<Caller | undefined> = loadKey(hashHex)
       .then((caller) => {
-        // Not kept when the key was to be forgotten while the answer was on its way.
-        if (inFlight.get(hashHex) === looking) {
+        // Do not cache a result whose key was invalidated while the call was in progress.
+        if (inFlight.get(hashHex) === loading) {
           keep(hashHex, { caller, untilMs: startedMs + cacheMs });
         }
         return caller;
       })
       .finally(() => {
-        if (inFlight.get(hashHex) === looking) inFlight.delete(hashHex);
+        if (inFlight.get(hashHex) === loading) inFlight.delete(hashHex);
       });
-    inFlight.set(hashHex, looking);
-    return looking;
+    inFlight.set(hashHex, loading);
+    return loading;
   }
 
   function find(hashHex: string): Caller | undefined | Promise<Caller | undefined> {
-    const known = good.get(hashHex) ?? bad.get(hashHex);
-    const leftMs = known === undefined ? 0 : known.untilMs - Date.now();
-    // A clock that was set back says nothing about an age.
-    if (known === undefined || leftMs <= 0 || leftMs > cacheMs) return look(hashHex);
-    if (known.caller !== undefined && leftMs < cacheMs / 2) look(hashHex).catch(() => undefined);
-    return known.caller;
+    const entry = good.get(hashHex) ?? bad.get(hashHex);
+    const leftMs = entry === undefined ? 0 : entry.untilMs - Date.now();
+    // More than `cacheMs` left means that the clock was set back: the age is unknown.
+    if (entry === undefined || leftMs <= 0 || leftMs > cacheMs) return load(hashHex);
+    if (entry.caller !== undefined && leftMs < cacheMs / 2) load(hashHex).catch(() => undefined);
+    return entry.caller;
   }
 
   return {

@@ -2,7 +2,7 @@ import { subscribe } from "../../services/shared/io/best-effort-pubsub.ts";
 import type { Nats } from "../../services/shared/io/nats.ts";
 import type { Authenticator } from "./authenticate.ts";
 
-/** Forgets cached callers as soon as the tenant service says that they have changed. */
+/** Removes cached callers when the tenant service publishes that they have changed. */
 export function subscribeInvalidations({ connection }: Nats, authenticator: Authenticator): void {
   subscribe(connection, "invalidate.key.*", ({ subject }) => {
     authenticator.forgetKey(lastToken(subject));

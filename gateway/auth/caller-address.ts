@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** Tells whether an address is in any of some networks; IPv4-mapped IPv6 counts as IPv4. */
+/** Whether an address is in one of the networks; IPv4-mapped IPv6 counts as IPv4. */
 export type AddressMatcher = (address: string) => boolean;
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -30,9 +30,9 @@ function parseNetwork(text: string): Network {
 }
 
 /**
- * The caller's address: the socket's, or when the peer is a trusted proxy, the last entry of
- * `X-Forwarded-For` that is not itself one; where all are, the first, which is a client among the proxies.
- * Entries left of the first untrusted one are whatever the client wrote, and are not believed.
+ * The caller's address. It is the socket's, unless the peer is a trusted proxy: then it is the last entry of
+ * `X-Forwarded-For` that is not a trusted proxy. If all entries are trusted it is the first, a client inside the
+ * proxies' network. Entries left of an untrusted one are written by the client and are ignored.
  */
 export function callerAddress(
   peer: string,

@@ -8,16 +8,16 @@ import type { Caller } from "../http/request-state.ts";
 import { compileNetworks } from "./caller-address.ts";
 
 /**
- * Who a key (the hex of its secret's SHA-256) belongs to; undefined for one that is not good. Throws
- * `service_unavailable` when nobody can tell for now.
+ * Loads the caller of a key, given as the hex of its secret's SHA-256; undefined for an invalid key. Throws
+ * `service_unavailable` when the tenant service cannot answer.
  */
 export type LoadKey = (hashHex: string) => Promise<Caller | undefined>;
 
 const TIMEOUT = { timeoutMs: 3000 } as const;
 
-/** Loads keys; those of the same moment go in one call. */
+/** Creates the loader. Keys requested in the same tick go in one call. */
 export function createKeyLoader(tenants: Client<typeof TenantService>): LoadKey {
-  const ask = createDataLoader({
+  const load = createDataLoader({
     name: "keys",
     batchMax: 256,
     load: async (hashes: readonly string[]) => {
@@ -27,8 +27,8 @@ export function createKeyLoader(tenants: Client<typeof TenantService>): LoadKey 
     },
   });
   return (hashHex) =>
-    ask(hashHex).catch((cause: unknown) => {
-      // A fault of ours is shown as one, and logged; it does not pass with time.
+    load(hashHex).catch((cause: unknown) => {
+      // Pass bugs on: they are logged as internal errors, and a retry does not help.
       if (!(cause instanceof AppError) || cause.code === "internal_error") throw cause;
       const message = "The service is busy; try again shortly.";
       throw new AppError("service_unavailable", message, { cause });

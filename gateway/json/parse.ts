@@ -3,16 +3,16 @@ import { JSON_DEPTH_MAX } from "../../services/shared/core/canonical-json-depth.
 import { AppError } from "../../services/shared/core/errors.ts";
 import { countMembers, prescanJson } from "./prescan.ts";
 
-/** A parsed body, and how much there is in it: members of objects and what commas part, together. */
+/** A parsed body and its size: the number of object members and commas. */
 export type JsonBody = {
   readonly value: Record<string, unknown>;
   readonly size: number;
 };
 
 /**
- * Parses a body that must be a JSON object (RFC 8259); `validation_error` with `invalid_json`
- * otherwise. Refused too are what parsers disagree about: a byte order mark, and a name that an
- * object has twice, for the body that is checked must be the body that was meant.
+ * Parses a body that must be a JSON object (RFC 8259); throws `validation_error` with `invalid_json` otherwise.
+ * Also refuses input that parsers interpret differently, a byte order mark and duplicate member names: the body
+ * that is validated must be the body that the client meant.
  */
 export function parseObject(bytes: Buffer): JsonBody {
   if (!isUtf8(bytes)) throw invalidJson("The body is not valid UTF-8.");

@@ -1,10 +1,10 @@
-/** What one pass over JSON text tells before it is parsed. */
+/** The measures of a JSON text, from one pass before it is parsed. */
 export type JsonPrescan = {
-  /** How deep objects and arrays nest. */
+  /** Maximum nesting of objects and arrays. */
   readonly depth: number;
-  /** Members of all objects, repeated names counted each time. */
+  /** Members of all objects; a duplicate name counts each time. */
   readonly members: number;
-  /** Commas between members and between items: with `members` a bound of how much there is to check. */
+  /** Commas between members and items. Together with `members` they bound the work of validation. */
   readonly commas: number;
 };
 
@@ -14,8 +14,8 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 
 /**
- * Measures UTF-8 JSON text without parsing it: four mebibytes of opening brackets would cost a
- * parser seconds and hundreds of megabytes. Of text that is not JSON it only promises an answer.
+ * Measures UTF-8 JSON text without parsing it: 4 MiB of opening brackets would cost a parser seconds and
+ * hundreds of megabytes. It never fails; for text that is not JSON the numbers mean nothing.
  */
 export function prescanJson(json: Uint8Array): JsonPrescan {
   let depth = 0;
@@ -28,7 +28,7 @@ export function prescanJson(json: Uint8Array): JsonPrescan {
       for (at++; at < json.length && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
     } else if (byte === COLON) members++;
     else if (byte === COMMA) commas++;
-    // The brackets and braces differ from one another in bit 0x20 only.
+    // Brackets and braces differ in bit 0x20 only.
     else if ((byte | 0x20) === 0x7b) {
       if (++depth > deepest) deepest = depth;
     } else if ((byte | 0x20) === 0x7d) depth--;
@@ -36,7 +36,7 @@ export function prescanJson(json: Uint8Array): JsonPrescan {
   return { depth: deepest, members, commas };
 }
 
-/** Members of all objects of a parsed value; fewer than its text had when a name came twice. */
+/** Counts the members of all objects of a parsed value. Fewer than in its text means a duplicate name. */
 export function countMembers(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let members = 0;
@@ -44,7 +44,7 @@ export function countMembers(value: unknown): number {
     for (const item of value) members += countMembers(item);
     return members;
   }
-  // A member named __proto__ is an own member here, like any other.
+  // JSON.parse makes `__proto__` an own member like any other.
   for (const name of Object.keys(value)) {
     members += 1 + countMembers((value as Record<string, unknown>)[name]);
   }

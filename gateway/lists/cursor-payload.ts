@@ -1,23 +1,23 @@
 import { isId } from "../../services/shared/core/ids.ts";
-import type { Window } from "./time-range.ts";
+import type { TimeRange } from "./time-range.ts";
 
 /**
- * Where the next page of a list begins: after the last id shown, in the same window. The window
- * travels along, so that a list over "the last 7 days" does not move while it is paged through.
+ * The start of the next page: after the last id shown, in the same time range. The range is part of the cursor, so
+ * that a list of "the last 7 days" does not move between pages.
  */
-export type Position = { readonly window: Window; readonly beforeId: string };
+export type CursorPayload = { readonly range: TimeRange; readonly beforeId: string };
 
-/** A position as the text inside a cursor. */
-export function formatCursorPayload({ window, beforeId }: Position): string {
-  return `${window.afterMs.toString(36)}.${window.beforeMs.toString(36)}.${beforeId}`;
+/** Formats the payload of a cursor. */
+export function formatCursorPayload({ range, beforeId }: CursorPayload): string {
+  return `${range.afterMs.toString(36)}.${range.beforeMs.toString(36)}.${beforeId}`;
 }
 
-/** Reads what `formatCursorPayload` wrote; `undefined` for anything else. */
-export function parseCursorPayload(text: string): Position | undefined {
+/** Parses the output of `formatCursorPayload`; `undefined` for anything else. */
+export function parseCursorPayload(text: string): CursorPayload | undefined {
   const [after = "", before = "", beforeId = "", ...rest] = text.split(".");
-  const window = { afterMs: Number.parseInt(after, 36), beforeMs: Number.parseInt(before, 36) };
-  const isWhole = Number.isSafeInteger(window.afterMs) && Number.isSafeInteger(window.beforeMs);
+  const range = { afterMs: Number.parseInt(after, 36), beforeMs: Number.parseInt(before, 36) };
+  const isWhole = Number.isSafeInteger(range.afterMs) && Number.isSafeInteger(range.beforeMs);
   return isWhole && isId("message", beforeId) && rest.length === 0
-    ? { window, beforeId }
+    ? { range, beforeId }
     : undefined;
 }

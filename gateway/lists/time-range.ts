@@ -1,30 +1,30 @@
 import type { FieldError } from "../../services/shared/core/errors.ts";
 
-/** The time a list covers, in milliseconds: from `afterMs` on, before `beforeMs`. */
-export type Window = { readonly afterMs: number; readonly beforeMs: number };
+/** The time range of a list: `afterMs` inclusive, `beforeMs` exclusive. */
+export type TimeRange = { readonly afterMs: number; readonly beforeMs: number };
 
-/** What the caller asked for; absent bounds are `undefined`. */
+/** The bounds of the request; `undefined` when absent. */
 export type RequestedRange = {
   readonly createdAfterMs: number | undefined;
   readonly createdBeforeMs: number | undefined;
 };
 
-/** What a list covers when the caller names no start (`service.md` "Limits"). */
+/** Range of a list without a start (`docs/contract.md#lists`). */
 export const LIST_DEFAULT_MS = 7 * 86_400_000;
 
-/** How long a client's "12 months ago", or "92 days ago until now", may be under way and still count as that. */
+/** Transit time allowed for a client's "12 months ago" or "92 days ago until now". */
 const TRANSIT_GRACE_MS = 1000;
 
 /**
- * The window of a list request (`service.md` "GET /v1/messages"): with no bound the last 7 days,
- * with only an end the 7 days before it, with only a start up to now; at most `spanMaxMs` long,
- * and starting at most 12 months ago.
+ * Resolves the time range of a list request (`docs/contract.md#lists`): without bounds the last 7 days, with only an
+ * end the 7 days before it, with only a start up to now. It is at most `spanMaxMs` long and starts at most 12 months
+ * ago.
  */
 export function resolveTimeRange(
   { createdAfterMs, createdBeforeMs }: RequestedRange,
   nowMs: number,
   spanMaxMs: number,
-): { readonly window: Window } | { readonly faults: readonly FieldError[] } {
+): { readonly range: TimeRange } | { readonly faults: readonly FieldError[] } {
   const beforeMs = createdBeforeMs ?? nowMs;
   const afterMs = createdAfterMs ?? beforeMs - LIST_DEFAULT_MS;
   const graceMs = createdBeforeMs === undefined ? TRANSIT_GRACE_MS : 0;
@@ -44,10 +44,10 @@ export function resolveTimeRange(
     const message = `One request covers at most ${days} days.`;
     faults.push({ field: "created_before", code: "range_too_large", message });
   }
-  return faults.length > 0 ? { faults } : { window: { afterMs, beforeMs } };
+  return faults.length > 0 ? { faults } : { range: { afterMs, beforeMs } };
 }
 
-/** The same date and time 12 months earlier; of 29 February, the 28th. */
+/** The same date and time 12 months earlier; 28 February for 29 February. */
 function monthsBefore(nowMs: number): number {
   const then = new Date(nowMs);
   const day = then.getUTCDate();

@@ -8,7 +8,7 @@ import { type SendPorts, sendOperations } from "./sends/send.ts";
 import { type DeliveryPorts, webhookDeliveryOperations } from "./webhooks/deliveries.ts";
 import { webhookEndpointOperations } from "./webhooks/endpoints.ts";
 
-/** What the operations need of the world. */
+/** The ports of all operations. */
 export type OperationPorts = SendPorts &
   CancelPorts &
   ListPorts &

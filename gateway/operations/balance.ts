@@ -10,7 +10,7 @@ import { componentRef, dataOf } from "../docs/operation-doc.ts";
 import { refuseQuery } from "../schemas/query.ts";
 import type { Operation } from "./operation.ts";
 
-/** Reading the wallet's balance (`service.md` "Balance"). */
+/** Reads the balance of the wallet (`docs/contract.md#balance`). */
 export function balanceOperation(wallets: Client<typeof WalletService>): Operation {
   return {
     method: "GET",
@@ -31,8 +31,8 @@ export function balanceOperation(wallets: Client<typeof WalletService>): Operati
     },
     async handle({ caller, query }) {
       refuseQuery(query);
-      const asked = wallets.getWallet({ tenantId: caller.tenantId });
-      const { wallet } = await rpcAnswer(asked).catch(noWallet);
+      const call = wallets.getWallet({ tenantId: caller.tenantId });
+      const { wallet } = await rpcAnswer(call).catch(noWallet);
       const { balance = 0n, held = 0n, available = 0n, lowBalanceThreshold = 0n } = wallet ?? {};
       return {
         status: 200,
@@ -52,7 +52,7 @@ export function balanceOperation(wallets: Client<typeof WalletService>): Operati
   };
 }
 
-/** A tenant whose wallet was never made has no money, which is no fault of its request. */
+/** A tenant without a wallet has a zero balance, not an error. */
 function noWallet(error: unknown): { readonly wallet?: undefined } {
   if (error instanceof AppError && error.code === "not_found") return {};
   throw error;

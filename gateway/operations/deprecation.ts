@@ -1,4 +1,4 @@
-/** Headers of the deprecated send path (`decisions.md` "Deprecation"; RFC 8594 for Sunset). */
+/** Headers of the deprecated send path (`docs/contract.md#versioning`; RFC 8594 for Sunset). */
 export function deprecationHeaders(docsUrl: string): Record<string, string> {
   return {
     Deprecation: "true",

@@ -1,22 +1,22 @@
 import Router from "@koa/router";
 import type { Method, Operation } from "./operation.ts";
 
-/** What a path stands for: its operations by method, and the values of its parameters. */
+/** A matched path: its operations by method, and the values of its parameters. */
 export type PathMatch = {
   readonly path: string;
   readonly methods: ReadonlyMap<Method, Operation>;
   readonly params: Readonly<Record<string, string>>;
 };
 
-/** Finds a path's operations; `undefined` when no operation has the path. */
+/** Finds the operations of a path; `undefined` when no operation has it. */
 export type OperationTable = { match(path: string): PathMatch | undefined };
 
 type PathEntry = { readonly path: string; readonly methods: Map<Method, Operation> };
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
- * Compiles operations into a table. Paths are compared as they are sent: case and a last slash
- * count. A path without parameters is one look-up; the router knows the few that have some.
+ * Compiles operations into a table. Paths are compared as sent: case and a trailing slash matter. Paths without
+ * parameters are in a map; the router matches the few that have some.
  */
 export function compileOperations(operations: readonly Operation[]): OperationTable {
   const exact = new Map<string, PathMatch>();
@@ -43,7 +43,7 @@ export function compileOperations(operations: readonly Operation[]): OperationTa
   };
 }
 
-/** The operation that serves a method: HEAD is served by GET (RFC 9110 section 9.3.2). */
+/** The operation of a method; GET also serves HEAD (RFC 9110 section 9.3.2). */
 export function operationFor(match: PathMatch | undefined, method: string): Operation | undefined {
   return match?.methods.get((method === "HEAD" ? "GET" : method) as Method);
 }

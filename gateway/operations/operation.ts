@@ -1,41 +1,41 @@
 import type { OperationDoc } from "../docs/operation-doc.ts";
 import type { Caller } from "../http/request-state.ts";
 
-/** What a handler is given: everything before it has been checked. */
+/** The input of a handler, after all earlier checks. */
 export type OperationRequest = {
   readonly caller: Caller;
   readonly requestId: string;
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** The query string as sent, without its question mark; empty when there is none. */
+  /** The query string as sent, without the question mark; empty when there is none. */
   readonly query: string;
-  /** The raw body; empty when there was none. */
+  /** The raw body; empty when there is none. */
   readonly bodyBytes: Buffer;
   /** The `Idempotency-Key` header as sent. */
   readonly idempotencyKey: string | undefined;
 };
 
-/** What a handler answers: the body is serialised as it is. */
+/** The output of a handler; the body is serialised as it is. */
 export type OperationResponse = {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The methods that operations have. */
+/** The methods of operations. */
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** What one operation is, for the router and for the OpenAPI document alike. */
+/** One REST operation: the operation table and the OpenAPI document are both built from it. */
 export type Operation = {
   readonly method: Method;
-  /** With `:name` for parameters. */
+  /** A template; parameters are written `:name`. */
   readonly path: string;
   readonly scope: string;
-  /** Its responses carry Deprecation, Sunset and Link. */
+  /** Responses carry Deprecation, Sunset and Link. */
   readonly isDeprecated?: boolean;
-  /** It has been taken away and answers 404; neither documented nor named in `Allow`. */
+  /** Removed: responds with 404, and is in neither the documentation nor `Allow`. */
   readonly isRemoved?: boolean;
-  /** What the OpenAPI document says of it. */
+  /** Its documentation. */
   readonly doc: OperationDoc;
   readonly handle: (request: OperationRequest) => Promise<OperationResponse>;
 };

@@ -12,13 +12,12 @@ import { compileQuery } from "../schemas/query.ts";
 import { refuse } from "../schemas/validate.ts";
 import type { Operation, OperationRequest, OperationResponse } from "./operation.ts";
 
-/** What the listing needs. */
 export type SenderIdPorts = {
   readonly senderIds: Client<typeof SenderIdService>;
   readonly cursors: Cursors;
 };
 
-type Wanted = {
+type SenderIdQuery = {
   readonly status?: readonly (keyof typeof SENDER_ID_STATUSES)[];
   readonly usable?: boolean;
   readonly name?: string;
@@ -28,7 +27,7 @@ type Wanted = {
 
 const readQuery = compileQuery(SENDER_ID_LIST);
 
-/** Listing sender IDs by name (`decisions.md` "Sender ID record"). */
+/** Lists sender IDs by name (`docs/contract.md#sender-ids`). */
 export function listSenderIdsOperation(ports: SenderIdPorts): Operation {
   return {
     method: "GET",
@@ -55,7 +54,7 @@ export function listSenderIdsOperation(ports: SenderIdPorts): Operation {
 async function list(ports: SenderIdPorts, request: OperationRequest): Promise<OperationResponse> {
   const { caller } = request;
   const { values, faults } = readQuery(request.query);
-  const wanted = values as Wanted;
+  const wanted = values as SenderIdQuery;
   const problems = [...faults];
   const statuses = [...new Set(wanted.status)].sort();
   const name = wanted.name?.toLowerCase() ?? "";

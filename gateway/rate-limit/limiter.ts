@@ -9,7 +9,7 @@ import {
   takeToken,
 } from "./token-bucket.ts";
 
-/** Takes one token of a tenant's bucket. */
+/** Takes one token from a tenant's bucket. */
 export type RateLimiter = {
   take(tenantId: string, rate: number, burst: number): Promise<RateDecision>;
 };
@@ -31,36 +31,35 @@ type Waiting = {
 
 const LOCAL_BUCKETS_MAX = 100_000;
 
-/** How long Redis is left alone after it did not answer, so that requests do not wait for it. */
+/** How long Redis is not called after a failure, so that requests do not wait for it. */
 const REDIS_PAUSE_MS = 1000;
 
 /**
- * The shared bucket in Redis. Requests of a tenant that come while a call for it is under way go
- * together in the next one: a lone request waits for nothing, and a flood costs few calls.
+ * The shared bucket in Redis. Requests of a tenant that arrive during a call for that tenant share the next call:
+ * a single request waits for nothing, and a flood costs few calls.
  *
- * While Redis is away there is a local bucket of the tenant's rate divided by the number of
- * gateways, so that the service goes on and the sum stays near the limit. It goes on from the
- * level that the shared one was last seen at.
+ * While Redis is unavailable each gateway uses a local bucket with its share of the tenant's rate, so that the sum
+ * stays near the limit. The local bucket starts at the last known level of the shared one.
  */
 export function createRateLimiter(redis: Redis, replicas: () => number): RateLimiter {
   redis.defineCommand("smsTokenBucket", { numberOfKeys: 1, lua: TOKEN_BUCKET_LUA });
   const shared = redis as BucketRedis;
   const local = createLocalBuckets(replicas);
-  /** Who waits for the next call, by tenant; a tenant is here while a call for it is under way. */
+  /** Requests for the next call, by tenant; a tenant has an entry while a call for it is in progress. */
   const queues = new Map<string, Waiting[]>();
   let redisPausedUntilMs = 0;
 
   async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
     const { rate, burst } = batch[0] as Waiting;
-    // Those that waited for a call that failed do not wait for another one.
+    // After a failed call the queued requests do not wait for another one.
     if (performance.now() < redisPausedUntilMs) return serveLocally(tenantId, batch);
     try {
       const key = `rate:{${tenantId}}`;
       const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length);
       const level = Number(text);
-      local.see(tenantId, level);
+      local.setLevel(tenantId, level);
       batch.forEach(({ resolve }, at) => {
-        // As if they had come one after the other: the first of them left the most behind.
+        // Report levels as if the requests had arrived one by one: the first sees the most left.
         const left = level + Math.max(0, granted - 1 - at) * MICRO;
         resolve(describeLevel(left, rate, burst, at < granted));
       });
@@ -107,8 +106,8 @@ function createLocalBuckets(replicas: () => number) {
   }
 
   return {
-    /** Notes the level that the shared bucket has now. */
-    see(tenantId: string, level: number): void {
+    /** Stores the level of the shared bucket. */
+    setLevel(tenantId: string, level: number): void {
       keep(tenantId, { level: Math.floor(level / replicas()), atUs: Date.now() * 1000 });
     },
     take(tenantId: string, rate: number, burst: number): RateDecision {

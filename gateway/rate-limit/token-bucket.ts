@@ -1,26 +1,26 @@
 /**
- * The token bucket, in whole numbers only. Tokens are counted in millionths, so that a bucket of
- * `rate` tokens a second gains `rate` millionths each microsecond, exactly.
+ * The token bucket, in integers only. Tokens are counted in millionths, so that a bucket of `rate` tokens a second
+ * gains exactly `rate` millionths each microsecond.
  */
 
-/** What the limiter decided about one request. */
+/** The rate limit's decision for one request. */
 export type RateDecision = {
   readonly isAllowed: boolean;
   /** Whole requests left in the bucket. */
   readonly remaining: number;
   /** Seconds until the bucket is full again, rounded up. */
   readonly resetS: number;
-  /** Milliseconds until one request would be allowed; 0 when this one was. */
+  /** Milliseconds until one request is allowed; 0 when this one is. */
   readonly retryAfterMs: number;
 };
 
 /** Millionths of a token in one token. */
 export const MICRO = 1_000_000;
 
-/** A bucket's content: millionths of tokens at an instant in microseconds. */
+/** A bucket: its level in millionths of tokens, at a time in microseconds. */
 export type Bucket = { readonly level: number; readonly atUs: number };
 
-/** Takes one token if there is one; the pure twin of the Lua script, for the local fallback. */
+/** Takes one token if available: the Lua script as a pure function, for the local fallback. */
 export function takeToken(
   bucket: Bucket | undefined,
   rate: number,
@@ -33,13 +33,13 @@ export function takeToken(
   const level = Math.min(full, before.level + elapsedUs * rate);
   const isAllowed = level >= MICRO;
   return {
-    // A clock that was set back goes on from where it is, or the bucket would stand still until it is there again.
+    // After the clock was set back, continue from the new time; otherwise the bucket gains nothing until then.
     bucket: { level: isAllowed ? level - MICRO : level, atUs: nowUs },
     isAllowed,
   };
 }
 
-/** Says of a bucket's level what the headers show. */
+/** Converts a bucket's level to the values of the RateLimit headers. */
 export function describeLevel(
   level: number,
   rate: number,
@@ -55,9 +55,8 @@ export function describeLevel(
 }
 
 /**
- * The same in Redis: one call for any number of requests, the server's clock, whole numbers. A
- * bucket that would be full again anyway is left to expire. Answers `{granted, level}`: how many
- * of the wanted tokens were there, and what is left.
+ * The same in Redis: one call for any number of requests, with the clock of the Redis server. A bucket expires when
+ * it would be full again. Returns `{granted, level}`: the tokens granted, and the level left.
  */
 export const TOKEN_BUCKET_LUA = `
 local rate, burst, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -11,7 +11,7 @@ import type { MESSAGE_STATUSES } from "../../services/shared/core/message-status
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 
-/** Statuses as customers spell them, by protobuf number. */
+/** Public names of statuses, by protobuf number. */
 export const STATUS_NAMES: Readonly<Record<MessageStatus, string>> = {
   [MessageStatus.UNSPECIFIED]: "",
   [MessageStatus.SCHEDULED]: "scheduled",
@@ -25,7 +25,7 @@ export const STATUS_NAMES: Readonly<Record<MessageStatus, string>> = {
   [MessageStatus.CANCELLED]: "cancelled",
 };
 
-/** Sources as customers spell them. */
+/** Public names of sources, by protobuf number. */
 export const SOURCE_NAMES: Readonly<Record<MessageSource, string>> = {
   [MessageSource.UNSPECIFIED]: "",
   [MessageSource.API]: "api",
@@ -34,12 +34,12 @@ export const SOURCE_NAMES: Readonly<Record<MessageSource, string>> = {
   [MessageSource.TEST_SEND]: "test_send",
 };
 
-/** Statuses by their name. */
+/** Protobuf numbers of statuses, by public name. */
 export const STATUS_NUMBERS = invert(STATUS_NAMES) as Readonly<
   Record<(typeof MESSAGE_STATUSES)[number], MessageStatus>
 >;
 
-/** Sources by their name. */
+/** Protobuf numbers of sources, by public name. */
 export const SOURCE_NUMBERS = invert(SOURCE_NAMES) as Readonly<
   Record<(typeof MESSAGE_SOURCES)[number], MessageSource>
 >;
@@ -53,7 +53,7 @@ export function modeName(mode: Mode): "live" | "test" {
   return mode === Mode.TEST ? "test" : "live";
 }
 
-/** A `Message` resource (`service.md` "Message"), its members in the order of the contract. */
+/** Renders a message, its members in the order of the contract (`docs/contract.md#messages`). */
 export function renderMessage(message: Message) {
   return {
     id: message.id,
@@ -83,7 +83,7 @@ export function renderMessage(message: Message) {
   };
 }
 
-/** The message with its `status_history`, oldest first. */
+/** Renders a message with its `status_history`, oldest first. */
 export function renderMessageWithHistory(message: Message) {
   return { ...renderMessage(message), status_history: message.history.map(renderChange) };
 }
@@ -96,19 +96,19 @@ function renderChange(change: StatusChange) {
   };
 }
 
-/** An error object, or null. */
+/** Renders a failure reason, or null. */
 export function renderReason(
   reason: { readonly code: string; readonly message: string } | undefined,
 ): { code: string; message: string } | null {
   return reason === undefined ? null : { code: reason.code, message: reason.message };
 }
 
-/** Protobuf's empty text as null. */
+/** Converts the empty string of protobuf to null. */
 export function textOrNull(text: string): string | null {
   return text === "" ? null : text;
 }
 
-/** Protobuf's zero instant as null. */
+/** Converts the zero time of protobuf to null. */
 export function instantOrNull(ms: bigint): string | null {
   return ms === 0n ? null : formatInstant(Number(ms));
 }

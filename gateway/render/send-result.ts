@@ -2,7 +2,7 @@ import type { SendEntry, SendMessagesResponse } from "../../proto/gen/sms/v1/mes
 import { formatAmount } from "../../services/shared/core/money.ts";
 import { modeName, renderReason, STATUS_NAMES, textOrNull } from "./message.ts";
 
-/** A `Send result` (`service.md`), the answer of bulk and batch. */
+/** Renders the result of a bulk or batch send (`docs/contract.md#sends`). */
 export function renderSendResult(response: SendMessagesResponse) {
   return {
     object: "send_result",

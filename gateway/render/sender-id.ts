@@ -2,7 +2,7 @@ import { type SenderId, SenderIdStatus } from "../../proto/gen/sms/v1/sender_id_
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { textOrNull } from "./message.ts";
 
-/** Sender ID statuses as customers spell them. */
+/** Sender ID statuses by public name. */
 export const SENDER_ID_STATUSES = {
   pending: SenderIdStatus.PENDING,
   approved: SenderIdStatus.APPROVED,
@@ -14,7 +14,7 @@ const NAMES = new Map<SenderIdStatus, string>(
   Object.entries(SENDER_ID_STATUSES).map(([name, status]) => [status, name]),
 );
 
-/** A `SenderId` resource; usable only when approved, and only while its account may send. */
+/** Renders a sender ID. It is usable only when approved, and only while its account may send. */
 export function renderSenderId(senderId: SenderId, isTenantActive: boolean) {
   return {
     id: senderId.id,

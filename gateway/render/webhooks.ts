@@ -7,7 +7,7 @@ import {
 import { formatInstant } from "../../services/shared/core/rfc3339.ts";
 import { instantOrNull, SOURCE_NAMES, textOrNull } from "./message.ts";
 
-/** Delivery statuses as customers spell them. */
+/** Delivery statuses by public name. */
 export const DELIVERY_STATUSES = {
   pending: DeliveryStatus.PENDING,
   succeeded: DeliveryStatus.SUCCEEDED,
@@ -19,7 +19,7 @@ const DELIVERY_STATUS_NAMES = new Map<DeliveryStatus, string>(
   Object.entries(DELIVERY_STATUSES).map(([name, status]) => [status, name]),
 );
 
-/** A webhook endpoint resource; `secret` only where it is shown, at creation and rotation. */
+/** Renders a webhook endpoint; with `secret` only after creation and rotation. */
 export function renderWebhookEndpoint(endpoint: WebhookEndpoint, secret?: string) {
   return {
     id: endpoint.id,
@@ -36,7 +36,7 @@ export function renderWebhookEndpoint(endpoint: WebhookEndpoint, secret?: string
   };
 }
 
-/** A delivery with its attempts, oldest first. */
+/** Renders a delivery with its attempts, oldest first. */
 export function renderDelivery(delivery: Delivery) {
   return {
     id: delivery.id,

@@ -32,7 +32,7 @@ const CREATED_BEFORE = {
   examples: ["2026-11-08T00:00:00Z"],
 } as const;
 
-/** Query of the message list (`service.md` "GET /v1/messages"). */
+/** Query of the message list (`docs/contract.md#lists`). */
 export const MESSAGE_LIST: QuerySchema = {
   status: {
     type: "array",
@@ -74,7 +74,7 @@ export const MESSAGE_LIST: QuerySchema = {
   cursor: CURSOR,
 };
 
-/** Query of the sender ID list (`decisions.md` "Sender ID record"). */
+/** Query of the sender ID list (`docs/contract.md#sender-ids`). */
 export const SENDER_ID_LIST: QuerySchema = {
   status: {
     type: "array",

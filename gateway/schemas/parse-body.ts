@@ -2,14 +2,14 @@ import { asAppError, type FieldError } from "../../services/shared/core/errors.t
 import { parseObject } from "../json/parse.ts";
 import type { Validator } from "./validate.ts";
 
-/** A body, `undefined` when it cannot be read, and what is wrong with it. */
-export type ReadBody = {
+/** A parsed body, `undefined` when it is not a JSON object, and its faults. */
+export type ParsedBody = {
   readonly body: Record<string, unknown> | undefined;
   readonly faults: readonly FieldError[];
 };
 
-/** Reads a body whose faults are told later, with others; only what is no fault of the body is thrown. */
-export function readBody(bytes: Buffer, validate: Validator): ReadBody {
+/** Parses and validates a body. Returns its faults, so that the caller can report them with others. */
+export function parseBody(bytes: Buffer, validate: Validator): ParsedBody {
   try {
     const { value, size } = parseObject(bytes);
     return { body: value, faults: validate(value, size) };

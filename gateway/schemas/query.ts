@@ -1,7 +1,7 @@
 import type { FieldError } from "../../services/shared/core/errors.ts";
 import { compileSchema, refuse } from "./validate.ts";
 
-/** One query parameter as a JSON schema; an array may be repeated, anything else may not. */
+/** One query parameter as a JSON schema; only an array may be repeated. */
 export type ParameterSchema = {
   readonly type: "string" | "integer" | "boolean" | "array";
   readonly format?: string;
@@ -9,31 +9,30 @@ export type ParameterSchema = {
   readonly [keyword: string]: unknown;
 };
 
-/** The query parameters of an operation; there are no others. */
+/** All query parameters of an operation. */
 export type QuerySchema = Readonly<Record<string, ParameterSchema>>;
 
-/** What a query string says: values by name, and what is wrong with it. */
-export type QueryReading = {
+/** A parsed query string: values by name, and its faults. */
+export type ParsedQuery = {
   readonly values: Readonly<Record<string, unknown>>;
   readonly faults: readonly FieldError[];
 };
 
-const NOTHING: QueryReading = { values: {}, faults: [] };
+const EMPTY: ParsedQuery = { values: {}, faults: [] };
 
-/** Compiles parameters into a reader of query strings (`application/x-www-form-urlencoded`). */
-export function compileQuery(parameters: QuerySchema): (query: string) => QueryReading {
+/** Compiles parameters into a parser of query strings (`application/x-www-form-urlencoded`). */
+export function compileQuery(parameters: QuerySchema): (query: string) => ParsedQuery {
   const validate = compileSchema({
     type: "object",
     additionalProperties: false,
     properties: parameters,
   });
   return (query) => {
-    if (query === "") return NOTHING;
+    if (query === "") return EMPTY;
     const { values, faults } = readPairs(query, parameters);
     const known = new Set(faults.map(({ field }) => field));
     for (const found of validate(values)) {
-      // A value of a repeated parameter has no name but the parameter's: `status`, not `status[0]`. A name that was
-      // given stays as it was given.
+      // Report a repeated parameter by its own name: `status`, not `status[0]`. Leave unknown names as sent.
       const isGiven = found.code === "unknown_field";
       const field = isGiven ? found.field : found.field.replace(/\[\d+\]$/, "");
       if (!known.has(field)) faults.push({ ...found, field });
@@ -45,12 +44,12 @@ export function compileQuery(parameters: QuerySchema): (query: string) => QueryR
 
 const readNothing = compileQuery({});
 
-/** Refuses any query parameter: a misspelt one must not be taken for none. */
+/** Throws for any query parameter: a misspelt one must not be ignored. */
 export function refuseQuery(query: string): void {
   if (query !== "") refuse(readNothing(query).faults);
 }
 
-/** The faults of a query string where no parameter is known. */
+/** The faults of a query string on an operation without parameters. */
 export function queryFaults(query: string): readonly FieldError[] {
   return readNothing(query).faults;
 }
@@ -78,11 +77,11 @@ function readPairs(query: string, parameters: QuerySchema) {
   return { values, faults };
 }
 
-/** What cannot be read as the type stays a text, which the schema then refuses. */
+/** Converts a text to its type; text that does not fit stays, and the schema refuses it. */
 function coerce(text: string, schema: ParameterSchema): unknown {
   if (schema.type === "integer") return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
   if (schema.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
-  // A + that the client forgot to encode has become a space; in a date-time it can mean nothing else.
+  // An unencoded + was decoded to a space; in a date-time it can only be the sign of the offset.
   if (schema.format === "date-time") return text.replace(/ (?=\d\d:\d\d$)/, "+");
   return text;
 }

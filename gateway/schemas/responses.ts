@@ -1,6 +1,6 @@
 /**
- * Shapes of answers, for the OpenAPI document and the tests that hold real answers against it.
- * Objects are open: within v1 members may be added, and clients ignore those they do not know.
+ * Response schemas, for the OpenAPI document and for the tests that check real responses against it. Objects are
+ * open: v1 may add members, and clients ignore unknown ones.
  */
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
@@ -35,7 +35,7 @@ function idOf(prefix: string): Schema {
   return { type: "string", pattern: `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$` };
 }
 
-/** A message's id. */
+/** A message id. */
 export const MESSAGE_ID = idOf("msg");
 
 const REASON = {
@@ -247,7 +247,7 @@ const PROBLEM = {
   },
 } as const;
 
-/** Every named shape of an answer. */
+/** Every named response schema. */
 export const RESPONSE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Message: MESSAGE,
   MessageWithHistory: MESSAGE_WITH_HISTORY,

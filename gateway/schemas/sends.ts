@@ -4,7 +4,7 @@ import {
   SEGMENTS_MAX,
 } from "../../services/shared/core/limits.ts";
 
-/** Fields that every send shares (`service.md` "POST /v1/sms/messages"). */
+/** Fields shared by all sends (`docs/contract.md#sends`). */
 const FROM = {
   type: "string",
   description: "A sender ID of yours that can be used now, without regard to case.",
@@ -66,7 +66,7 @@ export const SINGLE_SEND = {
   },
 } as const;
 
-/** Body of a bulk send. Recipients are judged one by one, so only their type is checked here. */
+/** Body of a bulk send. Messaging checks each recipient by itself, so only their type is checked here. */
 export const BULK_SEND = {
   type: "object",
   additionalProperties: false,
@@ -87,7 +87,7 @@ export const BULK_SEND = {
   },
 } as const;
 
-/** Body of a personalised batch. */
+/** Body of a batch send. */
 export const BATCH_SEND = {
   type: "object",
   additionalProperties: false,

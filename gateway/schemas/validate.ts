@@ -10,23 +10,22 @@ const OPTIONS: Options = {
 };
 
 /**
- * ajv compiled once per schema; the same schemas are published in the OpenAPI document, so what
- * is documented is what is checked. One instance collects every fault; the other stops at the
- * first, for input so large that its faults would not fit in memory.
+ * Ajv, compiled once per schema. The OpenAPI document publishes the same schemas. One instance collects all faults;
+ * the other stops at the first, for input so large that its faults would not fit in memory.
  */
 const all = prepare(new Ajv({ ...OPTIONS, allErrors: true }));
 const first = prepare(new Ajv(OPTIONS));
 
-/** Field errors of one answer. */
+/** Field errors in one response. */
 const ERRORS_MAX = 1000;
 
-/** Size of a body beyond which only its first fault is looked for; no valid body has as much. */
+/** Beyond this size only the first fault is reported; no valid body is as large. */
 const SIZE_MAX = 100_000;
 
-/** Answers the field errors of a value, none when it is valid; `size` as `parseObject` gives. */
+/** Returns the field errors of a value, none when it is valid; `size` as `parseObject` returns it. */
 export type Validator = (value: unknown, size?: number) => readonly FieldError[];
 
-/** Compiles a schema; the variant that stops at the first fault only when it is needed. */
+/** Compiles a schema; the variant that stops at the first fault only on first use. */
 export function compileSchema(schema: SchemaObject): Validator {
   const findAll = all.compile(schema);
   let findFirst: typeof findAll | undefined;
@@ -46,7 +45,7 @@ export function refuse(fields: readonly FieldError[]): void {
 }
 
 function prepare(ajv: Ajv): Ajv {
-  // Of the two only `example` (OpenAPI) is not in Ajv's own vocabulary.
+  // `example` (OpenAPI) is not in Ajv's vocabulary.
   if (ajv.getKeyword("example") === false) ajv.addKeyword("example");
   ajv.addFormat("date-time", (text) => parseInstant(text) !== undefined);
   return ajv.addFormat("uri", true);
@@ -78,7 +77,7 @@ function toFieldErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
     const code = CODES[error.keyword];
     if (code === undefined) continue;
     const field = fieldOf(error);
-    // The first fault of a field is enough to mend it: a wrong type has no length to speak of.
+    // Report one fault per field: a value of the wrong type has no meaningful length.
     if (seen.has(field)) continue;
     seen.add(field);
     fields.push({ field, code, message: messageOf(error, code) });
@@ -87,7 +86,7 @@ function toFieldErrors(errors: readonly ErrorObject[]): readonly FieldError[] {
   return fields;
 }
 
-/** Field names are shown as sent, but no longer than this. */
+/** Field names are shown as sent, up to this length. */
 const NAME_CHARS_MAX = 100;
 
 function fieldOf(error: ErrorObject): string {

@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_SOURCES } from "../../services/shared/core/message-source.ts";
 
-/** Body of an operation that needs none. */
+/** Body of an operation without parameters. */
 export const EMPTY_BODY = {
   type: "object",
   description: "Nothing, or an empty object.",
@@ -61,7 +61,7 @@ export const NEW_ENDPOINT = {
   },
 } as const;
 
-/** Body of a change to a webhook endpoint: what is absent stays. */
+/** Body of a change to a webhook endpoint; absent members keep their value. */
 export const ENDPOINT_CHANGE = {
   type: "object",
   additionalProperties: false,

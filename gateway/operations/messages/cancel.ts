@@ -9,7 +9,7 @@ import { readIdempotencyKey } from "../../idempotency/key.ts";
 import type { KeyLocks } from "../../idempotency/lock.ts";
 import { runOnce } from "../../idempotency/run-once.ts";
 import { renderMessage } from "../../render/message.ts";
-import { readBody } from "../../schemas/parse-body.ts";
+import { parseBody } from "../../schemas/parse-body.ts";
 import { queryFaults } from "../../schemas/query.ts";
 import { MESSAGE_ID } from "../../schemas/responses.ts";
 import { compileSchema, refuse } from "../../schemas/validate.ts";
@@ -17,7 +17,6 @@ import { EMPTY_BODY } from "../../schemas/webhooks.ts";
 import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
 import { parseMessageId, unknownMessage } from "./get.ts";
 
-/** What cancelling needs. */
 export type CancelPorts = {
   readonly messaging: Client<typeof MessagingService>;
   readonly keyLocks: KeyLocks;
@@ -27,7 +26,7 @@ type Cancelled = { readonly message?: Message | undefined; readonly replayed: bo
 
 const validate = compileSchema(EMPTY_BODY);
 
-/** Cancelling one message (`service.md` "POST /v1/messages/{id}/cancel"). */
+/** Cancels one message (`docs/contract.md#cancel`). */
 export function cancelOperation(ports: CancelPorts): Operation {
   return {
     method: "POST",
@@ -76,7 +75,7 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
   const messageId = parseMessageId(request.params.message_id);
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const target = { tenantId: caller.tenantId, mode: caller.mode, messageId };
-  // No body and an empty object say the same.
+  // No body and an empty object mean the same.
   const { body, faults } = readEmptyBody(request);
   faults.push(...keyFaults);
   const print = fingerprint(body ?? {});
@@ -87,12 +86,12 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
     const { response } = await rpcAnswer(ports.messaging.lookupSend(wanted, options));
     return response === undefined ? undefined : { message: response.message, replayed: true };
   };
-  // First what comes first: the message must be there before anything is said of its key. To a
-  // test key a live message is not there, whatever a live key has stored.
+  // Check that the message exists before its idempotency key: for a test key a live message does not exist,
+  // although a live key may have stored a response.
   if (faults.length > 0 || key !== "") await rpcAnswer(ports.messaging.getMessage(target));
   if (faults.length > 0) {
     const stored = key !== "" && body !== undefined ? await lookup() : undefined;
-    // A repeat gets its answer whatever its query says, as that of a send does.
+    // A repeated request gets the stored response even if its query is invalid, like a send.
     if (stored !== undefined && faults.length === queryFaults(request.query).length) {
       return toAnswer(stored);
     }
@@ -111,14 +110,14 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
   );
 }
 
-/** The body, `undefined` when it cannot be read, and everything that is wrong with the request. */
+/** The body, `undefined` when it cannot be parsed, and all faults of the request. */
 function readEmptyBody(request: OperationRequest): {
   body: Record<string, unknown> | undefined;
   faults: FieldError[];
 } {
   const ofQuery = queryFaults(request.query);
   if (request.bodyBytes.length === 0) return { body: {}, faults: [...ofQuery] };
-  const { body, faults } = readBody(request.bodyBytes, validate);
+  const { body, faults } = parseBody(request.bodyBytes, validate);
   return { body, faults: [...ofQuery, ...faults] };
 }
 

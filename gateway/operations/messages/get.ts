@@ -10,7 +10,7 @@ import { refuseQuery } from "../../schemas/query.ts";
 import { MESSAGE_ID } from "../../schemas/responses.ts";
 import type { Operation } from "../operation.ts";
 
-/** Reading one message (`service.md` "GET /v1/messages/{message_id}"). */
+/** Reads one message (`docs/contract.md#messages`). */
 export function getMessageOperation(messaging: Client<typeof MessagingService>): Operation {
   return {
     method: "GET",
@@ -43,13 +43,13 @@ export function getMessageOperation(messaging: Client<typeof MessagingService>):
   };
 }
 
-/** A well-formed message id; malformed ones answer as unknown ones do. */
+/** Returns a well-formed message id; a malformed one is `not_found`, like an unknown one. */
 export function parseMessageId(text: string | undefined): string {
   if (text !== undefined && isId("message", text)) return text;
   throw unknownMessage();
 }
 
-/** The error for a message that is not there, or not the caller's. */
+/** The error for a message that does not exist or belongs to another tenant. */
 export function unknownMessage(): AppError {
   return new AppError("not_found", "There is no such message.");
 }

@@ -12,28 +12,27 @@ import { MESSAGE_EXAMPLE } from "../../docs/content/samples.ts";
 import { componentRef, pageOf } from "../../docs/operation-doc.ts";
 import type { Cursors } from "../../lists/cursor.ts";
 import {
+  type CursorPayload,
   formatCursorPayload,
-  type Position,
   parseCursorPayload,
 } from "../../lists/cursor-payload.ts";
-import { resolveTimeRange, type Window } from "../../lists/time-range.ts";
+import { resolveTimeRange, type TimeRange } from "../../lists/time-range.ts";
 import { renderMessage, SOURCE_NUMBERS, STATUS_NUMBERS } from "../../render/message.ts";
 import { MESSAGE_LIST } from "../../schemas/lists.ts";
 import { compileQuery } from "../../schemas/query.ts";
 import { refuse } from "../../schemas/validate.ts";
 import type { Operation, OperationRequest, OperationResponse } from "../operation.ts";
 
-/** What listing needs. */
 export type ListPorts = {
   readonly messaging: Client<typeof MessagingService>;
   readonly cursors: Cursors;
   readonly clock: Clock;
-  /** Longest span that one request may cover. */
+  /** Longest time range of one request. */
   readonly spanMaxMs: number;
 };
 
-/** The query's values once the schema has passed them. */
-type Wanted = {
+/** The parameters, after the schema has checked them. */
+type ListQuery = {
   readonly status?: readonly (typeof MESSAGE_STATUSES)[number][];
   readonly from?: string;
   readonly to?: string;
@@ -48,7 +47,7 @@ type Wanted = {
 
 const readQuery = compileQuery(MESSAGE_LIST);
 
-/** Listing messages, newest first (`service.md` "GET /v1/messages"). */
+/** Lists messages, newest first (`docs/contract.md#lists`). */
 export function listMessagesOperation(ports: ListPorts): Operation {
   return {
     method: "GET",
@@ -80,17 +79,17 @@ export function listMessagesOperation(ports: ListPorts): Operation {
 async function list(ports: ListPorts, request: OperationRequest): Promise<OperationResponse> {
   const { tenantId, mode } = request.caller;
   const { values, faults } = readQuery(request.query);
-  const wanted = values as Wanted;
+  const wanted = values as ListQuery;
   const problems = [...faults];
   const to = await readRecipient(wanted.to, problems);
-  const { binding, position } = readPlace(ports, request, wanted, to, problems);
+  const { binding, page } = resolvePage(ports, request, wanted, to, problems);
   refuse(problems);
-  // Up to now means up to what there is: the clock of who accepted it may be ahead of this one.
+  // Without `created_before` there is no upper bound: the clock of the accepting process may be ahead of this one.
   const isOpen = wanted.created_before === undefined;
-  if (position === undefined || (!isOpen && isNothing(position.window))) {
+  if (page === undefined || (!isOpen && isEmptyRange(page.range))) {
     return { status: 200, body: { data: [], next_cursor: null } };
   }
-  const page = await rpcAnswer(
+  const found = await rpcAnswer(
     ports.messaging.listMessages({
       tenantId,
       mode,
@@ -100,29 +99,32 @@ async function list(ports: ListPorts, request: OperationRequest): Promise<Operat
       clientReference: wanted.client_reference ?? "",
       campaignId: wanted.campaign_id ?? "",
       sources: unique(wanted.source).map((source) => SOURCE_NUMBERS[source]),
-      createdAfterMs: BigInt(position.window.afterMs),
-      createdBeforeMs: BigInt(isOpen ? 0 : Math.max(1, position.window.beforeMs)),
+      createdAfterMs: BigInt(page.range.afterMs),
+      createdBeforeMs: BigInt(isOpen ? 0 : Math.max(1, page.range.beforeMs)),
       limit: wanted.limit ?? PAGE_DEFAULT,
-      beforeId: position.beforeId,
+      beforeId: page.beforeId,
       settled: !isOpen,
     }),
   );
-  const last = page.messages.at(-1);
+  const last = found.messages.at(-1);
   const nextCursor =
-    page.hasMore && last !== undefined
-      ? ports.cursors.issue(binding, formatCursorPayload({ ...position, beforeId: last.id }))
+    found.hasMore && last !== undefined
+      ? ports.cursors.issue(binding, formatCursorPayload({ ...page, beforeId: last.id }))
       : null;
-  return { status: 200, body: { data: page.messages.map(renderMessage), next_cursor: nextCursor } };
+  return {
+    status: 200,
+    body: { data: found.messages.map(renderMessage), next_cursor: nextCursor },
+  };
 }
 
-function isNothing({ afterMs, beforeMs }: Window): boolean {
+function isEmptyRange({ afterMs, beforeMs }: TimeRange): boolean {
   return afterMs >= beforeMs;
 }
 
-/** The filter's number in E.164, or empty; adds a fault when it cannot be parsed as a number. */
+/** The `to` filter in E.164, or empty; adds a fault when it is not a phone number. */
 async function readRecipient(to: string | undefined, faults: FieldError[]): Promise<string> {
   if (to === undefined || faults.some(({ field }) => field === "to")) return "";
-  // The world's numbering plans take 20 MB, which only a gateway that filters by them needs.
+  // Import on use: the numbering plans take 20 MB of memory.
   const { normaliseNumber } = await import("../../../services/shared/core/phone.ts");
   const number = normaliseNumber(to);
   if (number !== undefined) return number;
@@ -131,14 +133,14 @@ async function readRecipient(to: string | undefined, faults: FieldError[]): Prom
   return "";
 }
 
-/** Where the page begins, and what a cursor of this list is bound to. */
-function readPlace(
+/** Resolves the start of the page, and the binding of this list's cursors. */
+function resolvePage(
   ports: ListPorts,
   { caller }: OperationRequest,
-  wanted: Wanted,
+  wanted: ListQuery,
   to: string,
   faults: FieldError[],
-): { binding: string; position: Position | undefined } {
+): { binding: string; page: CursorPayload | undefined } {
   const bounds = {
     createdAfterMs: parseBound(wanted.created_after ?? ""),
     createdBeforeMs: parseBound(wanted.created_before ?? ""),
@@ -156,20 +158,20 @@ function readPlace(
     bounds.createdAfterMs ?? null,
     bounds.createdBeforeMs ?? null,
   ]);
-  if (faults.length > 0) return { binding, position: undefined };
+  if (faults.length > 0) return { binding, page: undefined };
   if (wanted.cursor !== undefined) {
-    // The first page's window has passed, and comes back signed. Held against a later now, one at the
-    // limit would be refused midway.
-    const position = parseCursorPayload(ports.cursors.read(binding, wanted.cursor) ?? "");
-    if (position === undefined) faults.push(WRONG_CURSOR);
-    return { binding, position };
+    // Do not check the range again: the first page did, and the cursor is signed. Checked against a later now, a
+    // range at the limit would be refused midway.
+    const page = parseCursorPayload(ports.cursors.read(binding, wanted.cursor) ?? "");
+    if (page === undefined) faults.push(WRONG_CURSOR);
+    return { binding, page };
   }
   const resolved = resolveTimeRange(bounds, ports.clock.now(), ports.spanMaxMs);
-  if ("window" in resolved) {
-    return { binding, position: { window: resolved.window, beforeId: "" } };
+  if ("range" in resolved) {
+    return { binding, page: { range: resolved.range, beforeId: "" } };
   }
   faults.push(...resolved.faults);
-  return { binding, position: undefined };
+  return { binding, page: undefined };
 }
 
 const WRONG_CURSOR: FieldError = {

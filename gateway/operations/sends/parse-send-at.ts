@@ -2,13 +2,13 @@ import type { FieldError } from "../../../services/shared/core/errors.ts";
 import { durationInWords } from "../../../services/shared/core/format-duration.ts";
 import { parseInstant } from "../../../services/shared/core/rfc3339.ts";
 
-/** Bounds of `send_at`, in milliseconds from now. */
+/** Bounds of `send_at`, relative to now. */
 export type SendTimeBounds = { readonly minMs: number; readonly maxMs: number };
 
-/** What was a minute ahead when it was written is a moment less when it is read; many clients write whole seconds. */
+/** Transit time allowed for a `send_at` at the minimum; many clients also round to whole seconds. */
 const TRANSIT_GRACE_MS = 1000;
 
-/** Reads a `send_at` that the schema has passed: 0 for "now", or the instant, or its fault. */
+/** Parses a `send_at` that the schema accepts: 0 for "now", the time, or a fault (`docs/contract.md#scheduling`). */
 export function parseSendAt(
   value: unknown,
   nowMs: number,

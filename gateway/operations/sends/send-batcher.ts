@@ -14,7 +14,7 @@ import { activeCall, runInCall } from "../../../services/shared/rpc/call-context
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import type { SendRequest } from "./send-operations.ts";
 
-/** Carries a single send to messaging; fails as its own call would. */
+/** Sends one message through messaging; fails like a call of its own. */
 export type SendOne = (
   tenantId: string,
   request: SendRequest,
@@ -24,99 +24,98 @@ export type SendOne = (
 type Item = {
   readonly request: SendRequest;
   readonly requestId: string;
-  /** The request's own trace, when it is recorded. */
+  /** The trace of the request, if it is recorded. */
   readonly traceparent?: string | undefined;
 };
 
-type Outcome = SendMessagesResponse | Error;
+type SendOutcome = SendMessagesResponse | Error;
 
-/** Sends in one call; messaging takes up to 256. */
+/** Sends in one call; messaging accepts up to 256. */
 const BATCH_MAX = 64;
 
-/** A call that is not full leaves this long after the one before it; a lone send leaves at once. */
+/** Interval between calls that are not full; a single send after an idle interval is sent at once. */
 const PACE_MS = 5;
 
-/** Sends of one account on their way at once: a flood of one leaves room for the others. */
+/** Sends of one account in progress: a flood from one account leaves capacity for the others. */
 const ACCOUNT_MAX = 384;
 
-/** A send that has waited longer for its place is refused: its client and its lock would be gone before the answer. */
-const LINE_MAX_MS = 10_000;
+/** A send that waited longer is refused: its client would leave and its lock expire before the response. */
+const WAIT_MAX_MS = 10_000;
 
-/** Far above `REQUESTS_MAX`, which bounds the sends that wait and those that are on their way. */
+/** Far above `REQUESTS_MAX`, which bounds the sends in the queue and in progress. */
 const QUEUE_MAX = 100_000;
 
-/** As long as a unary call may take. */
+/** The timeout of a unary call. */
 const TIMEOUT_MS = 10_000;
 
 /**
- * A call costs more than the single send it carries: the sends of one moment go together, those of
- * all accounts. Each is answered as soon as it has ended, so a slow account delays only itself; and
- * a call leaves whether or not others have ended, so there is always room for the next.
+ * Batches single sends of all accounts into streaming RPCs: a call costs more than the single send it carries. Each
+ * send is answered as soon as its own result arrives, so a slow account delays only itself. A batch does not wait for
+ * earlier calls to end.
  */
 export function createSendBatcher(
   messaging: Client<typeof MessagingService>,
-  lineMaxMs = LINE_MAX_MS,
+  waitMaxMs = WAIT_MAX_MS,
 ): SendOne {
-  const departures = createBatcher<Item, { readonly outcome: Promise<Outcome> }>({
+  const batcher = createBatcher<Item, { readonly outcome: Promise<SendOutcome> }>({
     name: "single sends",
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
     minIntervalMs: PACE_MS,
-    flush: async (items) => inTraceOf(items, () => depart(messaging, items)),
+    flush: async (items) => inFirstTrace(items, () => startCall(messaging, items)),
   });
   const accounts = createKeyedSemaphore(ACCOUNT_MAX);
   return (tenantId, request, requestId) => {
     const traceparent = recordedTrace(activeCall()?.traceparent);
-    const cameAtMs = performance.now();
+    const arrivedMs = performance.now();
     return accounts.run(tenantId, async () => {
-      if (performance.now() - cameAtMs > lineMaxMs) {
+      if (performance.now() - arrivedMs > waitMaxMs) {
         throw new AppError("service_unavailable", "The send took too long; try again shortly.");
       }
-      const { outcome } = await departures.add({ request, requestId, traceparent });
+      const { outcome } = await batcher.add({ request, requestId, traceparent });
       return unwrap(await outcome);
     });
   };
 }
 
-/** A call of several requests is part of the first one's trace; messaging links it to the others. */
-function inTraceOf<T>(items: readonly Item[], run: () => T): T {
+/** Runs the call in the trace of its first recorded request; messaging links it to the others. */
+function inFirstTrace<T>(items: readonly Item[], run: () => T): T {
   const first = items.find(({ traceparent }) => traceparent !== undefined);
   if (first === undefined) return runDetached(run);
   return runInCall({ requestId: first.requestId, traceparent: first.traceparent }, run);
 }
 
-/** Begins a call, and answers before it ends; no outcome rejects. */
-function depart(messaging: Client<typeof MessagingService>, items: readonly Item[]) {
-  const waiting = items.map(() => Promise.withResolvers<Outcome>());
-  void carryEach(messaging, items, (at, outcome) => waiting[at]?.resolve(outcome));
-  return waiting.map(({ promise }) => ({ outcome: promise }));
+/** Starts a call and returns before it ends; the outcomes never reject. */
+function startCall(messaging: Client<typeof MessagingService>, items: readonly Item[]) {
+  const pending = items.map(() => Promise.withResolvers<SendOutcome>());
+  void sendEach(messaging, items, (at, outcome) => pending[at]?.resolve(outcome));
+  return pending.map(({ promise }) => ({ outcome: promise }));
 }
 
-/** Never rejects. What was settled before the call failed stays as it is. */
-async function carryEach(
+/** Never rejects. If the call fails, results that arrived before stay valid. */
+async function sendEach(
   messaging: Client<typeof MessagingService>,
   items: readonly Item[],
-  settle: (at: number, outcome: Outcome) => void,
+  resolve: (at: number, outcome: SendOutcome) => void,
 ): Promise<void> {
-  const settleRest = (outcome: Outcome) => {
-    for (const at of items.keys()) settle(at, outcome);
+  const resolveRest = (outcome: SendOutcome) => {
+    for (const at of items.keys()) resolve(at, outcome);
   };
   try {
-    const answers = messaging.sendEach(toRequest(items), { timeoutMs: TIMEOUT_MS });
-    for await (const { positions, results } of answers) {
-      for (const [index, at] of positions.entries()) settle(at, toOutcome(results[index]));
+    const stream = messaging.sendEach(toRequest(items), { timeoutMs: TIMEOUT_MS });
+    for await (const { positions, results } of stream) {
+      for (const [index, at] of positions.entries()) resolve(at, toOutcome(results[index]));
     }
-    settleRest(incomplete());
+    resolveRest(incomplete());
   } catch (error) {
     // Do not retry: messaging may have accepted the sends. The customer decides.
-    settleRest(toAppError(error));
+    resolveRest(toAppError(error));
   }
 }
 
 /**
- * Carries one bulk or batch send, large enough for a call of its own. It is a `SendMany` all the
- * same: a failure inside an answer has room for an error of each of a thousand recipients, where
- * the trailers that carry a failed call's status hold about fifty.
+ * Sends one bulk or batch request in a call of its own. It uses `SendMany`, because a failure inside a response can
+ * hold an error for each of 1,000 recipients; the trailers of a failed call hold about 50.
  */
 export async function sendList(
   messaging: Client<typeof MessagingService>,
@@ -137,7 +136,7 @@ function toRequest(items: readonly Item[]) {
   };
 }
 
-function toOutcome(result: SendResult | undefined): Outcome {
+function toOutcome(result: SendResult | undefined): SendOutcome {
   const outcome = result?.result;
   if (outcome?.case === "response") return outcome.value;
   if (outcome?.case !== "failure" || !isErrorCode(outcome.value.code)) {
@@ -151,7 +150,7 @@ function toOutcome(result: SendResult | undefined): Outcome {
   });
 }
 
-function unwrap(outcome: Outcome): SendMessagesResponse {
+function unwrap(outcome: SendOutcome): SendMessagesResponse {
   if (outcome instanceof Error) throw outcome;
   return outcome;
 }

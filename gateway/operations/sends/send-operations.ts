@@ -22,17 +22,17 @@ import type { OperationResponse } from "../operation.ts";
 /** The request of the RPC, as a plain object. */
 export type SendRequest = MessageInitShape<typeof SendMessagesRequestSchema>;
 
-/** What tells one kind of send from another. */
+/** The differences between single, bulk and batch sends. */
 export type SendKind = {
   readonly endpoint: SendEndpoint;
   readonly doc: OperationDoc;
   readonly validate: Validator;
   readonly takesSendAt: boolean;
-  /** Name of the list whose length is bounded. */
+  /** Name of the list with a maximum length. */
   readonly listField?: string;
-  /** Reads recipients from a body that has passed `validate`. */
+  /** Reads the recipients of a body that `validate` accepts. */
   readonly read: (body: Record<string, unknown>) => SendRequest;
-  readonly answer: (response: SendMessagesResponse) => OperationResponse;
+  readonly respond: (response: SendMessagesResponse) => OperationResponse;
 };
 
 const ERRORS = [
@@ -45,7 +45,7 @@ const ERRORS = [
   "sender_id_not_approved",
 ] as const;
 
-const resultLike = (example: unknown) =>
+const sendResultDoc = (example: unknown) =>
   ({
     status: 202,
     description: "Accepted; one entry per recipient, in submitted order.",
@@ -85,7 +85,7 @@ export const SINGLE: SendKind = {
     body: body.body as string,
     recipients: [{ to: body.to as string }],
   }),
-  answer: ({ message }) => {
+  respond: ({ message }) => {
     if (message === undefined) throw new AppError("internal_error", "The answer has no message.");
     return {
       status: 202,
@@ -108,19 +108,19 @@ export const BULK: SendKind = {
       "error and is not charged. When none passes, nothing is accepted.",
     body: { schema: componentRef("BulkSend"), isRequired: true, example: BULK_EXAMPLE },
     takesIdempotencyKey: true,
-    response: resultLike(SEND_RESULT_EXAMPLE),
+    response: sendResultDoc(SEND_RESULT_EXAMPLE),
     errors: ERRORS,
   },
   validate: compileSchema(withoutMaxItems(BULK_SEND, "to")),
   listField: "to",
   read: (body) => ({
     body: body.body as string,
-    recipients: (body.to as string[]).map((to) => ({ to: asKept(to) })),
+    recipients: (body.to as string[]).map((to) => ({ to: storedForm(to) })),
   }),
-  answer: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
+  respond: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
 };
 
-/** A text of its own for each recipient. */
+/** A different text to each recipient. */
 export const BATCH: SendKind = {
   endpoint: SendEndpoint.BATCH,
   takesSendAt: false,
@@ -133,34 +133,34 @@ export const BATCH: SendKind = {
       "the rest go ahead. Bodies are sent exactly as given; no placeholders are filled in.",
     body: { schema: componentRef("BatchSend"), isRequired: true, example: BATCH_EXAMPLE },
     takesIdempotencyKey: true,
-    response: resultLike(BATCH_RESULT_EXAMPLE),
+    response: sendResultDoc(BATCH_RESULT_EXAMPLE),
     errors: ERRORS,
   },
   validate: compileSchema(withoutMaxItems(BATCH_SEND, "messages")),
   listField: "messages",
   read: (body) => ({
     recipients: (body.messages as BatchItem[]).map((item) => ({
-      to: asKept(item.to),
+      to: storedForm(item.to),
       body: item.body,
       ...(typeof item.client_reference === "string"
         ? { clientReference: item.client_reference }
         : {}),
     })),
   }),
-  answer: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
+  respond: (response) => ({ status: 202, body: { data: renderSendResult(response) } }),
 };
 
 type BatchItem = { to: string; body: string; client_reference?: string | null };
 
 /**
- * A recipient as it is kept. Half of a surrogate pair is no character, so protobuf and MongoDB write
- * U+FFFD for it; here too, or the first answer would show what no replay can.
+ * A recipient as it is stored. Protobuf and MongoDB replace a lone surrogate with U+FFFD. Replace it here too, or
+ * the first response would differ from its replay.
  */
-function asKept(to: string): string {
+function storedForm(to: string): string {
   return to.toWellFormed();
 }
 
-/** The published bound is the default; what holds for a caller is looked up before (`send-checks.ts`). */
+/** Removes the default maximum length: `validate-send.ts` checks the account's own. */
 function withoutMaxItems(schema: Schema, list: string): Schema {
   const { maxItems: _bound, ...items } = schema.properties[list] as Schema;
   return { ...schema, properties: { ...schema.properties, [list]: items } };

@@ -1,6 +1,6 @@
 /**
- * The three sends: single, bulk and batch. They differ in how a body becomes recipients and how
- * the answer is shown; everything else is one path: key, body, lock, checks, one RPC.
+ * The send operations: single, bulk and batch. They share one path: idempotency key, body, lock, validation, RPC. They
+ * differ in how a body becomes recipients and how the response is rendered (`send-operations.ts`).
  */
 import type { Client } from "@connectrpc/connect";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
@@ -25,7 +25,6 @@ import { type SendOne, sendList } from "./send-batcher.ts";
 import { BATCH, BULK, type SendKind, type SendRequest, SINGLE } from "./send-operations.ts";
 import { validateSend } from "./validate-send.ts";
 
-/** What the sends need. */
 export type SendPorts = {
   readonly messaging: Client<typeof MessagingService>;
   readonly sendOne: SendOne;
@@ -34,7 +33,7 @@ export type SendPorts = {
   readonly sendTime: SendTimeBounds;
 };
 
-/** The send operations; after the sunset the deprecated path answers as one that never was. */
+/** Creates the send operations. After the sunset the deprecated path can respond with 404. */
 export function sendOperations(ports: SendPorts, keepsDeprecatedPath: boolean): Operation[] {
   const operation = (kind: SendKind, path: string): Operation => ({
     method: "POST",
@@ -69,7 +68,7 @@ async function removed(): Promise<never> {
   throw new AppError("not_found", "This path has been removed; send to /v1/sms/messages.");
 }
 
-/** One send, from raw body to answer. */
+/** Handles one send, from raw body to response. */
 async function send(
   ports: SendPorts,
   kind: SendKind,
@@ -79,11 +78,11 @@ async function send(
   const { key, faults: keyFaults } = readIdempotencyKey(request.idempotencyKey);
   const body = parseObject(request.bodyBytes);
   if (key === "") {
-    const wanted = toRequest(ports, kind, request, body, keyFaults);
-    return toAnswer(kind, await carry(ports, kind, request, wanted));
+    const rpcRequest = toRequest(ports, kind, request, body, keyFaults);
+    return toResponse(kind, await callMessaging(ports, kind, request, rpcRequest));
   }
 
-  // A test key and a live key are told apart by what they print: neither is answered the other's.
+  // Test and live keys have different fingerprints, so neither gets the stored response of the other.
   const print =
     caller.mode === Mode.TEST ? fingerprint("test", body.value) : fingerprint(body.value);
   const keyed = { idempotencyKey: key, fingerprint: print };
@@ -98,45 +97,45 @@ async function send(
     fingerprint: print,
     lookup: (timeoutMs) => find(false, timeoutMs),
     async run(isLocked) {
-      let wanted: SendRequest;
+      let rpcRequest: SendRequest;
       try {
-        wanted = toRequest(ports, kind, request, body, []);
+        rpcRequest = toRequest(ports, kind, request, body, []);
       } catch (error) {
-        // Idempotency comes before validation: a body that is no longer valid (its send_at has
-        // come near) still answers what its key has stored, and another body is a reused key
-        // before it is an invalid one.
+        // Idempotency comes before validation (`docs/contract.md#idempotency`). A body that is no longer valid
+        // (its send_at is now too close) still gets the stored response, and another body is a reused key before
+        // it is invalid.
         const stored = await find(true);
         if (stored === undefined) throw error;
         return stored;
       }
-      return carry(ports, kind, request, { ...wanted, ...keyed, fenced: isLocked });
+      return callMessaging(ports, kind, request, { ...rpcRequest, ...keyed, fenced: isLocked });
     },
   });
-  return toAnswer(kind, response);
+  return toResponse(kind, response);
 }
 
-/** Single sends travel together; a list is large enough for a call of its own. */
-function carry(
+/** Batches single sends; a bulk or batch send is large enough for a call of its own. */
+function callMessaging(
   { messaging, sendOne }: SendPorts,
   kind: SendKind,
   { caller, requestId }: OperationRequest,
-  wanted: SendRequest,
+  rpcRequest: SendRequest,
 ): Promise<SendMessagesResponse> {
-  if (kind === SINGLE) return sendOne(caller.tenantId, wanted, requestId);
-  return sendList(messaging, wanted, requestId);
+  if (kind === SINGLE) return sendOne(caller.tenantId, rpcRequest, requestId);
+  return sendList(messaging, rpcRequest, requestId);
 }
 
 function asReplay(stored: SendMessagesResponse | undefined): SendMessagesResponse | undefined {
   return stored === undefined ? undefined : { ...stored, replayed: true };
 }
 
-function toAnswer(kind: SendKind, response: SendMessagesResponse): OperationResponse {
-  const answer = kind.answer(response);
-  if (!response.replayed) return answer;
-  return { ...answer, headers: { ...answer.headers, "Idempotent-Replayed": "true" } };
+function toResponse(kind: SendKind, response: SendMessagesResponse): OperationResponse {
+  const rendered = kind.respond(response);
+  if (!response.replayed) return rendered;
+  return { ...rendered, headers: { ...rendered.headers, "Idempotent-Replayed": "true" } };
 }
 
-/** Checks everything that can be wrong with the request's form, and makes the RPC's of it. */
+/** Validates the request and builds the RPC request; throws `validation_error` with all faults. */
 function toRequest(
   ports: SendPorts,
   kind: SendKind,

@@ -4,7 +4,7 @@ import { BULK_DEFAULT, SEGMENTS_MAX } from "../../../services/shared/core/limits
 import { describeText, hasLoneSurrogate } from "../../../services/shared/core/segments.ts";
 import type { SendKind } from "./send-operations.ts";
 
-/** Everything that is wrong with a send's body, except when it is to be sent. */
+/** All faults of a send's body, except those of `send_at`. */
 export function validateSend(
   kind: SendKind,
   body: Record<string, unknown>,
@@ -12,7 +12,7 @@ export function validateSend(
   bulkMax: number,
 ): FieldError[] {
   const overflow = lengthFault(kind, body, bulkMax);
-  // The items of a list that is too long are not looked at: there may be a million of them.
+  // Do not validate the items of a list that is too long: there may be a million of them.
   const checked = overflow === undefined ? body : { ...body, [overflow.field]: [] };
   const faults = kind
     .validate(checked, size)
@@ -29,18 +29,18 @@ function lengthFault(
 ): FieldError | undefined {
   if (kind.listField === undefined) return undefined;
   const items = body[kind.listField];
-  // An account's setting is of bulk sends (`decisions.md` "Request bodies").
+  // The account's limit applies to bulk sends only (`docs/contract.md#sends`).
   const max = kind.endpoint === SendEndpoint.BULK ? bulkMax : BULK_DEFAULT;
   if (!Array.isArray(items) || items.length <= max) return undefined;
   const message = `At most ${max} recipients are allowed in one request.`;
   return { field: kind.listField, code: "too_many", message };
 }
 
-/** What no schema can say: bodies are text that can be sent, and shared ones of 10 segments. */
+/** Checks that a schema cannot express: lone surrogates, and the segments of a shared body. */
 function addTextFaults(body: Record<string, unknown>, faults: FieldError[]): void {
   const shared = body.body;
   if (typeof shared === "string") {
-    if (hasLoneSurrogate(shared)) faults.push(noText("body"));
+    if (hasLoneSurrogate(shared)) faults.push(loneSurrogate("body"));
     else if (describeText(shared).segments > SEGMENTS_MAX) {
       const message = `A body has at most ${SEGMENTS_MAX} segments.`;
       faults.push({ field: "body", code: "body_too_long", message });
@@ -51,11 +51,11 @@ function addTextFaults(body: Record<string, unknown>, faults: FieldError[]): voi
   items.forEach((item: unknown, at) => {
     if (typeof item !== "object" || item === null || !("body" in item)) return;
     if (typeof item.body !== "string" || !hasLoneSurrogate(item.body)) return;
-    faults.push(noText(`messages[${at}].body`));
+    faults.push(loneSurrogate(`messages[${at}].body`));
   });
 }
 
-function noText(field: string): FieldError {
+function loneSurrogate(field: string): FieldError {
   const message = "The text holds half of a surrogate pair, which is no character.";
   return { field, code: "invalid_format", message };
 }

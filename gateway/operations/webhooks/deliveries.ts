@@ -1,4 +1,4 @@
-/** Deliveries of a webhook endpoint over REST: the log, resending, recovering, a test event. */
+/** The operations on deliveries of a webhook endpoint: list, resend, recover, test event. */
 
 import { type Delivery, KeyedOperation } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { canonicalJson } from "../../../services/shared/core/canonical-json.ts";
@@ -28,18 +28,17 @@ import {
   type Webhooks,
 } from "./webhook-operation.ts";
 
-/** What the delivery operations need. */
 export type DeliveryPorts = { readonly webhooks: Webhooks; readonly cursors: Cursors };
 
 type Handler = (ports: DeliveryPorts, request: OperationRequest) => Promise<OperationResponse>;
 
 const readQuery = compileQuery(DELIVERY_LIST);
-const isEmpty = compileSchema(EMPTY_BODY);
-const isRecovery = compileSchema(RECOVERY);
+const validateEmpty = compileSchema(EMPTY_BODY);
+const validateRecovery = compileSchema(RECOVERY);
 
 const PATH = "/v1/webhook-endpoints/:endpoint_id";
 
-/** List, resend, recover and test (`decisions.md` "Webhook endpoint management"). */
+/** Creates the delivery operations (`docs/contract.md#webhook-delivery`). */
 export function webhookDeliveryOperations(ports: DeliveryPorts): Operation[] {
   const operation = (
     method: Operation["method"],
@@ -83,7 +82,7 @@ const LIST: Omit<OperationDoc, "tag"> = {
   errors: ["not_found", "validation_error"],
 };
 
-type Wanted = {
+type DeliveryQuery = {
   readonly status?: readonly (keyof typeof DELIVERY_STATUSES)[];
   readonly event_type?: string;
   readonly created_after?: string;
@@ -95,12 +94,12 @@ type Wanted = {
 const list: Handler = async ({ webhooks, cursors }, request) => {
   const target = endpointTarget(request);
   const { values, faults } = readQuery(request.query);
-  const wanted = values as Wanted;
+  const wanted = values as DeliveryQuery;
   const problems = [...faults];
   const statuses = [...new Set(wanted.status)].sort();
   const afterMs = parseBound(wanted.created_after ?? "") ?? 0;
   const endMs = parseBound(wanted.created_before ?? "");
-  // 0 would be no bound; no delivery is older than the first millisecond of 1970.
+  // 0 means no bound; no delivery is older than the first millisecond of 1970.
   const beforeMs = endMs === undefined ? 0 : Math.max(1, endMs);
   const filters = [statuses, wanted.event_type ?? null, afterMs, beforeMs];
   const binding = canonicalJson(["deliveries", target.tenantId, target.endpointId, ...filters]);
@@ -166,13 +165,13 @@ const resend: Handler = async ({ webhooks }, request) => {
   const deliveryId = request.params.delivery_id ?? "";
   const target = { ...endpointTarget(request), deliveryId };
   if (!isId("webhookDelivery", deliveryId)) throw unknownDelivery();
-  const { keyed } = await readWebhookRequest(request, isEmpty, {
+  const { keyed } = await readWebhookRequest(request, validateEmpty, {
     isBodyRequired: false,
     exists: deliveryExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RESEND_DELIVERY }),
   });
-  const made = await rpcAnswer(webhooks.resendDelivery({ ...target, ...keyed }));
-  return keyedResponse(202, renderDelivery(found(made.delivery)), made.replayed);
+  const result = await rpcAnswer(webhooks.resendDelivery({ ...target, ...keyed }));
+  return keyedResponse(202, renderDelivery(found(result.delivery)), result.replayed);
 };
 
 const RECOVER: Omit<OperationDoc, "tag"> = {
@@ -196,22 +195,23 @@ const RECOVER: Omit<OperationDoc, "tag"> = {
   errors: [...KEYED_ERRORS, "invalid_state_transition"],
 };
 
-/** A night's failures are many, and made due in batches; a key's lock and the connection last longer than this. */
+/** Recovery works in batches and may take long; the lock of the key and the connection last longer than this. */
 const RECOVER_MAX_MS = 20_000;
 
 const recover: Handler = async ({ webhooks }, request) => {
   const target = endpointTarget(request);
-  const { body, keyed } = await readWebhookRequest(request, isRecovery, {
+  const { body, keyed } = await readWebhookRequest(request, validateRecovery, {
     isBodyRequired: true,
     exists: endpointExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.RECOVER_DELIVERIES }),
   });
   const sinceMs = BigInt(parseBound(body.since as string) ?? 0);
-  const asked = { ...target, sinceMs, ...keyed };
-  const patience = { timeoutMs: RECOVER_MAX_MS };
-  const made = await rpcAnswer(webhooks.recoverDeliveries(asked, patience));
-  const data = { object: "webhook_recovery", recovered: Number(made.recovered) };
-  return keyedResponse(202, data, made.replayed);
+  const rpcRequest = { ...target, sinceMs, ...keyed };
+  const result = await rpcAnswer(
+    webhooks.recoverDeliveries(rpcRequest, { timeoutMs: RECOVER_MAX_MS }),
+  );
+  const data = { object: "webhook_recovery", recovered: Number(result.recovered) };
+  return keyedResponse(202, data, result.replayed);
 };
 
 const TEST: Omit<OperationDoc, "tag"> = {
@@ -242,13 +242,13 @@ const TEST: Omit<OperationDoc, "tag"> = {
 
 const test: Handler = async ({ webhooks }, request) => {
   const target = endpointTarget(request);
-  const { keyed } = await readWebhookRequest(request, isEmpty, {
+  const { keyed } = await readWebhookRequest(request, validateEmpty, {
     isBodyRequired: false,
     exists: endpointExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.SEND_TEST_EVENT }),
   });
-  const made = await rpcAnswer(webhooks.sendTestEvent({ ...target, ...keyed }));
-  return keyedResponse(202, renderDelivery(found(made.delivery)), made.replayed);
+  const result = await rpcAnswer(webhooks.sendTestEvent({ ...target, ...keyed }));
+  return keyedResponse(202, renderDelivery(found(result.delivery)), result.replayed);
 };
 
 function found(delivery: Delivery | undefined): Delivery {

@@ -1,4 +1,4 @@
-/** Webhook endpoints over REST: each operation one call of the webhook service. */
+/** The operations on webhook endpoints: each is one RPC to the webhook service. */
 import {
   KeyedOperation,
   type WebhookEndpoint,
@@ -35,16 +35,16 @@ type Handler = (webhooks: Webhooks, request: OperationRequest) => Promise<Operat
 
 const COLLECTION = "/v1/webhook-endpoints";
 
-/** Path parameter that names an endpoint. */
+/** The path parameter of a webhook endpoint. */
 export const ENDPOINT_PARAM: Readonly<Record<string, Schema>> = {
   endpoint_id: { type: "string", pattern: "^whe_[0-9A-HJKMNP-TV-Z]{26}$" },
 };
 
-const isNewEndpoint = compileSchema(NEW_ENDPOINT);
-const isChange = compileSchema(ENDPOINT_CHANGE);
-const isEmpty = compileSchema(EMPTY_BODY);
+const validateNewEndpoint = compileSchema(NEW_ENDPOINT);
+const validateChange = compileSchema(ENDPOINT_CHANGE);
+const validateEmpty = compileSchema(EMPTY_BODY);
 
-/** Create, list, read, change, delete and rotate (`decisions.md` "Webhook endpoint management"). */
+/** Creates, lists, reads, changes and deletes endpoints, and rotates secrets (`docs/contract.md#webhook-endpoints`). */
 export function webhookEndpointOperations(webhooks: Webhooks): Operation[] {
   const operation = (
     method: Operation["method"],
@@ -129,11 +129,11 @@ const CREATE: Omit<OperationDoc, "tag"> = {
 
 const create: Handler = async (webhooks, request) => {
   const { tenantId } = request.caller;
-  const { body, keyed } = await readWebhookRequest(request, isNewEndpoint, {
+  const { body, keyed } = await readWebhookRequest(request, validateNewEndpoint, {
     isBodyRequired: true,
     checkKey: keyCheck(webhooks, { tenantId, operation: KeyedOperation.CREATE_ENDPOINT }),
   });
-  const made = await rpcAnswer(
+  const result = await rpcAnswer(
     webhooks.createEndpoint({
       tenantId,
       url: (body.url as string).toWellFormed(),
@@ -143,8 +143,8 @@ const create: Handler = async (webhooks, request) => {
       ...keyed,
     }),
   );
-  const endpoint = found(made.endpoint);
-  return keyedResponse(201, renderWebhookEndpoint(endpoint, made.secret), made.replayed, {
+  const endpoint = found(result.endpoint);
+  return keyedResponse(201, renderWebhookEndpoint(endpoint, result.secret), result.replayed, {
     Location: `${COLLECTION}/${endpoint.id}`,
   });
 };
@@ -197,7 +197,7 @@ const UPDATE: Omit<OperationDoc, "tag"> = {
 
 const update: Handler = async (webhooks, request) => {
   const target = endpointTarget(request);
-  const { body } = await readWebhookRequest(request, isChange, {
+  const { body } = await readWebhookRequest(request, validateChange, {
     isBodyRequired: true,
     exists: endpointExists(webhooks, target),
   });
@@ -260,16 +260,16 @@ const ROTATE: Omit<OperationDoc, "tag"> = {
 
 const rotate: Handler = async (webhooks, request) => {
   const target = endpointTarget(request);
-  const { keyed } = await readWebhookRequest(request, isEmpty, {
+  const { keyed } = await readWebhookRequest(request, validateEmpty, {
     isBodyRequired: false,
     exists: endpointExists(webhooks, target),
     checkKey: keyCheck(webhooks, { ...target, operation: KeyedOperation.ROTATE_SECRET }),
   });
-  const made = await rpcAnswer(webhooks.rotateSecret({ ...target, ...keyed }));
+  const result = await rpcAnswer(webhooks.rotateSecret({ ...target, ...keyed }));
   return keyedResponse(
     200,
-    renderWebhookEndpoint(found(made.endpoint), made.secret),
-    made.replayed,
+    renderWebhookEndpoint(found(result.endpoint), result.secret),
+    result.replayed,
   );
 };
 

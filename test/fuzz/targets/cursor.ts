@@ -10,8 +10,8 @@ const BINDINGS = ['["messages","ten_1"]', '["messages","ten_2"]', '["deliveries"
 
 const issued = BINDINGS.flatMap((binding) =>
   IDS.map((beforeId) => {
-    const window = { afterMs: 1_795_000_000_000, beforeMs: 1_795_600_000_000 };
-    return { binding, cursor: CURSORS.issue(binding, formatCursorPayload({ window, beforeId })) };
+    const range = { afterMs: 1_795_000_000_000, beforeMs: 1_795_600_000_000 };
+    return { binding, cursor: CURSORS.issue(binding, formatCursorPayload({ range, beforeId })) };
   }),
 );
 

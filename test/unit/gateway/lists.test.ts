@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const SPAN_MS = 92 * DAY_MS;
 const NOW = "2026-11-21T12:00:00.000Z";
 
-describe("the window of a list", () => {
+describe("the time range of a list", () => {
   const at = (text: string | undefined) => parseInstant(text ?? "");
   const resolve = (after?: string, before?: string, now = NOW) =>
     resolveTimeRange(
@@ -19,8 +19,8 @@ describe("the window of a list", () => {
       SPAN_MS,
     );
   const shown = (resolved: ReturnType<typeof resolveTimeRange>) =>
-    "window" in resolved
-      ? [resolved.window.afterMs, resolved.window.beforeMs].map((ms) => new Date(ms).toISOString())
+    "range" in resolved
+      ? [resolved.range.afterMs, resolved.range.beforeMs].map((ms) => new Date(ms).toISOString())
       : resolved.faults.map(({ field, code }) => `${field} ${code}`);
 
   for (const [what, after, before, wanted] of [
@@ -46,7 +46,7 @@ describe("the window of a list", () => {
     ["92 days fit", "2026-08-21T12:00:00Z", NOW, ["2026-08-21T12:00:00.000Z", NOW]],
     ["more than 92 days", "2026-08-21T11:59:59.999Z", NOW, ["created_before range_too_large"]],
     [
-      "92 days to a now that was a moment ago",
+      "92 days to now, sent a moment ago",
       "2026-08-21T11:59:59Z",
       undefined,
       ["2026-08-21T11:59:59.000Z", NOW],
@@ -81,7 +81,7 @@ describe("the window of a list", () => {
       "2026-11-01T00:00:00Z",
       ["created_before out_of_range"],
     ],
-    ["an empty window", NOW, NOW, [NOW, NOW]],
+    ["an empty range", NOW, NOW, [NOW, NOW]],
   ] as const) {
     it(`${what}`, () => {
       expect(shown(resolve(after, before))).to.deep.equal(wanted);
@@ -94,14 +94,14 @@ describe("the window of a list", () => {
       "2027-03-01T00:00:00Z",
       "2028-02-29T10:00:00Z",
     );
-    expect(resolved).to.have.property("window");
+    expect(resolved).to.have.property("range");
   });
 });
 
 describe("cursors", () => {
   const cursors = createCursors("key one");
 
-  it("read what was issued, with the same binding only", () => {
+  it("are read only with the binding they were issued for", () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 60 }),
@@ -126,7 +126,7 @@ describe("cursors", () => {
     }
   });
 
-  it("refuse what is no cursor at all, whatever it is", () => {
+  it("refuse any other text", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (text) => {
         expect(cursors.read("filters", text)).to.equal(undefined);
@@ -134,16 +134,16 @@ describe("cursors", () => {
     );
   });
 
-  it("of messages are at most 256 characters, and carry the window", () => {
-    const window = { afterMs: 0, beforeMs: 8.64e15 };
-    const position = { window, beforeId: newId("message") };
+  it("of messages are at most 256 characters, and carry the time range", () => {
+    const range = { afterMs: 0, beforeMs: 8.64e15 };
+    const position = { range, beforeId: newId("message") };
     expect(parseCursorPayload(formatCursorPayload(position))).to.deep.equal(position);
     expect(cursors.issue("x".repeat(2000), formatCursorPayload(position)).length).to.be.at.most(
       256,
     );
   });
 
-  it("positions that were never written are none", () => {
+  it("a payload that was never written is refused", () => {
     for (const text of [
       "",
       "a.b",
