@@ -5,16 +5,15 @@ import { createSecretBox } from "../shared/io/encryption.ts";
 const SETTINGS = {
   ...DATABASE_SETTINGS,
   NATS_URL: text(),
-  /** Keys for connector secrets at rest: `id:base64,…`, the first one seals. */
+  /** Encryption keys of stored connector secrets: `id:base64,…`; the first one encrypts. */
   ENCRYPTION_KEYS: readBy(createSecretBox),
-  /** How often connectors are judged by their binds' reports. */
+  /** Interval of the evaluation of connector health. */
   CONNECTOR_JUDGE_INTERVAL_MS: timerMs(1000, 10),
 } as const;
 
-/** The routing service's settings. */
 export type RoutingConfig = Config<typeof SETTINGS>;
 
-/** Reads the settings; throws `ConfigError` with every fault. */
+/** Reads the settings; throws `ConfigError` that names every invalid one. */
 export function readRoutingConfig(env: NodeJS.ProcessEnv): RoutingConfig {
   return readConfig(env, SETTINGS);
 }

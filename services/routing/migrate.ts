@@ -58,7 +58,10 @@ const SHAPES: readonly CollectionShape[] = [
   { name: "connector_health", indexes: [] },
 ];
 
-/** Shapes the routing database and puts the built-in test connector there. Idempotent. */
+/**
+ * Creates or updates collections, indexes and validators, and inserts the built-in test connector.
+ * Idempotent.
+ */
 export async function migrate(db: Db): Promise<void> {
   await shapeCollections(db, SHAPES);
   const now = new Date();

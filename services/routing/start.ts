@@ -5,7 +5,7 @@ import { createSecretBox } from "../shared/io/encryption.ts";
 import { openMongo } from "../shared/io/mongo.ts";
 import { openNats } from "../shared/io/nats.ts";
 import type { StartService } from "../shared/io/service-context.ts";
-import { createAnnouncer } from "./adapters/events.ts";
+import { createRouteTableNotifier } from "./adapters/events.ts";
 import { createRoutingRpc } from "./adapters/rpc.ts";
 import { createHealthService } from "./app/health.ts";
 import { createTableReader } from "./app/load-route-table.ts";
@@ -16,7 +16,7 @@ import { createRoutingStore } from "./store/routing-store.ts";
 
 export { readRoutingConfig as readSettings } from "./config.ts";
 
-/** Starts the routing service: its database, its announcements, its RPCs, its judge of health. */
+/** Starts the routing service: database, RPCs, and the evaluation of connector health. */
 export const start: StartService = async ({ env, log, clock, lifecycle, serve }) => {
   const config = readRoutingConfig(env);
   const box = createSecretBox(config.ENCRYPTION_KEYS);
@@ -33,27 +33,27 @@ export const start: StartService = async ({ env, log, clock, lifecycle, serve })
   const nats = await openNats({ url: config.NATS_URL, name: "routing", log, signal });
   lifecycle.onClose("routing NATS", () => nats.close());
 
-  const announce = createAnnouncer(nats.connection);
+  const notifier = createRouteTableNotifier(nats.connection);
   const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
   const table = createTableReader(store);
-  const service = createRoutingService({ store, clock, announce });
+  const service = createRoutingService({ store, clock, notifier });
   const health = createHealthService({
     store: createHealthStore(mongo.db),
     clock,
-    steady: steadyClock,
-    everyMs: config.CONNECTOR_JUDGE_INTERVAL_MS,
+    monotonicClock: steadyClock,
+    intervalMs: config.CONNECTOR_JUDGE_INTERVAL_MS,
     listConnectorIds: async () => (await table.read()).connectors.map(({ id }) => id),
-    announce,
+    notifier,
   });
-  const judge = startLoop({
+  const evaluation = startLoop({
     name: "connector health",
     intervalMs: config.CONNECTOR_JUDGE_INTERVAL_MS,
     log,
     work: async () => {
-      await health.judgeAll();
+      await health.evaluateAll();
       return false;
     },
   });
-  lifecycle.onClose("connector health", () => judge.close());
+  lifecycle.onClose("connector health", () => evaluation.close());
   serve((router) => router.service(RoutingService, createRoutingRpc({ service, health, table })));
 };

@@ -1,14 +1,17 @@
 import type { NatsConnection } from "nats";
+import type { RouteTableNotifier } from "../app/ports.ts";
 
-/** NATS core subject that tells caches of the route table to ask again. */
+/** NATS core subject: caches of the route table read it again. */
 export const INVALIDATE_ROUTING = "invalidate.routing";
 
 /**
- * Makes the announcer of changes. Losing one costs caches a poll interval, never truth, so it is
- * published without waiting, and not at all while NATS is away.
+ * Publishes changes as NATS core messages. After a lost message caches are out of date for one poll
+ * interval at most, so nothing is acknowledged, and nothing is published on a closed connection.
  */
-export function createAnnouncer(connection: NatsConnection): () => void {
-  return () => {
-    if (!connection.isClosed()) connection.publish(INVALIDATE_ROUTING);
+export function createRouteTableNotifier(connection: NatsConnection): RouteTableNotifier {
+  return {
+    notifyChanged() {
+      if (!connection.isClosed()) connection.publish(INVALIDATE_ROUTING);
+    },
   };
 }

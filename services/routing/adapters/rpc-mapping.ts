@@ -1,4 +1,4 @@
-/** Messages of `sms.v1` to the domain of routing and back. */
+/** Mapping between the protobuf messages of `sms.v1` and the routing domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type BindHealth as BindHealthMessage,
@@ -37,7 +37,7 @@ const STATES = {
   draining: ConnectorState.DRAINING,
 };
 
-/** What a request states of a connector; absent and unknown members stay "not stated". */
+/** Reads a connector from a request. Absent members become zero or empty. */
 export function readConnector(message: ConnectorMessage | undefined): connector.ConnectorInput {
   return {
     id: message?.id ?? "",
@@ -69,7 +69,7 @@ function readHttp(http: NonNullable<ConnectorMessage["http"]>): HttpSettings {
   return rest;
 }
 
-/** A connector as a message, with whatever secrets it holds: hide them first where they must be. */
+/** Maps a connector with its secrets. Call `hideSecrets` first where the reader may not see them. */
 export function writeConnector(
   connector: connector.Connector,
 ): MessageInitShape<typeof ConnectorSchema> {
@@ -100,7 +100,7 @@ function writeSmpp(smpp: SmppSettings) {
   };
 }
 
-/** What a request states of a route. */
+/** Reads a route from a request. */
 export function readRoute(message: RouteMessage | undefined): RouteInput {
   return {
     name: message?.name ?? "",
@@ -117,7 +117,6 @@ export function readRoute(message: RouteMessage | undefined): RouteInput {
   };
 }
 
-/** A route as a message. */
 export function writeRoute(route: Route): MessageInitShape<typeof RouteSchema> {
   return {
     ...route,
@@ -130,7 +129,6 @@ export function writeRoute(route: Route): MessageInitShape<typeof RouteSchema> {
   };
 }
 
-/** A price change as a message. */
 export function writePriceChange(change: PriceChange): MessageInitShape<typeof PriceChangeSchema> {
   return {
     prefix: change.prefix,
@@ -141,7 +139,7 @@ export function writePriceChange(change: PriceChange): MessageInitShape<typeof P
   };
 }
 
-/** A bind's report. */
+/** Reads a bind's report. */
 export function readHealth(message: BindHealthMessage): BindHealth {
   const { $typeName: _type, $unknown: _unknown, ...rest } = message;
   return {
@@ -150,23 +148,21 @@ export function readHealth(message: BindHealthMessage): BindHealth {
     unknown: readCount(message.unknown),
     submitted: readCount(message.submitted),
     receipts: readCount(message.receipts),
-    answers: readToldCount(message.answers),
-    failures: readToldCount(message.failures),
+    answers: readOptionalCount(message.answers),
+    failures: readOptionalCount(message.failures),
     reportedAtMs: Number(message.reportedAtMs),
   };
 }
 
-/** A count, which beyond what a number holds exactly is as good as the largest one. */
+/** A count, limited to the largest exact integer. */
 function readCount(count: bigint): number {
   return Math.min(Math.max(0, Number(count)), Number.MAX_SAFE_INTEGER);
 }
 
-/** A count that is absent where nobody told it. */
-function readToldCount(count: bigint | undefined): number | undefined {
+function readOptionalCount(count: bigint | undefined): number | undefined {
   return count === undefined ? undefined : readCount(count);
 }
 
-/** A bind's report as a message. */
 export function writeHealth(health: BindHealth): MessageInitShape<typeof BindHealthSchema> {
   const { answers, failures, ...rest } = health;
   return {

@@ -13,7 +13,7 @@ import type { HealthService } from "../app/health.ts";
 import type { TableReader } from "../app/load-route-table.ts";
 import type { RoutingService } from "../app/routing.ts";
 import { hideSecrets } from "../domain/connector.ts";
-import { checkLength, createFaults } from "../domain/validation-errors.ts";
+import { checkLength, createFieldErrors } from "../domain/validation-errors.ts";
 import {
   readConnector,
   readHealth,
@@ -24,7 +24,7 @@ import {
   writeRoute,
 } from "./rpc-mapping.ts";
 
-/** Reports taken in one call. */
+/** Most reports of one call. */
 const REPORTS_MAX = 10_000;
 
 /** Serves `sms.v1.RoutingService`. */
@@ -76,8 +76,8 @@ export function createRoutingRpc(parts: {
     async listRoutes() {
       return { routes: (await service.listRoutes()).map(writeRoute) };
     },
-    async importPrices({ idOrName, csv, dryRun, actor: stated }) {
-      const by = stated === undefined || stated.name === "" ? actor() : stated.name;
+    async importPrices({ idOrName, csv, dryRun, actor: given }) {
+      const by = given === undefined || given.name === "" ? actor() : given.name;
       const { changes, version, applied } = await service.importPrices(idOrName, csv, dryRun, by);
       return { changes: changes.map(writePriceChange), version: BigInt(version), applied };
     },
@@ -106,7 +106,7 @@ export function createRoutingRpc(parts: {
   };
 }
 
-/** Longest name that an explanation is about, in characters: the answer repeats some for each route. */
+/** Longest name in an `Explain` request, in characters: the answer repeats names per route. */
 const NAME_MAX = 64;
 
 async function explain(
@@ -119,13 +119,13 @@ async function explain(
       fields: [{ field: "to", code: recipient.code, message: "is not a mobile number" }],
     });
   }
-  const faults = createFaults();
-  checkLength(faults, "from", request.from, 0, NAME_MAX);
-  checkLength(faults, "plan", request.plan, 0, NAME_MAX);
-  checkLength(faults, "tenant_id", request.tenantId, 0, NAME_MAX);
-  faults.throwIfAny();
+  const errors = createFieldErrors();
+  checkLength(errors, "from", request.from, 0, NAME_MAX);
+  checkLength(errors, "plan", request.plan, 0, NAME_MAX);
+  checkLength(errors, "tenant_id", request.tenantId, 0, NAME_MAX);
+  errors.throwIfAny();
   const { e164: to, country } = recipient;
-  // Messages of test mode have no routes: the built-in connector carries them at price zero.
+  // Test-mode messages have no routes: the built-in connector carries them at price zero.
   if (request.mode === Mode.TEST) return { to, country, routes: [] };
   if (request.mode !== Mode.UNSPECIFIED && request.mode !== Mode.LIVE) throw unknownValue("mode");
   const [current, unhealthy] = await Promise.all([table.read(), health.listFailing()]);
@@ -155,7 +155,7 @@ async function explain(
   };
 }
 
-/** Who makes a change, as far as the call says. */
+/** The authenticated caller, for the audit. */
 function actor(): string {
   return currentCall().caller ?? "operator";
 }

@@ -1,21 +1,20 @@
 import { compileRouteTable, type RouteTable } from "../../shared/routes/route-table.ts";
 import type { Connector } from "../domain/connector.ts";
 import type { Route } from "../domain/route.ts";
-import type { RoutingStore } from "./routing.ts";
+import type { RoutingStore } from "./ports.ts";
 
-/** Everything routes are chosen from, at one version. */
+/** The routes and connectors of one version of the table. */
 export type TableSnapshot = {
   readonly version: bigint;
   readonly routes: readonly Route[];
   readonly connectors: readonly Connector[];
-  /** The table ready for matching, with these connectors tried last. */
+  /** Compiles the table for matching; the routes of these connectors are tried last. */
   compile(unhealthyConnectorIds: readonly string[]): RouteTable;
 };
 
-/** Reads the newest table; what is large is read from the store once per version. */
+/** Reads the current table. Reads routes and connectors from the store once per version. */
 export type TableReader = { read(): Promise<TableSnapshot> };
 
-/** Makes a reader over the store. */
 export function createTableReader(store: RoutingStore): TableReader {
   let newest: TableSnapshot | undefined;
 
@@ -23,9 +22,9 @@ export function createTableReader(store: RoutingStore): TableReader {
     async read() {
       const version = await store.readVersion();
       if (newest?.version === version) return newest;
-      // The version is read first: a change in between makes this snapshot newer than its number,
-      // so the next reader reads again. It can never be older than its number.
-      // A secret's key that is gone must stop carriers at most, not sending.
+      // Read the version first. A change between the reads makes the snapshot newer than its version,
+      // and the next call reads again. The snapshot is never older than its version.
+      // `listReadable`: a missing encryption key may stop a carrier, but not the route table.
       const [routes, connectors] = await Promise.all([store.listRoutes(), store.listReadable()]);
       const snapshot: TableSnapshot = {
         version,

@@ -7,7 +7,7 @@ import {
   changeConnector,
   checkRemoval,
   createConnector,
-  leavesSettings,
+  needsNoSecrets,
   TEST_CONNECTOR_ID,
 } from "../domain/connector.ts";
 import { HIDDEN_HEADER_VALUE } from "../domain/http-settings.ts";
@@ -19,69 +19,27 @@ import {
   type RouteInput,
   replacePrices,
 } from "../domain/route.ts";
-import { createFaults } from "../domain/validation-errors.ts";
-
-/** What is written down about a change: who, what, which; never a secret. */
-export type AuditEntry = {
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
-  readonly details: string;
-};
-
-/** One change in the making: reads and writes inside one transaction. */
-export type RoutingChange = {
-  /** Secrets that are needed and cannot be opened fail it; others are left out then. */
-  findConnector(id: string, needsSecrets: boolean): Promise<Connector | undefined>;
-  /** The settings of one that could not be read stay as they are. */
-  saveConnector(connector: Connector): Promise<void>;
-  removeConnector(id: string): Promise<void>;
-  findRoute(idOrName: string): Promise<Route | undefined>;
-  listRouteNames(connectorId: string): Promise<string[]>;
-  /** How many prices the other routes have together. */
-  countPricesBeside(routeId: string): Promise<number>;
-  /** Throws `already_exists` when another route has the name. */
-  saveRoute(route: Route): Promise<void>;
-  removeRoute(id: string): Promise<void>;
-  savePriceVersion(route: Route, actor: string): Promise<void>;
-};
-
-/** Where routing keeps its truth. */
-export type RoutingStore = {
-  /** With their secrets; one that cannot be opened, its key being gone, fails the whole. */
-  listConnectors(): Promise<Connector[]>;
-  /** The same; secrets that cannot be opened are left out, and their connectors marked. */
-  listReadable(): Promise<Connector[]>;
-  listRoutes(): Promise<Route[]>;
-  findRoute(idOrName: string): Promise<Route | undefined>;
-  /** The table's version; rises with every change. */
-  readVersion(): Promise<bigint>;
-  /**
-   * Runs a change and raises the version in the same transaction, so changes happen one after
-   * another: what a change read is still so when it is saved. May run `work` more than once.
-   */
-  change<T>(audit: AuditEntry, work: (change: RoutingChange) => Promise<T>): Promise<T>;
-};
-
-/** What the service needs. */
-export type RoutingPorts = {
-  readonly store: RoutingStore;
-  readonly clock: Clock;
-  /** Tells caches that the table changed. */
-  readonly announce: () => void;
-};
+import { createFieldErrors } from "../domain/validation-errors.ts";
+import type { AuditEntry, RouteTableNotifier, RoutingChange, RoutingStore } from "./ports.ts";
 
 /** The use cases on connectors, routes and prices. */
 export type RoutingService = ReturnType<typeof createRoutingService>;
 
-/** Makes the service on its ports. */
-export function createRoutingService({ store, clock, announce }: RoutingPorts) {
+export function createRoutingService({
+  store,
+  clock,
+  notifier,
+}: {
+  readonly store: RoutingStore;
+  readonly clock: Clock;
+  readonly notifier: RouteTableNotifier;
+}) {
   async function change<T>(
     audit: AuditEntry,
     work: (change: RoutingChange) => Promise<T>,
   ): Promise<T> {
     const result = await store.change(audit, work);
-    announce();
+    notifier.notifyChanged();
     return result;
   }
 
@@ -112,7 +70,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
     ): Promise<Connector> {
       const audit = entry(actor, "connector.update", id, fields.join(","));
       return change(audit, async (tx) => {
-        const needsSecrets = !replacesSecrets(input, fields) && !leavesSettings(fields);
+        const needsSecrets = !replacesSecrets(input, fields) && !needsNoSecrets(fields);
         const connector = found(await tx.findConnector(id, needsSecrets), `connector ${id}`);
         const next = changeConnector(connector, input, fields, clock.now());
         await tx.saveConnector(next);
@@ -129,7 +87,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
       });
     },
 
-    /** Throws `validation_error` (an unknown connector too), `already_exists`. */
+    /** Throws `validation_error` (also for an unknown connector), `already_exists`. */
     createRoute(input: RouteInput, actor: string): Promise<Route> {
       const route = createRoute(newId("route"), input, clock.now());
       return change(entry(actor, "route.create", route.id, route.name), async (tx) => {
@@ -157,7 +115,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
       });
     },
 
-    /** Answers the route as it was; the versions of its prices stay. Throws `not_found`. */
+    /** Returns the removed route; keeps the versions of its prices. Throws `not_found`. */
     removeRoute(idOrName: string, actor: string): Promise<Route> {
       return change(entry(actor, "route.remove", idOrName, ""), async (tx) => {
         const route = found(await tx.findRoute(idOrName), `route ${idOrName}`);
@@ -167,8 +125,8 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
     },
 
     /**
-     * Replaces a route's prices by a CSV list, or only says what would change. Throws
-     * `validation_error` with every faulty line, `not_found`.
+     * Replaces a route's prices by a CSV list. A dry run only returns the changes. Throws
+     * `validation_error` with every invalid line, `not_found`.
      */
     async importPrices(
       idOrName: string,
@@ -197,7 +155,7 @@ export function createRoutingService({ store, clock, announce }: RoutingPorts) {
   };
 }
 
-/** Whether nothing is kept of a connector's secrets: its password, or its receipt secret and all its headers. */
+/** Whether a change replaces all secrets: the password, or the receipt secret and all headers. */
 function replacesSecrets({ smpp, http }: ConnectorInput, fields: readonly string[]): boolean {
   if (smpp?.password && fields.some((field) => field === "smpp" || field === "smpp.password")) {
     return true;
@@ -216,25 +174,25 @@ function found<T>(thing: T | undefined, what: string): T {
   return thing;
 }
 
-/** The whole table goes out in one answer, of which one price takes up to 20 octets and 16 MiB are the limit. */
+/** One answer has the whole table. A price takes up to 20 bytes, and an answer at most 16 MiB. */
 const PRICES_MAX = 500_000;
 
 async function save(tx: RoutingChange, route: Route): Promise<void> {
-  if ((await tx.countPricesBeside(route.id)) + route.prices.length > PRICES_MAX) {
-    const faults = createFaults();
-    faults.add("route.prices", "too_many", `all routes together have at most ${PRICES_MAX} prices`);
-    faults.throwIfAny();
+  if ((await tx.countOtherPrices(route.id)) + route.prices.length > PRICES_MAX) {
+    const errors = createFieldErrors();
+    errors.add("route.prices", "too_many", `all routes together have at most ${PRICES_MAX} prices`);
+    errors.throwIfAny();
   }
   await tx.saveRoute(route);
 }
 
 async function requireConnector(tx: RoutingChange, connectorId: string): Promise<void> {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   if (connectorId === TEST_CONNECTOR_ID) {
     const rule = "the test connector carries messages of test mode only, without a route";
-    faults.add("route.connector_id", "invalid_value", rule);
+    errors.add("route.connector_id", "invalid_value", rule);
   } else if ((await tx.findConnector(connectorId, false)) === undefined) {
-    faults.add("route.connector_id", "invalid_value", `there is no connector ${connectorId}`);
+    errors.add("route.connector_id", "invalid_value", `there is no connector ${connectorId}`);
   }
-  faults.throwIfAny();
+  errors.throwIfAny();
 }

@@ -2,8 +2,8 @@
  * A connector is a link to a carrier. Its states:
  *
  * - active: claims messages and submits them. The first state.
- * - paused: bound, takes receipts, claims nothing. Entered and left by an operator.
- * - draining: finishes what it has claimed, takes receipts, claims nothing new. Entered and left
+ * - paused: bound, accepts receipts, claims nothing. Entered and left by an operator.
+ * - draining: finishes its claimed messages, accepts receipts, claims nothing new. Entered and left
  *   by an operator, usually before a removal.
  *
  * An operator may move between any two; a removal is allowed when no route names the connector.
@@ -16,15 +16,20 @@ import {
   type HttpSettings,
 } from "./http-settings.ts";
 import { checkSmpp, SMPP_DEFAULTS, type SmppSettings } from "./smpp-settings.ts";
-import { checkOneOf, checkWhole, createFaults, type Faults } from "./validation-errors.ts";
+import {
+  checkOneOf,
+  checkWhole,
+  createFieldErrors,
+  type FieldErrors,
+} from "./validation-errors.ts";
 
-/** How a connector speaks. */
+/** The protocol of a connector. */
 export type ConnectorType = "smpp" | "http" | "test";
 
 /** Whether a connector claims messages. */
 export type ConnectorState = "active" | "paused" | "draining";
 
-/** A link to a carrier, with its secrets in the clear; only the store and the carrier see those. */
+/** A connector with its secrets in plain text. Only the store and the carrier may see those. */
 export type Connector = {
   readonly id: string;
   readonly type: ConnectorType;
@@ -34,13 +39,13 @@ export type Connector = {
   readonly http: HttpSettings | undefined;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** Rises with each change; carriers connect anew when the settings behind it differ. */
+  /** Increases with each change. Carriers reconnect when the settings of the new version differ. */
   readonly version: number;
-  /** Its secrets cannot be opened, their key being gone, and are left out. */
+  /** True when the encryption key of its secrets is missing; the secrets are then left out. */
   readonly isUnreadable: boolean;
 };
 
-/** What a caller states of a connector; zero and empty values mean "not stated". */
+/** The fields of a connector in a request; zero and empty values mean "absent". */
 export type ConnectorInput = {
   readonly id: string;
   readonly type: string;
@@ -50,22 +55,22 @@ export type ConnectorInput = {
   readonly http: Partial<HttpSettings> | undefined;
 };
 
-/** The built-in connector of test-mode messages; made by the migration, never removed. */
+/** The built-in connector of test-mode messages. The migration creates it; it is never removed. */
 export const TEST_CONNECTOR_ID = "test";
 
-/** A part of NATS subjects and of metric labels: lower case, digits and hyphens. */
+/** Lower case, digits and hyphens, because ids are part of NATS subjects and metric labels. */
 const CONNECTOR_ID = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 const STATES = ["active", "paused", "draining"] as const;
 
-/** Makes a connector from what a caller stated. Throws `validation_error`. */
+/** Creates a connector from a request. Throws `validation_error`. */
 export function createConnector(input: ConnectorInput, nowMs: number): Connector {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   if (!CONNECTOR_ID.test(input.id)) {
     const rule = "must be 1 to 32 characters of a-z, 0-9 and inner hyphens";
-    faults.add("connector.id", "invalid_format", rule);
+    errors.add("connector.id", "invalid_format", rule);
   }
-  checkOneOf(faults, "connector.type", input.type, ["smpp", "http"]);
-  faults.throwIfAny();
+  checkOneOf(errors, "connector.type", input.type, ["smpp", "http"]);
+  errors.throwIfAny();
   const type = input.type as ConnectorType;
   const connector: Connector = {
     id: input.id,
@@ -84,9 +89,9 @@ export function createConnector(input: ConnectorInput, nowMs: number): Connector
 }
 
 /**
- * Applies a change: `smpp` and `http` replace what is stated inside them (everything but zeros when
- * they name the host or URL, as complete settings do), `smpp.<field>` replaces that one field
- * whatever its value; a secret left empty stays. Throws `validation_error`.
+ * Applies a change. `smpp` and `http` replace the settings that the request has; with a host or URL
+ * the settings count as complete, so false and empty values replace too. `smpp.<field>` replaces that
+ * field by any value. An empty secret keeps the old one. Throws `validation_error`.
  */
 export function changeConnector(
   connector: Connector,
@@ -94,22 +99,22 @@ export function changeConnector(
   fields: readonly string[],
   nowMs: number,
 ): Connector {
-  const faults = createFaults();
-  if (fields.length === 0) faults.add("fields", "required", "name at least one field to change");
-  const changed = fields.reduce((soFar, field) => changeField(soFar, input, field, faults), {
+  const errors = createFieldErrors();
+  if (fields.length === 0) errors.add("fields", "required", "name at least one field to change");
+  const changed = fields.reduce((soFar, field) => changeField(soFar, input, field, errors), {
     ...connector,
   });
-  faults.throwIfAny();
+  errors.throwIfAny();
   const version = connector.version + 1;
-  // Settings that are saved are sealed anew, with a key that is there.
-  const isUnreadable = connector.isUnreadable && leavesSettings(fields);
+  // Saved settings are encrypted with the current key, so they are readable afterwards.
+  const isUnreadable = connector.isUnreadable && needsNoSecrets(fields);
   const next = { ...changed, updatedAtMs: nowMs, version, isUnreadable };
   checkConnector(next);
   return next;
 }
 
-/** Whether a change is of nothing that has secrets: it can be made without their key. */
-export function leavesSettings(fields: readonly string[]): boolean {
+/** Whether a change touches no settings with secrets, so that it works without their key. */
+export function needsNoSecrets(fields: readonly string[]): boolean {
   return fields.every((field) => field === "state" || field === "rate_per_second");
 }
 
@@ -117,23 +122,23 @@ function changeField(
   connector: Connector,
   input: ConnectorInput,
   path: string,
-  faults: Faults,
+  errors: FieldErrors,
 ): Connector {
   if (path === "state") return { ...connector, state: input.state as ConnectorState };
   if (path === "rate_per_second") return { ...connector, ratePerSecond: input.ratePerSecond };
   const [part, name] = path.split(".", 2);
   if (part === "smpp" && connector.smpp !== undefined) {
-    const smpp = pick(SMPP_DEFAULTS, input.smpp ?? {}, name, path, faults);
+    const smpp = pick(SMPP_DEFAULTS, input.smpp ?? {}, name, path, errors);
     return { ...connector, smpp: { ...connector.smpp, ...smpp } };
   }
   if (part === "http" && connector.http !== undefined) {
-    const http = pick(HTTP_DEFAULTS, input.http ?? {}, name, path, faults);
+    const http = pick(HTTP_DEFAULTS, input.http ?? {}, name, path, errors);
     if (http.headers !== undefined) {
       http.headers = keepHidden(http.headers, connector.http.headers);
     }
     return { ...connector, http: { ...connector.http, ...http } };
   }
-  faults.add("fields", "invalid_value", `${path} is not a field of this connector`);
+  errors.add("fields", "invalid_value", `${path} is not a field of this connector`);
   return connector;
 }
 
@@ -141,64 +146,64 @@ const SECRETS = ["password", "receiptSecret"];
 
 function pick<T extends object>(
   defaults: T,
-  stated: Partial<T>,
+  given: Partial<T>,
   name: string | undefined,
   path: string,
-  faults: Faults,
+  errors: FieldErrors,
 ): { -readonly [K in keyof T]?: T[K] } {
   if (name === undefined) {
-    const { host, url } = stated as { host?: string; url?: string };
-    return host || url ? completeOnly(stated, defaults) : statedOnly(stated);
+    const { host, url } = given as { host?: string; url?: string };
+    return host || url ? completeOnly(given, defaults) : presentOnly(given);
   }
   const key = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) as keyof T;
   if (!Object.hasOwn(defaults, key)) {
-    faults.add("fields", "invalid_value", `${path} is not a field of this connector`);
+    errors.add("fields", "invalid_value", `${path} is not a field of this connector`);
     return {};
   }
-  const value = stated[key];
+  const value = given[key];
   if (SECRETS.includes(key as string) && (value === undefined || value === "")) return {};
   if (value === undefined && !isOverride(key as string)) {
-    faults.add(`connector.${path}`, "required", "is required, because it is to change");
+    errors.add(`connector.${path}`, "required", "is required, because it is to change");
     return {};
   }
   return { [key]: value } as { -readonly [K in keyof T]?: T[K] };
 }
 
-function merge<T extends object>(base: T, stated: Partial<T>): T {
-  return { ...base, ...statedOnly(stated) };
+function merge<T extends object>(base: T, given: Partial<T>): T {
+  return { ...base, ...presentOnly(given) };
 }
 
-/** The members that hold something: not zero, empty, false or an empty map. */
-function statedOnly<T extends object>(stated: Partial<T>): { -readonly [K in keyof T]?: T[K] } {
-  return keep(stated, (key, value) => {
+/** The members with a value other than zero, empty, false or an empty map. */
+function presentOnly<T extends object>(given: Partial<T>): { -readonly [K in keyof T]?: T[K] } {
+  return keep(given, (key, value) => {
     if (isOverride(key)) return value !== undefined;
     if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
     return value !== undefined && value !== "" && value !== 0 && value !== false;
   });
 }
 
-/** The members of complete settings: all but secrets left empty and what has no empty value. */
+/** The members of complete settings: all but empty secrets and values that cannot be empty. */
 function completeOnly<T extends object>(
-  stated: Partial<T>,
+  given: Partial<T>,
   defaults: T,
 ): { -readonly [K in keyof T]?: T[K] } {
-  return keep(stated, (key, value) => {
+  return keep(given, (key, value) => {
     if (isOverride(key)) return true;
     if (SECRETS.includes(key)) return value !== "" && value !== undefined;
     return value !== undefined && value !== 0 && (value !== "" || !defaults[key as keyof T]);
   });
 }
 
-/** Type of number and numbering plan: zero is a value there, and absence too. */
+/** Type of number and numbering plan: 0 and absence are both values there. */
 function isOverride(key: string): boolean {
   return key.endsWith("Ton") || key.endsWith("Npi");
 }
 
 function keep<T extends object>(
-  stated: Partial<T>,
+  given: Partial<T>,
   isKept: (key: string, value: unknown) => boolean,
 ): { -readonly [K in keyof T]?: T[K] } {
-  const entries = Object.entries(stated).filter(([key, value]) => isKept(key, value));
+  const entries = Object.entries(given).filter(([key, value]) => isKept(key, value));
   return Object.fromEntries(entries) as { -readonly [K in keyof T]?: T[K] };
 }
 
@@ -215,17 +220,17 @@ function keepHidden(
 }
 
 function checkConnector(connector: Connector): void {
-  const faults = createFaults();
-  checkOneOf(faults, "connector.state", connector.state, STATES);
-  checkWhole(faults, "connector.rate_per_second", connector.ratePerSecond, 0, 1_000_000);
-  // What could not be read is not what is saved.
+  const errors = createFieldErrors();
+  checkOneOf(errors, "connector.state", connector.state, STATES);
+  checkWhole(errors, "connector.rate_per_second", connector.ratePerSecond, 0, 1_000_000);
+  // The store keeps unreadable settings as they are, so they are not validated.
   const { smpp, http } = connector.isUnreadable ? {} : connector;
-  if (smpp !== undefined) checkSmpp(faults, smpp);
-  if (http !== undefined) checkHttp(faults, http);
-  faults.throwIfAny();
+  if (smpp !== undefined) checkSmpp(errors, smpp);
+  if (http !== undefined) checkHttp(errors, http);
+  errors.throwIfAny();
 }
 
-/** Decides whether a connector may be removed. Throws `invalid_state_transition` when not. */
+/** Throws `invalid_state_transition` unless the connector may be removed. */
 export function checkRemoval(connectorId: string, routeNames: readonly string[]): void {
   if (connectorId === TEST_CONNECTOR_ID) {
     throw new AppError("invalid_state_transition", "The test connector is built in.");
@@ -236,7 +241,7 @@ export function checkRemoval(connectorId: string, routeNames: readonly string[])
   }
 }
 
-/** The connector as operators see it: no password, no key, no header value. */
+/** The connector without secrets: no password, receipt secret or header value. */
 export function hideSecrets(connector: Connector): Connector {
   const { smpp, http } = connector;
   return {

@@ -1,22 +1,22 @@
 /**
- * Whether a connector's routes should be tried first. States:
+ * Decides whether a connector's routes are tried first. States:
  *
- * - healthy: the first state; its routes stand in their own order. Left for `failing` when most of
- *   its submits fail for the carrier's own reasons over two judgements in a row, each over some answers
- *   of its own, or when none of its binds has been up for a while.
- * - failing: its routes are tried after all others. Left for `probing` when its waiting time is
- *   over and a bind is up.
- * - probing: its routes stand in their own order again for a short while, and until a submit has an outcome.
- *   Left for `healthy` when submits succeed (or none had an outcome in a minute), for `failing` with twice
- *   the waiting time when they fail.
+ * - healthy: the first state; its routes keep their order. Left for `failing` when most submits fail
+ *   for the carrier's own reasons in two evaluations in a row, each over enough responses, or when no
+ *   bind has been up for `LINK_DOWN_MS`.
+ * - failing: its routes are tried after all others. Left for `probing` when the wait is over and a
+ *   bind is up.
+ * - probing: its routes have their order again for `PROBE_MS`, and until a submit has a response. Left
+ *   for `healthy` when submits succeed (or none had a response in `PROBE_MAX_MS`), for `failing` with
+ *   twice the wait when they fail.
  *
- * What counts for a judgement are the answers since the one before, for a probe those since it began:
- * the share over the carriers' half minute, which a quiet connector's one failure would fill, is asked
- * besides, so that a bad second of a busy one is nothing. Carriers of an earlier version tell only
- * that share; it alone decides then.
+ * An evaluation counts the responses since the previous one, a probe those since it began. The failure
+ * share over the carrier's window of 30 s must be high too, so that one bad second of a busy connector
+ * has no effect. The share alone does not decide, because one failure of a quiet connector fills it;
+ * only where a bind reports no counts is the share all there is.
  */
 
-/** What one bind of one carrier replica last said of itself. */
+/** The latest report of one bind of one carrier replica. */
 export type BindHealth = {
   readonly connectorId: string;
   readonly bind: string;
@@ -29,20 +29,20 @@ export type BindHealth = {
   readonly answerMsP99: number;
   readonly lastError: string;
   readonly reportedAtMs: number;
-  /** Of the last window's submits, 0 to 1. */
+  /** Failed share of the submits in the carrier's window of 30 s, 0 to 1. */
   readonly failureShare: number;
   readonly submitted: number;
   readonly receipts: number;
   readonly receiptSecondsP50: number;
   /**
-   * Submits that had an outcome since the bind began, and those that failed for the carrier's own
-   * reasons; undefined from carriers that tell only the share.
+   * Submits with a response since the bind was opened, and those of them that failed for the carrier's
+   * own reasons; undefined from carriers that report only the share.
    */
   readonly answers: number | undefined;
   readonly failures: number | undefined;
 };
 
-/** How far a bind's answers and failures have counted. */
+/** The counters of a bind at one moment. */
 export type BindCount = {
   readonly bind: string;
   readonly answers: number;
@@ -52,20 +52,20 @@ export type BindCount = {
 /** A state of the machine above. */
 export type HealthState = "healthy" | "failing" | "probing";
 
-/** The judgement on one connector. */
-export type Verdict = {
+/** The health of one connector: the state of the machine above. */
+export type ConnectorHealth = {
   readonly connectorId: string;
   readonly state: HealthState;
   readonly sinceMs: number;
-  /** What made it fail: no link, or failing submits. Empty while healthy. */
+  /** Cause of the failure: no link, or failing submits. Empty while healthy. */
   readonly cause: "" | "link" | "submits";
-  /** Judgements in a row that found it failing. */
+  /** Bad evaluations in a row. */
   readonly strikes: number;
   /** How long it stays `failing` before a probe. */
   readonly waitMs: number;
   /** When a bind was last up. */
   readonly lastUpMs: number;
-  /** The binds' counts at the last judgement of their submits, or when the probe began. */
+  /** The binds' counters at the last evaluation of their submits, or when the probe began. */
   readonly counted: readonly BindCount[];
 };
 
@@ -73,28 +73,28 @@ export type Verdict = {
 export const FAILING_SHARE = 0.5;
 export const RECOVERED_SHARE = 0.2;
 const STRIKES = 2;
-/** A judgement waits for so many answers: fewer are chance. */
+/** Least responses for an evaluation: fewer may fail by chance. */
 const ANSWERS_MIN = 3;
-const LINK_PATIENCE_MS = 5000;
-/** Carriers report each second; those of an earlier version waited up to ten after they had failed to. */
-const SILENCE_PATIENCE_MS = 10_000 + LINK_PATIENCE_MS;
-/** Judging that has rested for longer than this begins anew, and than three times as long as it should. */
-const JUDGING_GAP_MS = LINK_PATIENCE_MS;
+const LINK_DOWN_MS = 5000;
+/** Carriers report every second, and after a failed report retry for up to 10 s. */
+const NO_REPORT_MS = 10_000 + LINK_DOWN_MS;
+/** Evaluations that pause for longer start again, see `pauseMaxMs`. */
+const PAUSE_MAX_MS = LINK_DOWN_MS;
 const WAIT_FIRST_MS = 10_000;
 const WAIT_MAX_MS = 300_000;
 const PROBE_MS = 5000;
-/** A probe waits no longer for the first answer in it, or for the end of a wait for one. */
+/** Longest wait of a probe for its first response. */
 const PROBE_MAX_MS = 60_000;
-/** A report older than this says nothing about now. */
+/** Reports older than this do not count. */
 export const REPORT_FRESH_MS = 10_000;
 
-/** After how long a rest judging begins anew that should go on every so often. */
-export function judgingGapMs(everyMs: number): number {
-  return Math.max(JUDGING_GAP_MS, 3 * everyMs);
+/** The pause after which evaluations at this interval count as interrupted. */
+export function pauseMaxMs(intervalMs: number): number {
+  return Math.max(PAUSE_MAX_MS, 3 * intervalMs);
 }
 
-/** The judgement on a connector nobody has spoken of. */
-export function firstVerdict(connectorId: string, nowMs: number): Verdict {
+/** The health of a connector without reports. */
+export function initialHealth(connectorId: string, nowMs: number): ConnectorHealth {
   const waitMs = WAIT_FIRST_MS;
   const cause = "" as const;
   const state = "healthy" as const;
@@ -103,75 +103,80 @@ export function firstVerdict(connectorId: string, nowMs: number): Verdict {
 }
 
 /**
- * Judges a connector anew by its binds' newest reports. `watchedMs` is how long judging has gone on without a
- * gap: after one, nobody is down before carriers have had the time to report again.
+ * The next health of a connector by the latest reports of its binds. `watchedMs` is the time since the
+ * evaluations started or were interrupted: a connector is down only after carriers had time to report.
  */
-export function judgeConnector(
-  verdict: Verdict,
+export function evaluateConnector(
+  health: ConnectorHealth,
   reports: readonly BindHealth[],
   nowMs: number,
   watchedMs: number,
-): Verdict {
+): ConnectorHealth {
   const fresh = reports.filter((report) => nowMs - report.reportedAtMs <= REPORT_FRESH_MS);
   const isUp = fresh.some(({ link }) => link === "bound" || link === "paused");
-  const lastUpMs = isUp ? nowMs : verdict.lastUpMs;
-  const patienceMs = fresh.length === 0 ? SILENCE_PATIENCE_MS : LINK_PATIENCE_MS;
-  const isDown = watchedMs > patienceMs && nowMs - lastUpMs > LINK_PATIENCE_MS;
-  const seen = { ...verdict, lastUpMs };
-  if (verdict.state === "healthy") return judgeHealthy(seen, fresh, isDown, nowMs);
-  const inStateMs = nowMs - verdict.sinceMs;
-  if (verdict.state === "failing") {
-    // A link that is back needs no long wait: nothing was refused, there was nobody to ask.
-    const isDue = inStateMs >= verdict.waitMs || verdict.cause === "link";
+  const lastUpMs = isUp ? nowMs : health.lastUpMs;
+  const downAfterMs = fresh.length === 0 ? NO_REPORT_MS : LINK_DOWN_MS;
+  const isDown = watchedMs > downAfterMs && nowMs - lastUpMs > LINK_DOWN_MS;
+  const seen = { ...health, lastUpMs };
+  if (health.state === "healthy") return evaluateHealthy(seen, fresh, isDown, nowMs);
+  const inStateMs = nowMs - health.sinceMs;
+  if (health.state === "failing") {
+    // A link that is up again needs no wait: the carrier refused nothing while it was down.
+    const isDue = inStateMs >= health.waitMs || health.cause === "link";
     if (!isUp || !isDue) return seen;
     return { ...seen, state: "probing", sinceMs: nowMs, strikes: 0, counted: countsNow(fresh) };
   }
-  const { answers, failures, counted } = countSince(verdict.counted, fresh);
-  const share = isTold(fresh) ? shareOf(failures, answers) : failureShare(fresh);
+  const { answers, failures, counted } = countSince(health.counted, fresh);
+  const share = hasCounts(fresh) ? shareOf(failures, answers) : failureShare(fresh);
   if (isDown || (inStateMs >= PROBE_MS && share >= RECOVERED_SHARE)) {
-    return enterFailing(seen, Math.min(WAIT_MAX_MS, verdict.waitMs * 2), isDown, nowMs);
+    return enterFailing(seen, Math.min(WAIT_MAX_MS, health.waitMs * 2), isDown, nowMs);
   }
-  // Without an answer nothing has been probed: a quiet connector gets one now and then, a silent carrier's is late.
-  const isOpen = isTold(fresh) && answers === 0;
+  // A probe without a response has tested nothing: the connector is quiet or its carrier is slow.
+  const isOpen = hasCounts(fresh) && answers === 0;
   if (inStateMs < (isOpen ? PROBE_MAX_MS : PROBE_MS)) return { ...seen, counted };
   return { ...seen, state: "healthy", sinceMs: nowMs, cause: "", counted: countsNow(fresh) };
 }
 
-function judgeHealthy(
-  verdict: Verdict,
+function evaluateHealthy(
+  health: ConnectorHealth,
   fresh: readonly BindHealth[],
   isDown: boolean,
   nowMs: number,
-): Verdict {
-  const { answers, failures, counted } = countSince(verdict.counted, fresh);
-  const isCounting = isTold(fresh);
-  // One that fails whatever it is given is given less and less to answer.
-  const isFailingAgain = verdict.strikes > 0 && answers > 0 && failures === answers;
-  const isJudged = !isCounting || answers >= ANSWERS_MIN || isFailingAgain;
+): ConnectorHealth {
+  const { answers, failures, counted } = countSince(health.counted, fresh);
+  const isCounting = hasCounts(fresh);
+  // A connector that fails every submit gets fewer and fewer submits, so fewer responses suffice.
+  const isFailingAgain = health.strikes > 0 && answers > 0 && failures === answers;
+  const isConclusive = !isCounting || answers >= ANSWERS_MIN || isFailingAgain;
   const isBad =
-    isJudged &&
+    isConclusive &&
     failureShare(fresh) >= FAILING_SHARE &&
     (!isCounting || shareOf(failures, answers) >= FAILING_SHARE);
-  // Too few answers neither make a strike nor forgive one.
-  const kept = isJudged ? 0 : verdict.strikes;
-  const strikes = isBad ? verdict.strikes + 1 : kept;
-  if (strikes >= STRIKES || isDown) return enterFailing(verdict, verdict.waitMs, isDown, nowMs);
-  const calmMs = nowMs - verdict.sinceMs;
-  const waitMs = !isBad && calmMs > WAIT_MAX_MS ? WAIT_FIRST_MS : verdict.waitMs;
-  return { ...verdict, strikes, waitMs, counted: isJudged ? countsNow(fresh) : counted };
+  // An evaluation with too few responses neither adds a strike nor clears them.
+  const kept = isConclusive ? 0 : health.strikes;
+  const strikes = isBad ? health.strikes + 1 : kept;
+  if (strikes >= STRIKES || isDown) return enterFailing(health, health.waitMs, isDown, nowMs);
+  const calmMs = nowMs - health.sinceMs;
+  const waitMs = !isBad && calmMs > WAIT_MAX_MS ? WAIT_FIRST_MS : health.waitMs;
+  return { ...health, strikes, waitMs, counted: isConclusive ? countsNow(fresh) : counted };
 }
 
-function enterFailing(verdict: Verdict, waitMs: number, isDown: boolean, nowMs: number): Verdict {
+function enterFailing(
+  health: ConnectorHealth,
+  waitMs: number,
+  isDown: boolean,
+  nowMs: number,
+): ConnectorHealth {
   const cause = isDown ? "link" : "submits";
-  return { ...verdict, state: "failing", sinceMs: nowMs, cause, strikes: 0, waitMs };
+  return { ...health, state: "failing", sinceMs: nowMs, cause, strikes: 0, waitMs };
 }
 
-/** Whether every bind tells its counts: one that tells only its share would be left out of them. */
-function isTold(reports: readonly BindHealth[]): boolean {
+/** Whether every bind reports counters: the sum would miss a bind that reports only its share. */
+function hasCounts(reports: readonly BindHealth[]): boolean {
   return reports.every(({ answers, failures }) => answers !== undefined && failures !== undefined);
 }
 
-/** What the binds have counted in all. */
+/** The current counters of the binds. */
 function countsNow(reports: readonly BindHealth[]): BindCount[] {
   return reports.flatMap(({ bind, answers, failures }) =>
     answers === undefined || failures === undefined ? [] : [{ bind, answers, failures }],
@@ -179,8 +184,8 @@ function countsNow(reports: readonly BindHealth[]): BindCount[] {
 }
 
 /**
- * What the binds have answered and failed since they had counted so far. A bind that was not known counts
- * from now on, one whose counts have fallen began anew, from zero.
+ * Responses and failures since the counters `before`. A new bind counts from its first report. A bind
+ * whose counters have decreased has restarted and counts from zero.
  */
 function countSince(
   before: readonly BindCount[],
@@ -191,8 +196,8 @@ function countSince(
   let failures = 0;
   const counted = countsNow(reports).map((now) => {
     const last = known.get(now.bind) ?? now;
-    const isAnew = now.answers < last.answers || now.failures < last.failures;
-    const from = isAnew ? { bind: now.bind, answers: 0, failures: 0 } : last;
+    const hasRestarted = now.answers < last.answers || now.failures < last.failures;
+    const from = hasRestarted ? { bind: now.bind, answers: 0, failures: 0 } : last;
     answers += now.answers - from.answers;
     failures += now.failures - from.failures;
     return from;
@@ -200,7 +205,7 @@ function countSince(
   return { answers, failures, counted };
 }
 
-/** The share over all binds, each weighing as much as it submits. */
+/** The failure share over all binds, weighted by their submits per second. */
 function failureShare(reports: readonly BindHealth[]): number {
   let weight = 0;
   let failed = 0;

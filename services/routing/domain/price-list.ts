@@ -1,9 +1,9 @@
 import { parseAmount } from "../../shared/core/money.ts";
 import type { PriceRule } from "../../shared/routes/route-table.ts";
-import { findPrefixFault, PRICES_MAX } from "./route.ts";
-import { checkWhole, createFaults } from "./validation-errors.ts";
+import { findPrefixError, PRICES_MAX } from "./route.ts";
+import { checkWhole, createFieldErrors } from "./validation-errors.ts";
 
-/** How one prefix's price differs between two lists. */
+/** The difference of one prefix's price between two lists. */
 export type PriceChange = {
   readonly prefix: string;
   /** 0 when added. */
@@ -16,17 +16,16 @@ export type PriceChange = {
 const HEADER = "prefix,price";
 
 /**
- * Reads a price list: a header `prefix,price`, then one line each; the price in currency units with
- * up to four decimals. Fields may be in double quotes (RFC 4180), lines may end in CR LF, empty
- * lines and a byte order mark are ignored. The list is checked whole: every fault is reported
- * with its line, and nothing is read from a list with one. Throws `validation_error`.
+ * Parses a price list: a header `prefix,price`, then one line per price, in currency units with up
+ * to four decimals. Fields may be in double quotes (RFC 4180), lines may end in CR LF. Empty lines
+ * and a byte order mark are ignored. Throws `validation_error` with every invalid line.
  */
 export function parsePriceList(csv: string): PriceRule[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const lines = csv.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
   const header = splitLine(lines[0] ?? "");
   if (header.map((name) => name.toLowerCase()).join(",") !== HEADER) {
-    faults.add("csv[1]", "invalid_format", `the first line must be "${HEADER}"`);
+    errors.add("csv[1]", "invalid_format", `the first line must be "${HEADER}"`);
   }
   const prices: PriceRule[] = [];
   const lineOf = new Map<string, number>();
@@ -36,25 +35,25 @@ export function parsePriceList(csv: string): PriceRule[] {
     const field = `csv[${number}]`;
     const [prefixText, priceText, ...rest] = splitLine(line);
     if (prefixText === undefined || priceText === undefined || rest.length > 0) {
-      faults.add(field, "invalid_format", "must be a prefix, a comma and a price");
+      errors.add(field, "invalid_format", "must be a prefix, a comma and a price");
       return;
     }
     const prefix = prefixText.replace(/^\+/, "");
-    const prefixFault = findPrefixFault(prefix);
-    if (prefixFault !== undefined) faults.add(field, "invalid_format", `the prefix ${prefixFault}`);
+    const prefixError = findPrefixError(prefix);
+    if (prefixError !== undefined) errors.add(field, "invalid_format", `the prefix ${prefixError}`);
     const price = parseAmount(priceText);
     if (price === undefined || price < 0n) {
-      faults.add(field, "invalid_value", "the price must be an amount with up to four decimals");
+      errors.add(field, "invalid_value", "the price must be an amount with up to four decimals");
     }
     const earlier = lineOf.get(prefix);
     if (earlier !== undefined) {
-      faults.add(field, "invalid_value", `the prefix is on line ${earlier} already`);
+      errors.add(field, "invalid_value", `the prefix is on line ${earlier} already`);
     }
     lineOf.set(prefix, number);
     prices.push({ prefix, price: price ?? 0n });
   });
-  checkWhole(faults, "csv", prices.length, 1, PRICES_MAX);
-  faults.throwIfAny();
+  checkWhole(errors, "csv", prices.length, 1, PRICES_MAX);
+  errors.throwIfAny();
   return prices;
 }
 
@@ -65,7 +64,7 @@ function splitLine(line: string): string[] {
   });
 }
 
-/** Lists what differs between two price lists, ordered by prefix. */
+/** The differences between two price lists, ordered by prefix. */
 export function comparePrices(
   before: readonly PriceRule[],
   after: readonly PriceRule[],

@@ -1,25 +1,30 @@
 import { AMOUNT_MAX, formatAmount } from "../../shared/core/money.ts";
 import type { PriceRule, RouteRule } from "../../shared/routes/route-table.ts";
-import { checkLength, checkWhole, createFaults, type Faults } from "./validation-errors.ts";
+import {
+  checkLength,
+  checkWhole,
+  createFieldErrors,
+  type FieldErrors,
+} from "./validation-errors.ts";
 
-/** A way to carry messages over one connector, at prices by prefix. */
+/** A route: carries messages over one connector, at prices by prefix (docs/contract.md#routing). */
 export type Route = RouteRule & {
-  /** Rises with each change of the prices; 1 for those it was made with. */
+  /** Increases with each change of the prices; 1 for the first ones. */
   readonly pricesVersion: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 };
 
-/** What a caller states of a route. */
+/** The fields of a route in a request. */
 export type RouteInput = Omit<RouteRule, "id">;
 
-/** Most prices of one route; a world-wide price list has some thousands. */
+/** Most prices of one route. A worldwide price list has some thousands. */
 export const PRICES_MAX = 20_000;
 
 const PRICE_RULE = `must be from ${formatAmount(0n)} to ${formatAmount(AMOUNT_MAX)}`;
 const PREFIX = /^[1-9]\d{0,14}$/;
 
-/** Makes a route. A weight of 0 means 1. Throws `validation_error`. */
+/** Creates a route. A weight of 0 means 1. Throws `validation_error`. */
 export function createRoute(id: string, input: RouteInput, nowMs: number): Route {
   const route: Route = {
     ...input,
@@ -33,7 +38,7 @@ export function createRoute(id: string, input: RouteInput, nowMs: number): Route
   return route;
 }
 
-/** The fields a route may change, by their names on the wire. */
+/** The fields that may change, by their protobuf names. */
 const FIELDS: Readonly<Record<string, keyof RouteInput>> = {
   name: "name",
   connector_id: "connectorId",
@@ -48,48 +53,51 @@ const FIELDS: Readonly<Record<string, keyof RouteInput>> = {
   enabled_until_minute: "enabledUntilMinute",
 };
 
-/** Puts the stated prices into the list that is there, so that no caller has to know all of it. */
+/** Adds or replaces the given prices only, so that callers need not know the whole list. */
 const SET_PRICES = "prices.set";
 
-/** Replaces the named fields; `prices.set` adds or replaces the stated prefixes only. Throws `validation_error`. */
+/**
+ * Replaces the named fields. `prices.set` adds or replaces the given prefixes only. Throws
+ * `validation_error`.
+ */
 export function changeRoute(
   route: Route,
   input: RouteInput,
   fields: readonly string[],
   nowMs: number,
 ): Route {
-  const faults = createFaults();
-  if (fields.length === 0) faults.add("fields", "required", "name at least one field to change");
+  const errors = createFieldErrors();
+  if (fields.length === 0) errors.add("fields", "required", "name at least one field to change");
   const changes: Record<string, unknown> = {};
   for (const field of fields) {
     if (field === SET_PRICES) continue;
     const key = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
-    if (key === undefined) faults.add("fields", "invalid_value", `${field} is not a field`);
+    if (key === undefined) errors.add("fields", "invalid_value", `${field} is not a field`);
     else changes[key] = input[key];
   }
   const isSetting = fields.includes(SET_PRICES);
-  if (isSetting) changes.prices = mergePrices(route.prices, input.prices, faults);
+  if (isSetting) changes.prices = mergePrices(route.prices, input.prices, errors);
   if (isSetting && fields.includes("prices")) {
-    faults.add("fields", "invalid_value", `prices and ${SET_PRICES} exclude each other`);
+    errors.add("fields", "invalid_value", `prices and ${SET_PRICES} exclude each other`);
   }
-  faults.throwIfAny();
+  errors.throwIfAny();
   const next = { ...route, ...changes, updatedAtMs: nowMs } as Route;
   checkRoute(next);
   return changes.prices === undefined ? next : { ...next, pricesVersion: route.pricesVersion + 1 };
 }
 
-/** The prices with others set among them; what is wrong with the stated ones is named by their own places. */
+/** The prices with the given ones added or replaced. Errors name the index in the given list. */
 function mergePrices(
   prices: readonly PriceRule[],
-  stated: readonly PriceRule[],
-  faults: Faults,
+  given: readonly PriceRule[],
+  errors: FieldErrors,
 ): readonly PriceRule[] {
-  if (stated.length === 0) faults.add("route.prices", "required", "name at least one price to set");
-  checkPrices(faults, stated);
-  return [...new Map([...prices, ...stated].map((rule) => [rule.prefix, rule])).values()];
+  if (given.length === 0) errors.add("route.prices", "required", "name at least one price to set");
+  checkPrices(errors, given);
+  return [...new Map([...prices, ...given].map((rule) => [rule.prefix, rule])).values()];
 }
 
-/** The route with other prices, as an import brings them. Throws `validation_error`. */
+/** The route with the prices of an import. Throws `validation_error`. */
 export function replacePrices(route: Route, prices: readonly PriceRule[], nowMs: number): Route {
   const next = { ...route, prices, pricesVersion: route.pricesVersion + 1, updatedAtMs: nowMs };
   checkRoute(next);
@@ -97,48 +105,53 @@ export function replacePrices(route: Route, prices: readonly PriceRule[], nowMs:
 }
 
 function checkRoute(route: Route): void {
-  const faults = createFaults();
-  checkLength(faults, "route.name", route.name, 1, 64);
+  const errors = createFieldErrors();
+  checkLength(errors, "route.name", route.name, 1, 64);
   if (route.name.startsWith("rte_")) {
-    faults.add("route.name", "invalid_value", "must not look like a route's id");
+    errors.add("route.name", "invalid_value", "must not look like a route's id");
   }
-  checkLength(faults, "route.connector_id", route.connectorId, 1, 32);
-  checkWhole(faults, "route.priority", route.priority, 0, 1_000_000);
-  checkWhole(faults, "route.weight", route.weight, 0, 1_000_000);
-  checkWhole(faults, "route.enabled_from_minute", route.enabledFromMinute, 0, 1439);
-  checkWhole(faults, "route.enabled_until_minute", route.enabledUntilMinute, 0, 1440);
-  checkList(faults, "route.sender_ids", route.senderIds, 11);
-  checkList(faults, "route.plans", route.plans, 64);
-  checkList(faults, "route.tenant_ids", route.tenantIds, 64);
-  checkPrices(faults, route.prices);
-  faults.throwIfAny();
+  checkLength(errors, "route.connector_id", route.connectorId, 1, 32);
+  checkWhole(errors, "route.priority", route.priority, 0, 1_000_000);
+  checkWhole(errors, "route.weight", route.weight, 0, 1_000_000);
+  checkWhole(errors, "route.enabled_from_minute", route.enabledFromMinute, 0, 1439);
+  checkWhole(errors, "route.enabled_until_minute", route.enabledUntilMinute, 0, 1440);
+  checkList(errors, "route.sender_ids", route.senderIds, 11);
+  checkList(errors, "route.plans", route.plans, 64);
+  checkList(errors, "route.tenant_ids", route.tenantIds, 64);
+  checkPrices(errors, route.prices);
+  errors.throwIfAny();
 }
 
-function checkList(faults: Faults, field: string, items: readonly string[], max: number): void {
-  if (items.length > 1000) faults.add(field, "too_many", "must have at most 1000 entries");
+function checkList(
+  errors: FieldErrors,
+  field: string,
+  items: readonly string[],
+  max: number,
+): void {
+  if (items.length > 1000) errors.add(field, "too_many", "must have at most 1000 entries");
   items.forEach((item, at) => {
-    checkLength(faults, `${field}[${at}]`, item, 1, max);
+    checkLength(errors, `${field}[${at}]`, item, 1, max);
   });
 }
 
-function checkPrices(faults: Faults, prices: readonly PriceRule[]): void {
+function checkPrices(errors: FieldErrors, prices: readonly PriceRule[]): void {
   if (prices.length > PRICES_MAX) {
-    faults.add("route.prices", "too_many", `must have at most ${PRICES_MAX} entries`);
+    errors.add("route.prices", "too_many", `must have at most ${PRICES_MAX} entries`);
   }
   const seen = new Set<string>();
   prices.forEach(({ prefix, price }, at) => {
     const field = `route.prices[${at}]`;
-    const wrong = findPrefixFault(prefix);
-    if (wrong !== undefined) faults.add(`${field}.prefix`, "invalid_format", wrong);
-    if (seen.has(prefix)) faults.add(`${field}.prefix`, "invalid_value", "is there twice");
+    const wrong = findPrefixError(prefix);
+    if (wrong !== undefined) errors.add(`${field}.prefix`, "invalid_format", wrong);
+    if (seen.has(prefix)) errors.add(`${field}.prefix`, "invalid_value", "is there twice");
     seen.add(prefix);
     if (price < 0n || price > AMOUNT_MAX) {
-      faults.add(`${field}.price`, "out_of_range", PRICE_RULE);
+      errors.add(`${field}.price`, "out_of_range", PRICE_RULE);
     }
   });
 }
 
-/** What is wrong with a prefix: a country calling code and further digits, no plus sign. */
-export function findPrefixFault(prefix: string): string | undefined {
+/** The error of a prefix: it must be a country calling code and further digits, without plus. */
+export function findPrefixError(prefix: string): string | undefined {
   return PREFIX.test(prefix) ? undefined : "must be 1 to 15 digits without + or leading zero";
 }

@@ -1,6 +1,6 @@
-import { checkLength, checkOneOf, checkWhole, type Faults } from "./validation-errors.ts";
+import { checkLength, checkOneOf, checkWhole, type FieldErrors } from "./validation-errors.ts";
 
-/** How a carrier process binds to an SMSC, and how it speaks to it. */
+/** Settings of the SMPP bind and of the submits over it. */
 export type SmppSettings = {
   readonly host: string;
   readonly port: number;
@@ -26,7 +26,7 @@ export type SmppSettings = {
   readonly errorCodes: Readonly<Record<string, string>>;
 };
 
-/** What a new connector has where the operator said nothing. */
+/** Defaults of a new connector. */
 export const SMPP_DEFAULTS: SmppSettings = {
   host: "",
   port: 2775,
@@ -52,7 +52,7 @@ export const SMPP_DEFAULTS: SmppSettings = {
   errorCodes: {},
 };
 
-/** Our codes for an undelivered message, as `decisions.md` "Message error codes" lists them. */
+/** Our error codes of an undelivered message (docs/contract.md#statuses). */
 export const UNDELIVERED_CODES = [
   "absent_subscriber",
   "unknown_subscriber",
@@ -65,22 +65,22 @@ export const UNDELIVERED_CODES = [
   "unknown",
 ] as const;
 
-/** Most entries of a connector's own error-code table. */
+/** Most entries of a connector's error-code table. */
 const ERROR_CODES_MAX = 500;
 
-/** Checks SMPP settings; lengths of the bind's fields are those of SMPP 3.4 section 4.1.1. */
-export function checkSmpp(faults: Faults, smpp: SmppSettings): void {
-  checkLength(faults, "smpp.host", smpp.host, 1, 253);
-  checkWhole(faults, "smpp.port", smpp.port, 1, 65_535);
-  checkLength(faults, "smpp.system_id", smpp.systemId, 1, 15);
-  checkLength(faults, "smpp.password", smpp.password, 0, 8);
-  checkLength(faults, "smpp.system_type", smpp.systemType, 0, 12);
-  checkBindMode(faults, smpp.bindMode);
-  checkWhole(faults, "smpp.binds", smpp.binds, 1, 64);
-  checkWhole(faults, "smpp.window", smpp.window, 1, 10_000);
-  checkLength(faults, "smpp.tls_ca", smpp.tlsCa, 0, 100_000);
-  checkLength(faults, "smpp.tls_server_name", smpp.tlsServerName, 0, 253);
-  checkOneOf(faults, "smpp.default_charset", smpp.defaultCharset, [
+/** Validates SMPP settings. The lengths of bind fields are those of SMPP 3.4 section 4.1.1. */
+export function checkSmpp(errors: FieldErrors, smpp: SmppSettings): void {
+  checkLength(errors, "smpp.host", smpp.host, 1, 253);
+  checkWhole(errors, "smpp.port", smpp.port, 1, 65_535);
+  checkLength(errors, "smpp.system_id", smpp.systemId, 1, 15);
+  checkLength(errors, "smpp.password", smpp.password, 0, 8);
+  checkLength(errors, "smpp.system_type", smpp.systemType, 0, 12);
+  checkBindMode(errors, smpp.bindMode);
+  checkWhole(errors, "smpp.binds", smpp.binds, 1, 64);
+  checkWhole(errors, "smpp.window", smpp.window, 1, 10_000);
+  checkLength(errors, "smpp.tls_ca", smpp.tlsCa, 0, 100_000);
+  checkLength(errors, "smpp.tls_server_name", smpp.tlsServerName, 0, 253);
+  checkOneOf(errors, "smpp.default_charset", smpp.defaultCharset, [
     "gsm7",
     "latin1",
     "ascii",
@@ -94,41 +94,42 @@ export function checkSmpp(faults: Faults, smpp: SmppSettings): void {
   ] as const) {
     // TON has values 0 to 6, NPI up to 18 (SMPP 3.4 sections 5.2.5 and 5.2.6).
     const max = name.endsWith("ton") ? 6 : 18;
-    if (value !== undefined) checkWhole(faults, `smpp.${name}`, value, 0, max);
+    if (value !== undefined) checkWhole(errors, `smpp.${name}`, value, 0, max);
   }
-  checkOneOf(faults, "smpp.long_message", smpp.longMessage, ["udh8", "udh16", "sar", "payload"]);
-  checkWhole(faults, "smpp.enquire_link_interval_ms", smpp.enquireLinkIntervalMs, 100, 3_600_000);
-  checkWhole(faults, "smpp.response_timeout_ms", smpp.responseTimeoutMs, 100, 600_000);
-  checkOneOf(faults, "smpp.receipt_id_form", smpp.receiptIdForm, [
+  checkOneOf(errors, "smpp.long_message", smpp.longMessage, ["udh8", "udh16", "sar", "payload"]);
+  checkWhole(errors, "smpp.enquire_link_interval_ms", smpp.enquireLinkIntervalMs, 100, 3_600_000);
+  checkWhole(errors, "smpp.response_timeout_ms", smpp.responseTimeoutMs, 100, 600_000);
+  checkOneOf(errors, "smpp.receipt_id_form", smpp.receiptIdForm, [
     "as_is",
     "hex_to_decimal",
     "decimal_to_hex",
   ]);
-  checkErrorCodes(faults, smpp.errorCodes);
+  checkErrorCodes(errors, smpp.errorCodes);
 }
 
 /**
- * A connector submits, which a receiver bind cannot (SMPP 3.4 section 2.3). Beside a connector that
- * transmits it would be no help: receipts find the messages of their own connector only.
+ * Rejects receiver binds, because a connector submits and a receiver bind cannot (SMPP 3.4 section
+ * 2.3). A second, receiving connector would not help: receipts match only messages of their own
+ * connector.
  */
-function checkBindMode(faults: Faults, mode: string): void {
+function checkBindMode(errors: FieldErrors, mode: string): void {
   if (mode === "receiver") {
     const text = "nothing can be submitted over a receiver bind; use transceiver";
-    faults.add("smpp.bind_mode", "invalid_value", text);
-  } else checkOneOf(faults, "smpp.bind_mode", mode, ["transceiver", "transmitter"]);
+    errors.add("smpp.bind_mode", "invalid_value", text);
+  } else checkOneOf(errors, "smpp.bind_mode", mode, ["transceiver", "transmitter"]);
 }
 
-function checkErrorCodes(faults: Faults, codes: Readonly<Record<string, string>>): void {
+function checkErrorCodes(errors: FieldErrors, codes: Readonly<Record<string, string>>): void {
   const entries = Object.entries(codes);
   if (entries.length > ERROR_CODES_MAX) {
-    faults.add("smpp.error_codes", "too_many", `must have at most ${ERROR_CODES_MAX} entries`);
+    errors.add("smpp.error_codes", "too_many", `must have at most ${ERROR_CODES_MAX} entries`);
   }
   for (const [theirs, ours] of entries) {
-    // What else stands in a receipt's `err` is not read as a code.
+    // The receipt parser takes no other text of `err` as a code.
     if (!/^[0-9A-Za-z.-]{1,20}$/.test(theirs)) {
       const text = "a carrier code has 1 to 20 letters, digits, dots and dashes";
-      faults.add("smpp.error_codes", "invalid_format", text);
+      errors.add("smpp.error_codes", "invalid_format", text);
     }
-    checkOneOf(faults, `smpp.error_codes.${theirs}`, ours, UNDELIVERED_CODES);
+    checkOneOf(errors, `smpp.error_codes.${theirs}`, ours, UNDELIVERED_CODES);
   }
 }

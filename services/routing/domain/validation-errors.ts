@@ -1,21 +1,20 @@
 import { AppError, type FieldError } from "../../shared/core/errors.ts";
 
-/** Gathers what is wrong with a request, so that a caller mends everything in one go. */
-export type Faults = {
+/** Collects the errors of a request, so that one answer names all of them. */
+export type FieldErrors = {
   add(field: string, code: string, message: string): void;
-  /** Throws `validation_error` with every fault when there is one. */
+  /** Throws `validation_error` with the collected errors, if there are any. */
   throwIfAny(): void;
 };
 
-/** Most faults listed in one answer; an import of a wrong file would otherwise list them all. */
-const FAULTS_MAX = 50;
+/** Most errors in one answer: a wrong import file may have one per line. */
+const FIELD_ERRORS_MAX = 50;
 
-/** Makes an empty list of faults. */
-export function createFaults(): Faults {
+export function createFieldErrors(): FieldErrors {
   const fields: FieldError[] = [];
   return {
     add(field, code, message) {
-      if (fields.length < FAULTS_MAX) fields.push({ field, code, message });
+      if (fields.length < FIELD_ERRORS_MAX) fields.push({ field, code, message });
     },
     throwIfAny() {
       if (fields.length === 0) return;
@@ -24,32 +23,32 @@ export function createFaults(): Faults {
   };
 }
 
-/** Checks that a number is whole and within bounds. */
+/** Checks that a number is an integer within bounds. */
 export function checkWhole(
-  faults: Faults,
+  errors: FieldErrors,
   field: string,
   value: number,
   min: number,
   max: number,
 ): void {
   if (Number.isInteger(value) && value >= min && value <= max) return;
-  faults.add(field, "out_of_range", `must be a whole number from ${min} to ${max}`);
+  errors.add(field, "out_of_range", `must be a whole number from ${min} to ${max}`);
 }
 
-/** Checks that a text is one of a few words. */
+/** Checks that a text is one of the given words. */
 export function checkOneOf(
-  faults: Faults,
+  errors: FieldErrors,
   field: string,
   value: string,
   words: readonly string[],
 ): void {
   if (words.includes(value)) return;
-  faults.add(field, "invalid_value", `must be one of ${words.join(", ")}`);
+  errors.add(field, "invalid_value", `must be one of ${words.join(", ")}`);
 }
 
 /** Checks a text's length, in characters. */
 export function checkLength(
-  faults: Faults,
+  errors: FieldErrors,
   field: string,
   value: string,
   min: number,
@@ -57,8 +56,8 @@ export function checkLength(
 ): void {
   if (value.length < min) {
     const code = value.length === 0 ? "required" : "too_short";
-    faults.add(field, code, min === 1 ? "is required" : `must have at least ${min} characters`);
+    errors.add(field, code, min === 1 ? "is required" : `must have at least ${min} characters`);
   } else if (value.length > max) {
-    faults.add(field, "too_long", `must have at most ${max} characters`);
+    errors.add(field, "too_long", `must have at most ${max} characters`);
   }
 }

@@ -1,4 +1,4 @@
-/** Documents of the routing database and their way to and from the domain. */
+/** Documents of the routing database and their mapping to the domain. */
 import { Long } from "mongodb";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 import type { Connector, ConnectorState, ConnectorType } from "../domain/connector.ts";
@@ -6,7 +6,7 @@ import type { HttpSettings } from "../domain/http-settings.ts";
 import type { Route } from "../domain/route.ts";
 import type { SmppSettings } from "../domain/smpp-settings.ts";
 
-/** A connector at rest: its secrets sealed, header values included. */
+/** A stored connector. Its secrets, including header values, are encrypted. */
 export type ConnectorDocument = {
   _id: string;
   type: ConnectorType;
@@ -19,7 +19,7 @@ export type ConnectorDocument = {
   updated_at: Date;
 };
 
-/** A route at rest; prices as longs. */
+/** A stored route. Prices are longs. */
 export type RouteDocument = {
   _id: string;
   name: string;
@@ -38,7 +38,7 @@ export type RouteDocument = {
   updated_at: Date;
 };
 
-/** Seals a connector's secrets for its place: a sealed text cannot be moved to another connector. */
+/** Encrypts a connector's secrets with its id: the ciphertext is useless in another connector. */
 export function toConnectorDocument(connector: Connector, box: SecretBox): ConnectorDocument {
   const { id, smpp, http } = connector;
   return {
@@ -61,7 +61,7 @@ export function toConnectorDocument(connector: Connector, box: SecretBox): Conne
   };
 }
 
-/** Opens a connector; throws when its sealing key is gone. Without a box its secrets stay out. */
+/** Decrypts a connector; throws when its key is missing. Without a box it leaves secrets out. */
 export function fromConnectorDocument(
   document: ConnectorDocument,
   box: SecretBox | undefined,
@@ -88,7 +88,7 @@ export function fromConnectorDocument(
   };
 }
 
-/** Opens a connector if its sealing key is there; else its secrets stay out. */
+/** Decrypts a connector; leaves its secrets out when their key is missing. */
 export function fromConnectorDocumentIfPossible(
   document: ConnectorDocument,
   box: SecretBox,
@@ -96,7 +96,7 @@ export function fromConnectorDocumentIfPossible(
   try {
     return fromConnectorDocument(document, box);
   } catch {
-    // For people who are shown no secrets anyway, and may be here to put new ones in.
+    // Callers show no secrets, and an operator may be about to set new ones.
     return fromConnectorDocument(document, undefined);
   }
 }
@@ -110,7 +110,7 @@ function openSmpp(box: SecretBox | undefined, smpp: SmppSettings, id: string): S
   return {
     ...smpp,
     password: open(box, smpp.password, id, "smpp"),
-    // MongoDB keeps "not set" as null.
+    // MongoDB stores undefined as null.
     sourceTon: smpp.sourceTon ?? undefined,
     sourceNpi: smpp.sourceNpi ?? undefined,
     destinationTon: smpp.destinationTon ?? undefined,
@@ -126,7 +126,6 @@ function open(box: SecretBox | undefined, sealed: string, id: string, part: stri
   return sealed === "" || box === undefined ? "" : box.open(sealed, `connector/${id}/${part}`);
 }
 
-/** The document of a route. */
 export function toRouteDocument(route: Route): RouteDocument {
   return {
     _id: route.id,
@@ -147,7 +146,6 @@ export function toRouteDocument(route: Route): RouteDocument {
   };
 }
 
-/** The route of a document. */
 export function fromRouteDocument(document: RouteDocument): Route {
   return {
     id: document._id,
@@ -168,7 +166,7 @@ export function fromRouteDocument(document: RouteDocument): Route {
   };
 }
 
-/** The driver reads longs as numbers while they are exact, else as `Long`. */
+/** The driver reads a long as a number if that is exact, otherwise as `Long`. */
 export function toBigInt(value: Long | number | bigint): bigint {
   return typeof value === "object" ? value.toBigInt() : BigInt(value);
 }

@@ -1,16 +1,16 @@
 import type { Collection, Db } from "mongodb";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
-import type { HealthStore } from "../app/health.ts";
-import type { BindHealth, Verdict } from "../domain/health.ts";
+import type { HealthStore } from "../app/ports.ts";
+import type { BindHealth, ConnectorHealth } from "../domain/health.ts";
 
 type ReportDocument = { _id: string; report: BindHealth; reported_at: Date };
-type VerdictDocument = Omit<Verdict, "connectorId"> & { _id: string };
+type HealthDocument = Omit<ConnectorHealth, "connectorId"> & { _id: string };
 
-/** Makes the MongoDB store of reports (kept a minute by a TTL index) and judgements. */
+/** The MongoDB store of reports (a TTL index removes them after a minute) and connector health. */
 export function createHealthStore(db: Db): HealthStore {
   const reports: Collection<ReportDocument> = db.collection("bind_health");
-  const verdicts: Collection<VerdictDocument> = db.collection("connector_health");
-  // What is lost here is reported again in a second; waiting for the disk would buy nothing.
+  const connectorHealth: Collection<HealthDocument> = db.collection("connector_health");
+  // A lost report is followed by another one a second later, so do not wait for the disk.
   const writeConcern = { w: 1, journal: false } as const;
 
   return {
@@ -25,39 +25,38 @@ export function createHealthStore(db: Db): HealthStore {
     },
     async listReports() {
       const documents = await guardMongo(reports.find().sort({ _id: 1 }).limit(10_000).toArray());
-      // MongoDB keeps "not told" as null.
+      // MongoDB stores undefined as null.
       return documents.map(({ report }) => ({
         ...report,
         answers: report.answers ?? undefined,
         failures: report.failures ?? undefined,
       }));
     },
-    async listVerdicts() {
-      const documents = await guardMongo(verdicts.find().toArray());
-      // An older version kept no counts.
+    async listHealth() {
+      const documents = await guardMongo(connectorHealth.find().toArray());
       return documents.map(({ _id, ...rest }) => ({
         ...rest,
         counted: rest.counted ?? [],
         connectorId: _id,
       }));
     },
-    async saveVerdicts(judged) {
-      if (judged.length === 0) return;
-      const writes = judged.map(({ before, after: { connectorId, ...replacement } }) => {
-        // A judgement of the same state and age as the one read has not been overtaken.
+    async saveHealth(changes) {
+      if (changes.length === 0) return;
+      const writes = changes.map(({ before, after: { connectorId, ...replacement } }) => {
+        // Matches only the document that was read: the same state, start and strikes.
         const { state, sinceMs, strikes } = before;
         const filter = { _id: connectorId, state, sinceMs, strikes };
         return { replaceOne: { filter, replacement, upsert: true } };
       });
       try {
-        await verdicts.bulkWrite(writes, { ordered: false });
+        await connectorHealth.bulkWrite(writes, { ordered: false });
       } catch (error) {
-        // One that was overtaken is no longer found, and cannot be inserted either.
+        // Another replica saved first: the filter does not match, and the insert violates `_id`.
         if (!isDuplicateKey(error)) throw wrapMongoError(error);
       }
     },
-    async removeVerdicts(connectorIds) {
-      await guardMongo(verdicts.deleteMany({ _id: { $in: [...connectorIds] } }));
+    async removeHealth(connectorIds) {
+      await guardMongo(connectorHealth.deleteMany({ _id: { $in: [...connectorIds] } }));
     },
   };
 }

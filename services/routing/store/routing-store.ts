@@ -4,7 +4,7 @@ import { newId } from "../../shared/core/ids.ts";
 import type { SecretBox } from "../../shared/io/encryption.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import type { AuditEntry, RoutingChange, RoutingStore } from "../app/routing.ts";
+import type { AuditEntry, RoutingChange, RoutingStore } from "../app/ports.ts";
 import {
   type ConnectorDocument,
   fromConnectorDocument,
@@ -24,7 +24,7 @@ type Collections = {
   readonly counters: Collection<{ _id: string; version: Long | number }>;
 };
 
-/** Makes the MongoDB store of routing; `box` seals and opens the connectors' secrets. */
+/** The MongoDB store of routing; `box` encrypts and decrypts the connectors' secrets. */
 export function createRoutingStore(options: {
   readonly client: MongoClient;
   readonly db: Db;
@@ -62,8 +62,8 @@ export function createRoutingStore(options: {
     },
     change(audit, work) {
       return runTransaction(client, async (session) => {
-        // First, so that two changes meet here and one waits for the other.
-        await raiseVersion(collections, session);
+        // First: concurrent changes conflict here, and one waits for the other.
+        await incrementVersion(collections, session);
         const result = await work(createChange(collections, box, session));
         await writeAudit(collections, audit, session);
         return result;
@@ -86,7 +86,7 @@ function createChange(
         : fromConnectorDocumentIfPossible(document, box);
     },
     async saveConnector(connector) {
-      // Fields that a newer version has put there stay, as in a route.
+      // `$set` keeps fields that a newer version of the service has added, also in `saveRoute`.
       const { _id, ...all } = toConnectorDocument(connector, box);
       const { smpp: _smpp, http: _http, ...withoutSettings } = all;
       const fields = connector.isUnreadable ? withoutSettings : all;
@@ -103,7 +103,7 @@ function createChange(
       const found = await routes.find({ connector_id: connectorId }, { session }).toArray();
       return found.map(({ name }) => name);
     },
-    async countPricesBeside(routeId) {
+    async countOtherPrices(routeId) {
       const count = { $group: { _id: null, prices: { $sum: { $size: "$prices" } } } };
       const others = { $match: { _id: { $ne: routeId } } };
       const [sum] = await routes.aggregate([others, count], { session }).toArray();
@@ -135,9 +135,9 @@ function createChange(
   };
 }
 
-async function raiseVersion({ counters }: Collections, session: ClientSession): Promise<void> {
-  const raise = { $inc: { version: 1 } } as never;
-  await counters.updateOne({ _id: "table" }, raise, { session, upsert: true });
+async function incrementVersion({ counters }: Collections, session: ClientSession): Promise<void> {
+  const increment = { $inc: { version: 1 } } as never;
+  await counters.updateOne({ _id: "table" }, increment, { session, upsert: true });
 }
 
 async function writeAudit(

@@ -1,4 +1,4 @@
-/** The routing service on a real database: what is stored, sealed, versioned and announced. */
+/** The routing service on a real database: storage, encryption, versions and notifications. */
 import { expect } from "chai";
 import { createHealthService } from "../../../services/routing/app/health.ts";
 import {
@@ -55,7 +55,10 @@ describe("the routing service", () => {
   let mongo: Mongo;
   let service: RoutingService;
   let table: TableReader;
-  let announced: number;
+  let notified: number;
+  const countNotification = () => {
+    notified += 1;
+  };
 
   before(async function () {
     this.timeout(60_000);
@@ -70,7 +73,7 @@ describe("the routing service", () => {
     mongo = await openMongo({ uri: servers.mongodbUri, database, log });
     await migrate(mongo.db);
     await migrate(mongo.db);
-    announced = 0;
+    notified = 0;
     const store = createRoutingStore({
       client: mongo.client,
       db: mongo.db,
@@ -80,9 +83,7 @@ describe("the routing service", () => {
     service = createRoutingService({
       store,
       clock,
-      announce: () => {
-        announced += 1;
-      },
+      notifier: { notifyChanged: countNotification },
     });
   });
   afterEach(async () => {
@@ -97,14 +98,14 @@ describe("the routing service", () => {
     );
   }
 
-  it("has the test connector from the first migration on, and keeps it", async () => {
+  it("has the test connector from the first migration, and cannot remove it", async () => {
     expect((await service.listConnectors()).map(({ id }) => id)).to.deep.equal(["test"]);
     expect(await codeOf(() => service.removeConnector("test", "ada"))).to.equal(
       "invalid_state_transition",
     );
   });
 
-  it("keeps a password sealed, under the first key, and opens it for the carrier", async () => {
+  it("encrypts a password with the first key and decrypts it for the carrier", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const stored = JSON.stringify(await mongo.db.collection("connectors").find().toArray());
     expect(stored).not.to.include("pa55word");
@@ -113,14 +114,18 @@ describe("the routing service", () => {
     expect(connector?.smpp?.password).to.equal("pa55word");
   });
 
-  it("routes are told although the key of a connector's secrets is gone, and a new password mends it", async () => {
+  it("serves routes while a connector's key is missing, and a new password repairs it", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const store = createRoutingStore({
       client: mongo.client,
       db: mongo.db,
       box: createSecretBox(OTHER_KEYS),
     });
-    const later = createRoutingService({ store, clock, announce: () => undefined });
+    const later = createRoutingService({
+      store,
+      clock,
+      notifier: { notifyChanged: () => undefined },
+    });
     const { connectors } = await createTableReader(store).read();
     expect(connectors.find(({ id }) => id === CONNECTOR.id)?.smpp?.password).to.equal("");
     expect(await codeOf(() => later.listConnectors())).to.match(/key/);
@@ -136,9 +141,9 @@ describe("the routing service", () => {
         [field],
         "ada",
       );
-    // What the password was is not known, so it is not lost either.
+    // The service cannot read the old password, so it must keep it.
     expect(await codeOf(change({ window: 7 }, "smpp.window"))).to.match(/key/);
-    // Pausing and slowing it needs no secret, and touches none.
+    // A change of state or rate needs no secret and keeps them.
     const rested = { ...CONNECTOR, state: "paused", ratePerSecond: 3 };
     const fields = ["state", "rate_per_second"];
     const paused = await later.updateConnector(CONNECTOR.id, rested, fields, "ada");
@@ -150,7 +155,7 @@ describe("the routing service", () => {
     expect(mended?.smpp?.password).to.equal("new-pass");
   });
 
-  it("an HTTP connector whose key is gone is mended by a new receipt secret and all its headers", async () => {
+  it("repairs an HTTP connector without its key by a new receipt secret and all headers", async () => {
     const http = {
       url: "https://carrier.example/send",
       headers: { Authorization: "Bearer old" },
@@ -160,7 +165,11 @@ describe("the routing service", () => {
     await service.createConnector(web, "ada");
     const box = createSecretBox(OTHER_KEYS);
     const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
-    const later = createRoutingService({ store, clock, announce: () => undefined });
+    const later = createRoutingService({
+      store,
+      clock,
+      notifier: { notifyChanged: () => undefined },
+    });
     const change = (next: object, ...fields: string[]) => {
       const input = { ...web, http: { ...http, ...next } };
       return codeOf(() => later.updateConnector("web", input, fields, "ada"));
@@ -178,21 +187,25 @@ describe("the routing service", () => {
     expect(mended?.http?.headers).to.deep.equal(headers);
   });
 
-  it("a connector whose key is gone can be removed", async () => {
+  it("removes a connector whose key is missing", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const box = createSecretBox(OTHER_KEYS);
     const store = createRoutingStore({ client: mongo.client, db: mongo.db, box });
-    const later = createRoutingService({ store, clock, announce: () => undefined });
+    const later = createRoutingService({
+      store,
+      clock,
+      notifier: { notifyChanged: () => undefined },
+    });
     expect(await codeOf(() => later.removeConnector(CONNECTOR.id, "ada"))).to.equal("done");
   });
 
-  it("an amount beyond a double's exactness survives", async () => {
+  it("keeps prices beyond 2^53 exactly", async () => {
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");
     expect((await service.listRoutes())[0]?.prices).to.deep.equal(ROUTE.prices);
   });
 
-  it("refuses more prices than fit into one answer of the whole table", async () => {
+  it("refuses more prices than one answer can hold", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const prices = Array.from({ length: 20_000 }, (_, at) => ({ prefix: String(at), price: 1 }));
     const full = Array.from({ length: 25 }, (_, at) => ({
@@ -207,7 +220,7 @@ describe("the routing service", () => {
     expect(await codeOf(() => service.createRoute(ROUTE, "ada"))).to.equal("done");
   });
 
-  it("each change raises the version, is announced and is written down; a refused one is none", async () => {
+  it("increments the version, notifies and audits at each change, and not at a refused one", async () => {
     const before = (await table.read()).version;
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");
@@ -219,7 +232,7 @@ describe("the routing service", () => {
       "invalid_state_transition",
     );
     expect((await table.read()).version).to.equal(before + 2n);
-    expect(announced).to.equal(2);
+    expect(notified).to.equal(2);
     const audit = await mongo.db.collection("audit").find().sort({ _id: 1 }).toArray();
     expect(audit.map(({ actor, action }) => `${actor} ${action}`)).to.deep.equal([
       "ada connector.create",
@@ -228,7 +241,7 @@ describe("the routing service", () => {
     expect(JSON.stringify(audit)).not.to.include("pa55word");
   });
 
-  it("a connector cannot be removed beside a route that is being made for it", async () => {
+  it("refuses to remove a connector while a route is created on it", async () => {
     for (let round = 0; round < 5; round++) {
       const id = `c${round}`;
       await service.createConnector({ ...CONNECTOR, id }, "ada");
@@ -243,7 +256,7 @@ describe("the routing service", () => {
     }
   });
 
-  it("a removed route is gone, frees its name and its connector, and keeps the versions of its prices", async () => {
+  it("removes a route, frees its name and connector, and keeps its price versions", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const { id } = await service.createRoute(ROUTE, "ada");
     const before = await table.read();
@@ -263,7 +276,7 @@ describe("the routing service", () => {
     ]);
   });
 
-  it("an import changes nothing in a dry run, everything or nothing otherwise, and makes a version", async () => {
+  it("imports all prices or none as a new version, and changes nothing in a dry run", async () => {
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");
     const good = "prefix,price\n234,2.5\n44,10\n";
@@ -279,14 +292,14 @@ describe("the routing service", () => {
     expect(versions.map(({ version }) => version)).to.have.members([1, 2]);
   });
 
-  it("a route on an unknown connector or on the test connector is refused", async () => {
+  it("refuses a route on an unknown connector or on the test connector", async () => {
     for (const connectorId of ["nobody", "test"]) {
       const made = await codeOf(() => service.createRoute({ ...ROUTE, connectorId }, "ada"));
       expect(made).to.equal("validation_error");
     }
   });
 
-  it("of many changes at once each counts, and readers see each version whole", async () => {
+  it("keeps every one of concurrent changes, and readers see whole versions", async () => {
     await service.createConnector(CONNECTOR, "ada");
     const before = (await table.read()).version;
     const rates = Array.from({ length: 12 }, (_, at) => at + 1);
@@ -305,7 +318,7 @@ describe("the routing service", () => {
     expect(connectors.find(({ id }) => id === "smsc")?.version).to.equal(13);
   });
 
-  it("of prices that are set at once none is lost, and each is a version", async () => {
+  it("keeps all prices of concurrent changes, each as a version", async () => {
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");
     const prefixes = Array.from({ length: 8 }, (_, at) => `4${at}`);
@@ -323,18 +336,16 @@ describe("the routing service", () => {
     expect(await codeOf(() => set)).to.equal("validation_error");
   });
 
-  it("a connector whose reports turn bad steps aside for every reader, and is announced once", async () => {
+  it("tries a failing connector last for every reader, and notifies once", async () => {
     await service.createConnector(CONNECTOR, "ada");
-    announced = 0;
+    notified = 0;
     const health = createHealthService({
       store: createHealthStore(mongo.db),
       clock,
-      steady: clock,
-      everyMs: 1000,
+      monotonicClock: clock,
+      intervalMs: 1000,
       listConnectorIds: async () => ["smsc"],
-      announce: () => {
-        announced += 1;
-      },
+      notifier: { notifyChanged: countNotification },
     });
     const report = {
       connectorId: "smsc",
@@ -355,14 +366,14 @@ describe("the routing service", () => {
       answers: undefined,
       failures: undefined,
     };
-    // Reports are not waited for to be durable, so a judgement may come before they are seen.
+    // Reports are written without waiting for the majority, so an evaluation may miss them.
     await eventually(async () => {
       clock.advance(1000);
       await health.report([report]);
-      await health.judgeAll();
+      await health.evaluateAll();
       return (await health.listFailing()).includes("smsc");
     });
-    expect(announced).to.equal(1);
+    expect(notified).to.equal(1);
     expect((await health.listReports()).map(({ bind }) => bind)).to.deep.equal(["c1/0"]);
   });
 });

@@ -37,14 +37,14 @@ function fieldsOf(work: () => unknown): string[] {
 }
 
 describe("a connector", () => {
-  it("starts active, with a default for all that was not said", () => {
+  it("starts active, with defaults for absent settings", () => {
     const connector = createConnector(INPUT, 5);
     expect(connector).to.include({ id: "smsc", state: "active", version: 1, createdAtMs: 5 });
     expect(connector.smpp).to.include({ window: 50, binds: 1, bindMode: "transceiver" });
     expect(connector.smpp?.sourceTon).to.equal(undefined);
   });
 
-  it("is refused with every fault at once", () => {
+  it("is refused with every error at once", () => {
     const smpp = {
       ...SMPP,
       host: "",
@@ -68,7 +68,7 @@ describe("a connector", () => {
     ]);
   });
 
-  it("keeps its password when a change leaves it empty, and rises in version", () => {
+  it("keeps its password when a change leaves it empty, and increments its version", () => {
     const before = createConnector(INPUT, 0);
     const input = { ...NOTHING, smpp: { window: 20, password: "" } };
     const after = changeConnector(before, input, ["smpp"], 9);
@@ -76,7 +76,7 @@ describe("a connector", () => {
     expect(after).to.include({ version: 2, updatedAtMs: 9 });
   });
 
-  it("complete settings can switch something off; a named field is replaced whatever its value", () => {
+  it("replaces by false in complete settings, and replaces a named field by any value", () => {
     const before = createConnector({ ...INPUT, smpp: { ...SMPP, tls: true, sourceTon: 5 } }, 0);
     const complete = { ...NOTHING, smpp: { ...SMPP, tls: false, password: "", bindMode: "" } };
     const after = changeConnector(before, complete, ["smpp"], 1);
@@ -86,7 +86,7 @@ describe("a connector", () => {
     expect(changeConnector(before, partial, ["smpp.tls"], 1).smpp?.tls).to.equal(false);
   });
 
-  it("one field by its path: zero is refused where there is none, an empty secret stays", () => {
+  it("changes one field by its path, refuses an invalid zero and keeps a secret", () => {
     const before = createConnector({ ...INPUT, smpp: { ...SMPP, tls: true } }, 0);
     const smpp = { host: "", window: 0, tls: false, password: "", systemType: "", errorCodes: {} };
     const change = (...fields: string[]) =>
@@ -99,7 +99,7 @@ describe("a connector", () => {
     expect(fieldsOf(nothing)).to.deep.equal(["connector.smpp.error_codes", "connector.smpp.tls"]);
   });
 
-  it("HTTP settings by their paths; headers that are hidden stay", () => {
+  it("changes HTTP settings by their paths and keeps hidden headers", () => {
     const http = {
       url: "https://carrier.example/send",
       headers: { authorization: "Bearer x" },
@@ -148,7 +148,7 @@ describe("a connector", () => {
     createConnector({ ...NOTHING, id: "web", type: "http", http: { ...http, ...form } }, 0);
   });
 
-  it("shows no secret, and an update with hidden header values keeps them", () => {
+  it("shows no secret, and keeps header values that an update leaves hidden", () => {
     const http = {
       url: "https://carrier.example/send",
       headers: { authorization: "Bearer x" },
@@ -163,7 +163,7 @@ describe("a connector", () => {
     expect(after.http).to.include({ receiptSecret: "sixteen-characters", concurrency: 3 });
   });
 
-  it("is removed only when no route names it, and the test connector never", () => {
+  it("can be removed when no route names it; the test connector never", () => {
     expect(() => checkRemoval("smsc", [])).not.to.throw();
     expect(() => checkRemoval("smsc", ["main"])).to.throw(AppError, "main");
     expect(() => checkRemoval("test", [])).to.throw(AppError, "built in");
@@ -186,7 +186,7 @@ describe("a route", () => {
     enabledUntilMinute: 0,
   };
 
-  it("changes only what is named; new prices are a new version", () => {
+  it("keeps fields that a change does not name; new prices are a new version", () => {
     const named = () => createRoute("rte_1", { ...input, name: "rte_2" }, 0);
     expect(fieldsOf(named)).to.deep.equal(["route.name"]);
     const route = createRoute("rte_1", input, 0);
@@ -197,7 +197,7 @@ describe("a route", () => {
     expect(changeRoute(route, other, ["prices"], 1).pricesVersion).to.equal(2);
   });
 
-  it("prices that are set stand among those there are, and are a new version", () => {
+  it("adds or replaces single prices as a new version", () => {
     const route = createRoute("rte_1", { ...input, prices: [...input.prices, P44] }, 0);
     const prices = [
       { prefix: "1", price: 3n },
@@ -215,7 +215,7 @@ describe("a route", () => {
     expect(both).to.include({ priority: 9, pricesVersion: 2 });
   });
 
-  it("refuses to set no prices, one twice, a wrong one, or beside a whole list", () => {
+  it("refuses to set no price, a price twice, an invalid one, or together with a list", () => {
     const route = createRoute("rte_1", input, 0);
     const set = (prices: RouteInput["prices"], ...more: string[]) =>
       fieldsOf(() => changeRoute(route, { ...input, prices }, ["prices.set", ...more], 1));
@@ -230,7 +230,7 @@ describe("a route", () => {
     }
   });
 
-  it("is refused with every wrong price named", () => {
+  it("is refused with every invalid price named", () => {
     const prices = [
       { prefix: "+234", price: 1n },
       { prefix: "234", price: -1n },
@@ -244,7 +244,7 @@ describe("a route", () => {
   });
 
   for (const price of [-1n, AMOUNT_MAX + 1n]) {
-    it(`a price of ${price} is refused with both bounds`, () => {
+    it(`a price of ${price} is refused, and the error names both bounds`, () => {
       const prices = [{ prefix: "234", price }];
       expect(() => createRoute("rte_1", { ...input, prices }, 0))
         .to.throw(AppError)
@@ -254,7 +254,7 @@ describe("a route", () => {
 });
 
 describe("a price list", () => {
-  it("is read with quotes, CR LF, a byte order mark and empty lines", () => {
+  it("may have quotes, CR LF, a byte order mark and empty lines", () => {
     const csv = '\uFEFFPrefix,Price\r\n234,4\r\n\r\n"+44", "0.1234"\r\n';
     expect(parsePriceList(csv)).to.deep.equal([
       { prefix: "234", price: 40_000n },
@@ -262,7 +262,7 @@ describe("a price list", () => {
     ]);
   });
 
-  it("is checked whole: every faulty line is named and nothing is read", () => {
+  it("is refused as a whole, with every invalid line named", () => {
     const csv = "prefix,price\n234,1\n0,1\n44,1.23456\n234,2\n1,2,3\n7,-1\n";
     expect(fieldsOf(() => parsePriceList(csv))).to.deep.equal([
       "csv[3]",
@@ -275,7 +275,7 @@ describe("a price list", () => {
     expect(fieldsOf(() => parsePriceList("prefix,price\n"))).to.deep.equal(["csv"]);
   });
 
-  it("is compared with the one before by prefix", () => {
+  it("is compared with the previous one by prefix", () => {
     const before = parsePriceList("prefix,price\n234,1\n44,2\n1,3\n");
     const after = parsePriceList("prefix,price\n234,1\n44,5\n7,1\n");
     expect(
