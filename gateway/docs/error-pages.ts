@@ -7,7 +7,7 @@ import { type Html, html, json, page, prose, row } from "./html.ts";
 /** Every code of the registry. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** The page of one error code: what happened, how to mend it, whether to retry. */
+/** The page of one error code: the cause, the fix, whether to retry. */
 export function errorPage(code: ErrorCode, docsUrl: string): string {
   const { http, title } = ERRORS[code];
   const text = ERROR_PAGES[code];
@@ -38,7 +38,7 @@ ${rows}
 </table>`;
 }
 
-/** The codes of messages' errors, by status. */
+/** The codes of message errors, by status. */
 export function messageCodeTable(): Html {
   const rows = Object.entries(MESSAGE_CODES).flatMap(([status, codes]) =>
     Object.entries(codes).map(([code, text]) => row(status, html`<code>${code}</code>`, text)),
@@ -48,7 +48,7 @@ ${rows}
 </table>`;
 }
 
-/** The list of all codes, each leading to its page. */
+/** The list of all codes, each with a link to its page. */
 export function errorTable(docsUrl: string): Html {
   const rows = ERROR_CODES.map((code) =>
     row(

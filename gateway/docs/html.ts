@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Text that is HTML already and is not escaped again. */
+/** HTML text, which is not escaped again. */
 export type Html = { readonly html: string };
 
 type Part = string | number | Html | readonly Html[];
@@ -13,28 +13,28 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A template whose values are escaped unless they are HTML themselves. */
+/** A template that escapes its values unless they are `Html`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const texts = parts.map((part, at) => textOf(part) + (strings[at + 1] ?? ""));
   return { html: (strings[0] ?? "") + texts.join("") };
 }
 
-/** Escaped text in which `code` between backticks is set as code. */
+/** Escaped text; `code` between backticks becomes a code element. */
 export function prose(text: string): Html {
   return { html: escapeText(text).replace(/`([^`]*)`/g, "<code>$1</code>") };
 }
 
-/** A row of a table. */
+/** A table row. */
 export function row(...cells: readonly (string | Html)[]): Html {
   return { html: `<tr>${cells.map((cell) => html`<td>${cell}</td>`.html).join("")}</tr>` };
 }
 
-/** JSON set over several lines. */
+/** JSON on several lines. */
 export function json(value: unknown): Html {
   return html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`;
 }
 
-/** A whole page with the one style sheet, inside the page: it needs nothing from anywhere. */
+/** A page with its style sheet inside, so that it loads nothing. */
 export function page(title: string, content: Html): string {
   return `<!doctype html>
 <html lang="en">
@@ -73,7 +73,7 @@ nav ul { columns: 2; padding-left: 1.1rem; }
 .note { border-left: .25rem solid var(--accent); padding-left: .8rem; }
 `;
 
-/** Allows the page's own style and nothing else at all. */
+/** A content security policy that allows the page's own style only. */
 export const PAGE_POLICY =
   `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

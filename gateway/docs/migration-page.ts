@@ -1,6 +1,6 @@
 import { html, page } from "./html.ts";
 
-/** The page that the `Link` of the deprecated send path leads to. */
+/** The page that the `Link` header of the deprecated send path names. */
 export function migrationPage(docsUrl: string): string {
   return page(
     "Move to POST /v1/sms/messages",

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the operations themselves: the schemas that check requests
- * are the ones published, and every error of the registry that an operation names is described.
+ * The OpenAPI 3.1 document, built from the operations: it publishes the schemas that validate requests, and
+ * describes every error that an operation names.
  */
 import { ERRORS, type ErrorCode } from "../../services/shared/core/errors.ts";
 import { KEY_FORM } from "../../services/shared/core/idempotency-key.ts";
@@ -13,14 +13,14 @@ import { HEADERS } from "./headers.ts";
 import type { HeaderName, OperationDoc, Schema } from "./operation-doc.ts";
 import { EVENT_SCHEMAS, WEBHOOKS } from "./webhook-events.ts";
 
-/** Addresses that the document names. */
+/** The addresses in the document. */
 export type DocumentOptions = {
-  /** Where customers reach the API; `/` when it is where the document is. */
+  /** The address of the API; `/` means the same host as the document. */
   readonly baseUrl: string;
   readonly docsUrl: string;
 };
 
-/** Error codes that every operation may answer. */
+/** Error codes that every operation may return. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
   "bad_request",
   "unauthenticated",
@@ -36,16 +36,16 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   "service_unavailable",
 ];
 
-/** Refusals that come before the caller is known, so before any bucket is asked. */
+/** Statuses returned before the rate limit, so without RateLimit headers. */
 const UNLIMITED: ReadonlySet<number> = new Set([400, 401, 408, 413, 415, 431]);
 
-/** Of these some come before any bucket is asked (ip_not_allowed, a gateway that is full), and others after. */
+/** Statuses returned before or after the rate limit: before it for `ip_not_allowed` and load shedding. */
 const AT_TIMES_LIMITED: ReadonlySet<number> = new Set([403, 500, 503]);
 
-/** Refusals that never reach an operation, and so carry none of its own headers. */
+/** Statuses returned before the operation is known, so without its own headers. */
 const UNREACHED: ReadonlySet<number> = new Set([413, 415, 431]);
 
-/** Of these some are about what could not be read as a request to any operation, and others not. */
+/** Statuses returned before or after the operation is known. */
 const AT_TIMES_REACHED: ReadonlySet<number> = new Set([400, 408]);
 
 const DESCRIPTION = `Send SMS to one or many recipients, follow each message to its delivery, \
@@ -55,7 +55,6 @@ Every request carries \`Authorization: Bearer <API_KEY>\`. Amounts are decimal s
 fraction digits, instants are RFC 3339 in UTC. Clients ignore members and enumeration values that \
 they do not know. Errors are problems (RFC 9457): branch on \`code\`.`;
 
-/** Builds the document. */
 export function buildOpenApi(operations: readonly Operation[], options: DocumentOptions) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
@@ -231,7 +230,7 @@ function describeProblem(
 
 const RATE_LIMIT = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
-/** Header objects by name; those of `atTimes` may be missing, whatever their component says. */
+/** Header objects by name; those of `atTimes` are optional, even if their component is required. */
 function headersOf(names: readonly HeaderName[], atTimes: readonly HeaderName[] = []) {
   const all = ["X-Request-Id", "Cache-Control", ...names];
   const always = all.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
@@ -239,7 +238,7 @@ function headersOf(names: readonly HeaderName[], atTimes: readonly HeaderName[] 
   return Object.fromEntries([...always, ...optional]);
 }
 
-/** OpenAPI links: what can be done with what was just made. */
+/** OpenAPI links: operations on the created resource. */
 function linksOf(leadsTo: Readonly<Record<string, string>>) {
   const entries = Object.entries(leadsTo).map(([operationId, parameter]) => [
     operationId,

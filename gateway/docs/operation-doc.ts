@@ -2,10 +2,10 @@ import type { SchemaObject } from "ajv";
 import type { ErrorCode } from "../../services/shared/core/errors.ts";
 import type { QuerySchema } from "../schemas/query.ts";
 
-/** A JSON schema as OpenAPI 3.1 takes it; references point into the document's components. */
+/** A JSON schema of OpenAPI 3.1; references point into the document's components. */
 export type Schema = SchemaObject;
 
-/** Headers that some answers carry; those that all carry go without saying. */
+/** Headers of some responses; those of all responses are added everywhere. */
 export type HeaderName =
   | "Location"
   | "Idempotent-Replayed"
@@ -18,21 +18,21 @@ export type HeaderName =
   | "RateLimit-Remaining"
   | "RateLimit-Reset";
 
-/** The answer of an operation that went well. */
+/** The success response of an operation. */
 export type SuccessResponse = {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Absent when the answer has no body. */
+  /** Absent when the response has no body. */
   readonly schema?: Schema;
   readonly example?: unknown;
   readonly headers?: readonly HeaderName[];
-  /** Operations that take the new thing's id, by operation id, with the name of that parameter. */
+  /** Operations on the created resource: operation id to the name of its id parameter. */
   readonly leadsTo?: Readonly<Record<string, string>>;
 };
 
-/** What the OpenAPI document says of one operation, beside its method, path and scope. */
+/** The documentation of one operation, except its method, path and scope. */
 export type OperationDoc = {
-  /** Unique; a verb and a noun. */
+  /** Unique: a verb and a noun. */
   readonly id: string;
   readonly tag: "Sending" | "Messages" | "Balance" | "Sender IDs" | "Webhook endpoints";
   readonly summary: string;
@@ -46,7 +46,7 @@ export type OperationDoc = {
   };
   readonly takesIdempotencyKey?: boolean;
   readonly response: SuccessResponse;
-  /** Error codes of this operation, beyond those that every operation has. */
+  /** Error codes of this operation, in addition to those of every operation. */
   readonly errors: readonly ErrorCode[];
 };
 

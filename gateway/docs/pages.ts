@@ -1,6 +1,6 @@
 /**
- * Pages that need no key. The documentation address is this gateway's own `/docs` unless it is
- * set; the same pages are also at the root, where a proxy of another address may look for them.
+ * Pages that need no key. The documentation address is `/docs` of this gateway unless `DOCS_URL` is set. The same
+ * pages are also at the root, for a proxy that serves them under another address.
  */
 import type { Middleware } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
@@ -13,12 +13,12 @@ import { migrationPage } from "./migration-page.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { referencePage } from "./reference-page.ts";
 
-/** In octets, so that all connections on which a page is under way share the one copy. */
+/** A page as bytes, so that all connections share one copy. */
 type Page = { readonly type: string; readonly body: Buffer };
 
 const HTML = "text/html; charset=utf-8";
 
-/** Builds every page once and serves them by path; other paths are passed on. */
+/** Builds all pages once and serves them by path; calls `next` for other paths. */
 export function createPages(
   operations: readonly Operation[],
   options: { readonly baseUrl: string; readonly docsUrl: string },
@@ -58,7 +58,7 @@ function buildPages(
     ["/docs", reference],
     ["/docs/", reference],
   ]);
-  // Documents with a host of their own have their reference at its root.
+  // A documentation address without a path has the reference at its root.
   if (new URL(docsUrl).pathname === "/") pages.set("/", reference);
   const add = (path: string, page: Page) => pages.set(path, page).set(`/docs${path}`, page);
   add("/openapi.json", openApi);

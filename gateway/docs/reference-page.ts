@@ -1,4 +1,4 @@
-/** The reference as one page that works without a network: made from the OpenAPI document. */
+/** The reference, built from the OpenAPI document: one page that loads nothing. */
 import { conceptSections } from "./content/concepts.ts";
 import { exampleList } from "./content/example-pages.ts";
 import { errorTable, fieldTable, messageCodeTable } from "./error-pages.ts";
@@ -36,7 +36,6 @@ type OperationObject = {
   >;
 };
 
-/** Builds the page. */
 export function referencePage(document: Document, docsUrl: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -108,7 +107,7 @@ const WEBHOOKS_NOTE =
   `failure. ${ATTEMPTS_NOTE} The types \`campaign.*\` are announced: an ` +
   "endpoint can ask for them, and nothing is sent for them yet.";
 
-/** One type of event; the headers, which all types share, stand with the first. */
+/** One event type; the headers, which all types share, are in the first section. */
 function webhookSection(name: string, webhook: WebhookOperation, isFirst: boolean): Html {
   const { schema, ...shown } = webhook.requestBody.content["application/json"];
   return html`<section id="event-${name}">
@@ -151,12 +150,12 @@ ${rows}
 ${answer === undefined ? html`` : html`<p>${typeOf(answer.schema)}</p>${json(answer.example)}`}`;
 }
 
-/** Where the document is, its own host answers. */
+/** The address of the API in words. */
 function baseAddress(url: string): Html {
   return url === "/" ? html`` : html`<p>Every path is under <code>${url}</code>.</p>`;
 }
 
-/** Those that need no mention at each answer. */
+/** Headers that are not listed at each response. */
 const ON_EVERY_ANSWER: ReadonlySet<string> = new Set(["X-Request-Id", "Cache-Control"]);
 
 function headerTable(headers: Document["components"]["headers"]): Html {
@@ -178,7 +177,7 @@ ${memberRows(schema, "")}
 </section>`;
 }
 
-/** A row for each member; those of an object inside, or of a list's items, follow it, under its name. */
+/** A row for each member, followed by the members of a nested object or of list items, prefixed by its name. */
 function memberRows(schema: Schema, prefix: string): Html[] {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   const required = new Set((schema.required ?? []) as string[]);

@@ -1,4 +1,4 @@
-/** What the service sends to webhook endpoints, as OpenAPI 3.1 webhooks (`service.md` "Events"). */
+/** The webhook events, as OpenAPI 3.1 webhooks (`docs/contract.md#webhooks`). */
 import type { EventType } from "../../services/shared/core/event-types.ts";
 import { MESSAGE_STATUSES } from "../../services/shared/core/message-status.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "./content/event-samples.ts";
 import { componentRef, type Schema } from "./operation-doc.ts";
 
-/** The types that something in the system makes; those of campaigns are announced and not sent yet. */
+/** The types that the system sends; those of campaigns are announced and not sent yet. */
 export type SentEventType = Exclude<EventType, `campaign.${string}`>;
 
 const INSTANT = {
@@ -26,7 +26,7 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", required: Object.keys(properties), properties };
 }
 
-/** The body of an event; clients ignore members they do not know. */
+/** The body of an event; clients ignore unknown members. */
 function event(types: readonly SentEventType[], data: Readonly<Record<string, Schema>>): Schema {
   return object({
     api_version: { const: "v1" },
@@ -42,7 +42,7 @@ function event(types: readonly SentEventType[], data: Readonly<Record<string, Sc
   });
 }
 
-/** The message as `message.status_changed` shows it: fewer members than the Message object. */
+/** The message in `message.status_changed`: fewer members than the Message object. */
 const CHANGED_MESSAGE = object({
   amount: { ...AMOUNT, description: "0.0000 for a message never sent." },
   body: {
@@ -70,7 +70,7 @@ const CHANGED_MESSAGE = object({
   updated_at: INSTANT,
 });
 
-/** The bodies, by the names of their schemas in the document's components. */
+/** The bodies, by schema name in the document's components. */
 export const EVENT_SCHEMAS = {
   MessageStatusChangedEvent: event(["message.status_changed"], {
     object: CHANGED_MESSAGE,
@@ -116,7 +116,7 @@ const TWICE_AND_ANY_ORDER =
   "least, and apply a status only if it ranks higher than the stored one: scheduled 1, queued 2, " +
   "sent 3, expired 4, undelivered 5, delivered, rejected, failed and cancelled 6.";
 
-/** When a delivery is tried again (`service.md` "Webhooks"). */
+/** The retries of a delivery (`docs/contract.md#webhook-delivery`). */
 export const ATTEMPTS_NOTE =
   "There are up to 5 attempts: the first at once, then 1 minute, 5 minutes, 15 minutes and 1 hour " +
   "after the failure before. After the fifth failure the delivery has failed; it can be resent or recovered " +
@@ -145,7 +145,7 @@ function senderIdEvent(
   return { summary, description, schema: "SenderIdEvent", example: SENDER_ID_EVENT_EXAMPLES[what] };
 }
 
-/** What is sent, by its type; a type without its words does not compile. */
+/** The documentation of each type; a type without one does not compile. */
 const EVENTS: Readonly<Record<SentEventType, Described>> = {
   "message.status_changed": {
     summary: "A message has changed its status",
@@ -237,7 +237,7 @@ const EVENTS: Readonly<Record<SentEventType, Described>> = {
   },
 };
 
-/** A request to a webhook endpoint, as the document has it. */
+/** The OpenAPI object of a request to a webhook endpoint. */
 export type WebhookOperation = ReturnType<typeof describeWebhook>;
 
 function header(name: string, description: string, schema: Schema) {

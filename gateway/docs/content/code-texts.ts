@@ -1,6 +1,6 @@
-/** Codes inside of answers, with what each means: of fields in problems, and of messages. */
+/** The meaning of codes inside responses: of fields in problems, and of messages. */
 
-/** Codes of `errors` entries (`decisions.md` "Field-level codes"). */
+/** Codes of `errors` entries (`docs/contract.md#errors`). */
 export const FIELD_CODES: Readonly<Record<string, string>> = {
   required: "The field is missing.",
   invalid_type: "The value is of another type.",
@@ -20,7 +20,7 @@ export const FIELD_CODES: Readonly<Record<string, string>> = {
   body_too_long: "The text needs more than 10 segments.",
 };
 
-/** Codes of a message's `error`, by its status (`decisions.md` "Message error codes"). */
+/** Codes of a message's `error`, by its status (`docs/contract.md#statuses`). */
 export const MESSAGE_CODES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   rejected: {
     invalid_recipient: "The recipient is not a valid mobile number.",

@@ -1,4 +1,4 @@
-/** What the reference says before its operations: statuses, money, segments, test mode (`service.md`). */
+/** The introduction of the reference: statuses, money, segments, test mode (`docs/contract.md`). */
 import {
   isChargedStatus,
   isFinalStatus,
@@ -8,7 +8,7 @@ import {
 } from "../../../services/shared/core/message-status.ts";
 import { type Html, html, prose, row } from "../html.ts";
 
-/** What each status means; where it may go is in the transition table. */
+/** The meaning of each status; its transitions are in the transition table. */
 const MEANINGS: Readonly<Record<MessageStatus, string>> = {
   scheduled: "Accepted, to be sent at `send_at`.",
   queued: "Accepted, and waiting to be sent or being sent.",
@@ -43,7 +43,7 @@ const SEGMENTS: readonly (readonly [string, string, string])[] = [
   ["any other character (UCS-2), such as ₦ or an emoji", "70", "67"],
 ];
 
-/** By the last four digits of the recipient (`decisions.md` "Test numbers"). */
+/** Results of test numbers, by the last four digits of the recipient (`docs/contract.md#test-mode`). */
 const TEST_NUMBERS: Readonly<Record<string, string>> = {
   "9901": "`undelivered`, `absent_subscriber`",
   "9902": "`undelivered`, `unknown_subscriber`",
@@ -62,7 +62,7 @@ const TEST_NUMBERS: Readonly<Record<string, string>> = {
   "9915": "delivered, with the id in another form in its receipt",
 };
 
-/** The sections, each with an id of its own. */
+/** The sections, each with its own id. */
 export function conceptSections(): Html {
   return html`<h2 id="statuses">Statuses</h2>
 <table><tr><th>Status</th><th>Meaning</th><th>May become</th><th>Money</th></tr>

@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../../services/shared/core/errors.ts";
 
-/** What the page of one error code says. */
+/** The page of one error code. */
 export type ErrorPage = {
-  /** A `detail` as it may come. */
+  /** An example of `detail`. */
   readonly detail: string;
   readonly happened: string;
   readonly fix: string;

@@ -1,4 +1,4 @@
-/** Bodies of events as endpoints get them, keys in alphabetical order; the tests hold each against its schema. */
+/** Sample bodies of events, keys in alphabetical order; a test validates each against its schema. */
 import { compactSorted } from "../../../services/shared/core/canonical-json.ts";
 import type { EventType } from "../../../services/shared/core/event-types.ts";
 import type { MessageStatus } from "../../../services/shared/core/message-status.ts";
@@ -22,7 +22,7 @@ function event(type: EventType, createdAt: string, data: Data): unknown {
   return JSON.parse(sorted);
 }
 
-/** What differs between the messages of the examples, beside the status. */
+/** The differences between the sample messages, apart from the status. */
 type Fate = {
   readonly status: MessageStatus;
   readonly previous: MessageStatus;
@@ -33,7 +33,7 @@ type Fate = {
   readonly error?: { readonly code: string; readonly message: string };
 };
 
-/** An event of the full Message object. */
+/** An event with the full Message object. */
 function messageEvent({ status, previous, at, sentAt, error }: Fate): unknown {
   const price = sentAt === undefined ? null : "4.0000";
   const object = {
@@ -49,7 +49,7 @@ function messageEvent({ status, previous, at, sentAt, error }: Fate): unknown {
   return event(`message.${status}` as EventType, at, { object, previous_status: previous });
 }
 
-/** An event of a message that was just delivered. */
+/** An event of a delivered message. */
 export const STATUS_CHANGED_EXAMPLE = event("message.status_changed", ENDED_AT, {
   object: {
     amount: "4.0000",
@@ -69,7 +69,7 @@ export const STATUS_CHANGED_EXAMPLE = event("message.status_changed", ENDED_AT, 
   previous_status: "sent",
 });
 
-/** One event of each status that a message may move to. */
+/** One event for each status that a message may reach. */
 export const MESSAGE_EVENT_EXAMPLES = {
   sent: messageEvent({ status: "sent", previous: "queued", at: SENT_AT, sentAt: SENT_AT }),
   delivered: messageEvent({ status: "delivered", previous: "sent", at: ENDED_AT, sentAt: SENT_AT }),
@@ -106,7 +106,7 @@ function senderIdEvent(type: EventType, changed: Data): unknown {
   return event(type, at, { object: { ...SENDER_ID_EXAMPLE, ...changed } });
 }
 
-/** One event of each decision on a sender ID. */
+/** One event for each decision on a sender ID. */
 export const SENDER_ID_EVENT_EXAMPLES = {
   approved: senderIdEvent("sender_id.approved", {}),
   rejected: senderIdEvent("sender_id.rejected", {
@@ -118,19 +118,19 @@ export const SENDER_ID_EVENT_EXAMPLES = {
   reinstated: senderIdEvent("sender_id.reinstated", {}),
 } as const;
 
-/** Money came in. */
+/** The wallet was funded. */
 export const WALLET_FUNDED_EXAMPLE = event("wallet.funded", BALANCE_EXAMPLE.as_of, {
   amount: "20000.0000",
   object: BALANCE_EXAMPLE,
   reference: "invoice-2026-118",
 });
 
-/** Less is available than the threshold. */
+/** The available balance is below the threshold. */
 export const WALLET_LOW_EXAMPLE = event("wallet.low_balance", BALANCE_EXAMPLE.as_of, {
   object: { ...BALANCE_EXAMPLE, balance: "1110.0000", available: "990.0000" },
 });
 
-/** What the test operation sends. */
+/** The event of the test operation. */
 export const TEST_EVENT_EXAMPLE = event("webhook.test", ACCEPTED_AT, {
   object: { message: "This is a test event.", object: "webhook_test" },
 });

@@ -7,7 +7,7 @@ type Example = {
   readonly slug: string;
   readonly title: string;
   readonly text: string;
-  /** Language to file, from this folder. */
+  /** Language to file, relative to this folder. */
   readonly files: Readonly<Record<string, string>>;
 };
 
@@ -59,7 +59,7 @@ export const EXAMPLES: readonly Example[] = [
   },
 ];
 
-/** The page of one example, with the very files that the tests run. */
+/** The page of one example, with the files that the tests run. */
 export function examplePage(example: Example, docsUrl: string): string {
   const known = Object.entries(example.files).filter(([, file]) => existsSync(pathOf(file)));
   const sections = known.map(

@@ -5,8 +5,8 @@ import { ERROR_PAGES } from "./error-texts.ts";
 
 const REQUEST_ID = "req_01M6DSG7HXT9W4M2N8R7C3D6EJ";
 
-/** What of an endpoint its problems speak of. */
-type Asked = Pick<Operation, "scope" | "doc">;
+/** The parts of an operation that its problem examples use. */
+type ProblemContext = Pick<Operation, "scope" | "doc">;
 
 const OF_A_SEND: readonly FieldError[] = [
   { field: "to", code: "required", message: "This field is required." },
@@ -17,7 +17,7 @@ const OF_A_SEND: readonly FieldError[] = [
   },
 ];
 
-/** By a member of the body's example. */
+/** Field errors, by a member of the example body. */
 const OF_A_BODY: Readonly<Record<string, FieldError>> = {
   messages: {
     field: "messages[0].to",
@@ -43,7 +43,7 @@ const OF_A_LIST: FieldError = {
   message: "The value must be <= 100.",
 };
 
-/** What any operation may be told that is given a parameter that it does not have. */
+/** The field error of an unknown query parameter. */
 const OF_ANY: FieldError = {
   field: "verbose",
   code: "unknown_field",
@@ -56,10 +56,14 @@ const SENDER: FieldError = {
   message: "This sender ID cannot be used now.",
 };
 
-/** An example of a problem with this code, in the form of real ones; of one endpoint, or of a send. */
-export function problemExample(code: ErrorCode, docsUrl: string, asked?: Asked): Problem {
-  const error = new AppError(code, detailOf(code, asked), {
-    fields: fieldsOf(code, asked),
+/** An example problem with this code; for one operation, or for a send. */
+export function problemExample(
+  code: ErrorCode,
+  docsUrl: string,
+  operation?: ProblemContext,
+): Problem {
+  const error = new AppError(code, detailOf(code, operation), {
+    fields: fieldsOf(code, operation),
     extra:
       code === "insufficient_balance"
         ? { required_amount: "40.0000", available_amount: "12.5000", currency: "NGN" }
@@ -68,23 +72,23 @@ export function problemExample(code: ErrorCode, docsUrl: string, asked?: Asked):
   return toProblem(error, REQUEST_ID, docsUrl);
 }
 
-function detailOf(code: ErrorCode, asked: Asked | undefined): string {
-  if (asked !== undefined && code === "insufficient_scope") {
-    return `The API key lacks the scope ${asked.scope}.`;
+function detailOf(code: ErrorCode, operation: ProblemContext | undefined): string {
+  if (operation !== undefined && code === "insufficient_scope") {
+    return `The API key lacks the scope ${operation.scope}.`;
   }
-  if (asked?.doc.tag !== "Webhook endpoints") return ERROR_PAGES[code].detail;
+  if (operation?.doc.tag !== "Webhook endpoints") return ERROR_PAGES[code].detail;
   if (code === "not_found") return "There is no such webhook endpoint.";
   if (code === "invalid_state_transition") return "The endpoint is disabled.";
-  const isChange = code === "conflict" && asked.doc.takesIdempotencyKey !== true;
+  const isChange = code === "conflict" && operation.doc.takesIdempotencyKey !== true;
   return isChange
     ? "The endpoint is being changed by others; try again."
     : ERROR_PAGES[code].detail;
 }
 
-function fieldsOf(code: ErrorCode, asked: Asked | undefined): readonly FieldError[] {
+function fieldsOf(code: ErrorCode, operation: ProblemContext | undefined): readonly FieldError[] {
   if (code === "sender_id_not_approved") return [SENDER];
   if (code !== "validation_error") return [];
-  const { body, query, tag } = asked?.doc ?? {};
+  const { body, query, tag } = operation?.doc ?? {};
   const members = Object.keys((body?.example ?? {}) as object);
   const ofBody = members.flatMap((name) => OF_A_BODY[name] ?? []);
   if (ofBody.length > 0) return ofBody;

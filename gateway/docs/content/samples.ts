@@ -1,4 +1,4 @@
-/** Examples of bodies and answers; the tests hold each against its schema. */
+/** Sample bodies and responses; a test validates each against its schema. */
 
 /** An accepted message. */
 export const MESSAGE_EXAMPLE = {
@@ -28,7 +28,7 @@ export const MESSAGE_EXAMPLE = {
   updated_at: "2026-11-02T09:30:00.125Z",
 } as const;
 
-/** A delivered message with its history. */
+/** A delivered message with history. */
 export const MESSAGE_WITH_HISTORY_EXAMPLE = {
   ...MESSAGE_EXAMPLE,
   status: "delivered",
@@ -60,7 +60,7 @@ export const BATCH_EXAMPLE = {
   ],
 } as const;
 
-/** The answer of a batch whose items all pass. */
+/** The response to a batch without rejected items. */
 export const BATCH_RESULT_EXAMPLE = {
   object: "send_result",
   requested: 2,
@@ -84,7 +84,7 @@ export const BATCH_RESULT_EXAMPLE = {
   })),
 } as const;
 
-/** The answer of a bulk send of which one recipient was rejected. */
+/** The response to a bulk send with one rejected recipient. */
 export const SEND_RESULT_EXAMPLE = {
   object: "send_result",
   requested: 2,
@@ -121,7 +121,7 @@ export const SEND_RESULT_EXAMPLE = {
   ],
 } as const;
 
-/** A wallet's balance. */
+/** The balance of a wallet. */
 export const BALANCE_EXAMPLE = {
   object: "balance",
   currency: "NGN",
@@ -158,7 +158,7 @@ export const WEBHOOK_ENDPOINT_EXAMPLE = {
   updated_at: "2026-10-01T08:00:00.000Z",
 } as const;
 
-/** A delivery that the first attempt failed and the second made. */
+/** A delivery whose second attempt succeeded. */
 export const DELIVERY_EXAMPLE = {
   id: "whd_01M6DSG7HXT9W4M2N8R7C3D6EG",
   object: "webhook_delivery",
