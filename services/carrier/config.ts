@@ -11,40 +11,39 @@ import {
   webAddress,
 } from "../shared/io/config.ts";
 
-/** What messaging takes for a carrier's name, less the random part that each journal adds. */
+/** The names that messaging accepts, less the random part that each journal adds. */
 const CARRIER_ID = /^[A-Za-z0-9._:-]{1,115}$/;
 
 const SETTINGS = {
   ...DATABASE_SETTINGS,
   NATS_URL: text(),
   REDIS_URL: text(),
-  /** This replica's stable name (the pod's name); its journal and its claims belong to it. */
+  /** The stable name of this replica (the pod's name); its journal and its claims belong to it. */
   CARRIER_ID: matching(CARRIER_ID, "1 to 115 of letters, digits and . _ : -", ownName()),
-  /** A folder on this replica's own disk that outlives the process. */
+  /** A folder on a disk of this replica that survives the process. */
   CARRIER_JOURNAL_DIR: text(".local/carrier"),
   /** How long a stopping carrier waits for answers. */
   CARRIER_DRAIN_MS: timerMs(10_000),
-  /** Where receipts of HTTP carriers are taken; port 0 lets the system choose. */
+  /** The address of the listener for HTTP receipts; port 0 lets the system choose. */
   CARRIER_RECEIPT_HOST: text("127.0.0.1"),
   CARRIER_RECEIPT_PORT: port(0),
-  /** How carriers reach that listener; by default its own address. */
+  /** The URL at which carriers reach that listener; by default its own address. */
   CARRIER_RECEIPT_URL: webAddress(""),
-  /** As messaging has it: from an unanswered submit to `failed` `submission_unknown`. */
+  /** The same as in messaging: from an unanswered submit to `failed` with `submission_unknown`. */
   SUBMISSION_UNKNOWN_WAIT_MS: durationMs(600_000),
-  /** A receipt that has waited so long for its message is unmatched. */
+  /** A receipt without a message becomes unmatched after this time. */
   RECEIPT_GIVE_UP_MS: durationMs(900_000),
-  /** How often settings are read when nobody announces a change. */
+  /** How often settings are read when no change is announced. */
   CONNECTOR_POLL_MS: timerMs(2000, 10),
 } as const;
 
-/** The machine's name, in the letters that a carrier's has. */
+/** The host's name, with characters that a carrier's name may not have replaced by hyphens. */
 function ownName(): string {
   return hostname()
     .replaceAll(/[^A-Za-z0-9._:-]/g, "-")
     .slice(0, 115);
 }
 
-/** The carrier's settings. */
 export type CarrierConfig = Config<typeof SETTINGS>;
 
 /** Reads the settings; throws `ConfigError` with every fault. */

@@ -2,14 +2,14 @@ import { Counter, Gauge, type Registry } from "../shared/io/metrics.ts";
 import type { ConnectorRunner } from "./app/connector.ts";
 import type { OutcomeReporter } from "./app/outcome-reporter.ts";
 
-/** Counts what no bind counts by itself. */
+/** Counters that belong to no bind. */
 export type CarrierMetrics = {
   readonly receipts: Counter<"connector" | "verdict">;
   readonly parked: Counter<"connector">;
   readonly mobileOriginated: Counter<"connector">;
 };
 
-/** Registers the carrier's metrics; gauges are read from the runners when scraped. */
+/** Registers the carrier's metrics; a scrape reads the gauges from the runners. */
 export function createCarrierMetrics(
   registry: Registry,
   runners: () => ReadonlyMap<string, ConnectorRunner>,
@@ -35,7 +35,7 @@ export function createCarrierMetrics(
 
   new Gauge({
     name: "carrier_outcomes_pending",
-    help: "Outcomes that messaging does not know yet.",
+    help: "Outcomes that are not reported to messaging yet.",
     registers,
     collect() {
       this.set(outcomes.pending);
@@ -59,7 +59,7 @@ export function createCarrierMetrics(
 
   new Gauge({
     name: "carrier_outcomes_set_aside",
-    help: "Outcomes that messaging refuses; each is told again by itself.",
+    help: "Outcomes that messaging rejects; each is reported again alone.",
     registers,
     collect() {
       this.set(outcomes.setAside);
@@ -76,13 +76,13 @@ export function createCarrierMetrics(
     }),
     parked: new Counter({
       name: "carrier_receipts_parked_total",
-      help: "Receipts that found no message at first, or messaging away.",
+      help: "Receipts that found no message at first, or messaging unavailable.",
       labelNames: connector,
       registers,
     }),
     mobileOriginated: new Counter({
       name: "carrier_mobile_originated_total",
-      help: "Messages from handsets, acknowledged and not kept.",
+      help: "Messages from handsets, acknowledged and not stored.",
       labelNames: connector,
       registers,
     }),

@@ -5,7 +5,7 @@ const DAY_S = 86_400;
 
 const SHAPES: readonly CollectionShape[] = [
   {
-    // Receipts are waited for 72 hours, and later ones are honoured for a while.
+    // Receipts come for 72 hours; later ones still count within seven days.
     name: "submissions",
     indexes: [{ key: { at: 1 }, name: "expiry", expireAfterSeconds: 7 * DAY_S }],
     validator: {
@@ -40,7 +40,7 @@ const SHAPES: readonly CollectionShape[] = [
   { name: "leases", indexes: [{ key: { expires_at: 1 }, name: "expiry", expireAfterSeconds: 60 }] },
 ];
 
-/** Shapes the carrier database. Idempotent. */
+/** Creates collections, indexes and validators. Idempotent. */
 export function migrate(db: Db): Promise<void> {
   return shapeCollections(db, SHAPES);
 }

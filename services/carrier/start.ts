@@ -1,110 +1,142 @@
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
-import type { StartService } from "../shared/io/service-context.ts";
-import { createMessagingPort } from "./adapters/messaging-client.ts";
-import { subscribeToRings } from "./adapters/queue-notifications.ts";
+import { pause } from "../shared/flow/backoff.ts";
+import type { Lifecycle } from "../shared/io/lifecycle.ts";
+import type { Nats } from "../shared/io/nats.ts";
+import type { ServiceContext, StartService } from "../shared/io/service-context.ts";
+import { createMessagingClient } from "./adapters/messaging-client.ts";
+import { subscribeToNotifications } from "./adapters/queue-notifications.ts";
 import { startReceiptListener } from "./adapters/receipt-listener.ts";
-import { unmatchedPage } from "./adapters/unmatched-receipts-page.ts";
-import { startBackground } from "./app/background-jobs.ts";
-import { createMakers } from "./app/factories.ts";
+import { createRoutingClient } from "./adapters/routing-client.ts";
+import { submitSpans } from "./adapters/submit-span.ts";
+import { unmatchedReceiptsPage } from "./adapters/unmatched-receipts-page.ts";
+import { type BackgroundOptions, startBackgroundJobs } from "./app/background-jobs.ts";
+import { createConnectorRunner } from "./app/connector.ts";
 import { createOutcomeReporter } from "./app/outcome-reporter.ts";
-import { createReceiptDesk } from "./app/receipt-matcher.ts";
+import type { ConnectorConfig } from "./app/ports.ts";
+import { createReceiptMatcher } from "./app/receipt-matcher.ts";
 import { createRecentSubmissions } from "./app/recent-submissions.ts";
-import { type Supervisor, startSupervisor } from "./app/supervisor.ts";
-import { readCarrierConfig } from "./config.ts";
+import { createSupervisor } from "./app/supervisor.ts";
+import { type CarrierConfig, readCarrierConfig } from "./config.ts";
 import { createCarrierMetrics } from "./metrics.ts";
-import { createLeases } from "./store/bind-leases.ts";
+import { createBindLeases } from "./store/bind-leases.ts";
 import { openJournal } from "./store/journal.ts";
-import { openServers } from "./store/open-stores.ts";
-import { createCarrierStore } from "./store/submissions.ts";
+import { openStores } from "./store/open-stores.ts";
+import { createRateLimiter } from "./store/rate-limiter.ts";
+import { createSubmissionStore } from "./store/submissions.ts";
 
 export { readCarrierConfig as readSettings } from "./config.ts";
 
-/** Submissions kept in memory: some seconds at full speed. */
-const RECENT_MAX = 30_000;
+/** Some seconds of submissions at full speed. */
+const RECENT_SUBMISSIONS_MAX = 30_000;
 
-/** Starts the carrier: journal, receipts, outcomes, then the connectors that feed them. */
+/**
+ * Starts the carrier. The callbacks of the supervisor and of the receipt matcher refer to parts that are created
+ * below them: none is called before `startBackgroundJobs`.
+ */
 export const start: StartService = async (context) => {
   const { log, clock, lifecycle, metrics: registry } = context;
   const config = readCarrierConfig(context.env);
-  const { mongo, nats, redis } = await openServers(context, config);
+  const { mongo, nats, redis } = await openStores(context, config);
   const journal = await openJournal({
     dir: config.CARRIER_JOURNAL_DIR,
     carrierId: config.CARRIER_ID,
   });
   lifecycle.onClose("carrier journal", () => journal.close());
 
-  const store = createCarrierStore(mongo.db);
-  const messaging = createMessagingPort(context.client(MessagingService), journal);
-  const routing = context.client(RoutingService);
-  const recent = createRecentSubmissions(RECENT_MAX);
-  let supervisor: Supervisor | undefined;
+  const store = createSubmissionStore(mongo.db);
+  const leases = createBindLeases(mongo.db, journal.carrierId);
+  const messaging = createMessagingClient(context.client(MessagingService), journal);
+  const recent = createRecentSubmissions(RECENT_SUBMISSIONS_MAX);
 
-  const desk = createReceiptDesk({
-    store,
-    messaging,
-    recent,
-    clock,
-    log,
+  const supervisor = createSupervisor({
+    listConnectors: () => routing.listConnectors(),
+    createRunner: (connector) =>
+      createConnectorRunner({
+        ...{ journal, outcomes, recent, messaging, clock, log, spans: submitSpans },
+        connectorId: connector.id,
+        hasSingleReceipt: connector.hasSingleReceipt,
+        createLink: connector.createLink,
+        onReceipt: receipts.take,
+        onMobileOriginated: () => metrics.mobileOriginated.inc({ connector: connector.id }),
+      }),
+    createRateLimiter({ id, ratePerSecond }) {
+      if (ratePerSecond === 0) return undefined;
+      const key = `rate:connector:${config.MONGODB_PREFIX}:${id}`;
+      return createRateLimiter({ redis, key, ratePerSecond, replicas: () => leases.replicas, log });
+    },
+    ...{ leases, log },
+    pollMs: config.CONNECTOR_POLL_MS,
+    drainMs: config.CARRIER_DRAIN_MS,
+  });
+
+  const receipts = createReceiptMatcher({
+    ...{ store, messaging, recent, clock, log },
     giveUpAfterMs: config.RECEIPT_GIVE_UP_MS,
     inDoubtMaxMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
-    partiesAfterMs: (connectorId) => supervisor?.patienceMs(connectorId) ?? 12_000,
+    partiesAfterMs: supervisor.answerTimeoutMs,
     onRecorded(receipt, submission, cameAtMs) {
       const { connectorId } = submission;
       metrics.receipts.inc({ connector: connectorId, verdict: receipt.verdict });
-      supervisor?.find(connectorId)?.runner.noteReceipt(submission, cameAtMs);
+      supervisor.find(connectorId)?.runner.noteReceipt(submission, cameAtMs);
     },
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
   });
-  lifecycle.onClose("receipt desk", () => desk.close());
-  const { onStored } = desk;
-  const outcomes = createOutcomeReporter({ store, messaging, journal, log, onStored });
+  lifecycle.onClose("receipt matcher", () => receipts.close());
+  const outcomes = createOutcomeReporter({
+    ...{ store, messaging, journal, log, onStored: receipts.onStored },
+  });
   lifecycle.onClose("outcomes", async () => void (await outcomes.drain(config.CARRIER_DRAIN_MS)));
-  const metrics = createCarrierMetrics(registry, () => supervisor?.runners ?? new Map(), outcomes);
+  const metrics = createCarrierMetrics(registry, () => supervisor.runners, outcomes);
 
   const listener = await startReceiptListener({
     host: config.CARRIER_RECEIPT_HOST,
     port: config.CARRIER_RECEIPT_PORT,
     clock,
-    findSettings(connectorId) {
-      const connector = supervisor === undefined ? "not_read" : supervisor.settingsOf(connectorId);
-      return connector === "not_read" ? connector : connector?.http;
-    },
-    onReceipt: desk.take,
+    findSettings: (connectorId) => httpReceiptsOf(supervisor.settingsOf(connectorId)),
+    onReceipt: receipts.take,
   });
   lifecycle.onClose("receipt listener", () => listener.close());
   const receiptBase =
     config.CARRIER_RECEIPT_URL || `http://${config.CARRIER_RECEIPT_HOST}:${listener.port}`;
+  const routing = createRoutingClient(context.client(RoutingService), {
+    ...{ store, clock, log, receiptBase },
+  });
+  context.onOps(unmatchedReceiptsPage(store));
 
-  const leases = createLeases(mongo.db, journal.carrierId);
-  const makers = createMakers(
-    { journal, outcomes, recent, messaging, clock, log, store, redis, receiptBase },
-    {
-      ratePrefix: `rate:connector:${config.MONGODB_PREFIX}`,
-      replicas: () => leases.replicas,
-      onReceipt: desk.take,
-      onMobileOriginated: (connector) => metrics.mobileOriginated.inc({ connector }),
-    },
-  );
+  startJobs(context, config, { journal, messaging, routing, store, receipts, supervisor, nats });
+};
 
-  context.onOps(unmatchedPage(store));
-  startBackground({
-    ...{ journal, messaging, routing, store, desk, log, lifecycle, clock },
+type JobDeps = Pick<
+  BackgroundOptions,
+  "journal" | "messaging" | "routing" | "store" | "receipts" | "supervisor"
+> & { readonly nats: Nats };
+
+function startJobs(
+  { log, clock, lifecycle }: ServiceContext,
+  config: CarrierConfig,
+  deps: JobDeps,
+) {
+  const jobs = startBackgroundJobs({
+    ...{ ...deps, log, clock },
+    signal: lifecycle.signal,
     carrierName: config.CARRIER_ID,
     drainMs: config.CARRIER_DRAIN_MS,
-    runners: () => supervisor?.runners ?? new Map(),
-    startConnectors() {
-      supervisor = startSupervisor({
-        async listConnectors() {
-          const answer = await routing.getConnectorSettings({ includeUnreadable: true });
-          return answer.connectors;
-        },
-        ...{ leases, log, ...makers },
-        pollMs: config.CONNECTOR_POLL_MS,
-        drainMs: config.CARRIER_DRAIN_MS,
-      });
-      subscribeToRings(nats.connection, supervisor);
-      return supervisor;
-    },
+    whenStarted: () => whenStarted(lifecycle),
+    onConnectorsStarted: () => subscribeToNotifications(deps.nats.connection, deps.supervisor),
   });
-};
+  // Until then it carries nothing: a rolling update must not stop the next replica.
+  lifecycle.addReadinessCheck("claims recovered", async () => {
+    if (!jobs.isReady) throw new Error("earlier claims have not been recovered yet");
+  });
+  lifecycle.onClose("connectors", () => jobs.close());
+}
+
+function httpReceiptsOf(connector: ConnectorConfig | "not_read" | undefined) {
+  return connector === "not_read" ? connector : connector?.httpReceipts;
+}
+
+/** The services of a process can be called only when all of them have started. */
+async function whenStarted(lifecycle: Lifecycle): Promise<void> {
+  while (lifecycle.state === "starting") await pause(20, lifecycle.signal);
+}

@@ -1,6 +1,6 @@
 /**
  * Two carrier replicas share a connector limited to 100 submits a second, for a minute: the real
- * dispatcher, pacer and SMPP link, each replica in a thread of its own, Redis between them, and the
+ * dispatcher, rate limiter and SMPP link, each replica in a thread of its own, Redis between them, and the
  * simulator as the judge: its busiest second, to the millisecond, and the share of the rate used.
  * RATE and SECONDS in the environment change what is asked.
  */
@@ -11,7 +11,7 @@ import { createSmppLink } from "../../services/carrier/adapters/links/smpp-link.
 import { createDispatcher } from "../../services/carrier/app/dispatcher.ts";
 import { createBind } from "../../services/carrier/app/paced-link.ts";
 import { createRecentSubmissions } from "../../services/carrier/app/recent-submissions.ts";
-import { createPacer } from "../../services/carrier/store/rate-limiter.ts";
+import { createRateLimiter } from "../../services/carrier/store/rate-limiter.ts";
 import { steadyClock, systemClock } from "../../services/shared/core/clock.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 import { pause } from "../../services/shared/flow/backoff.ts";
@@ -80,12 +80,13 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
   const dispatcher = createDispatcher({
     connectorId: "bench",
     hasSingleReceipt: false,
-    journal: { noteWritten: () => undefined },
-    outcomes: { report: () => undefined, keep: () => undefined },
+    journal: { append: () => undefined },
+    outcomes: { report: () => undefined, saveSubmissions: () => undefined },
     recent: createRecentSubmissions(1000),
     clock: systemClock,
     steady: steadyClock,
     log,
+    spans: { open: () => undefined },
     onRoom: () => undefined,
   });
   const link = createSmppLink({
@@ -110,8 +111,8 @@ function runReplica({ port, redisUrl, rate }: Replica): void {
     clock: systemClock,
   });
   dispatcher.setBinds([createBind(0, link, systemClock, log)]);
-  dispatcher.setPacer(
-    createPacer({ redis, key: "bench", ratePerSecond: rate, replicas: () => REPLICAS, log }),
+  dispatcher.setRateLimiter(
+    createRateLimiter({ redis, key: "bench", ratePerSecond: rate, replicas: () => REPLICAS, log }),
   );
   link.start();
   setInterval(() => {

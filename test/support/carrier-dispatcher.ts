@@ -1,6 +1,6 @@
-import type { Link, LinkStatus, Part } from "../../services/carrier/adapters/links/link.ts";
 import { createDispatcher } from "../../services/carrier/app/dispatcher.ts";
-import type { Settlement } from "../../services/carrier/app/outcome-reporter.ts";
+import type { Link, LinkStatus, Part } from "../../services/carrier/app/link.ts";
+import type { OutcomeReport } from "../../services/carrier/app/outcome-reporter.ts";
 import { createBind } from "../../services/carrier/app/paced-link.ts";
 import { createRecentSubmissions } from "../../services/carrier/app/recent-submissions.ts";
 import type { JournalEntry } from "../../services/carrier/domain/journal-lines.ts";
@@ -9,7 +9,7 @@ import { createManualClock } from "../../services/shared/core/clock.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { claimed } from "./carrier-messages.ts";
 
-/** A link whose answers the test gives, part by part. */
+/** A link with answers that the test gives part by part. */
 function manualLink(window: number, isScripted = false) {
   const submits: { part: Part; answer(outcome: PartOutcome): void }[] = [];
   let status: LinkStatus = "bound";
@@ -44,7 +44,7 @@ function manualLink(window: number, isScripted = false) {
 
 const log = createLogger("test", "silent");
 
-/** A manual clock that goes on by `ticksMs` with each look at it, as a real one does. */
+/** A manual clock that advances by `ticksMs` at each read. */
 function createTickingClock(startMs: number) {
   const inner = createManualClock(startMs);
   return {
@@ -57,7 +57,7 @@ function createTickingClock(startMs: number) {
   };
 }
 
-/** A dispatcher over one such link, and what it reports. */
+/** A dispatcher over one such link, with its reports. */
 export function setUp(window = 10, hasSingleReceipt = false, isScripted = false) {
   const wall = createManualClock(1_000_000);
   const steady = createTickingClock(5000);
@@ -69,30 +69,31 @@ export function setUp(window = 10, hasSingleReceipt = false, isScripted = false)
     },
   };
   const wire = manualLink(window, isScripted);
-  const settled: Settlement[] = [];
-  const kept: string[][] = [];
+  const reported: OutcomeReport[] = [];
+  const saved: string[][] = [];
   const journaled: JournalEntry[] = [];
   const recent = createRecentSubmissions(100);
   const dispatcher = createDispatcher({
     connectorId: "smsc",
     hasSingleReceipt,
-    journal: { noteWritten: (entries) => void journaled.push(...entries) },
+    journal: { append: (entries) => void journaled.push(...entries) },
     outcomes: {
-      report: (settlement) => void settled.push(settlement),
-      keep: (submissions) => void kept.push(submissions.map(({ key }) => key)),
+      report: (report) => void reported.push(report),
+      saveSubmissions: (submissions) => void saved.push(submissions.map(({ key }) => key)),
     },
     recent,
     clock,
     steady,
     log,
+    spans: { open: () => undefined },
     onRoom: () => undefined,
   });
   dispatcher.setBinds([createBind(0, wire.link, clock, log)]);
-  return { clock, wall, steady, ...wire, settled, kept, journaled, recent, dispatcher };
+  return { clock, wall, steady, ...wire, reported, saved, journaled, recent, dispatcher };
 }
 
-/** Claimed messages, named by their places. */
+/** Claimed messages `msg_0`, `msg_1` and so on. */
 export const many = (count: number, fields: Partial<ClaimedMessage> = {}) =>
   Array.from({ length: count }, (_, at) => claimed({ messageId: `msg_${at}`, ...fields }));
-/** A carrier that takes it, under an id. */
+/** The outcome of a part that the carrier accepted under an id. */
 export const accept = (id: string): PartOutcome => ({ kind: "accepted", carrierMessageId: id });

@@ -1,7 +1,8 @@
-/** The carrier's side of messaging's RPCs: proto ↔ domain and nothing else. */
+/** The RPCs of messaging: proto ↔ domain and nothing else. */
 import { randomBytes } from "node:crypto";
-import type { Client } from "@connectrpc/connect";
+import { type Client, Code, ConnectError } from "@connectrpc/connect";
 import {
+  type ClaimedMessage as ClaimedMessageProto,
   type ClaimMessagesResponse,
   type ClaimResult,
   Encoding,
@@ -12,6 +13,8 @@ import {
 import { AppError, isErrorCode } from "../../shared/core/errors.ts";
 import { createDataLoader } from "../../shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
+import { toAppError } from "../../shared/rpc/error-status.ts";
+import type { MessagingClient } from "../app/ports.ts";
 import type {
   ClaimedMessage,
   MatchedReceipt,
@@ -19,24 +22,6 @@ import type {
   OutcomeKind as OutcomeName,
   ReceiptVerdict,
 } from "../domain/message.ts";
-
-/** What a carrier asks of messaging. Each call throws when it cannot be answered. */
-export type MessagingPort = {
-  /** `wanted` is asked for the number of messages when the call leaves. */
-  claim(
-    connectorId: string,
-    wanted: () => number,
-  ): Promise<{ messages: ClaimedMessage[]; more: boolean }>;
-  /** Connectors at which anything waits, due or not. */
-  waitingConnectors(): Promise<readonly string[]>;
-  /** Answers the ids whose claim was no longer ours. */
-  reportOutcomes(outcomes: readonly Outcome[]): Promise<readonly string[]>;
-  /** Answers the ids that messaging does not know. */
-  recordReceipts(receipts: readonly MatchedReceipt[]): Promise<readonly string[]>;
-  /** Says that this carrier lives and what it holds; older claims whose answer got lost go back. */
-  renewClaims(): Promise<void>;
-  recoverClaims(written: readonly string[]): Promise<{ givenBack: number; inDoubt: number }>;
-};
 
 const OUTCOMES: Readonly<Record<OutcomeName, OutcomeKind>> = {
   accepted: OutcomeKind.ACCEPTED,
@@ -51,7 +36,7 @@ const STATES: Readonly<Record<ReceiptVerdict, ReceiptState>> = {
   acknowledged: ReceiptState.ACKNOWLEDGED,
 };
 
-/** Names the life of a process, so that the names of one identity's lives sort as they began. */
+/** The epoch of a process; the epochs of one identity sort by the start of their processes. */
 function epochOf(start: number): string {
   return `r${start.toString(36).padStart(8, "0")}${randomBytes(4).toString("hex")}`;
 }
@@ -64,17 +49,17 @@ type Claim = {
 };
 
 /**
- * Claims of all connectors keep this distance, and those of one moment go in one call: what is
- * claimed ahead lasts more than twice as long.
+ * The interval between claim calls; claims of all connectors in it share one call (ADR 74). Messages claimed ahead
+ * last 100 ms, more than twice as long.
  */
-const CLAIM_PACE_MS = 40;
-const CLAIMS_AT_ONCE = 64;
+const CLAIM_INTERVAL_MS = 40;
+const CLAIMS_PER_CALL = 64;
 
-function createClaimQuestions(client: Client<typeof MessagingService>) {
+function createClaimLoader(client: Client<typeof MessagingService>) {
   return createDataLoader<Claim, ClaimMessagesResponse>({
     name: "claims",
-    batchMax: CLAIMS_AT_ONCE,
-    minIntervalMs: CLAIM_PACE_MS,
+    batchMax: CLAIMS_PER_CALL,
+    minIntervalMs: CLAIM_INTERVAL_MS,
     load: async (claims) => {
       const { results } = await rpcAnswer(client.claimMany({ claims: claims.map(toRequest) }));
       return claims.map((_, at) => readResult(results[at]));
@@ -82,7 +67,7 @@ function createClaimQuestions(client: Client<typeof MessagingService>) {
   });
 }
 
-/** How many are wanted is asked when the call leaves: the window may have emptied meanwhile. */
+/** `wanted` is called when the request leaves: slots may have become free since the claim was queued. */
 function toRequest({ wanted, ...claim }: Claim) {
   return { ...claim, max: Math.max(1, wanted()) };
 }
@@ -94,91 +79,57 @@ function readResult(one: ClaimResult | undefined): ClaimMessagesResponse | Error
   return new AppError(isErrorCode(code) ? code : "internal_error", "The claim failed.");
 }
 
-/** Makes the port on a client, for one claiming identity and its `start`-th process. */
-export function createMessagingPort(
+/** Creates the client of one claiming identity; `start` counts the processes of that identity. */
+export function createMessagingClient(
   client: Client<typeof MessagingService>,
   { carrierId, start }: { readonly carrierId: string; readonly start: number },
-): MessagingPort {
-  /** Claims that messaging has not heard the outcome of: message to claim. */
+): MessagingClient {
+  /** Claims without a reported outcome: message id to claim id. */
   const held = new Map<string, string>();
-  /** Claim calls are numbered within the life of this process, so that it can say which have ended. */
+  /** Numbers the claim calls of this process, so that it can say which have ended. */
   const epoch = epochOf(start);
-  const openRounds = new Set<number>();
-  let lastRound = 0;
-  const ask = createClaimQuestions(client);
+  const openCalls = new Set<number>();
+  let lastCall = 0;
+  const loadClaim = createClaimLoader(client);
 
-  async function claimUnderName(connectorId: string, wanted: () => number) {
-    lastRound += 1;
-    const round = lastRound;
-    openRounds.add(round);
+  async function claimNumbered(connectorId: string, wanted: () => number) {
+    lastCall += 1;
+    const call = lastCall;
+    openCalls.add(call);
     try {
-      const claimCall = `${epoch}.${round}`;
-      const answer = await ask({ connectorId, carrierId, wanted, claimCall });
+      const claimCall = `${epoch}.${call}`;
+      const answer = await loadClaim({ connectorId, carrierId, wanted, claimCall });
       for (const { messageId, claimId } of answer.messages) held.set(messageId, claimId);
       return answer;
     } finally {
-      openRounds.delete(round);
+      openCalls.delete(call);
     }
   }
 
   return {
     async claim(connectorId, wanted) {
-      const { messages, more } = await claimUnderName(connectorId, wanted);
-      return {
-        more,
-        messages: messages.map((message) => ({
-          messageId: message.messageId,
-          claimId: message.claimId,
-          to: message.to,
-          from: message.from,
-          body: message.body,
-          encoding: message.encoding === Encoding.UCS2 ? ("ucs2" as const) : ("gsm7" as const),
-          segments: message.segments,
-          attempt: message.attempt,
-          queueUntilMs: Number(message.queueUntilMs),
-          traceparent: message.traceparent || undefined,
-        })),
-      };
+      const { messages, more } = await claimNumbered(connectorId, wanted);
+      return { more, messages: messages.map(toClaimedMessage) };
     },
     waitingConnectors: async () => (await client.listWaitingConnectors({})).connectorIds,
     async reportOutcomes(outcomes) {
-      const { staleMessageIds } = await client.reportOutcomes({
-        outcomes: outcomes.map((outcome) => ({
-          messageId: outcome.messageId,
-          claimId: outcome.claimId,
-          kind: OUTCOMES[outcome.kind],
-          carrierCode: outcome.carrierCode,
-          errorCode: outcome.errorCode,
-          retryAtMs: BigInt(Math.round(outcome.retryAtMs)),
-          isIncomplete: outcome.isIncomplete === true,
-          occurredAtMs: BigInt(Math.round(outcome.occurredAtMs)),
-        })),
-      });
+      const { staleMessageIds } = await client
+        .reportOutcomes({ outcomes: outcomes.map(toReportedOutcome) })
+        .catch(throwUnavailable);
       for (const { messageId, claimId } of outcomes) {
-        // It may have been claimed anew before this answer came.
+        // The message may have been claimed again before this answer came.
         if (held.get(messageId) === claimId) held.delete(messageId);
       }
       return staleMessageIds;
     },
     async recordReceipts(receipts) {
-      const { unknownMessageIds } = await client.recordReceipts({
-        receipts: receipts.map((receipt) => ({
-          messageId: receipt.messageId,
-          segment: receipt.segment,
-          parts: receipt.parts,
-          state: STATES[receipt.verdict],
-          errorCode: receipt.errorCode,
-          carrierCode: receipt.carrierCode,
-          occurredAtMs: BigInt(Math.round(receipt.occurredAtMs)),
-          isSegmentGuessed: receipt.isSegmentGuessed,
-          partKey: receipt.partKey,
-          connectorId: receipt.connectorId,
-        })),
-      });
+      const { unknownMessageIds } = await client
+        .recordReceipts({ receipts: receipts.map(toReceipt) })
+        .catch(throwUnavailable);
       return unknownMessageIds;
     },
     async renewClaims() {
-      const ended = Math.min(lastRound + 1, ...openRounds) - 1;
+      const ended = Math.min(lastCall + 1, ...openCalls) - 1;
       const endedClaimCalls = `${epoch}.${ended}`;
       const heldMessageIds = [...held.keys()];
       await client.renewClaims({ carrierId, heldMessageIds, listsHeld: true, endedClaimCalls });
@@ -187,4 +138,70 @@ export function createMessagingPort(
       return await client.recoverClaims({ carrierId, writtenMessageIds: [...written], epoch });
     },
   };
+}
+
+function toClaimedMessage(message: ClaimedMessageProto): ClaimedMessage {
+  return {
+    messageId: message.messageId,
+    claimId: message.claimId,
+    to: message.to,
+    from: message.from,
+    body: message.body,
+    encoding: message.encoding === Encoding.UCS2 ? "ucs2" : "gsm7",
+    segments: message.segments,
+    attempt: message.attempt,
+    queueUntilMs: Number(message.queueUntilMs),
+    traceparent: message.traceparent || undefined,
+  };
+}
+
+function toReportedOutcome(outcome: Outcome) {
+  return {
+    messageId: outcome.messageId,
+    claimId: outcome.claimId,
+    kind: OUTCOMES[outcome.kind],
+    carrierCode: outcome.carrierCode,
+    errorCode: outcome.errorCode,
+    retryAtMs: BigInt(Math.round(outcome.retryAtMs)),
+    isIncomplete: outcome.isIncomplete === true,
+    occurredAtMs: BigInt(Math.round(outcome.occurredAtMs)),
+  };
+}
+
+function toReceipt(receipt: MatchedReceipt) {
+  return {
+    messageId: receipt.messageId,
+    segment: receipt.segment,
+    parts: receipt.parts,
+    state: STATES[receipt.verdict],
+    errorCode: receipt.errorCode,
+    carrierCode: receipt.carrierCode,
+    occurredAtMs: BigInt(Math.round(receipt.occurredAtMs)),
+    isSegmentGuessed: receipt.isSegmentGuessed,
+    partKey: receipt.partKey,
+    connectorId: receipt.connectorId,
+  };
+}
+
+/** Errors after which the same call may succeed later. */
+const OUTAGES: ReadonlySet<string> = new Set([
+  "service_unavailable",
+  "request_timeout",
+  "rate_limited",
+]);
+
+/** Whether messaging was unavailable, so that the same call may succeed later. */
+export function isOutage(error: unknown): boolean {
+  return isTokenRefused(error) || OUTAGES.has(toAppError(error).code);
+}
+
+/** The service tokens may be in the middle of a rotation. */
+function isTokenRefused(error: unknown): boolean {
+  const status = error instanceof AppError ? error.cause : error;
+  return status instanceof ConnectError && status.code === Code.Unauthenticated;
+}
+
+function throwUnavailable(error: unknown): never {
+  if (!isOutage(error)) throw error;
+  throw new AppError("service_unavailable", "Messaging is unavailable.", { cause: error });
 }

@@ -1,34 +1,32 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { HttpSettings } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
 import { type Listening, listen } from "../../shared/io/listen.ts";
 import { readPointerText } from "../domain/http-template.ts";
 import type { IncomingReceipt, ReceiptVerdict } from "../domain/message.ts";
-import { readReceiptPath } from "../domain/receipt-url.ts";
+import { type HttpReceiptSettings, readReceiptPath } from "../domain/receipt-url.ts";
 
 /** The listener for receipts of HTTP carriers. */
 export type ReceiptListener = Listening;
 
-/** What the listener needs. */
 export type ReceiptListenerOptions = {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** The settings of an HTTP connector; undefined when there is none of that name, or not known yet. */
-  readonly findSettings: (connectorId: string) => HttpSettings | "not_read" | undefined;
-  /** Takes a receipt; the carrier hears "done" when this has answered. */
+  /** The settings of an HTTP connector; `not_read` when it may exist unread, undefined when it does not exist. */
+  readonly findSettings: (connectorId: string) => HttpReceiptSettings | "not_read" | undefined;
+  /** Takes a receipt; the carrier gets 204 when the promise resolves. */
   readonly onReceipt: (receipt: IncomingReceipt) => Promise<void>;
 };
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** The port may be open to everybody, in the process that has the links to carriers. */
+/** The port may be public, and the process also has the links to carriers. */
 const CONNECTIONS_MAX = 1000;
-/** A connection on which nothing has moved for so long is ended: its answer is not read, or it asks nothing. */
-const STILL_MAX_MS = 30_000;
+/** An idle connection is closed after this time. */
+const IDLE_MAX_MS = 30_000;
 
 /**
- * Serves `POST /receipts/<connector>/<message>/<signature>`: 204 when the receipt is durable, 404
- * for an address that nobody was given, 422 for a body that says nothing, 503 to be called again.
+ * Serves `POST /receipts/<connector>/<message>/<signature>`: 204 when the receipt is durable, 404 for a URL that this
+ * service never issued, 422 for a body without a known status, 503 when the carrier should retry.
  */
 export async function startReceiptListener(
   options: ReceiptListenerOptions,
@@ -39,7 +37,7 @@ export async function startReceiptListener(
     connectionsCheckingInterval: 5000,
   });
   server.maxConnections = CONNECTIONS_MAX;
-  server.timeout = STILL_MAX_MS;
+  server.timeout = IDLE_MAX_MS;
   server.on("request", (request, response) => {
     answer(request, options).then(
       (status) => reply(response, status),
@@ -53,7 +51,7 @@ async function answer(request: IncomingMessage, options: ReceiptListenerOptions)
   const place = readReceiptPath((request.url ?? "").split("?", 1)[0] ?? "");
   const settings = place === undefined ? undefined : options.findSettings(place.connectorId);
   if (place === undefined || settings === undefined) return 404;
-  // Some carriers take 404 for the last word; whose receipt this is will be known in a moment.
+  // 404 would be final for some carriers, and the connectors will be read in a moment.
   if (settings === "not_read") return 503;
   if (!place.isSigned(settings.receiptSecret)) return 404;
   if (request.method !== "POST") return 405;
@@ -76,7 +74,7 @@ async function answer(request: IncomingMessage, options: ReceiptListenerOptions)
   return 204;
 }
 
-/** Statuses map to a verdict or straight to our code for an undelivered message. */
+/** A status maps to a verdict, or to our error code of an undelivered message. */
 function readStatus(
   raw: string,
   statuses: Readonly<Record<string, string>>,
@@ -110,7 +108,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 }
 
 function reply(response: ServerResponse, status: number): void {
-  // Whoever does not know an address has nothing more to say on this connection.
+  // A client without a valid URL needs no further request.
   if (status === 404) response.setHeader("connection", "close");
   response.writeHead(status, { "cache-control": "no-store", "content-length": "0" });
   response.end();

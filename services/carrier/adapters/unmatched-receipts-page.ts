@@ -1,11 +1,11 @@
 import { maskNumber } from "../../shared/core/phone.ts";
 import type { GuardedPage } from "../../shared/rpc/authenticated-page.ts";
-import type { CarrierStore } from "../store/submissions.ts";
+import type { SubmissionStore } from "../app/ports.ts";
 
 const LIST_MAX = 1000;
 
-/** `GET /unmatched-receipts` on the ops port: receipts of three days without a message. */
-export function unmatchedPage(store: Pick<CarrierStore, "listUnmatched">): GuardedPage {
+/** `GET /unmatched-receipts` on the ops port: receipts of the last three days without a message. */
+export function unmatchedReceiptsPage(store: Pick<SubmissionStore, "listUnmatched">): GuardedPage {
   return {
     path: "/unmatched-receipts",
     method: "sms.v1.Carrier/ListUnmatchedReceipts",

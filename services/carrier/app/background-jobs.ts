@@ -1,67 +1,70 @@
-import type { Client } from "@connectrpc/connect";
-import type { RoutingService } from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { pause } from "../../shared/flow/backoff.ts";
 import { startLoop } from "../../shared/flow/periodic.ts";
-import type { Lifecycle } from "../../shared/io/lifecycle.ts";
-import type { MessagingPort } from "../adapters/messaging-client.ts";
-import type { Journal } from "../store/journal.ts";
-import type { CarrierStore } from "../store/submissions.ts";
-import type { ConnectorRunner } from "./connector.ts";
+import type {
+  ConnectorHealth,
+  Journal,
+  MessagingClient,
+  RoutingClient,
+  SubmissionStore,
+} from "./ports.ts";
 import type { ReceiptMatcher } from "./receipt-matcher.ts";
 import { recoverClaims } from "./recovery.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-/** What the carrier's background work needs. */
 export type BackgroundOptions = {
   readonly journal: Journal;
-  readonly messaging: MessagingPort;
-  readonly routing: Client<typeof RoutingService>;
-  readonly store: CarrierStore;
-  readonly desk: ReceiptMatcher;
+  readonly messaging: MessagingClient;
+  readonly routing: Pick<RoutingClient, "reportHealth">;
+  readonly store: SubmissionStore;
+  readonly receipts: ReceiptMatcher;
+  readonly supervisor: Supervisor;
   readonly log: Logger;
-  readonly lifecycle: Lifecycle;
   readonly clock: Clock;
+  /** Aborted when the process stops. */
+  readonly signal: AbortSignal;
   readonly carrierName: string;
   readonly drainMs: number;
-  readonly runners: () => ReadonlyMap<string, ConnectorRunner>;
-  /** Called when earlier claims have been recovered: only then may anything be claimed. */
-  readonly startConnectors: () => Supervisor;
+  /** Resolves when the services of this process can be called. */
+  readonly whenStarted: () => Promise<void>;
+  /** Called when the connectors run. */
+  readonly onConnectorsStarted: () => void;
 };
 
-/** What no doorbell rang for is found by asking this often, for all connectors at once. */
+/** The background jobs of the carrier. */
+export type BackgroundJobs = {
+  /** Whether the claims of earlier processes are recovered and the connectors run. */
+  readonly isReady: boolean;
+  /** Drains and closes the connectors, then ends the loops. */
+  close(): Promise<void>;
+};
+
+/** One poll for all connectors finds messages whose notification was lost. */
 const POLL_MS = 250;
 const RENEW_MS = 10_000;
 const HEALTH_MS = 1000;
 const SWEEP_MS = 1000;
-/** Binds that routing is told of in one call. */
-const REPORTS_MAX = 1000;
 
 /**
- * Recovers, then starts the connectors, and from then on renews claims, looks at parked receipts and
- * reports health. It answers at once: messaging may not be up yet, and a process that waited for it
- * would hold up the others that start beside it.
+ * Recovers the claims of earlier processes, then starts the connectors, renews claims, sweeps parked receipts and
+ * reports health. It returns at once: messaging may not be up yet, and waiting would block the other services of
+ * this process.
  */
-export function startBackground(options: BackgroundOptions): void {
-  const { journal, messaging, store, desk, clock, log, lifecycle } = options;
-  const { signal } = lifecycle;
-  let supervisor: Supervisor | undefined;
+export function startBackgroundJobs(options: BackgroundOptions): BackgroundJobs {
+  const { journal, messaging, store, receipts, supervisor, clock, log, signal } = options;
+  let isReady = false;
 
   async function begin(): Promise<void> {
-    // Services of this very process can be called only when all of them have started.
-    while (lifecycle.state === "starting") await pause(20, signal);
+    await options.whenStarted();
     await recoverClaims({ journal, messaging, store, clock, log, signal });
     if (signal.aborted) return;
-    // Only now is what earlier identities left kept elsewhere. A failure only has it kept once more.
-    forgetEarlier(journal, log);
-    supervisor = options.startConnectors();
+    // Recovery has stored the entries of earlier identities. After a failure the next process stores them again.
+    removeEarlier(journal, log);
+    supervisor.start();
+    isReady = true;
+    options.onConnectorsStarted();
   }
 
-  // Until then it carries nothing: a rollout that goes on would take the next replica's binds, too.
-  lifecycle.addReadinessCheck("claims recovered", async () => {
-    if (supervisor === undefined) throw new Error("earlier claims have not been recovered yet");
-  });
   const recovered = begin();
   const loops = [
     startLoop({
@@ -69,7 +72,7 @@ export function startBackground(options: BackgroundOptions): void {
       intervalMs: POLL_MS,
       log,
       work: async () => {
-        if (supervisor !== undefined) await ringWaiting(messaging, supervisor);
+        if (isReady) await notifyWaiting(messaging, supervisor);
         return false;
       },
     }),
@@ -78,7 +81,7 @@ export function startBackground(options: BackgroundOptions): void {
       intervalMs: RENEW_MS,
       log,
       work: async () => {
-        if (supervisor !== undefined) await messaging.renewClaims();
+        if (isReady) await messaging.renewClaims();
         return false;
       },
     }),
@@ -86,63 +89,52 @@ export function startBackground(options: BackgroundOptions): void {
       name: "parked receipts",
       intervalMs: SWEEP_MS,
       log,
-      work: async () => supervisor !== undefined && (await desk.sweep()),
+      work: async () => isReady && (await receipts.sweep()),
     }),
     startLoop({
       name: "connector health",
       intervalMs: HEALTH_MS,
-      // Routing takes a link that it hears nothing of to be down: it is told as soon as it hears again.
+      // Routing treats a link without reports as down, so retry at the usual interval.
       retryMaxMs: HEALTH_MS,
       log,
       work: async () => {
-        await reportHealth(options);
+        await options.routing.reportHealth(healthOf(options));
         return false;
       },
     }),
   ];
-  lifecycle.onClose("connectors", async () => {
-    await recovered;
-    await supervisor?.close(options.drainMs);
-    await Promise.all(loops.map((loop) => loop.close()));
-  });
+  return {
+    get isReady() {
+      return isReady;
+    },
+    async close() {
+      await recovered;
+      if (isReady) await supervisor.close(options.drainMs);
+      await Promise.all(loops.map((loop) => loop.close()));
+    },
+  };
 }
 
-function forgetEarlier(journal: Journal, log: Logger): void {
+function removeEarlier(journal: Journal, log: Logger): void {
   try {
-    journal.forgetEarlier();
+    journal.removeEarlier();
   } catch (error) {
     log.warn({ error }, "journals of earlier identities could not be removed");
   }
 }
 
-async function ringWaiting(messaging: MessagingPort, supervisor: Supervisor): Promise<void> {
-  for (const connectorId of await messaging.waitingConnectors()) supervisor.ring(connectorId);
+async function notifyWaiting(messaging: MessagingClient, supervisor: Supervisor): Promise<void> {
+  for (const connectorId of await messaging.waitingConnectors()) supervisor.notify(connectorId);
 }
 
-async function reportHealth({ routing, runners, clock, carrierName }: BackgroundOptions) {
-  const nowMs = BigInt(clock.now());
-  const health = [...runners()].flatMap(([connectorId, runner]) =>
+function healthOf({ supervisor, clock, carrierName }: BackgroundOptions): ConnectorHealth[] {
+  const reportedAtMs = clock.now();
+  return [...supervisor.runners].flatMap(([connectorId, runner]) =>
     runner.reports().map((report) => ({
+      ...report,
       connectorId,
-      bind: `${carrierName}/${report.bind}`,
-      link: report.link,
-      windowUsed: report.windowUsed,
-      window: report.window,
-      submitsPerSecond: report.submitsPerSecond,
-      throttled: BigInt(report.throttled),
-      unknown: BigInt(report.unknown),
-      answerMsP99: report.answerMsP99,
-      lastError: report.lastError,
-      reportedAtMs: nowMs,
-      failureShare: report.failureShare,
-      submitted: BigInt(report.submitted),
-      receipts: BigInt(report.receipts),
-      receiptSecondsP50: report.receiptSecondsP50,
-      answers: BigInt(report.answers),
-      failures: BigInt(report.failures),
+      name: `${carrierName}/${report.bind}`,
+      reportedAtMs,
     })),
   );
-  for (let at = 0; at < health.length; at += REPORTS_MAX) {
-    await routing.reportConnectorHealth({ health: health.slice(at, at + REPORTS_MAX) });
-  }
 }

@@ -1,26 +1,27 @@
 /**
  * Sends the claimed messages of one connector over its binds.
  *
- * Messages wait in `waiting` (claimed, nothing of them written) until a bind has room and the rate
- * has a place; then their first part goes out, and when the carrier has taken it, the others. Parts
- * of begun messages go before new messages. Every message given to `add` ends in exactly one
- * settlement, at the latest when the dispatcher closes.
+ * A claimed message waits in `waiting` until a bind has a free slot and the rate limiter grants a permit. Then its
+ * first part goes out, and when the carrier has accepted that, the other parts. Parts of started messages go
+ * before new messages. Every message given to `add` ends in exactly one outcome report, at the latest when the
+ * dispatcher closes.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { pause } from "../../shared/flow/backoff.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import type { Part } from "../adapters/links/link.ts";
-import { endSubmitSpan, openSubmitSpan } from "../adapters/submit-span.ts";
-import type { JournalEntry } from "../domain/journal-lines.ts";
 import {
   type ClaimedMessage,
   JournalError,
   type Outcome,
   type PartOutcome,
 } from "../domain/message.ts";
-import { failRemainingParts, judgeParts, retryDelayMs, returnToQueue } from "../domain/outcome.ts";
-import type { Pacer } from "../store/rate-limiter.ts";
+import {
+  decideNextStep,
+  failRemainingParts,
+  retryDelayMs,
+  returnToQueue,
+} from "../domain/outcome.ts";
 import {
   applyLateResponse,
   type InFlight,
@@ -29,105 +30,102 @@ import {
   unknownsOf,
   withMissing,
 } from "./in-flight.ts";
-import type { OutcomeReporter, Settlement } from "./outcome-reporter.ts";
+import type { Part } from "./link.ts";
+import type { OutcomeReport, OutcomeReporter } from "./outcome-reporter.ts";
 import type { Bind } from "./paced-link.ts";
+import type { Journal, RateLimiter, SubmitSpans } from "./ports.ts";
 import type { RecentSubmissions } from "./recent-submissions.ts";
 import { savePartialSubmissions } from "./save-partial-submissions.ts";
 
 /** The dispatcher of one connector. */
 export type Dispatcher = {
   add(messages: readonly ClaimedMessage[]): void;
-  /** Looks again for room: a bind came up, a pause ended. */
+  /** Sends as much as it can now. Call it when a bind came up or a pause ended. */
   pump(): void;
-  /** Messages that could start now, over what already waits. */
+  /** Free slots of the binds, less the parts and messages that already wait. */
   readonly room: number;
   readonly waiting: number;
   readonly inFlight: number;
-  /** Notes messages whose octets are about to leave; throws when the journal cannot. */
+  /** Writes messages to the journal before their octets leave; throws `JournalError` when it cannot. */
   beforeWrite(messageIds: readonly string[]): void;
   lateAnswer(messageId: string, partIndex: number, outcome: PartOutcome): void;
-  /** Replaces the binds; messages under way keep theirs until answered. */
+  /** Replaces the binds; submits in flight keep theirs until answered. */
   setBinds(binds: readonly Bind[]): void;
-  setPacer(pacer: Pacer | undefined): void;
-  /** Gives back what was never started, and what was claimed when nothing was to be started any more. */
-  giveBackWaiting(code: string, unwanted?: readonly ClaimedMessage[]): void;
-  /** Gives back what has waited long for its turn: at its queue it can be cancelled, and take another route. */
-  giveBackLate(): void;
-  /** Ends begun messages whose rest has waited for a bind too long, or all when closing. */
+  setRateLimiter(rateLimiter: RateLimiter | undefined): void;
+  /** Returns waiting messages to their queue, and `unwanted` ones that were claimed too late. */
+  returnWaiting(code: string, unwanted?: readonly ClaimedMessage[]): void;
+  /** Returns messages that have waited 5 s: in their queue they can be cancelled and take another route. */
+  returnOverdue(): void;
+  /** Ends started messages whose remaining parts have waited too long, or all of them when closing. */
   expire(isClosing: boolean): void;
 };
 
-/** What a dispatcher needs. */
 export type DispatcherOptions = {
   readonly connectorId: string;
   readonly hasSingleReceipt: boolean;
-  readonly journal: { noteWritten(entries: readonly JournalEntry[]): void };
-  readonly outcomes: Pick<OutcomeReporter, "report" | "keep">;
+  readonly journal: Pick<Journal, "append">;
+  readonly outcomes: Pick<OutcomeReporter, "report" | "saveSubmissions">;
   readonly recent: RecentSubmissions;
   readonly clock: Clock;
-  /** For waits, which a step of the machine's clock must not end, nor draw out. */
+  /** For waits: a step of the machine's clock must change none. */
   readonly steady: Clock;
   readonly log: Logger;
-  /** Called when there may be room for more. */
+  readonly spans: SubmitSpans;
+  /** Called when there may be room for more messages. */
   readonly onRoom: () => void;
 };
 
 type Task = { readonly flight: InFlight; readonly part: Part; readonly done: () => void };
 
-/**
- * How long the rest of a partly accepted message is tried for, throttled or without a link: messaging takes a
- * claim for lost after ten minutes.
- */
-const REST_MAX_MS = 480_000;
-/**
- * How long a claimed message waits for a place; more of it is claimed than goes out in a fraction of that, unless
- * the carrier has stopped to answer.
- */
+/** How long remaining parts are retried; messaging treats a claim as lost after ten minutes. */
+const REMAINING_PARTS_MAX_MS = 480_000;
+/** How long a claimed message waits for a slot. Only a carrier that stopped answering makes one wait this long. */
 const WAITING_MAX_MS = 5000;
-/** The shortest wait before the pacer is asked again; what it grants meanwhile comes together. */
-const ASK_AGAIN_MS = 5;
-/** Messages in doubt that are remembered for a late answer. */
-const DOUBTFUL_MAX = 10_000;
-/** Put off messages that are remembered, to wait longer each time; a forgotten one only begins anew. */
-const PUT_OFFS_MAX = 10_000;
+/** The shortest wait between two calls of the rate limiter, so that one call takes several permits. */
+const ACQUIRE_INTERVAL_MS = 5;
+/** Messages in doubt that are kept for a late answer. */
+const IN_DOUBT_MAX = 10_000;
+/** Deferred messages whose count is kept; an evicted one starts with the shortest delay again. */
+const DEFERRALS_MAX = 10_000;
 
-/** Makes the dispatcher of one connector. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { connectorId, clock, steady, log } = options;
   const waiting: { readonly message: ClaimedMessage; readonly sinceMs: number }[] = [];
-  const continuing: Task[] = [];
+  const remainingParts: Task[] = [];
   const flights = new Map<string, InFlight>();
-  const doubtful = new Map<string, InFlight>();
-  const putOffs = new Map<string, number>();
+  const inDoubt = new Map<string, InFlight>();
+  /** How often the carrier has deferred a message, which makes its next delay longer. */
+  const deferrals = new Map<string, number>();
   /** Aborted when closing: it also ends the pauses between two rounds. */
   const closing = new AbortController();
   let binds: readonly Bind[] = [];
-  let pacer: Pacer | undefined;
-  let isAsking = false;
+  let rateLimiter: RateLimiter | undefined;
+  let isAcquiring = false;
   let timer: NodeJS.Timeout | undefined;
 
   function pump(): void {
-    if (pacer !== undefined) return void askPacer(pacer);
+    if (rateLimiter !== undefined) return void startWithin(rateLimiter);
     start(Number.POSITIVE_INFINITY);
   }
 
-  async function askPacer(current: Pacer): Promise<void> {
-    if (isAsking) return;
-    const wanted = Math.min(roomNow(), waiting.length + continuing.length);
+  async function startWithin(limiter: RateLimiter): Promise<void> {
+    if (isAcquiring) return;
+    const wanted = Math.min(roomNow(), waiting.length + remainingParts.length);
     if (wanted === 0) return start(0);
-    isAsking = true;
-    const { count, waitMs } = await current.ask(wanted);
-    isAsking = false;
+    isAcquiring = true;
+    const { count, waitMs } = await limiter.acquire(wanted);
+    isAcquiring = false;
     start(count);
-    if (waiting.length + continuing.length > 0) wakeIn(Math.max(ASK_AGAIN_MS, Math.ceil(waitMs)));
+    if (waiting.length + remainingParts.length > 0)
+      wakeIn(Math.max(ACQUIRE_INTERVAL_MS, Math.ceil(waitMs)));
   }
 
-  /** Starts up to `places` parts, as far as binds have room. */
-  function start(places: number): void {
-    // After a standstill of the process this may come before the tick that looks for what is too old.
-    giveBackLate();
-    for (let left = places; left > 0; left -= 1) {
-      if (waiting.length + continuing.length === 0) break;
+  /** Starts up to `permits` parts, as far as binds have free slots. */
+  function start(permits: number): void {
+    // When the process was suspended, this may run before the tick that returns overdue messages.
+    returnOverdue();
+    for (let left = permits; left > 0; left -= 1) {
+      if (waiting.length + remainingParts.length === 0) break;
       const bind = pickBind();
       if (bind === undefined) break;
       const task = nextTask(bind);
@@ -146,7 +144,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function wakeAfterPause(): void {
-    if (waiting.length + continuing.length === 0) return;
+    if (waiting.length + remainingParts.length === 0) return;
     const pauses = binds.map(({ pauseLeftMs }) => pauseLeftMs).filter((leftMs) => leftMs > 0);
     if (pauses.length > 0) wakeIn(Math.min(...pauses));
   }
@@ -168,35 +166,35 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return best;
   }
 
-  /** The next part to send: of a begun message first. Undefined when that one is not to be sent. */
+  /** The next part to send, of a started message first. Undefined when that message has expired. */
   function nextTask(bind: Bind): Task | undefined {
-    const task = continuing.shift();
+    const task = remainingParts.shift();
     if (task === undefined) return firstTask(bind);
-    if (!isOver(task.flight)) return task;
-    leaveOut(task);
+    if (!hasExpired(task.flight)) return task;
+    skip(task);
     return undefined;
   }
 
-  /** Begins the next waiting message; undefined when it turned out to be unfit for this link. */
+  /** Starts the next waiting message; undefined when the link cannot encode it. */
   function firstTask(bind: Bind): Task | undefined {
     const { message } = waiting.shift() ?? {};
     if (message === undefined) return undefined;
     try {
       const flight = startInFlight(message, connectorId, bind.link, steady.now());
       flights.set(message.messageId, flight);
-      return { flight, part: flight.parts[0] as Part, done: () => void goOn(flight) };
+      return { flight, part: flight.parts[0] as Part, done: () => void continueMessage(flight) };
     } catch (error) {
       log.warn({ error, messageId: message.messageId }, "the message does not fit the connector");
       const outcome = returnToQueue(message, "unencodable", clock.now());
-      settle({ ...outcome, kind: "refused", errorCode: "carrier_rejected" });
+      report({ ...outcome, kind: "refused", errorCode: "carrier_rejected" });
       return undefined;
     }
   }
 
   async function submit(bind: Bind, { flight, part, done }: Task): Promise<void> {
-    const span = openSubmitSpan(flight.message, connectorId, part.index, clock.now());
+    const span = options.spans.open(flight.message, connectorId, part.index, clock.now());
     const outcome = await bind.submit(part);
-    endSubmitSpan(span, outcome);
+    span?.end(outcome);
     const nowMs = clock.now();
     note(flight, part, outcome, nowMs);
     done();
@@ -208,54 +206,56 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (submission !== undefined) options.recent.add(submission, flight.reported);
   }
 
-  /** After the first part: the others when it was taken, else the end. */
-  async function goOn(flight: InFlight): Promise<void> {
-    const keeping = savePartialSubmissions(flight, options.outcomes);
-    const rest = flight.parts.slice(1);
-    if (rest.length > 0 && flight.outcomes[0]?.kind === "accepted") await submitAll(flight, rest);
+  /** After the first part: submits the others when it was accepted, and retries them until the message ends. */
+  async function continueMessage(flight: InFlight): Promise<void> {
+    const saving = savePartialSubmissions(flight, options.outcomes);
+    const others = flight.parts.slice(1);
+    if (others.length > 0 && flight.outcomes[0]?.kind === "accepted") {
+      await submitAll(flight, others);
+    }
     for (let round = 0; ; round += 1) {
-      const parts = pickRest(flight);
-      if (parts === undefined) return keeping.end();
-      keeping.now();
+      const parts = endOrPickParts(flight);
+      if (parts === undefined) return saving.end();
+      saving.now();
       await pause(retryDelayMs(round), closing.signal);
       await submitAll(flight, parts);
     }
   }
 
-  /** Ends the message when its parts say how; else answers the parts to try again. */
-  function pickRest(flight: InFlight): Part[] | undefined {
+  /** Ends the message when its parts decide how; else returns the parts to submit again. */
+  function endOrPickParts(flight: InFlight): Part[] | undefined {
     const { message, outcomes } = flight;
     const nowMs = clock.now();
     const known = outcomes[0]?.kind === "accepted" ? outcomes : outcomes.slice(0, 1);
-    const verdict = judgeParts(message, known, nowMs, putOffs.get(message.messageId));
-    if (verdict.kind === "done") {
-      finish(flight, verdict.outcome);
+    const next = decideNextStep(message, known, nowMs, deferrals.get(message.messageId));
+    if (next.kind === "done") {
+      finish(flight, next.outcome);
       return undefined;
     }
-    if (isOver(flight)) {
+    if (hasExpired(flight)) {
       finish(flight, failRemainingParts(message, "parts_not_taken", nowMs));
       return undefined;
     }
-    return verdict.parts.flatMap((index) => flight.parts[index] ?? []);
+    return next.parts.flatMap((index) => flight.parts[index] ?? []);
   }
 
-  /** Whether no part of it is to be sent any more. */
-  function isOver({ startedAtMs }: InFlight): boolean {
-    return closing.signal.aborted || steady.now() - startedAtMs > REST_MAX_MS;
+  /** Whether none of its parts may be sent any more. */
+  function hasExpired({ startedAtMs }: InFlight): boolean {
+    return closing.signal.aborted || steady.now() - startedAtMs > REMAINING_PARTS_MAX_MS;
   }
 
-  function leaveOut({ flight, part, done }: Task): void {
+  function skip({ flight, part, done }: Task): void {
     flight.outcomes[part.index] = { kind: "not_sent", code: "no_link" };
     done();
   }
 
-  /** When closing there may be no bind any more, and nothing that looks for one: the parts stay as they are. */
+  /** Submits nothing when closing: there may be no bind left, and no tick that would expire the parts. */
   async function submitAll(flight: InFlight, parts: readonly Part[]): Promise<void> {
     if (closing.signal.aborted) return;
     const ends = parts.map(
       (part) =>
         new Promise<void>((resolve) => {
-          continuing.push({ flight, part, done: resolve });
+          remainingParts.push({ flight, part, done: resolve });
         }),
     );
     pump();
@@ -265,16 +265,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function finish(flight: InFlight, outcome: Outcome): void {
     const { messageId } = flight.message;
     flights.delete(messageId);
-    if (outcome.kind === "unknown") setRecent(doubtful, messageId, flight, DOUBTFUL_MAX);
-    notePutOff(flight, outcome);
+    if (outcome.kind === "unknown") setRecent(inDoubt, messageId, flight, IN_DOUBT_MAX);
+    countDeferral(flight, outcome);
     flight.unknowns = unknownsOf(flight, options.hasSingleReceipt, clock.now());
-    settle(withMissing(outcome, flight), flight, { unknowns: flight.unknowns });
+    report(withMissing(outcome, flight), flight, { unknowns: flight.unknowns });
   }
 
-  function settle(
+  function report(
     outcome: Outcome,
     flight?: InFlight,
-    more: Partial<Pick<Settlement, "unknowns" | "resolved">> = {},
+    more: Partial<Pick<OutcomeReport, "unknowns" | "resolved">> = {},
   ): void {
     options.outcomes.report({
       outcome,
@@ -286,22 +286,22 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     });
   }
 
-  function giveBackLate(): void {
+  function returnOverdue(): void {
     const beforeMs = steady.now() - WAITING_MAX_MS;
     const first = waiting.findIndex(({ sinceMs }) => sinceMs > beforeMs);
-    const late = waiting.splice(0, first < 0 ? waiting.length : first);
-    for (const { message } of late) returnUnsent(message, "not_going");
+    const overdue = waiting.splice(0, first < 0 ? waiting.length : first);
+    for (const { message } of overdue) returnUnsent(message, "not_going");
   }
 
   function returnUnsent(message: ClaimedMessage, code: string): void {
-    settle(returnToQueue(message, code, clock.now()));
+    report(returnToQueue(message, code, clock.now()));
   }
 
-  /** Throws `JournalError` when it cannot: then nothing is sent, and its messages go back. */
+  /** Throws `JournalError` when it cannot: then nothing is sent, and the messages return to their queue. */
   function writeJournal(fresh: readonly InFlight[]): void {
     const atMs = clock.now();
     try {
-      options.journal.noteWritten(
+      options.journal.append(
         fresh.map(({ message: { messageId, to, from, segments }, parts }) => ({
           ...{ messageId, connectorId, to, from, parts: parts.length, atMs },
           segments: options.hasSingleReceipt ? 0 : segments,
@@ -316,10 +316,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  function notePutOff({ message: { messageId }, outcomes }: InFlight, outcome: Outcome): void {
-    if (outcome.kind !== "not_sent") putOffs.delete(messageId);
+  function countDeferral({ message: { messageId }, outcomes }: InFlight, outcome: Outcome): void {
+    if (outcome.kind !== "not_sent") deferrals.delete(messageId);
     else if (outcomes[0]?.kind === "refused") {
-      setRecent(putOffs, messageId, (putOffs.get(messageId) ?? 0) + 1, PUT_OFFS_MAX);
+      setRecent(deferrals, messageId, (deferrals.get(messageId) ?? 0) + 1, DEFERRALS_MAX);
     }
   }
 
@@ -331,7 +331,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     pump,
     get room() {
-      return roomNow() - continuing.length - waiting.length;
+      return roomNow() - remainingParts.length - waiting.length;
     },
     get waiting() {
       return waiting.length;
@@ -350,23 +350,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       for (const flight of fresh) flight.isJournaled = true;
     },
     lateAnswer(messageId, partIndex, outcome) {
-      const flight = doubtful.get(messageId) ?? flights.get(messageId);
+      const flight = inDoubt.get(messageId) ?? flights.get(messageId);
       const part = flight?.parts[partIndex];
       if (flight === undefined || part === undefined) return;
-      // A part that is out again is not in doubt: what is known of it is newer than this answer.
+      // A part that was submitted again is not in doubt: its state is newer than this answer.
       if (flight.outcomes[partIndex]?.kind !== "unknown") return;
       const nowMs = clock.now();
       note(flight, part, outcome, nowMs);
-      // With other parts still out, the message is judged when they have ended.
-      if (!doubtful.has(messageId)) return;
-      const judged = applyLateResponse(flight, nowMs);
-      if (judged === undefined) return;
-      doubtful.delete(messageId);
-      log.info({ connector: connectorId, messageId, kind: judged.kind }, "a late answer came");
-      // Each of them may have been answered late, one after the other: all of it is out of doubt now.
+      // While other parts are in flight, their end decides the message.
+      if (!inDoubt.has(messageId)) return;
+      const lateOutcome = applyLateResponse(flight, nowMs);
+      if (lateOutcome === undefined) return;
+      inDoubt.delete(messageId);
+      log.info({ connector: connectorId, messageId, kind: lateOutcome.kind }, "a late answer came");
+      // Several parts may have been answered late, one after the other: resolve all of them.
       const stillOpen = unknownsOf(flight, options.hasSingleReceipt, nowMs);
       const open = new Set(stillOpen.map(({ segment }) => segment));
-      settle(judged, flight, {
+      report(lateOutcome, flight, {
         unknowns: stillOpen.filter(({ isTaken }) => isTaken),
         resolved: flight.unknowns.filter(({ segment }) => !open.has(segment)),
       });
@@ -375,24 +375,24 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       binds = next;
       pump();
     },
-    setPacer(next) {
-      pacer = next;
+    setRateLimiter(next) {
+      rateLimiter = next;
       pump();
     },
-    giveBackWaiting(code, unwanted = []) {
+    returnWaiting(code, unwanted = []) {
       for (const { message } of waiting.splice(0)) returnUnsent(message, code);
       for (const message of unwanted) returnUnsent(message, code);
     },
-    giveBackLate,
+    returnOverdue,
     expire(isClosing) {
       if (isClosing) closing.abort();
-      // One look at each: the clock goes on between two, and a part must be left out or stay.
-      const { over = [], left = [] } = Object.groupBy(continuing, ({ flight }) =>
-        isOver(flight) ? "over" : "left",
+      // Read the clock once for each part: two reads could disagree, and the part would be in neither list.
+      const { expired = [], left = [] } = Object.groupBy(remainingParts, ({ flight }) =>
+        hasExpired(flight) ? "expired" : "left",
       );
-      if (over.length === 0) return;
-      continuing.splice(0, continuing.length, ...left);
-      for (const task of over) leaveOut(task);
+      if (expired.length === 0) return;
+      remainingParts.splice(0, remainingParts.length, ...left);
+      for (const task of expired) skip(task);
     },
   };
 }

@@ -1,31 +1,31 @@
-import type { Link, Part } from "../adapters/links/link.ts";
 import type { ClaimedMessage, Outcome, PartOutcome } from "../domain/message.ts";
-import { failRemainingParts, isWithout, judgeParts } from "../domain/outcome.ts";
+import { decideNextStep, failRemainingParts, isMissing } from "../domain/outcome.ts";
 import { normalizeAddress } from "../domain/receipt.ts";
-import { placeOfPart, type Submission, type UnknownSubmission } from "../domain/submission.ts";
+import { type Submission, segmentOfPart, type UnknownSubmission } from "../domain/submission.ts";
+import type { Link, Part } from "./link.ts";
 
-/** A claimed message on its way through a link. */
+/** A claimed message whose submits have started. */
 export type InFlight = {
   readonly message: ClaimedMessage;
   readonly connectorId: string;
   readonly parts: readonly Part[];
-  /** Its link's; a late answer may come when the link is given up already. */
+  /** Copied from the link, because a late answer may come when the link is gone. */
   readonly keyOf: Link["keyOf"];
   /** The newest outcome of each part. */
   readonly outcomes: (PartOutcome | undefined)[];
   readonly submissions: Submission[];
-  /** Its parts without an id of their own when it ended in doubt. */
+  /** When the message ended in doubt: its parts without a carrier id. */
   unknowns: readonly UnknownSubmission[];
   /** By the steady clock. */
   readonly startedAtMs: number;
-  /** Its first octet may have left. */
+  /** The journal has it: its first octet may have left. */
   isJournaled: boolean;
   /** Resolves when messaging knows the outcome. */
   readonly reported: Promise<void>;
   readonly markReported: () => void;
 };
 
-/** Begins a message's way. Throws when the link cannot carry it at all. */
+/** Prepares a message for a link. Throws when the link cannot encode it. */
 export function startInFlight(
   message: ClaimedMessage,
   connectorId: string,
@@ -49,7 +49,7 @@ export function startInFlight(
   };
 }
 
-/** Notes a part's outcome; answers the submission when the carrier took it under an id. */
+/** Records a part's outcome; returns the submission when the carrier accepted the part with an id. */
 export function noteOutcome(
   flight: InFlight,
   part: Part,
@@ -60,14 +60,14 @@ export function noteOutcome(
   flight.outcomes[part.index] = outcome;
   if (outcome.kind !== "accepted" || outcome.carrierMessageId === "") return undefined;
   const submission: Submission = {
-    ...place(flight, part.index, hasSingleReceipt, nowMs),
+    ...submissionOf(flight, part.index, hasSingleReceipt, nowMs),
     key: flight.keyOf(outcome.carrierMessageId),
   };
   flight.submissions.push(submission);
   return submission;
 }
 
-/** The parts without an id of their own: in doubt, or taken by a carrier that gave none. */
+/** The parts without a carrier id: in doubt, or accepted by a carrier that gave no id. */
 export function unknownsOf(
   flight: InFlight,
   hasSingleReceipt: boolean,
@@ -76,29 +76,29 @@ export function unknownsOf(
   return flight.outcomes.flatMap((outcome, index) => {
     const isUnnamed = outcome?.kind === "accepted" && outcome.carrierMessageId === "";
     if (outcome?.kind !== "unknown" && !isUnnamed) return [];
-    const unknown = place(flight, index, hasSingleReceipt, nowMs);
+    const unknown = submissionOf(flight, index, hasSingleReceipt, nowMs);
     return [isUnnamed ? { ...unknown, isTaken: true } : unknown];
   });
 }
 
-/** The outcome of a message in doubt says whether parts of it are missing at the carrier for certain. */
+/** Marks a message in doubt as incomplete when the carrier certainly lacks some of its parts (ADR 93). */
 export function withMissing(outcome: Outcome, { outcomes }: InFlight): Outcome {
-  const isIncomplete = outcome.kind === "unknown" && outcomes.some(isWithout);
+  const isIncomplete = outcome.kind === "unknown" && outcomes.some(isMissing);
   return isIncomplete ? { ...outcome, isIncomplete } : outcome;
 }
 
 /**
- * What the message ends as now that a late answer is known; undefined while it is still in doubt. It was
- * reported in doubt and messaging may have failed it since, so parts that were never taken are not
- * submitted any more: a message that was taken in part ends as that, with the ids of what was taken.
+ * The outcome of a message after a late answer; undefined while it is still in doubt. Messaging already has it as
+ * in doubt and may have failed it, so parts that were never accepted are not submitted any more: a partly accepted
+ * message ends as `partly_refused`, with the ids of the accepted parts.
  */
 export function applyLateResponse(flight: InFlight, nowMs: number): Outcome | undefined {
-  const verdict = judgeParts(flight.message, flight.outcomes, nowMs);
-  if (verdict.kind === "again") return failRemainingParts(flight.message, "parts_not_taken", nowMs);
-  return verdict.outcome.kind === "unknown" ? undefined : verdict.outcome;
+  const next = decideNextStep(flight.message, flight.outcomes, nowMs);
+  if (next.kind === "again") return failRemainingParts(flight.message, "parts_not_taken", nowMs);
+  return next.outcome.kind === "unknown" ? undefined : next.outcome;
 }
 
-function place(
+function submissionOf(
   { message, connectorId, parts }: InFlight,
   index: number,
   hasSingleReceipt: boolean,
@@ -107,7 +107,7 @@ function place(
   return {
     connectorId,
     messageId: message.messageId,
-    ...placeOfPart(index, parts.length, hasSingleReceipt),
+    ...segmentOfPart(index, parts.length, hasSingleReceipt),
     to: normalizeAddress(message.to),
     from: normalizeAddress(message.from),
     atMs: nowMs,

@@ -1,199 +1,194 @@
 /**
- * The way of outcomes to messaging. Each goes in this order, in batches, and a failure starts again
- * where it stood, for ever, because an outcome that is dropped is a message lost or sent twice:
+ * Reports outcomes to messaging, in batches and in this order. Each step retries for ever, because a dropped
+ * outcome is a message lost or sent twice.
  *
- * 1. the submissions behind it are stored, so that their receipts find their message, also while
- *    messaging is away, and after a crash;
- * 2. messaging is told;
- * 3. the journal notes that these messages are settled.
+ * 1. Store the submissions, so that receipts find their message even while messaging is unavailable and after a
+ *    crash.
+ * 2. Report the outcomes to messaging.
+ * 3. Settle the messages in the journal.
  *
- * While batches fail, `isStuck` tells the claim loops to stop, so what is held here stays bounded
- * by what was claimed. An outcome that messaging itself calls wrong stops no other: it is set aside
- * and told again by itself, slowly, for as long as the process lives; the journal keeps its line.
- * It is worth something for some twenty minutes: then messaging takes the claim for lost, and ends it.
+ * While a step fails, `isStuck` stops the claim loops, so the claims bound the memory. An outcome that messaging
+ * rejects blocks no other: it is set aside and reported alone, with a backoff up to one minute, while the process
+ * lives; the journal keeps its entry. After some twenty minutes messaging treats the claim as lost and ends it.
  */
 
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import type { MessagingPort } from "../adapters/messaging-client.ts";
-import { isOutage } from "../adapters/transport-errors.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";
 import type { Outcome } from "../domain/message.ts";
 import type { Submission, UnknownSubmission } from "../domain/submission.ts";
-import type { Journal } from "../store/journal.ts";
-import type { CarrierStore } from "../store/submissions.ts";
+import type { Journal, MessagingClient, SubmissionStore } from "./ports.ts";
 
-/** An outcome with what must be durable before it is reported. */
-export type Settlement = {
+/** An outcome, with the submissions that must be durable before it is reported. */
+export type OutcomeReport = {
   readonly outcome: Outcome;
   readonly submissions: readonly Submission[];
   readonly unknowns: readonly UnknownSubmission[];
-  /** Submits that were in doubt and are not any more. */
+  /** Submits that are no longer in doubt. */
   readonly resolved: readonly UnknownSubmission[];
-  /** Called once messaging knows. */
+  /** Called when messaging has the outcome. */
   readonly onReported?: () => void;
 };
 
-/** A settlement with its line in the journal, if its octets may have left. */
-type Report = Settlement & { readonly line: JournalEntry | undefined };
+/** A report with its journal entry, if octets of the message may have left. */
+type PendingReport = OutcomeReport & { readonly entry: JournalEntry | undefined };
 
-/** The reporter of outcomes. */
 export type OutcomeReporter = {
-  report(settlement: Settlement): void;
+  report(report: OutcomeReport): void;
   /**
-   * Stores what the carrier has taken of a message whose outcome is still to come: a receipt of it would else
-   * be given to an older message in doubt to the same number.
+   * Stores accepted parts of a message that has no outcome yet. Otherwise their receipts could match an older
+   * message in doubt to the same number.
    */
-  keep(submissions: readonly Submission[]): void;
+  saveSubmissions(submissions: readonly Submission[]): void;
   /** Outcomes not yet reported. */
   readonly pending: number;
-  /** Those of them that messaging calls wrong. */
+  /** Pending outcomes that messaging rejects. */
   readonly setAside: number;
-  /** True while batches fail, or more wait or are set aside than should: claim nothing. */
+  /** True while a step fails, or too many outcomes are pending or set aside: claim nothing. */
   readonly isStuck: boolean;
   /**
-   * Waits until everything is reported, at most so long; answers whether it is. What was set aside is
-   * told once more, at once.
+   * Waits at most `limitMs` until everything is reported; returns whether it is. Outcomes that were set aside are
+   * reported once more, at once.
    */
   drain(limitMs: number): Promise<boolean>;
 };
 
 const BATCH_MAX = 500;
-const LANES = 3;
+const BATCHES_IN_FLIGHT_MAX = 3;
 const PENDING_MAX = 10_000;
-/** So many outcomes that are refused one by one are no accident of some messages: claim nothing more. */
+/** With this many rejected outcomes the fault is not in single messages: claim nothing more. */
 const SET_ASIDE_MAX = 100;
 const SET_ASIDE_PAUSE_MAX_MS = 60_000;
-/** A batch leaves this long after the one before it: nobody waits for it, and a larger one costs less. */
-const PACE_MS = 50;
+/** The interval between batches of stored submissions: no caller waits for them, and larger batches cost less. */
+const STORE_INTERVAL_MS = 50;
 
-/** Makes the reporter. */
 export function createOutcomeReporter(options: {
-  readonly store: Pick<CarrierStore, "saveSubmissions" | "saveUnknowns" | "removeUnknowns">;
-  readonly messaging: Pick<MessagingPort, "reportOutcomes">;
-  readonly journal: Pick<Journal, "lineOf" | "noteReported">;
+  readonly store: Pick<SubmissionStore, "saveSubmissions" | "saveUnknowns" | "removeUnknowns">;
+  readonly messaging: Pick<MessagingClient, "reportOutcomes">;
+  readonly journal: Pick<Journal, "entryOf" | "markReported">;
   readonly log: Logger;
-  /** Told which submissions are stored, to look for receipts that came before them. */
+  /** Called with stored submissions, to match receipts that came before them. */
   readonly onStored: (submissions: readonly Submission[]) => void;
 }): OutcomeReporter {
   const { store, messaging, journal, log } = options;
   let pending = 0;
   let failures = 0;
-  /** Stores that have failed and are tried again. */
+  /** Store calls that have failed and are being retried. */
   let unstored = 0;
   let setAside = 0;
   const closing = new AbortController();
   const bounds = {
     batchMax: BATCH_MAX,
-    // None is refused: claiming stops at PENDING_MAX, and what was claimed has an outcome.
+    // Refuse none: claiming stops at PENDING_MAX, and every claimed message has an outcome.
     queueMax: Number.POSITIVE_INFINITY,
-    concurrency: LANES,
-    // A batch is never tried again in parts: each step of it insists by itself.
+    concurrency: BATCHES_IN_FLIGHT_MAX,
+    // Never split a batch here: each step retries and splits by itself.
     isTransient: () => true,
   };
-  const storing = createBatcher<Report, Report>({
+  const storing = createBatcher<PendingReport, PendingReport>({
     ...bounds,
-    ...{ name: "submissions", minIntervalMs: PACE_MS, flush: storeAll },
+    ...{ name: "submissions", minIntervalMs: STORE_INTERVAL_MS, flush: storeAll },
   });
-  const telling = createBatcher<Report, boolean>({
+  const reporting = createBatcher<PendingReport, boolean>({
     ...bounds,
-    ...{ name: "outcomes", flush: tellAll },
+    ...{ name: "outcomes", flush: reportAll },
   });
 
-  async function storeAll(batch: readonly Report[]): Promise<readonly Report[]> {
-    const unknowns = batch.flatMap((settlement) => settlement.unknowns);
-    const resolved = batch.flatMap((settlement) => settlement.resolved);
-    await save(batch.flatMap((settlement) => settlement.submissions));
-    if (unknowns.length > 0) await insist("unknowns", () => store.saveUnknowns(unknowns));
-    if (resolved.length > 0) await insist("resolved", () => store.removeUnknowns(resolved));
+  async function storeAll(batch: readonly PendingReport[]): Promise<readonly PendingReport[]> {
+    const unknowns = batch.flatMap(({ unknowns: of }) => of);
+    const resolved = batch.flatMap(({ resolved: of }) => of);
+    await save(batch.flatMap(({ submissions }) => submissions));
+    if (unknowns.length > 0) await storeWithRetry("unknowns", () => store.saveUnknowns(unknowns));
+    if (resolved.length > 0) await storeWithRetry("resolved", () => store.removeUnknowns(resolved));
     return batch;
   }
 
   async function save(submissions: readonly Submission[]): Promise<void> {
     if (submissions.length === 0) return;
-    await insist("submissions", () => store.saveSubmissions(submissions));
+    await storeWithRetry("submissions", () => store.saveSubmissions(submissions));
     options.onStored(submissions);
   }
 
-  /** Answers of each whether messaging knows it. */
-  async function tellAll(batch: readonly Report[]): Promise<boolean[]> {
-    const told = await tell(batch.map(({ outcome }) => outcome));
-    finish(batch.filter((_, at) => told[at]));
-    return told;
+  /** Returns for each report whether messaging has it. */
+  async function reportAll(batch: readonly PendingReport[]): Promise<boolean[]> {
+    const accepted = await sendToMessaging(batch.map(({ outcome }) => outcome));
+    finish(batch.filter((_, at) => accepted[at]));
+    return accepted;
   }
 
-  function finish(reports: readonly Report[]): void {
-    noteReported(reports.flatMap(({ line }) => line ?? []));
+  function finish(reports: readonly PendingReport[]): void {
+    settleInJournal(reports.flatMap(({ entry }) => entry ?? []));
     for (const { onReported } of reports) onReported?.();
   }
 
-  /** Messaging knows the outcomes; that the journal cannot say so costs a question after a crash, no more. */
-  function noteReported(lines: readonly JournalEntry[]): void {
+  /** A failure is safe: after a crash the carrier reports these messages as written once more. */
+  function settleInJournal(entries: readonly JournalEntry[]): void {
     try {
-      journal.noteReported(lines);
+      journal.markReported(entries);
     } catch (error) {
-      log.warn({ error, lines: lines.length }, "the journal could not note reported outcomes");
+      log.warn({ error, lines: entries.length }, "the journal could not note reported outcomes");
     }
   }
 
   /**
-   * Insists while messaging cannot be reached. A batch that it calls wrong is told by halves; answers of
-   * each whether it was taken.
+   * Retries while messaging is unavailable, and splits a batch that it rejects. Returns for each outcome whether
+   * messaging has it.
    */
-  async function tell(outcomes: readonly Outcome[]): Promise<boolean[]> {
+  async function sendToMessaging(outcomes: readonly Outcome[]): Promise<boolean[]> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const stale = await messaging.reportOutcomes(outcomes);
         if (stale.length > 0)
-          log.warn({ count: stale.length }, "outcomes of claims lost meanwhile");
+          log.warn({ count: stale.length }, "outcomes of claims that were lost");
         failures = 0;
         return outcomes.map(() => true);
       } catch (error) {
-        if (!isOutage(error)) {
-          // Messaging answers: what is wrong with these outcomes keeps nobody from claiming.
+        if (!isUnavailable(error)) {
+          // Messaging answers, so rejected outcomes must not stop claims.
           failures = 0;
-          return await tellHalves(outcomes, error);
+          return await sendHalves(outcomes, error);
         }
         failures += 1;
-        log.warn({ error, outcomes: outcomes.length, attempt }, "outcomes are reported again");
+        log.warn({ error, outcomes: outcomes.length, attempt }, "reporting outcomes is retried");
         await pause(backoffMs(attempt, 50, 2000));
       }
     }
   }
 
-  async function tellHalves(outcomes: readonly Outcome[], error: unknown): Promise<boolean[]> {
+  async function sendHalves(outcomes: readonly Outcome[], error: unknown): Promise<boolean[]> {
     const [outcome] = outcomes;
     if (outcomes.length === 1) {
-      log.error({ error, message: outcome?.messageId }, "an outcome was refused; it is set aside");
+      log.error({ error, message: outcome?.messageId }, "an outcome was rejected and set aside");
       return [false];
     }
     const half = Math.ceil(outcomes.length / 2);
-    const told = await tell(outcomes.slice(0, half));
-    return [...told, ...(await tell(outcomes.slice(half)))];
+    const first = await sendToMessaging(outcomes.slice(0, half));
+    return [...first, ...(await sendToMessaging(outcomes.slice(half)))];
   }
 
-  /** Tells a refused outcome by itself until it is taken: by another version of messaging, perhaps. */
-  async function tellAside(report: Report): Promise<void> {
+  /** Reports a rejected outcome alone until messaging takes it; a newer version of messaging may. */
+  async function reportAlone(report: PendingReport): Promise<void> {
     setAside += 1;
     for (let attempt = 0; ; attempt += 1) {
       const isLast = closing.signal.aborted;
       await pause(backoffMs(attempt, 1000, SET_ASIDE_PAUSE_MAX_MS), closing.signal);
-      const [isTold = false] = await tell([report.outcome]);
-      if (isTold) break;
+      const [isAccepted = false] = await sendToMessaging([report.outcome]);
+      if (isAccepted) break;
       if (isLast) return;
     }
     setAside -= 1;
     finish([report]);
   }
 
-  async function pass(report: Report): Promise<void> {
-    const isTold = await telling.add(await storing.add(report));
-    if (!isTold) await tellAside(report);
+  async function storeAndReport(report: PendingReport): Promise<void> {
+    const isAccepted = await reporting.add(await storing.add(report));
+    if (!isAccepted) await reportAlone(report);
     pending -= 1;
   }
 
-  async function insist(what: string, work: () => Promise<void>): Promise<void> {
+  async function storeWithRetry(what: string, work: () => Promise<void>): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         await work();
@@ -201,20 +196,20 @@ export function createOutcomeReporter(options: {
         return;
       } catch (error) {
         if (attempt === 0) unstored += 1;
-        log.warn({ error, what, attempt }, "storing is tried again");
+        log.warn({ error, what, attempt }, "a store call is retried");
         await pause(backoffMs(attempt, 50, 2000));
       }
     }
   }
 
   return {
-    report(settlement) {
+    report(report) {
       pending += 1;
-      // Looked up before messaging hears of it: by its answer the message may be claimed and written anew.
-      const line = journal.lineOf(settlement.outcome.messageId);
-      void pass({ ...settlement, line });
+      // Before messaging has the outcome: afterwards the message may be claimed again and get a new entry.
+      const entry = journal.entryOf(report.outcome.messageId);
+      void storeAndReport({ ...report, entry });
     },
-    keep: (submissions) => void save(submissions),
+    saveSubmissions: (submissions) => void save(submissions),
     get pending() {
       return pending;
     },

@@ -1,22 +1,22 @@
 /**
- * The way of receipts. A receipt is acknowledged to the carrier when `take` has answered:
+ * Matches receipts to messages. The link acknowledges a receipt to the carrier when `take` resolves, and not when
+ * it rejects, so that the carrier sends the receipt again.
  *
- * - its message is found by the carrier's id, in memory or in the store → recorded in messaging;
- * - it is not found, or messaging is away or calls it wrong → parked durably, and looked at again.
+ * - The carrier's id finds the message, in memory or in the store: messaging records the receipt.
+ * - It finds none, or messaging is unavailable or rejects the receipt: the receipt is parked durably and retried.
  *
- * Parked receipts are matched when their submission is stored, by the carrier's id; and after
- * `partiesAfterMs`, when every submit that was under way has been answered or is in doubt, by
- * recipient and sender, if exactly one message in doubt fits. Those that fit nothing for
- * `giveUpAfterMs` go to the unmatched ones, which operators see until three days after they came. What messaging calls
- * wrong stays parked for a day, for another version of it, and then goes there, too.
+ * A parked receipt is matched by the carrier's id when its submission is stored. After `partiesAfterMs`, when each
+ * submit of that time is answered or in doubt, it is matched by recipient and sender, if exactly one message in
+ * doubt fits. After `giveUpAfterMs` it becomes unmatched; operators can list it until three days after it came. A
+ * receipt that messaging rejects stays parked for a day, because a newer version of messaging may take it, and
+ * then becomes unmatched.
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
-import type { MessagingPort } from "../adapters/messaging-client.ts";
-import { isOutage } from "../adapters/transport-errors.ts";
 import type { IncomingReceipt, MatchedReceipt } from "../domain/message.ts";
 import {
   matchByParties,
@@ -24,33 +24,31 @@ import {
   submissionName,
   type UnknownSubmission,
 } from "../domain/submission.ts";
-import type { CarrierStore, ParkedReceipt } from "../store/submissions.ts";
+import type { MessagingClient, ParkedReceipt, SubmissionStore } from "./ports.ts";
 import type { RecentSubmissions } from "./recent-submissions.ts";
 
-/** The keeper of receipts. */
 export type ReceiptMatcher = {
-  /** Answers when the receipt is durable: recorded, or parked. Throws when it is neither. */
+  /** Resolves when the receipt is durable: recorded or parked. Rejects when it is neither. */
   take(receipt: IncomingReceipt): Promise<void>;
-  /** Looks for parked receipts of submissions that have just been stored. */
+  /** Matches parked receipts to submissions that have just been stored. */
   onStored(submissions: readonly Submission[]): void;
-  /** Looks at parked receipts whose time has come; answers whether more are due. */
+  /** Retries parked receipts that are due; returns whether more are due. */
   sweep(): Promise<boolean>;
   close(): Promise<void>;
 };
 
-/** What the desk needs, and its patience in milliseconds. */
-export type ReceiptDeskOptions = {
-  readonly store: CarrierStore;
-  readonly messaging: Pick<MessagingPort, "recordReceipts">;
+export type ReceiptMatcherOptions = {
+  readonly store: SubmissionStore;
+  readonly messaging: Pick<MessagingClient, "recordReceipts">;
   readonly recent: RecentSubmissions;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onRecorded: (receipt: MatchedReceipt, submission: Submission, cameAtMs: number) => void;
   readonly onParked: (receipt: IncomingReceipt) => void;
-  /** After a receipt has waited so long, its parties may identify it. */
+  /** How long a receipt waits before it may be matched by recipient and sender. */
   readonly partiesAfterMs: (connectorId: string) => number;
   readonly giveUpAfterMs: number;
-  /** How long messaging waits for proof of a submit in doubt. */
+  /** How long messaging keeps a message in doubt before it fails it (`SUBMISSION_UNKNOWN_WAIT_MS`). */
   readonly inDoubtMaxMs: number;
 };
 
@@ -60,24 +58,23 @@ type Found = Map<IncomingReceipt, Known>;
 
 const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
-const REFUSED_GIVE_UP_MS = 24 * 3_600_000;
-/** So many of a batch that are refused one by one are no accident of some: the others wait, too. */
-const REFUSALS_MAX = 32;
-/** A receipt waits at most so long for its own submit's outcome; then it goes ahead. */
+const REJECTED_GIVE_UP_MS = 24 * 3_600_000;
+/** After this many rejections in a batch the fault is not in single receipts: the others wait as well. */
+const REJECTIONS_MAX = 32;
+/** How long a receipt waits for the report of its own submit's outcome. */
 const OUTCOME_WAIT_MS = 5000;
-/** How often a receipt may find that another one was quicker. */
-const TIES_MAX = 5;
-/** How old a submit that was taken without an id may be for a receipt to be its own. */
+/** How often a receipt retries after another receipt has taken its submit. */
+const ASSIGNS_MAX = 5;
+/** The age up to which a receipt matches a submit that was accepted without an id. */
 const TAKEN_AGE_MS = 24 * 3_600_000;
-/** Messaging may hear of a doubt so much later than it began. */
+/** Messaging may learn this much later that a message is in doubt. */
 const IN_DOUBT_GRACE_MS = 300_000;
-/** So long the receipt of a message that has failed may still come, and be taken for that of another one. */
-const RIVAL_MS = 3_600_000;
+/** For this long the receipt of a failed message may still come, and could be mistaken for another one's. */
+const FAILED_RECEIPT_MS = 3_600_000;
 
-/** Makes the desk. */
-export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptMatcher {
+export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMatcher {
   const { store, recent, clock, log } = options;
-  /** Names of receipts this process has parked, to spare a read at each stored batch. */
+  /** Names of receipts that this process has parked: only these need a read when submissions are stored. */
   const parkedNames = new Set<string>();
 
   const batcher: Batcher<IncomingReceipt, void> = createBatcher<IncomingReceipt, void>({
@@ -100,7 +97,7 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptMatcher {
       for (const name of namesOf(receipt)) parkedNames.add(name);
       options.onParked(receipt);
     }
-    // What is forgotten here, or was stored between the look and the parking, is found by the sweep.
+    // The sweep matches receipts that are dropped here, or whose submission was stored just before they were parked.
     if (parkedNames.size > 100_000) parkedNames.clear();
   }
 
@@ -117,104 +114,105 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptMatcher {
     return found;
   }
 
-  /** The submission when no read is needed: it is recent, or the receipt names its message. */
+  /** The submission without a read: it is recent, or the receipt URL names its message. */
   function findKnown(receipt: IncomingReceipt): Submission | undefined {
     const { connectorId, messageId, to, from } = receipt;
     if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs: 0 };
     const [name, ...others] = namesOf(receipt);
     const submission = name === undefined ? undefined : recent.find(name)?.submission;
     if (submission === undefined || submission.to === to) return submission;
-    return others.length === 0 && isBelievable(receipt, submission) ? submission : undefined;
+    return others.length === 0 && isTrusted(receipt, submission) ? submission : undefined;
   }
 
   /**
-   * Tells messaging. A batch that it calls wrong is told by halves, so that one receipt keeps no other
-   * back; answers which it has taken, and whether it could not be asked about all of them.
+   * Records receipts in messaging and splits a batch that it rejects, so that one receipt blocks no other. Returns
+   * the recorded ones, and whether messaging became unavailable.
    */
   async function record(found: Found, parkedAtMs?: ReadonlyMap<IncomingReceipt, number>) {
     const recorded = new Set<IncomingReceipt>();
-    let isAway = false;
-    let refusals = 0;
+    let isMessagingAway = false;
+    let rejections = 0;
 
-    async function tell(told: readonly (readonly [IncomingReceipt, Known])[]): Promise<void> {
-      if (told.length === 0) return;
+    async function send(batch: readonly (readonly [IncomingReceipt, Known])[]): Promise<void> {
+      if (batch.length === 0) return;
       try {
-        const matched = told.map(([, one]) => one.matched);
+        const matched = batch.map(([, one]) => one.matched);
         const unknown = await options.messaging.recordReceipts(matched);
         const count = unknown.length;
         if (count > 0) log.warn({ count }, "receipts for unknown messages");
       } catch (error) {
-        await goOn(told, error);
+        await onFailure(batch, error);
         return;
       }
-      for (const [receipt, { matched, submission }] of told) {
+      for (const [receipt, { matched, submission }] of batch) {
         recorded.add(receipt);
         options.onRecorded(matched, submission, parkedAtMs?.get(receipt) ?? clock.now());
       }
     }
 
-    async function goOn(
-      told: readonly (readonly [IncomingReceipt, Known])[],
+    async function onFailure(
+      batch: readonly (readonly [IncomingReceipt, Known])[],
       error: unknown,
     ): Promise<void> {
-      isAway = isOutage(error);
-      if (isAway) {
-        log.warn({ error, receipts: told.length }, "receipts wait: messaging is away");
-      } else if (told.length === 1) {
-        refusals += 1;
-        const message = told[0]?.[1].matched.messageId;
-        log.error({ error, message }, "a receipt was refused; it waits");
+      isMessagingAway = isUnavailable(error);
+      if (isMessagingAway) {
+        log.warn({ error, receipts: batch.length }, "receipts wait: messaging is unavailable");
+      } else if (batch.length === 1) {
+        rejections += 1;
+        const message = batch[0]?.[1].matched.messageId;
+        log.error({ error, message }, "a receipt was rejected; it waits");
       } else {
-        const half = Math.ceil(told.length / 2);
-        for (const part of [told.slice(0, half), told.slice(half)]) {
-          if (!isAway && refusals < REFUSALS_MAX) await tell(part);
+        const half = Math.ceil(batch.length / 2);
+        for (const part of [batch.slice(0, half), batch.slice(half)]) {
+          if (!isMessagingAway && rejections < REJECTIONS_MAX) await send(part);
         }
       }
     }
 
-    await tell([...found]);
-    return { recorded, isAway };
+    await send([...found]);
+    return { recorded, isMessagingAway };
   }
 
-  async function settleParked(parked: readonly ParkedReceipt[]): Promise<void> {
+  async function retryParked(parked: readonly ParkedReceipt[]): Promise<void> {
     const found = await match(parked.map(({ receipt }) => receipt));
     const nowMs = clock.now();
-    /** Submits without a carrier's id that a receipt ends: they are in nobody's way any more. */
+    /** Submits without a carrier id that these receipts end: no later receipt may match them. */
     const used = new Map<IncomingReceipt, Submission>();
     for (const { receipt, parkedAtMs } of parked) {
       if (found.has(receipt)) continue;
       if (nowMs - parkedAtMs < options.partiesAfterMs(receipt.connectorId)) continue;
-      const submission = await identify(receipt, parkedAtMs, [...used.values()]);
+      const submission = await matchInDoubt(receipt, parkedAtMs, [...used.values()]);
       if (submission === undefined) continue;
-      // An interim receipt is followed by another one, which must find the same submit.
-      if (submission.key === "" && receipt.verdict !== "acknowledged")
+      // After an interim receipt another one follows, which must match the same submit.
+      if (submission.key === "" && receipt.verdict !== "acknowledged") {
         used.set(receipt, submission);
+      }
       found.set(receipt, { matched: toMatched(receipt, submission), submission });
     }
     const cameAtMs = new Map(parked.map((one) => [one.receipt, one.parkedAtMs]));
-    const { recorded, isAway } = await record(found, cameAtMs);
+    const { recorded, isMessagingAway } = await record(found, cameAtMs);
     await store.removeParked(
       parked.filter(({ receipt }) => recorded.has(receipt)).map(({ id }) => id),
     );
-    // Last: a receipt that is looked at once more would else take the next message to this number for its own.
+    // Last: otherwise a receipt that is retried after a crash would match the next message to this number.
     await store.removeUnknowns([...used].flatMap(([one, it]) => (recorded.has(one) ? it : [])));
-    if (isAway) return;
+    if (isMessagingAway) return;
     const tooOld = parked.filter(({ receipt, parkedAtMs }) => {
       if (recorded.has(receipt)) return false;
-      const patienceMs = found.has(receipt) ? REFUSED_GIVE_UP_MS : options.giveUpAfterMs;
-      return nowMs - parkedAtMs >= patienceMs;
+      const giveUpAfterMs = found.has(receipt) ? REJECTED_GIVE_UP_MS : options.giveUpAfterMs;
+      return nowMs - parkedAtMs >= giveUpAfterMs;
     });
     await store.giveUpParked(tooOld);
     const count = tooOld.length;
-    if (count > 0) log.warn({ count }, "receipts without a message that takes them");
+    if (count > 0) log.warn({ count }, "receipts became unmatched");
   }
 
   /**
-   * Finds the one submit in doubt that the receipt's parties fit, and ties its id to it. The same
-   * receipt may be looked at twice at once, here or by another process: the tie is made once. A message
-   * that had failed when the receipt came can take it no more, and after a while is in no other's way.
+   * Finds the one submit in doubt with the receipt's recipient and sender, and assigns the carrier id to it. Two
+   * processes may match the same receipt at once: the store assigns the id once. A message that had failed when
+   * the receipt came can take no receipt, and after a while no longer makes a match ambiguous.
    */
-  async function identify(
+  async function matchInDoubt(
     receipt: IncomingReceipt,
     cameAtMs: number,
     used: readonly Submission[],
@@ -222,20 +220,20 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptMatcher {
     const { connectorId, to, from } = receipt;
     if (to === "") return undefined;
     const failedBeforeMs = cameAtMs - options.inDoubtMaxMs - IN_DOUBT_GRACE_MS;
-    const inDoubtSinceMs = Math.min(failedBeforeMs, cameAtMs - RIVAL_MS);
+    const inDoubtSinceMs = Math.min(failedBeforeMs, cameAtMs - FAILED_RECEIPT_MS);
     const takenSinceMs = clock.now() - TAKEN_AGE_MS;
     const query = { connectorId, to, from, inDoubtSinceMs, takenSinceMs };
     const key = receipt.keys[0] ?? "";
-    for (let attempt = 0; attempt < TIES_MAX; attempt += 1) {
+    for (let attempt = 0; attempt < ASSIGNS_MAX; attempt += 1) {
       const unknowns = await store.findUnknowns(query);
       const open = unknowns.filter((unknown) => !used.some((one) => isSameSubmit(one, unknown)));
       const unknown = matchByParties(open, key);
       if (unknown === undefined) return undefined;
-      const { tiedTo, isTaken, ...place } = unknown;
-      if (!isTaken && tiedTo === undefined && place.atMs < failedBeforeMs) return undefined;
-      const submission: Submission = { ...place, key, isSegmentGuessed: true };
+      const { assignedKey, isTaken, ...rest } = unknown;
+      if (!isTaken && assignedKey === undefined && rest.atMs < failedBeforeMs) return undefined;
+      const submission: Submission = { ...rest, key, isSegmentGuessed: true };
       if (key === "") return submission;
-      if (tiedTo === undefined && !(await store.tieUnknown(unknown, key))) continue;
+      if (assignedKey === undefined && !(await store.assignKey(unknown, key))) continue;
       await store.saveSubmissions([submission]);
       return submission;
     }
@@ -257,12 +255,12 @@ export function createReceiptDesk(options: ReceiptDeskOptions): ReceiptMatcher {
       if (names.length === 0) return;
       void store
         .findParked(names)
-        .then(settleParked)
-        .catch((error: unknown) => log.warn({ error }, "parked receipts are left to the sweep"));
+        .then(retryParked)
+        .catch((error: unknown) => log.warn({ error }, "parked receipts wait for the sweep"));
     },
     async sweep() {
       const due = await store.takeDueParked(clock.now(), SWEEP_MAX);
-      if (due.length > 0) await settleParked(due);
+      if (due.length > 0) await retryParked(due);
       return due.length === SWEEP_MAX;
     },
     close: () => batcher.close(),
@@ -278,9 +276,9 @@ function namesOf(receipt: IncomingReceipt): string[] {
 }
 
 /**
- * The best of the submissions that its ids stand for, in the order of its keys: the first to its own recipient.
- * Some carriers write a recipient in their own way, so the likeliest key is believed without; an id in
- * another notation may by chance be another message's.
+ * Picks from the submissions of the receipt's keys: the first with the receipt's recipient. Some carriers write
+ * recipients in another notation, so the likeliest key matches without it. The other keys do not: an id in another
+ * notation may by chance belong to another message.
  */
 function pickSubmission(
   receipt: IncomingReceipt,
@@ -289,13 +287,13 @@ function pickSubmission(
   const own = candidates.find((submission) => submission?.to === receipt.to);
   if (own !== undefined) return own;
   return candidates.find((submission, at) => {
-    if (submission === undefined || !isBelievable(receipt, submission)) return false;
+    if (submission === undefined || !isTrusted(receipt, submission)) return false;
     return at === 0 || receipt.to === "";
   });
 }
 
-/** A handset can write the text of a receipt, but only send it from its own number. */
-function isBelievable(receipt: IncomingReceipt, submission: Submission): boolean {
+/** A handset can write the text of a receipt, but can send it only from its own number. */
+function isTrusted(receipt: IncomingReceipt, submission: Submission): boolean {
   return receipt.isUnmarked !== true || submission.to === receipt.to;
 }
 
@@ -306,7 +304,7 @@ function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedRec
     segment: submission.segment,
     parts: submission.parts ?? 0,
     isSegmentGuessed: submission.isSegmentGuessed === true,
-    // A message that is spoken of as a whole has no other part to be told apart from.
+    // Receipts for the whole message need no key to tell parts apart.
     partKey: submission.segment === 0 ? "" : (namesOf(receipt)[0] ?? ""),
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,

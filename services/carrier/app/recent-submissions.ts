@@ -1,25 +1,24 @@
 /**
- * The newest submissions in memory: most receipts come within seconds, to the process that made
- * the submit, and then cost no read. It also knows which outcomes are still on their way, so that a
- * receipt on the heels of its submit's answer waits a moment instead of overtaking it.
+ * A cache of the newest submissions. Most receipts come within seconds, to the process that made the submit, and
+ * then need no read. The cache also knows which outcomes are not reported yet, so that a receipt waits a moment
+ * for its submit's outcome instead of overtaking it.
  */
 import { setRecent } from "../../shared/flow/lru.ts";
 import { type Submission, submissionName } from "../domain/submission.ts";
 
-/** A submission, and the report of its message's outcome while that is under way. */
+/** A submission; `reported` is set until its message's outcome is reported. */
 export type RecentSubmission = {
   readonly submission: Submission;
   reported: Promise<void> | undefined;
 };
 
-/** The bounded memory. */
 export type RecentSubmissions = {
-  /** Remembers a submission whose message's outcome will be reported by the promise. */
+  /** Adds a submission; `reported` resolves when the outcome of its message is reported. */
   add(submission: Submission, reported: Promise<void>): void;
   find(name: string): RecentSubmission | undefined;
 };
 
-/** Makes a memory of at most `max` submissions, oldest forgotten first. */
+/** Creates a cache of at most `max` submissions that evicts the oldest. */
 export function createRecentSubmissions(max: number): RecentSubmissions {
   const entries = new Map<string, RecentSubmission>();
   return {

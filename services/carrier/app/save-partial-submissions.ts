@@ -1,21 +1,26 @@
 import type { InFlight } from "./in-flight.ts";
 import type { OutcomeReporter } from "./outcome-reporter.ts";
 
-/** So often ids are stored: well within the time for which a receipt waits for its submit's outcome (`receipts.ts`). */
-const KEEP_EVERY_MS = 1000;
+/** Well within the 5 s for which a receipt waits for its submit's outcome (`receipt-matcher.ts`). */
+const SAVE_INTERVAL_MS = 1000;
 
 /**
- * Stores the ids under which parts of a message were taken while its others still wait for their turn: on a slow
- * connector their receipts come before the last part has left, and no receipt is acknowledged whose id is not stored.
- * `now` stores what is new at once; `end` when the message has come to its end, which stores them all.
+ * Saves the carrier ids of accepted parts while other parts of the message still wait. On a slow connector the
+ * receipts of the first parts come before the last part has left, and a receipt is acknowledged only when its id
+ * is stored.
+ *
+ * `now` saves new ids at once. Call `end` when the message has its outcome, which saves all of them.
  */
-export function savePartialSubmissions(flight: InFlight, outcomes: Pick<OutcomeReporter, "keep">) {
-  let kept = 0;
+export function savePartialSubmissions(
+  flight: InFlight,
+  outcomes: Pick<OutcomeReporter, "saveSubmissions">,
+) {
+  let saved = 0;
   const now = () => {
-    const fresh = flight.submissions.slice(kept);
-    kept += fresh.length;
-    if (fresh.length > 0) outcomes.keep(fresh);
+    const fresh = flight.submissions.slice(saved);
+    saved += fresh.length;
+    if (fresh.length > 0) outcomes.saveSubmissions(fresh);
   };
-  const timer = flight.parts.length > 1 ? setInterval(now, KEEP_EVERY_MS) : undefined;
+  const timer = flight.parts.length > 1 ? setInterval(now, SAVE_INTERVAL_MS) : undefined;
   return { now, end: () => clearInterval(timer) };
 }

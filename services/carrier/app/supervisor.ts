@@ -1,116 +1,114 @@
 /**
- * Keeps the connectors of this process as the routing service describes them: makes runners for new
- * ones, changes, pauses and removes those that changed, and shares their binds with other replicas.
- * A change of the settings behind a link closes it in good order and opens another; a change of the
- * rate or of the state leaves it up.
+ * Runs the connectors that the routing service lists: creates a runner for each, applies changes, stops removed
+ * ones, and shares the binds with other replicas. A change of link settings closes the links and opens new ones;
+ * a change of rate or state leaves them up.
  */
-import { toBinary } from "@bufbuild/protobuf";
-import {
-  type Connector,
-  ConnectorState,
-  HttpSettingsSchema,
-  SmppSettingsSchema,
-} from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { Logger } from "../../shared/core/logger.ts";
-import { startLoop } from "../../shared/flow/periodic.ts";
-import { answerTimeoutMs, bindCount } from "../adapters/links/make-link.ts";
-import type { Leases } from "../store/bind-leases.ts";
-import type { Pacer } from "../store/rate-limiter.ts";
+import { type Loop, startLoop } from "../../shared/flow/periodic.ts";
 import type { ConnectorRunner } from "./connector.ts";
+import type { BindLeases, ConnectorConfig, RateLimiter } from "./ports.ts";
 
 /** The connectors of this process. */
 export type Supervisor = {
+  /** Reads the connectors and opens their links. */
+  start(): void;
   /** Messages may wait at a connector. */
-  ring(connectorId: string): void;
+  notify(connectorId: string): void;
   /** Settings may have changed. */
   refresh(): void;
-  find(connectorId: string): { connector: Connector; runner: ConnectorRunner } | undefined;
+  find(
+    connectorId: string,
+  ): { readonly connector: ConnectorConfig; readonly runner: ConnectorRunner } | undefined;
   /**
-   * What a connector is set to, also while its runner is being exchanged: then what it was set to.
-   * `not_read` before the connectors have been read, when each may exist, and of one whose secrets could not
-   * be opened since.
+   * The settings of a connector; the old ones while its runner is replaced. `not_read` while the connector may
+   * exist unread: before the first read, and after a read that could not decrypt its secrets.
    */
-  settingsOf(connectorId: string): Connector | "not_read" | undefined;
+  settingsOf(connectorId: string): ConnectorConfig | "not_read" | undefined;
   readonly runners: ReadonlyMap<string, ConnectorRunner>;
-  /** How long after its arrival a receipt's own submit may still be unanswered. */
-  patienceMs(connectorId: string): number;
+  /** How long after a receipt came its own submit may still be unanswered. */
+  answerTimeoutMs(connectorId: string): number;
   close(drainMs: number): Promise<void>;
 };
 
-/** What the supervisor needs. */
 export type SupervisorOptions = {
-  readonly listConnectors: () => Promise<Connector[]>;
-  readonly leases: Leases;
-  readonly makeRunner: (connector: Connector) => ConnectorRunner;
-  readonly makePacer: (connector: Connector) => Pacer | undefined;
+  readonly listConnectors: () => Promise<readonly ConnectorConfig[]>;
+  readonly leases: BindLeases;
+  readonly createRunner: (connector: ConnectorConfig) => ConnectorRunner;
+  readonly createRateLimiter: (connector: ConnectorConfig) => RateLimiter | undefined;
   readonly pollMs: number;
   readonly drainMs: number;
   readonly log: Logger;
 };
 
-type Entry = { connector: Connector; runner: ConnectorRunner };
+type Entry = { connector: ConnectorConfig; runner: ConnectorRunner };
 
 const LEASE_INTERVAL_MS = 1000;
+const LEASE_CHECK_MS = 250;
 
-/** Starts supervising; the first look happens at once. */
-export function startSupervisor(options: SupervisorOptions): Supervisor {
+/** Creates a supervisor that runs nothing until `start`. */
+export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { leases, log } = options;
   const entries = new Map<string, Entry>();
   const runners = new Map<string, ConnectorRunner>();
-  /** Stopped runners that have not ended, with their ends. */
+  /** Stopped runners that have not ended, with the promises of their ends. */
   const closing = new Map<Entry, Promise<void>>();
-  const pacers = new Map<string, { readonly rate: number; readonly pacer: Pacer | undefined }>();
-  let isSettled = false;
-  /** Connectors whose secrets could not be opened at the last look. */
+  const rateLimiters = new Map<
+    string,
+    { readonly rate: number; readonly rateLimiter: RateLimiter | undefined }
+  >();
+  let hasRead = false;
+  /** Connectors whose secrets routing could not decrypt at the last read. */
   let unreadable: ReadonlySet<string> = new Set();
+  let leaseCheck: NodeJS.Timeout | undefined;
+  let leaseLoop: Loop | undefined;
+  let settingsLoop: Loop | undefined;
 
   async function readSettings(): Promise<boolean> {
     const connectors = await options.listConnectors();
-    const seen = new Set(connectors.map(({ id }) => id));
-    for (const [id, entry] of entries) if (!seen.has(id)) stop(entry);
-    for (const id of pacers.keys()) if (!seen.has(id)) pacers.delete(id);
-    noteUnreadable(connectors.filter(({ secretsUnreadable }) => secretsUnreadable));
+    const listed = new Set(connectors.map(({ id }) => id));
+    for (const [id, entry] of entries) if (!listed.has(id)) stop(entry);
+    for (const id of rateLimiters.keys()) if (!listed.has(id)) rateLimiters.delete(id);
+    logUnreadable(connectors.filter(({ secretsUnreadable }) => secretsUnreadable));
     for (const connector of connectors) {
-      if (connector.secretsUnreadable) keep(connector);
+      if (connector.secretsUnreadable) applyStateAndRate(connector);
       else apply(connector);
     }
-    isSettled = true;
-    leaseLoop.nudge();
+    hasRead = true;
+    leaseLoop?.nudge();
     return false;
   }
 
-  function apply(connector: Connector): void {
+  function apply(connector: ConnectorConfig): void {
     const entry = entries.get(connector.id);
     if (entry !== undefined && isSameRevision(entry.connector, connector)) return;
-    if (entry !== undefined && linkSettings(entry.connector) !== linkSettings(connector)) {
+    if (entry !== undefined && entry.connector.linkFingerprint !== connector.linkFingerprint) {
       stop(entry);
     }
-    // Its next runner waits until the one before has ended: binds are leased by number.
+    // The next runner starts when the old one has ended, because leases name binds by number.
     if ([...closing.keys()].some((ending) => ending.connector.id === connector.id)) return;
-    const kept = entries.get(connector.id);
-    const runner = kept?.runner ?? options.makeRunner(connector);
+    const runner = entries.get(connector.id)?.runner ?? options.createRunner(connector);
     runners.set(connector.id, runner);
     set(connector, runner);
   }
 
-  /** One that cannot be read keeps its link, and gets none when it has none. State and rate are no secrets. */
-  function keep({ id, state, ratePerSecond }: Connector): void {
+  /** Applies the settings that need no secret: an existing link stays up, and no link is opened. */
+  function applyStateAndRate({ id, isActive, ratePerSecond }: ConnectorConfig): void {
     const entry = entries.get(id);
     if (entry === undefined) return;
     const { connector, runner } = entry;
-    if (connector.state === state && connector.ratePerSecond === ratePerSecond) return;
-    // Under its old version: when it can be read its link is looked at, too.
-    set({ ...connector, state, ratePerSecond }, runner);
+    if (connector.isActive === isActive && connector.ratePerSecond === ratePerSecond) return;
+    // Keep the old version: the next readable revision then compares the link settings as well.
+    set({ ...connector, isActive, ratePerSecond }, runner);
   }
 
-  function set(connector: Connector, runner: ConnectorRunner): void {
+  function set(connector: ConnectorConfig, runner: ConnectorRunner): void {
     entries.set(connector.id, { connector, runner });
-    runner.setPacer(pacerOf(connector), connector.ratePerSecond);
-    runner.setActive(connector.state === ConnectorState.ACTIVE);
+    runner.setRateLimiter(rateLimiterOf(connector), connector.ratePerSecond);
+    runner.setActive(connector.isActive);
     log.info({ connector: connector.id, version: String(connector.version) }, "connector set");
   }
 
-  function noteUnreadable(found: readonly Connector[]): void {
+  function logUnreadable(found: readonly ConnectorConfig[]): void {
     for (const { id } of found) {
       if (unreadable.has(id)) continue;
       const links = entries.has(id) ? "its links stay as they are" : "it has no link";
@@ -119,18 +117,18 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     unreadable = new Set(found.map(({ id }) => id));
   }
 
-  /** A pacer knows what has just gone out, so other changes than the rate's leave it in its place. */
-  function pacerOf(connector: Connector): Pacer | undefined {
-    const known = pacers.get(connector.id);
-    if (known?.rate === connector.ratePerSecond) return known.pacer;
-    const pacer = options.makePacer(connector);
-    pacers.set(connector.id, { rate: connector.ratePerSecond, pacer });
-    return pacer;
+  /** Keeps the limiter while the rate stays the same: it knows the submits of the last second. */
+  function rateLimiterOf(connector: ConnectorConfig): RateLimiter | undefined {
+    const known = rateLimiters.get(connector.id);
+    if (known?.rate === connector.ratePerSecond) return known.rateLimiter;
+    const rateLimiter = options.createRateLimiter(connector);
+    rateLimiters.set(connector.id, { rate: connector.ratePerSecond, rateLimiter });
+    return rateLimiter;
   }
 
   /**
-   * The runner leaves the list at once and finishes what it has under way; its binds stay leased. Other
-   * connectors' settings do not wait for it; its own are looked at again when it has ended.
+   * Removes a runner at once and lets it finish its submits; its binds stay leased. Settings of other connectors
+   * apply meanwhile. The settings of this one are read again when it has ended.
    */
   function stop(entry: Entry): void {
     const { connector, runner } = entry;
@@ -143,7 +141,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       })
       .then(() => {
         closing.delete(entry);
-        settingsLoop.nudge();
+        settingsLoop?.nudge();
       });
     closing.set(entry, ended);
   }
@@ -158,10 +156,10 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     );
   }
 
-  async function shareBinds(): Promise<boolean> {
-    if (!isSettled) return false;
+  async function syncLeases(): Promise<boolean> {
+    if (!hasRead) return false;
     const wanted = new Map<string, number>();
-    for (const [id, { connector }] of entries) wanted.set(id, bindCount(connector));
+    for (const [id, { connector }] of entries) wanted.set(id, connector.binds);
     try {
       const owned = await leases.sync(wanted, isLinked);
       for (const [id, indexes] of owned) entries.get(id)?.runner.setOwned(indexes);
@@ -171,60 +169,52 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     return false;
   }
 
-  /** Checked apart from renewing, which may hang for as long as the database does. */
-  const guard = setInterval(() => {
-    if (leases.isValid || !isSettled) return;
-    for (const { runner } of allEntries()) runner.fence();
-  }, 250);
-
-  const leaseLoop = startLoop({
-    name: "leases",
-    intervalMs: LEASE_INTERVAL_MS,
-    log,
-    work: shareBinds,
-  });
-  const settingsLoop = startLoop({
-    name: "connector settings",
-    intervalMs: options.pollMs,
-    log,
-    work: readSettings,
-  });
+  function checkLeases(): void {
+    if (leases.isValid || !hasRead) return;
+    for (const { runner } of allEntries()) runner.dropBinds();
+  }
 
   return {
-    ring: (connectorId) => entries.get(connectorId)?.runner.ring(),
-    refresh: () => settingsLoop.nudge(),
+    start() {
+      // A timer of its own, because a renewal may hang for as long as the database does.
+      leaseCheck = setInterval(checkLeases, LEASE_CHECK_MS);
+      leaseLoop = startLoop({
+        name: "leases",
+        intervalMs: LEASE_INTERVAL_MS,
+        log,
+        work: syncLeases,
+      });
+      settingsLoop = startLoop({
+        name: "connector settings",
+        intervalMs: options.pollMs,
+        log,
+        work: readSettings,
+      });
+    },
+    notify: (connectorId) => entries.get(connectorId)?.runner.notify(),
+    refresh: () => settingsLoop?.nudge(),
     find: (connectorId) => entries.get(connectorId),
     settingsOf(connectorId) {
-      if (!isSettled) return "not_read";
+      if (!hasRead) return "not_read";
       const known = allEntries().find(({ connector }) => connector.id === connectorId)?.connector;
       return known ?? (unreadable.has(connectorId) ? "not_read" : undefined);
     },
     runners,
-    patienceMs(connectorId) {
-      const entry = entries.get(connectorId);
-      return 1500 + (entry === undefined ? 10_000 : answerTimeoutMs(entry.connector));
+    answerTimeoutMs(connectorId) {
+      return 1500 + (entries.get(connectorId)?.connector.answerTimeoutMs ?? 10_000);
     },
     async close(drainMs) {
-      await settingsLoop.close();
+      await settingsLoop?.close();
       const ends = [...runners.values()].map((runner) => runner.close(drainMs));
       await Promise.all([...ends, ...closing.values()]);
-      clearInterval(guard);
-      await leaseLoop.close();
+      clearInterval(leaseCheck);
+      await leaseLoop?.close();
       await leases.releaseAll();
     },
   };
 }
 
-/** A connector that was removed and created again counts its versions from the beginning. */
-function isSameRevision(known: Connector, read: Connector): boolean {
+/** A connector that was removed and created again counts its versions from 1 again. */
+function isSameRevision(known: ConnectorConfig, read: ConnectorConfig): boolean {
   return known.version === read.version && known.createdAtMs === read.createdAtMs;
-}
-
-/** What a link is made from, as a comparable text; everything but state and rate. */
-function linkSettings({ type, smpp, http }: Connector): string {
-  const parts = [
-    smpp === undefined ? "" : Buffer.from(toBinary(SmppSettingsSchema, smpp)).toString("base64"),
-    http === undefined ? "" : Buffer.from(toBinary(HttpSettingsSchema, http)).toString("base64"),
-  ];
-  return `${type}|${parts.join("|")}`;
 }

@@ -1,27 +1,26 @@
-/** What one bind has done: totals since it began, and the shape of its last half minute. */
+/** Statistics of one bind: totals since it began, and rates of its last 30 s. */
 import { isJournalFailure, type PartOutcome } from "./message.ts";
 
-/** The figures of one bind now. */
+/** The current figures of one bind. */
 export type BindFigures = {
   readonly submitted: number;
   readonly throttled: number;
   readonly unknown: number;
   readonly receipts: number;
-  /** Submits that had an outcome, and those that failed for the carrier's own reasons. */
+  /** Submits with an outcome, and those of them that the carrier failed. */
   readonly answers: number;
   readonly failures: number;
   readonly submitsPerSecond: number;
   readonly answerMsP99: number;
   readonly receiptSecondsP50: number;
-  /** Of the last half minute's submits, those that failed for the carrier's own reasons. */
+  /** The share of the last 30 s of submits that the carrier failed. */
   readonly failureShare: number;
 };
 
-/** A running count. */
 export type BindStats = {
   noteSubmit(nowMs: number): void;
   noteOutcome(outcome: PartOutcome, tookMs: number, nowMs: number): void;
-  /** A receipt that came so long after its submit, where that is known. */
+  /** Counts a receipt; `afterMs` is the time since its submit, when known. */
   noteReceipt(afterMs?: number): void;
   read(nowMs: number): BindFigures;
 };
@@ -32,7 +31,6 @@ const SAMPLES = 512;
 
 type Second = { at: number; submits: number; answers: number; failures: number };
 
-/** Makes the count of one bind. */
 export function createBindStats(): BindStats {
   const totals = { submitted: 0, throttled: 0, unknown: 0, receipts: 0, answers: 0, failures: 0 };
   const answerMs = createSamples();
@@ -41,11 +39,11 @@ export function createBindStats(): BindStats {
 
   function secondAt(nowMs: number): Second {
     const at = Math.floor(nowMs / 1000);
-    const place = at % WINDOW_S;
-    let second = seconds[place] as Second;
+    const index = at % WINDOW_S;
+    let second = seconds[index] as Second;
     if (second.at !== at) {
       second = emptySecond(at);
-      seconds[place] = second;
+      seconds[index] = second;
     }
     return second;
   }
@@ -89,8 +87,8 @@ export function createBindStats(): BindStats {
 }
 
 /**
- * A refusal of one message is that message's fault, throttling is ours; the rest is the carrier's. A journal
- * that cannot be written counts: messages had better go where they can.
+ * Refusals of a message and throttling are no failures of the carrier. A journal that cannot be written counts as one,
+ * so that messages take another route.
  */
 function isCarrierFailure(outcome: PartOutcome): boolean {
   if (isJournalFailure(outcome)) return true;

@@ -1,78 +1,86 @@
 /**
- * How fast a bind may go after the carrier has said "slow down": additive increase, multiplicative
- * decrease. A throttled submit halves the part of the window in use and pauses the bind, twice as
- * long each time in a row; each accepted submit widens it again, by one after a window's worth.
+ * The congestion window of a bind: additive increase, multiplicative decrease (AIMD).
  *
- * A carrier that answers nothing is served by one submit at a time, as what it gets is in doubt. Its
- * first answers then open the window fast, each by one, up to half of what it was (RFC 5681 section 3.1).
+ * - A throttled submit (ESME_RTHROTTLED 0x58, ESME_RMSGQFUL 0x14, HTTP 429 or 503) halves the window and pauses
+ *   the bind for 100 ms; the pause doubles each time in a row, up to 5 s.
+ * - An accepted submit widens the window, by one after a window's worth of them.
+ * - A carrier that answers nothing gets one submit at a time, because each of them is in doubt. Its first answers
+ *   then open the window by one each, up to half of its earlier size (slow start, RFC 5681 section 3.1).
  */
 
-/** A bind's pace. */
 export type CongestionWindow = {
-  /** Submits that may be unanswered now; from 1 to the window. */
-  readonly allowance: number;
+  /** Submits that may be unanswered now: from 1 to the connector's window. */
+  readonly size: number;
   /** Nothing is submitted before this instant. */
   readonly pausedUntilMs: number;
-  /** How long the next pause is. */
+  /** The length of the next pause. */
   readonly nextPauseMs: number;
-  /** Below this the allowance grows by one with each accepted submit. */
-  readonly fastUntil: number;
-  /** When the carrier last answered a submit, whatever it said. */
+  /** Below this size each accepted submit widens the window by one (`ssthresh` of RFC 5681). */
+  readonly slowStartThreshold: number;
+  /** When the carrier last answered a submit, with any answer. */
   readonly answeredAtMs: number;
 };
 
 const PAUSE_MIN_MS = 100;
 const PAUSE_MAX_MS = 5000;
-const JOURNAL_REST_MS = 1000;
+const JOURNAL_PAUSE_MS = 1000;
 
-/** The pace of a fresh bind: the whole window. */
-export function openFlow(window: number): CongestionWindow {
-  const pace = { allowance: window, pausedUntilMs: 0, nextPauseMs: PAUSE_MIN_MS };
-  return { ...pace, fastUntil: 1, answeredAtMs: Number.NEGATIVE_INFINITY };
+/** A new bind starts with the whole window. */
+export function openWindow(windowMax: number): CongestionWindow {
+  const open = { size: windowMax, pausedUntilMs: 0, nextPauseMs: PAUSE_MIN_MS };
+  return { ...open, slowStartThreshold: 1, answeredAtMs: Number.NEGATIVE_INFINITY };
 }
 
-/** The pace after a throttled submit. Answers to one burst count as one: they say the same thing. */
-export function throttle(flow: CongestionWindow, nowMs: number): CongestionWindow {
-  if (nowMs < flow.pausedUntilMs) return flow;
-  return { ...takeBreak(flow, nowMs), allowance: Math.max(1, flow.allowance / 2), fastUntil: 1 };
+/** A submit was throttled. Answers during the pause belong to the same burst and count once. */
+export function onThrottled(window: CongestionWindow, nowMs: number): CongestionWindow {
+  if (nowMs < window.pausedUntilMs) return window;
+  return { ...pause(window, nowMs), size: Math.max(1, window.size / 2), slowStartThreshold: 1 };
 }
 
 /**
- * The pace after a submit that left at `startedMs` and that the carrier has not answered. One that it lost
- * while it answered others says nothing of its pace. Those of one link that broke count as one.
+ * A submit that left at `startedMs` got no answer. One that was lost while others were answered says nothing
+ * about congestion. All submits of one broken link count once.
  */
-export function doubt(flow: CongestionWindow, startedMs: number, nowMs: number): CongestionWindow {
-  if (flow.answeredAtMs > startedMs || nowMs < flow.pausedUntilMs) return flow;
-  // A probe that fails says no more than the first silence did: where to open up to stays known.
-  const fastUntil = flow.allowance > 1 ? flow.allowance / 2 : flow.fastUntil;
-  return { ...takeBreak(flow, nowMs), allowance: 1, fastUntil };
+export function onTimeout(
+  window: CongestionWindow,
+  startedMs: number,
+  nowMs: number,
+): CongestionWindow {
+  if (window.answeredAtMs > startedMs || nowMs < window.pausedUntilMs) return window;
+  // A failed probe of one submit keeps the threshold of the first timeout.
+  const slowStartThreshold = window.size > 1 ? window.size / 2 : window.slowStartThreshold;
+  return { ...pause(window, nowMs), size: 1, slowStartThreshold };
 }
 
-/** The pace after any answer of the carrier's. */
-export function noteAnswer(flow: CongestionWindow, nowMs: number): CongestionWindow {
-  return { ...flow, answeredAtMs: nowMs };
+/** The carrier answered a submit, with any answer. */
+export function onResponse(window: CongestionWindow, nowMs: number): CongestionWindow {
+  return { ...window, answeredAtMs: nowMs };
 }
 
-function takeBreak(flow: CongestionWindow, nowMs: number): CongestionWindow {
-  const pausedUntilMs = nowMs + flow.nextPauseMs;
-  return { ...flow, pausedUntilMs, nextPauseMs: Math.min(PAUSE_MAX_MS, flow.nextPauseMs * 2) };
+/** The journal could not be written: without a pause every submit would come back at once. */
+export function onJournalFailure(window: CongestionWindow, nowMs: number): CongestionWindow {
+  return { ...window, pausedUntilMs: Math.max(window.pausedUntilMs, nowMs + JOURNAL_PAUSE_MS) };
 }
 
-/** The pace after a submit that could not be journaled: each would come back the same, at once. */
-export function rest(flow: CongestionWindow, nowMs: number): CongestionWindow {
-  return { ...flow, pausedUntilMs: Math.max(flow.pausedUntilMs, nowMs + JOURNAL_REST_MS) };
+/** A submit was accepted. */
+export function onAccepted(window: CongestionWindow, windowMax: number): CongestionWindow {
+  if (window.size >= windowMax && window.nextPauseMs === PAUSE_MIN_MS) return window;
+  const step = window.size < window.slowStartThreshold ? 1 : 1 / window.size;
+  const size = Math.min(windowMax, window.size + step);
+  return { ...window, size, nextPauseMs: PAUSE_MIN_MS };
 }
 
-/** The pace after an accepted submit. */
-export function widen(flow: CongestionWindow, window: number): CongestionWindow {
-  if (flow.allowance >= window && flow.nextPauseMs === PAUSE_MIN_MS) return flow;
-  const step = flow.allowance < flow.fastUntil ? 1 : 1 / flow.allowance;
-  const allowance = Math.min(window, flow.allowance + step);
-  return { ...flow, allowance, nextPauseMs: PAUSE_MIN_MS };
+/** How many more submits may go out now. */
+export function freeSlots(window: CongestionWindow, inFlight: number, nowMs: number): number {
+  if (nowMs < window.pausedUntilMs) return 0;
+  return Math.max(0, Math.floor(window.size) - inFlight);
 }
 
-/** How many more submits may go out now, with so many unanswered. */
-export function roomOf(flow: CongestionWindow, inFlight: number, nowMs: number): number {
-  if (nowMs < flow.pausedUntilMs) return 0;
-  return Math.max(0, Math.floor(flow.allowance) - inFlight);
+function pause(window: CongestionWindow, nowMs: number): CongestionWindow {
+  const pausedUntilMs = nowMs + window.nextPauseMs;
+  return {
+    ...window,
+    pausedUntilMs,
+    nextPauseMs: Math.min(PAUSE_MAX_MS, window.nextPauseMs * 2),
+  };
 }

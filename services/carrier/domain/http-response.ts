@@ -1,16 +1,17 @@
 import { readPointerText } from "./http-template.ts";
 import type { PartOutcome } from "./message.ts";
 
-/** Faults of the request's way or of the account, which end without a change to the message. */
+/** Errors of the connection or of the account: the same message may succeed later. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 402, 403, 407, 408]);
 
 /**
- * What an HTTP answer says of a message (RFC 9110 section 15). A 2xx with the carrier's id is
- * taken; 429 and 503 say "slow down"; 408 says that the request did not come whole, so it may come
- * again; other 4xx are refusals of this message. A 5xx other than 503
- * may have come after the carrier took the message, so it proves nothing.
+ * Maps an HTTP status (RFC 9110 section 15) to the outcome of a message.
+ *
+ * - 2xx with the carrier's id: accepted. 2xx without it: in doubt.
+ * - 429, 503: throttled. 401, 402, 403, 407, 408: temporary. Other 4xx: refused permanently.
+ * - Other 5xx: in doubt, because the carrier may have accepted the message before the error.
  */
-export function readHttpAnswer(status: number, body: string, idPointer: string): PartOutcome {
+export function readHttpResponse(status: number, body: string, idPointer: string): PartOutcome {
   if (status >= 200 && status < 300) {
     const carrierMessageId = readId(body, idPointer);
     if (carrierMessageId !== "") return { kind: "accepted", carrierMessageId };
@@ -29,12 +30,12 @@ function readId(body: string, idPointer: string): string {
   try {
     return readPointerText(JSON.parse(body), idPointer);
   } catch {
-    // Some carriers answer with nothing but the id.
+    // Some carriers answer with the bare id.
     return idPointer === "" ? body.trim().slice(0, 64) : "";
   }
 }
 
-/** What a request without an answer means: certain only when there was no connection to take it. */
+/** The outcome of a request without an answer: `not_sent` only when there was no connection. */
 export function readHttpFailure(failure: {
   readonly code: string;
   readonly mayHaveLeft: boolean;

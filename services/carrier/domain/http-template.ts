@@ -1,6 +1,6 @@
-/** Requests to a carrier's HTTP interface from a template, and answers read by JSON pointer. */
+/** Templates of HTTP requests, and JSON pointers into answers. */
 
-/** What a template's placeholders stand for. */
+/** The values of the placeholders. */
 export type TemplateValues = {
   readonly to: string;
   readonly from: string;
@@ -10,8 +10,8 @@ export type TemplateValues = {
 };
 
 /**
- * Fills `{{name}}` placeholders. In JSON each becomes a whole JSON string with its quotes, in a form
- * a percent-encoded value, so no text of a customer can break out of its place.
+ * Replaces `{{name}}` placeholders. In JSON each becomes a quoted JSON string, in a form a percent-encoded value, so a
+ * customer's text cannot inject syntax.
  */
 export function fillTemplate(
   template: string,
@@ -27,7 +27,7 @@ export function fillTemplate(
   });
 }
 
-/** Reads a value of a JSON document by pointer (RFC 6901); undefined when there is none. */
+/** The value at a JSON pointer (RFC 6901); undefined when there is none. */
 export function readPointer(document: unknown, pointer: string): unknown {
   if (pointer === "") return document;
   let value = document;
@@ -41,7 +41,7 @@ export function readPointer(document: unknown, pointer: string): unknown {
   return value;
 }
 
-/** Reads a text or number by pointer as text; empty when there is neither. */
+/** The string or number at a JSON pointer as text; empty when there is neither. */
 export function readPointerText(document: unknown, pointer: string): string {
   const value = readPointer(document, pointer);
   return typeof value === "string" || typeof value === "number" ? String(value) : "";

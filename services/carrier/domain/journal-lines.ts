@@ -1,12 +1,12 @@
 /**
- * The journal's lines. Each claim of a message has at most two: one written before its first octet goes to a
- * carrier, one when its outcome is known to messaging. Fields are separated by tabs:
+ * The lines of the journal. Each claim of a message has at most two: one before its first octet goes to a carrier,
+ * one when messaging has its outcome. Tabs separate the fields:
  *
  *     W <message id> <connector> <to> <from> <parts> <at, ms> <segments>
  *     S <message id>
  *
- * A crash may cut the last line short; a line without its end is no line. Lines of an earlier version
- * lack the segments: then the carrier is taken to send a receipt for each part.
+ * A crash may truncate the last line; a line without its end does not count. A line without segments counts one
+ * for each part.
  */
 
 /** A message whose octets may have reached a carrier. */
@@ -21,22 +21,22 @@ export type JournalEntry = {
   readonly segments: number;
 };
 
-/** The line that must be in the journal before a message's octets leave. */
+/** The line that the journal must have before octets of the message leave. */
 export function writtenLine(entry: JournalEntry): string {
   const { messageId, connectorId, to, from, parts, atMs, segments } = entry;
   return `W\t${messageId}\t${connectorId}\t${to}\t${from}\t${parts}\t${atMs}\t${segments}\n`;
 }
 
-/** The line that says a message's outcome has been reported. */
+/** The line for a reported outcome. */
 export function settledLine(messageId: string): string {
   return `S\t${messageId}\n`;
 }
 
-/** Reads a journal: the messages that were written and whose outcome was never reported. */
+/** Reads the entries whose outcome was never reported. */
 export function readOpenEntries(text: string): Map<string, JournalEntry> {
   const open = new Map<string, JournalEntry>();
   const lines = text.split("\n");
-  // What follows the last line end is empty, or a line that a crash cut short.
+  // The text after the last line end is empty, or a truncated line.
   for (const line of lines.slice(0, -1)) {
     const [kind, messageId = "", connectorId = "", to = "", from = "", parts, at, segments] =
       line.split("\t");

@@ -1,6 +1,6 @@
-/** What a carrier process handles: claimed messages, their parts, and what became of them. */
+/** Claimed messages, the outcomes of their parts, and receipts. */
 
-/** A message this carrier has claimed and must answer for. */
+/** A message that this carrier has claimed; it must report an outcome for it. */
 export type ClaimedMessage = {
   readonly messageId: string;
   readonly claimId: string;
@@ -13,11 +13,11 @@ export type ClaimedMessage = {
   /** System errors so far over this route; throttling and links that were down do not count. */
   readonly attempt: number;
   readonly queueUntilMs: number;
-  /** W3C traceparent of what accepted the message, when it is traced. */
+  /** W3C traceparent of the request that accepted the message, when it is traced. */
   readonly traceparent?: string | undefined;
 };
 
-/** What the carrier said to one submit. */
+/** The outcome of one submit. */
 export type PartOutcome =
   | { readonly kind: "accepted"; readonly carrierMessageId: string }
   | {
@@ -27,51 +27,51 @@ export type PartOutcome =
       readonly disposition: Disposition;
     }
   | { readonly kind: "unknown"; readonly code: string }
-  /** Certain: the carrier has nothing of it, and it may go again at once. */
+  /** The carrier certainly has nothing of it: it may go again at once. */
   | { readonly kind: "not_sent"; readonly code: string };
 
 /**
- * What a refusal means: `permanent` (this carrier never takes it), `throttled` (slow down, keep the
- * place), `temporary` (the same submit may succeed later), `bind` (the link is not usable).
+ * The kind of a refusal: `permanent` (this carrier never accepts the message), `throttled` (slow down and retry),
+ * `temporary` (the same submit may succeed later), `bind` (the link is not usable).
  */
 export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
 
-/** What became of a claimed message; `sms.v1.OutcomeKind`. */
+/** The kinds of outcomes; `sms.v1.OutcomeKind`. */
 export type OutcomeKind = "accepted" | "refused" | "not_sent" | "unknown" | "partly_refused";
 
-/** The report on one claimed message. */
+/** The outcome of one claimed message. */
 export type Outcome = {
   readonly messageId: string;
   readonly claimId: string;
   readonly kind: OutcomeKind;
   readonly carrierCode: string;
   /**
-   * Our message error code for `refused`; empty lets messaging choose. For `not_sent`
-   * `carrier_unavailable` says that the carrier's system failed, which spends the message's patience.
+   * For `refused` our error code of the message; empty lets messaging choose. For `not_sent` `carrier_unavailable`
+   * counts a system error of the carrier, of which the eighth refuses the message.
    */
   readonly errorCode: string;
-  /** For `not_sent`: not to be claimed again before. */
+  /** For `not_sent`: the earliest time of the next claim. */
   readonly retryAtMs: number;
   /** For `unknown`: some parts were not submitted and will not be. */
   readonly isIncomplete?: boolean;
   readonly occurredAtMs: number;
 };
 
-/** What a receipt proves; `acknowledged` only that the carrier has the message. */
+/** What a receipt proves; `acknowledged` proves only that the carrier has the message. */
 export type ReceiptVerdict = "delivered" | "undelivered" | "acknowledged";
 
 /** A receipt matched to its message. */
 export type MatchedReceipt = {
   readonly messageId: string;
-  /** By which connector it came, where it names its message itself; empty where the carrier's id does. */
+  /** The connector of a receipt that names its message itself; empty when the carrier's id found the message. */
   readonly connectorId: string;
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
-  /** How many there are to be heard of; 0 where that is the message's count of segments. */
+  /** The number of parts that get receipts; 0 when it is the number of segments. */
   readonly parts: number;
-  /** It was found by its parties, which fit several segments in doubt. */
+  /** It was matched by recipient and sender, which fit several segments in doubt. */
   readonly isSegmentGuessed: boolean;
-  /** The same for all receipts of one part; empty for the whole message, and without a carrier's id. */
+  /** Equal in all receipts of one part; empty for the whole message and without a carrier id. */
   readonly partKey: string;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;
@@ -79,25 +79,25 @@ export type MatchedReceipt = {
   readonly occurredAtMs: number;
 };
 
-/** A receipt as it came from a carrier. */
+/** A receipt from a carrier, not matched yet. */
 export type IncomingReceipt = {
   readonly connectorId: string;
   /** Canonical forms of the carrier's message id, best first; empty when the receipt has none. */
   readonly keys: readonly string[];
-  /** Only its text makes it a receipt, which a handset may have written: its id proves too little alone. */
+  /** Only its text makes it a receipt. A handset may have written that, so its id alone proves nothing. */
   readonly isUnmarked?: boolean;
   readonly verdict: ReceiptVerdict;
   readonly errorCode: string;
   readonly carrierCode: string;
   readonly occurredAtMs: number;
-  /** Parties of the message as digits and text; empty when not told. */
+  /** Recipient and sender as `normalizeAddress` writes them; empty when the receipt has none. */
   readonly to: string;
   readonly from: string;
-  /** Set when the receipt itself names the message (a signed receipt URL does). */
+  /** Set when the receipt names the message itself, as a signed receipt URL does. */
   readonly messageId: string;
 };
 
-/** The journal could not be written: no octet of what it was to name has left. */
+/** The journal could not be written: no octet of the messages in that write has left. */
 export class JournalError extends Error {
   constructor(cause: unknown) {
     super("the journal cannot be written", { cause });
@@ -105,10 +105,10 @@ export class JournalError extends Error {
   }
 }
 
-/** The code of a part that was held back because the journal could not be written. */
+/** The code of a part that was not sent because the journal could not be written. */
 export const JOURNAL_FAILED = "journal_failed";
 
-/** Whether a part was held back for want of a journal: our own fault, and every part's. */
+/** Whether a part was not sent because of the journal: a fault of this process, which affects every part. */
 export function isJournalFailure(outcome: PartOutcome): boolean {
   return outcome.kind === "not_sent" && outcome.code === JOURNAL_FAILED;
 }

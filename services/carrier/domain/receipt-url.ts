@@ -1,17 +1,26 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What a receipt URL is about. */
+/** The settings of a connector's HTTP receipts. */
+export type HttpReceiptSettings = {
+  readonly receiptSecret: string;
+  /** JSON pointer to the carrier's status (RFC 6901). */
+  readonly receiptStatusPointer: string;
+  /** The carrier's statuses, mapped to `delivered`, `acknowledged`, `undelivered` or an error code of ours. */
+  readonly receiptStatuses: Readonly<Record<string, string>>;
+};
+
+/** The message of a receipt URL. */
 export type ReceiptPlace = { readonly connectorId: string; readonly messageId: string };
 
 const PATH = /^\/receipts\/([a-z0-9-]{1,32})\/(msg_[0-9A-HJKMNP-TV-Z]{26})\/([0-9a-f]{64})$/;
 
-/** Makes the URL a carrier calls back for one message: signed, so nobody else can speak of it. */
+/** The URL that a carrier calls for one message. Its signature proves that this service issued it. */
 export function makeReceiptUrl(base: string, place: ReceiptPlace, secret: string): string {
   const { connectorId, messageId } = place;
   return `${base.replace(/\/+$/, "")}/receipts/${connectorId}/${messageId}/${sign(place, secret)}`;
 }
 
-/** Reads a receipt URL's path; `isSigned` tells whether a secret made its signature. */
+/** Parses the path of a receipt URL; `isSigned` checks its signature with a secret. */
 export function readReceiptPath(
   path: string,
 ): (ReceiptPlace & { isSigned(secret: string): boolean }) | undefined {

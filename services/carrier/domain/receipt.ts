@@ -1,7 +1,7 @@
-/** What a carrier's receipt means in our words. */
+/** Maps a carrier's receipt to our verdict and error code. */
 import type { ReceiptVerdict } from "./message.ts";
 
-/** A state as SMPP 3.4 section 5.2.28 names them. */
+/** The message states of SMPP 3.4 section 5.2.28. */
 export type CarrierState =
   | "enroute"
   | "delivered"
@@ -12,12 +12,12 @@ export type CarrierState =
   | "unknown"
   | "rejected";
 
-/** The verdict and, for an undelivered message, why. */
+/** The verdict and, for an undelivered message, the error code. */
 export type Reading = { readonly verdict: ReceiptVerdict; readonly errorCode: string };
 
 /**
- * Codes of the `err` field that carriers share: the error codes of 3GPP TS 29.002 section 17.6.6
- * (MAP user errors) in decimal, which most SMSCs pass on. A connector's own table goes first.
+ * Codes of the `err` field: the MAP user errors of 3GPP TS 29.002 section 17.6.6 in decimal, which most SMSCs pass on.
+ * A connector's own table has priority.
  */
 const ERROR_CODES: Readonly<Record<string, string>> = {
   1: "unknown_subscriber",
@@ -44,8 +44,8 @@ const STATE_CODES: Readonly<Partial<Record<CarrierState, string>>> = {
 };
 
 /**
- * Reads a receipt's state and error code. A state of its own (EXPIRED, REJECTD) says more than a
- * generic code, unless the connector's table names that code.
+ * Maps a receipt's state and error code. A specific state (EXPIRED, REJECTD) has priority over a generic code, unless
+ * the connector's table has that code.
  */
 export function readReceipt(
   state: CarrierState,
@@ -54,7 +54,7 @@ export function readReceipt(
 ): Reading {
   if (state === "delivered") return { verdict: "delivered", errorCode: "" };
   const own = STATE_CODES[state];
-  // SMPP's UNKNOWN says that the SMSC does not know; that is no proof that delivery failed.
+  // UNKNOWN means that the SMSC does not know; it does not prove that delivery failed.
   if (own === undefined) return { verdict: "acknowledged", errorCode: "" };
   const bare = errorCode?.replace(/^0+(?=.)/, "") ?? "";
   const tabled = codeIn(table, errorCode ?? "") ?? codeIn(table, bare);
@@ -63,12 +63,12 @@ export function readReceipt(
   return { verdict: "undelivered", errorCode: codeIn(ERROR_CODES, bare) ?? "unknown" };
 }
 
-/** Carriers write what they like: a code such as `constructor` is none that every object has. */
+/** Ignores inherited members: a carrier's code may be `constructor`. */
 function codeIn(table: Readonly<Record<string, string>>, code: string): string | undefined {
   return Object.hasOwn(table, code) ? table[code] : undefined;
 }
 
-/** A party of a message as receipts and submits are compared: digits without plus, or lower case. */
+/** An address in comparable form: a number without plus, a sender ID in lower case. */
 export function normalizeAddress(party: string): string {
   return party.replace(/^\+/, "").toLowerCase();
 }

@@ -1,39 +1,39 @@
-/** One submit that a carrier took: which message and segment its id stands for. */
+/** One submit that a carrier accepted: the message and segment to which its carrier id belongs. */
 export type Submission = {
   readonly connectorId: string;
   /** The carrier's message id in its one canonical form. */
   readonly key: string;
   readonly messageId: string;
-  /** The segment that its receipts speak of, counted from 1; 0 for the whole message. */
+  /** The segment to which its receipts apply, counted from 1; 0 for the whole message. */
   readonly segment: number;
-  /** How many parts its message travels in, where receipts tell them apart. */
+  /** The number of parts of the message, when each part gets receipts of its own. */
   readonly parts?: number;
-  /** Parties in comparable form (`comparableParty`). */
+  /** Recipient and sender as `normalizeAddress` writes them. */
   readonly to: string;
   readonly from: string;
-  /** When it was answered; 0 where that is not known. */
+  /** When it was answered; 0 when unknown. */
   readonly atMs: number;
-  /** The id was tied to it by a receipt's parties, which fit several segments in doubt. */
+  /** A receipt was matched by recipient and sender, which fit several segments in doubt. */
   readonly isSegmentGuessed?: boolean;
 };
 
-/** A submit whose octets were written and that has no carrier id: nobody answered, or the answer had none. */
+/** A submit whose octets were written and that has no carrier id: no answer came, or the answer had no id. */
 export type UnknownSubmission = Omit<Submission, "key" | "isSegmentGuessed"> & {
-  /** The carrier took it, without an id: its message is sent, and waits for its receipt like any other. */
+  /** The carrier accepted it without an id: its message is sent and waits for its receipt. */
   readonly isTaken?: boolean;
 };
 
-/** The name under which a submission is kept: one per connector and carrier id. */
+/** The key of a submission in the store: one per connector and carrier id. */
 export function submissionName(connectorId: string, key: string): string {
   return `${connectorId}|${key}`;
 }
 
 /**
- * The segment a part's receipts speak of. A message that travels in one submit, or whose carrier
- * sends one receipt for all, is spoken of as a whole. Else each part counts, however many segments the
- * message has: the connector's charset may make more parts of it.
+ * The segment to which a part's receipts apply: the whole message when it has one part, or when the carrier sends
+ * one receipt for all parts. Otherwise each part counts; the connector's charset may make more parts than the
+ * message has segments.
  */
-export function placeOfPart(
+export function segmentOfPart(
   part: number,
   parts: number,
   hasSingleReceipt: boolean,
@@ -42,21 +42,20 @@ export function placeOfPart(
   return { segment: part + 1, parts };
 }
 
-/** A submit in doubt, and the carrier id that a receipt has given it since. */
-export type UnknownCandidate = UnknownSubmission & { readonly tiedTo?: string };
+/** A submit in doubt, with the carrier id that an earlier receipt has assigned to it. */
+export type UnknownCandidate = UnknownSubmission & { readonly assignedKey?: string };
 
 /**
- * Finds the one submit that a receipt can belong to, by its parties: the one tied to its id already, else
- * the first segment that is tied to none. Nothing is found when submits of two messages fit: a wrong
- * match would be worse than none.
+ * Finds the submit of a receipt among those with its recipient and sender: the one with its id, else the first
+ * segment without an id. Returns undefined when submits of two messages fit: a wrong match is worse than none.
  */
 export function matchByParties(
   candidates: readonly UnknownCandidate[],
   key = "",
 ): UnknownCandidate | undefined {
-  const own = key === "" ? undefined : candidates.find(({ tiedTo }) => tiedTo === key);
+  const own = key === "" ? undefined : candidates.find(({ assignedKey }) => assignedKey === key);
   if (own !== undefined) return own;
-  const free = candidates.filter(({ tiedTo }) => tiedTo === undefined);
+  const free = candidates.filter(({ assignedKey }) => assignedKey === undefined);
   const [first] = free;
   if (first === undefined) return undefined;
   if (free.some(({ messageId }) => messageId !== first.messageId)) return undefined;

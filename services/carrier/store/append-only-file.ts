@@ -1,49 +1,49 @@
 /**
- * A file that grows by whole lines. A full disk takes the beginning of a write and says so by its
- * count alone, so every count is looked at: an append either has all of its lines in the kernel when
- * it answers, or throws and leaves none of them behind, as far as the disk lets it.
+ * A file that grows by whole lines. On a full disk a write may be short, which only its return value shows, so every
+ * return value is checked. An append either has all of its lines in the kernel when it returns, or throws and removes
+ * the part that was written, if the disk allows.
  */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 
-/** A running file of lines. */
+/** An open file of lines. */
 export type LineFile = {
-  /** Adds lines. Throws when they are not all written; what came before them stands. */
+  /** Appends lines. Throws when they are not all written; earlier lines stay. */
   append(lines: string): void;
-  /** Puts these lines in the place of all others. Throws, with the old ones in place, when it cannot. */
+  /** Replaces all lines atomically. Throws when it cannot, and keeps the old lines. */
   replace(lines: string): void;
   readonly bytes: number;
   close(): void;
 };
 
-/** Begins a file with these lines, in the place of what it held. */
+/** Replaces the file at `path` by one with these lines, and opens it. */
 export function openLineFile(path: string, lines: string): LineFile {
-  let file = writeAnew(path, lines);
-  /** The file may end in the stump of an append that failed. */
+  let file = replaceFile(path, lines);
+  /** The file may end with the partial line of a failed append. */
   let isTorn = false;
 
-  function cutStump(): void {
+  function truncatePartialLine(): void {
     ftruncateSync(file.fd, file.bytes);
     isTorn = false;
   }
 
   return {
     append(text) {
-      // Behind a stump the next line would be a part of it, and lost with it.
-      if (isTorn) cutStump();
+      // Otherwise the next line would be glued to the partial one and lost with it.
+      if (isTorn) truncatePartialLine();
       isTorn = true;
       try {
         file.bytes += writeWhole(file.fd, text);
         isTorn = false;
       } catch (error) {
-        // If not even this works, the next append begins with it; a process that starts meanwhile
-        // takes a whole line of the stump for written, which is the safe side.
-        ignoreFailure(cutStump);
+        // If this fails too, the next append tries it again. A process that starts before that treats whole
+        // lines of the partial write as written, which is safe.
+        ignoreFailure(truncatePartialLine);
         throw error;
       }
     },
     replace(text) {
       const old = file.fd;
-      file = writeAnew(path, text);
+      file = replaceFile(path, text);
       isTorn = false;
       closeSync(old);
     },
@@ -54,15 +54,15 @@ export function openLineFile(path: string, lines: string): LineFile {
   };
 }
 
-/** Writes a whole file under another name and then gives it its own: readers see the old or the new. */
+/** Writes a file under another name and renames it: readers see the old content or the new. */
 export function writeFileWhole(path: string, text: string): void {
-  closeSync(writeAnew(path, text).fd);
+  closeSync(replaceFile(path, text).fd);
 }
 
-function writeAnew(path: string, text: string): { readonly fd: number; bytes: number } {
+function replaceFile(path: string, text: string): { readonly fd: number; bytes: number } {
   const next = `${path}.next`;
   rmSync(next, { force: true });
-  // For appending, so that a write after a cut goes to the end and leaves no hole.
+  // Append mode, so that a write after a truncation goes to the new end and leaves no hole.
   const fd = openSync(next, "a");
   try {
     const bytes = writeWhole(fd, text);
@@ -70,13 +70,13 @@ function writeAnew(path: string, text: string): { readonly fd: number; bytes: nu
     return { fd, bytes };
   } catch (error) {
     closeSync(fd);
-    // Half a file would only hold the room that is missing.
+    // A partial file would only use the disk space that is missing.
     ignoreFailure(() => rmSync(next, { force: true }));
     throw error;
   }
 }
 
-/** Writes all octets and answers how many; the write after a short one says why it was short. */
+/** Writes all octets and returns their number. The write after a short one throws its reason. */
 function writeWhole(fd: number, text: string): number {
   const octets = Buffer.from(text);
   for (let at = 0; at < octets.length; ) {

@@ -1,40 +1,28 @@
 /**
- * Who may have which bind. A lease is a document with an owner and an end, by MongoDB's clock; its
- * owner renews it well before the end. An owner that cannot renew counts from before it asked, so
- * it stops before anybody else may start (`isValid` turns false, the supervisor fences its links):
- * one bind never has two owners.
+ * Leases on binds: a bind never has two owners.
  *
- * Binds are shared out evenly: with R processes alive, each takes at most the R-th part of a
- * connector's binds, rounded up, and gives back what it has beyond that: only when the links are
- * closed, since the next owner opens its own at once, and a carrier may refuse a second bind.
+ * A lease is a document with an owner and an expiry, by MongoDB's clock. It lasts 12 s; its owner renews it every
+ * second. An owner that cannot renew counts from the start of its last successful renewal: after 9 s `isValid` turns
+ * false and the supervisor closes its links, 3 s before another process can take the lease.
+ *
+ * With R live processes each takes at most 1/R of a connector's binds, rounded up. It releases surplus leases only
+ * when their links are closed: the next owner opens its link at once, and a carrier may refuse a second bind.
  */
 import type { Collection, Db, Document } from "mongodb";
 import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
+import type { BindLeases } from "../app/ports.ts";
 
 type LeaseDocument = { _id: string; owner: string; expires_at: Date };
 
-/** The leases of one process. */
-export type Leases = {
-  /** Processes alive, this one included. */
-  readonly replicas: number;
-  /**
-   * Renews what is held and takes what is free of these binds; answers those that are this process's to
-   * open. What it holds beyond them is released, or held on to while `isLinked` says that its link is
-   * not closed yet: then by a later call.
-   */
-  sync(
-    wanted: ReadonlyMap<string, number>,
-    isLinked?: (connectorId: string, index: number) => boolean,
-  ): Promise<ReadonlyMap<string, number[]>>;
-  /** False from shortly before the leases could have ended unrenewed. */
-  readonly isValid: boolean;
-  releaseAll(): Promise<void>;
-};
+/** How long a lease lasts without renewal. */
+const LEASE_TTL_MS = 12_000;
+/** The part of that time after which the owner must close its links. */
+const VALID_SHARE = 0.75;
 
-/** Makes the leases of a process; `ttlMs` is how long a silent owner keeps its binds. */
-export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
+/** Creates the leases of a process; `owner` is its unique name. */
+export function createBindLeases(db: Db, owner: string, ttlMs = LEASE_TTL_MS): BindLeases {
   const collection: Collection<LeaseDocument> = db.collection("leases");
-  /** By name, what each lease is of. */
+  /** The bind of each lease, by the name of the lease. */
   const held = new Map<string, { readonly connectorId: string; readonly index: number }>();
   let replicas = 1;
   let validUntilMs = 0;
@@ -48,7 +36,7 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
     const result = await collection.updateOne({ _id: name, ...isFreeOrMine }, renewal);
     if (result.matchedCount === 1) return true;
     try {
-      // Finds no such lease of mine, so it makes one, unless another's stands in its place.
+      // Inserts the lease when there is none; a lease of another owner is a duplicate key.
       await collection.updateOne({ _id: name, owner }, renewal, { upsert: true });
       return true;
     } catch (error) {
@@ -97,7 +85,7 @@ export function createLeases(db: Db, owner: string, ttlMs = 12_000): Leases {
       const askedMs = performance.now();
       await take(`replica/${owner}`);
       await renewHeld();
-      validUntilMs = askedMs + ttlMs * 0.75;
+      validUntilMs = askedMs + ttlMs * VALID_SHARE;
       replicas = await collection.countDocuments({
         _id: { $gte: "replica/", $lt: "replica0" },
         $expr: { $gte: ["$expires_at", "$$NOW"] },

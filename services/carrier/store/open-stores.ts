@@ -4,8 +4,8 @@ import { openRedis } from "../../shared/io/redis.ts";
 import type { ServiceContext } from "../../shared/io/service-context.ts";
 import type { CarrierConfig } from "../config.ts";
 
-/** Opens what the carrier keeps its state in; closed by the lifecycle. */
-export async function openServers({ log, lifecycle }: ServiceContext, config: CarrierConfig) {
+/** Opens MongoDB, NATS and Redis; the lifecycle closes them. */
+export async function openStores({ log, lifecycle }: ServiceContext, config: CarrierConfig) {
   const { signal } = lifecycle;
   const mongo = await openMongo({
     uri: config.MONGODB_URI,

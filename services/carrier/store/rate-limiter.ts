@@ -1,8 +1,9 @@
 import type { Logger } from "../../shared/core/logger.ts";
 import type { Redis } from "../../shared/io/redis.ts";
+import type { RateLimiter } from "../app/ports.ts";
 import {
   acquirePermits,
-  EMPTY_LINE,
+  EMPTY_RATE_STATE,
   type Grant,
   intervalUs,
   type RateState,
@@ -10,23 +11,20 @@ import {
   TOLERANCE_MS,
 } from "../domain/rate-schedule.ts";
 
-/** Keeps one connector's submits within its rate, over all binds and replicas. */
-export type Pacer = {
-  /** Asks for at most so many submits now. Grants are for immediate use. */
-  ask(wanted: number): Promise<Grant>;
-};
-
 /**
- * The same decision as `takePlaces`, with the line kept in Redis and Redis's own clock, so replicas
- * share one line whatever their clocks say. KEYS: the next place and the used total, and the list of
- * grants within the span. ARGV: interval, tolerance and span in microseconds, the most a span may
- * hold, submits wanted, submits that the asking replica used without asking. Answers how many, and
- * microseconds until it is worth asking again. Places and grants that Redis's clock has only in the future are
- * of before it was set back, and count no more. Who was alone comes back beside others who have not told
- * theirs yet, maybe to an empty Redis: then no places of the past are caught up with. A full Redis may evict either key
- * without the other: the list says what is used, and the total only saves adding it up.
+ * The decision of `acquirePermits` with the state and the clock of Redis, so that replicas share one state although
+ * their clocks differ.
+ *
+ * - KEYS: the hash with the next permit and the used total; the list of grants within the span.
+ * - ARGV: interval, tolerance and span in microseconds; the most that a span may hold; permits wanted; permits that
+ *   this replica granted itself while Redis was unavailable.
+ * - Returns the number of permits, and the microseconds before the next request is useful.
+ *
+ * Times in the future are from before Redis's clock was set back; they do not count. A replica that granted permits
+ * itself may return before other such replicas, or to an empty Redis, so the script does not catch up then. Redis may
+ * evict either key without the other: the list is the truth, and the total only saves adding it up.
  */
-const TAKE = `
+const ACQUIRE_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, tolerance, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -70,16 +68,17 @@ if used >= most then wait = math.max(wait, oldest + span - now) end
 return {count, math.floor(math.max(0, wait))}
 `;
 
-/** An answer that is late by more says that this process or Redis was stalled. */
+/** A slower answer shows that this process or Redis was suspended. */
 const STALE_MS = 20;
 
 /**
- * Makes a pacer. While Redis is away each replica keeps to its share of the rate by itself. Whoever
- * granted them, all submits of this process stand in one line, which holds them to the rate by its own
- * clock: Redis knows nothing of what was granted alone, may come back empty, and a process that was
- * stalled between a grant and now would use it beside the next ones.
+ * Creates a rate limiter. While Redis is unavailable each replica limits itself to its share of the rate.
+ *
+ * A local state also holds all submits of this process to the rate, by a clock of its own, because the state in Redis
+ * is not enough: it lacks the permits that this replica granted itself, may be empty after a restart, and cannot know
+ * that this process was suspended between a grant and its use.
  */
-export function createPacer(options: {
+export function createRateLimiter(options: {
   readonly redis: Redis;
   readonly key: string;
   readonly ratePerSecond: number;
@@ -87,25 +86,25 @@ export function createPacer(options: {
   readonly log: Logger;
   /** A clock that only goes forward, in milliseconds. */
   readonly nowMs?: () => number;
-}): Pacer {
+}): RateLimiter {
   const { redis, key, ratePerSecond, log, nowMs = () => performance.now() } = options;
   // The braces keep both keys in one slot of a Redis cluster.
   const keys = [`{${key}}:line`, `{${key}}:granted`] as const;
-  let line = EMPTY_LINE;
-  let isAlone = false;
-  /** Granted alone, and not told to Redis yet. */
-  let untold: RateState["granted"] = [];
+  let state = EMPTY_RATE_STATE;
+  let isRedisAway = false;
+  /** Grants of this replica that Redis does not know yet. */
+  let unreported: RateState["granted"] = [];
 
-  function askMyself(wanted: number): Grant {
+  function acquireShare(wanted: number): Grant {
     const share = ratePerSecond / Math.max(1, options.replicas());
     const nowUs = nowMs() * 1000;
-    // Others may have used places that were free here, so it begins with none of the past.
-    if (!isAlone) line = { ...line, nextUs: Math.max(line.nextUs, nowUs) };
-    // A share below one a second takes its one submit in a longer span, by its even places.
+    // Do not catch up: other replicas may have used the permits of the past.
+    if (!isRedisAway) state = { ...state, nextUs: Math.max(state.nextUs, nowUs) };
+    // With a share below one per second, the even spacing limits the submits and the span does not.
     const rate = { intervalUs: intervalUs(share), most: Math.max(1, Math.floor(share)) };
-    const taken = acquirePermits(line, nowUs, rate, wanted);
-    line = taken.line;
-    untold = [...untold.filter(isRecent), { atUs: nowUs, count: taken.grant.count }];
+    const taken = acquirePermits(state, nowUs, rate, wanted);
+    state = taken.state;
+    unreported = [...unreported.filter(isRecent), { atUs: nowUs, count: taken.grant.count }];
     return taken.grant;
   }
 
@@ -113,27 +112,27 @@ export function createPacer(options: {
     return atUs > (nowMs() - SPAN_MS) * 1000;
   }
 
-  /** One process has all of it in its own line; several hold each other to the rate through Redis. */
-  function usedAlone(): number {
+  /** Only replicas that share the rate must report their own grants to Redis. */
+  function unreportedCount(): number {
     if (options.replicas() <= 1) return 0;
-    return untold.filter(isRecent).reduce((total, { count }) => total + count, 0);
+    return unreported.filter(isRecent).reduce((total, { count }) => total + count, 0);
   }
 
-  /** What this process may still use of the rate now; the even places are Redis's matter. */
-  function lookForRoom(wanted: number) {
+  /** The permits that the local state still allows now. Redis does the even spacing. */
+  function acquireLocally(wanted: number) {
     const rate = { intervalUs: 0.001, most: ratePerSecond };
-    return acquirePermits({ ...line, nextUs: 0 }, nowMs() * 1000, rate, wanted);
+    return acquirePermits({ ...state, nextUs: 0 }, nowMs() * 1000, rate, wanted);
   }
 
-  function useNow(grant: Grant): Grant {
-    const taken = lookForRoom(grant.count);
-    line = { ...line, granted: taken.line.granted };
+  function recordGrant(grant: Grant): Grant {
+    const taken = acquireLocally(grant.count);
+    state = { ...state, granted: taken.state.granted };
     return { count: taken.grant.count, waitMs: grant.waitMs };
   }
 
   let usualMs = 1;
 
-  /** Tells whether an answer took so much longer than usual that its grant belongs to the past. */
+  /** Whether an answer took so much longer than usual that its grant has lapsed. */
   function isStale(tookMs: number): boolean {
     const limitMs = Math.max(STALE_MS, 4 * usualMs);
     usualMs += (tookMs - usualMs) / 16;
@@ -141,32 +140,33 @@ export function createPacer(options: {
   }
 
   return {
-    async ask(wanted) {
-      // What has no room here is not asked of Redis: it would be granted for nothing, and be lost.
-      const { grant: room } = lookForRoom(wanted);
-      if (room.count === 0) return room;
+    async acquire(wanted) {
+      // Request only permits that the local state allows: Redis would count the others as used.
+      const { grant: local } = acquireLocally(wanted);
+      if (local.count === 0) return local;
       const askedMs = nowMs();
       try {
         const [count, waitUs] = (await redis.eval(
-          TAKE,
+          ACQUIRE_SCRIPT,
           keys.length,
           ...keys,
           intervalUs(ratePerSecond),
           TOLERANCE_MS * 1000,
           SPAN_MS * 1000,
           ratePerSecond,
-          room.count,
-          usedAlone(),
+          local.count,
+          unreportedCount(),
         )) as [number, number];
-        untold = [];
-        if (isAlone) log.info({ key }, "the rate is shared again");
-        isAlone = false;
+        unreported = [];
+        if (isRedisAway) log.info({ key }, "Redis is available: replicas share the rate again");
+        isRedisAway = false;
         if (isStale(nowMs() - askedMs)) return { count: 0, waitMs: 0 };
-        return useNow({ count, waitMs: waitUs / 1000 });
+        return recordGrant({ count, waitMs: waitUs / 1000 });
       } catch (error) {
-        if (!isAlone) log.warn({ error, key }, "the rate is kept by each replica: Redis is away");
-        const grant = askMyself(wanted);
-        isAlone = true;
+        if (!isRedisAway)
+          log.warn({ error, key }, "Redis is unavailable: each replica limits itself to its share");
+        const grant = acquireShare(wanted);
+        isRedisAway = true;
         return grant;
       }
     },

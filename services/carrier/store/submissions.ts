@@ -1,20 +1,16 @@
 import type { AnyBulkWriteOperation, Collection, Db } from "mongodb";
 import { MongoBulkWriteError, ObjectId } from "mongodb";
 import { guardMongo, isDuplicateKey, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import type { ParkedReceipt, SubmissionStore } from "../app/ports.ts";
 import type { IncomingReceipt } from "../domain/message.ts";
-import {
-  type Submission,
-  submissionName,
-  type UnknownCandidate,
-  type UnknownSubmission,
-} from "../domain/submission.ts";
+import { type Submission, submissionName } from "../domain/submission.ts";
 
 type SubmissionDocument = {
   /** `<connector>|<canonical carrier id>` */
   _id: string;
   m: string;
   s: number;
-  /** In how many parts the message travels. */
+  /** The number of parts of the message. */
   n?: number;
   to: string;
   from: string;
@@ -32,9 +28,9 @@ type UnknownDocument = {
   to: string;
   from: string;
   at: Date;
-  /** Whether the carrier took it, without an id; an earlier version did not say. */
+  /** Whether the carrier accepted it without an id; true in documents without the field. */
   taken?: boolean;
-  /** The carrier id that a receipt has tied to it. */
+  /** The carrier id that a receipt has assigned to it. */
   tied_to?: string;
 };
 type ParkedDocument = {
@@ -44,30 +40,14 @@ type ParkedDocument = {
   receipt: IncomingReceipt;
   at: Date;
   next_at: Date;
-  /** From when on its parties may tell whose it is; an earlier version did not say. */
+  /** When it may be matched by recipient and sender; some documents lack the field. */
   parties_at?: Date;
-  /** Who looked at it last. */
+  /** The sweep that took it last. */
   taken_by?: ObjectId;
 };
 
-/** A receipt that waits for its message. */
-export type ParkedReceipt = {
-  readonly id: ObjectId;
-  readonly receipt: IncomingReceipt;
-  readonly parkedAtMs: number;
-};
-
-/** A parked receipt that was given up on, for operators. */
-export type UnmatchedReceipt = {
-  readonly receipt: IncomingReceipt;
-  readonly receivedAtMs: number;
-};
-
-/** What a carrier process remembers: submits, and receipts that found no message yet. */
-export type CarrierStore = ReturnType<typeof createCarrierStore>;
-
-/** Makes the MongoDB store of the carrier. */
-export function createCarrierStore(db: Db) {
+/** Creates the store in MongoDB; the port explains the methods. */
+export function createSubmissionStore(db: Db): SubmissionStore {
   const submissions: Collection<SubmissionDocument> = db.collection("submissions");
   const unknowns: Collection<UnknownDocument> = db.collection("unknown_submissions");
   const parked: Collection<ParkedDocument> = db.collection("parked_receipts");
@@ -75,8 +55,7 @@ export function createCarrierStore(db: Db) {
     db.collection("unmatched_receipts");
 
   return {
-    /** Keeps submissions; an id that a carrier uses a second time stands for the newer one. */
-    async saveSubmissions(items: readonly Submission[]): Promise<void> {
+    async saveSubmissions(items) {
       if (items.length === 0) return;
       const documents = items.map(toSubmissionDocument);
       try {
@@ -85,26 +64,20 @@ export function createCarrierStore(db: Db) {
         if (!isDuplicateKey(error) || !(error instanceof MongoBulkWriteError)) {
           throw wrapMongoError(error);
         }
-        // Of what was there already the newest stands; all others were inserted.
+        // Replace those that existed; all others were inserted.
         const known = new Set([error.writeErrors].flat().map(({ index }) => documents[index]?._id));
         const again = documents.filter(({ _id }) => known.has(_id));
         await guardMongo(submissions.bulkWrite(replaceAll(again), { ordered: true }));
       }
     },
 
-    /** Finds submissions by their names. */
-    async findSubmissions(names: readonly string[]): Promise<Map<string, Submission>> {
+    async findSubmissions(names) {
       if (names.length === 0) return new Map();
       const found = await guardMongo(submissions.find({ _id: { $in: [...names] } }).toArray());
       return new Map(found.map((document) => [document._id, fromSubmissionDocument(document)]));
     },
 
-    /** A connector's newest submissions since an instant; for the test connector's restart. */
-    async listSubmissions(
-      connectorId: string,
-      sinceMs: number,
-      max: number,
-    ): Promise<Submission[]> {
+    async listSubmissions(connectorId, sinceMs, max) {
       const query = {
         _id: { $gte: `${connectorId}|`, $lt: `${connectorId}|~` },
         at: { $gte: new Date(sinceMs) },
@@ -113,8 +86,7 @@ export function createCarrierStore(db: Db) {
       return found.map(fromSubmissionDocument);
     },
 
-    /** Keeps submits without an answer, so that a receipt can find them by their parties. */
-    async saveUnknowns(items: readonly UnknownSubmission[]): Promise<void> {
+    async saveUnknowns(items) {
       if (items.length === 0) return;
       const writes: AnyBulkWriteOperation<UnknownDocument>[] = items.map((item) => ({
         updateOne: {
@@ -129,7 +101,7 @@ export function createCarrierStore(db: Db) {
               from: item.from,
               ...(item.isTaken === true ? {} : { taken: false }),
             },
-            // The newest word of it counts: it was in doubt, and then taken after all; or is in doubt only now.
+            // The newest time counts: a submit in doubt may be accepted later, and recovery puts it in doubt again.
             $max: { at: new Date(item.atMs) },
             ...(item.isTaken === true ? { $set: { taken: true } } : {}),
           },
@@ -139,18 +111,7 @@ export function createCarrierStore(db: Db) {
       await guardMongo(unknowns.bulkWrite(writes, { ordered: false }));
     },
 
-    /**
-     * Submits without an id from one sender to one recipient: in doubt since an instant, or taken since
-     * another.
-     */
-    async findUnknowns(query: {
-      readonly connectorId: string;
-      readonly to: string;
-      readonly from: string;
-      readonly inDoubtSinceMs: number;
-      readonly takenSinceMs: number;
-    }): Promise<UnknownCandidate[]> {
-      const { connectorId, to, from, inDoubtSinceMs, takenSinceMs } = query;
+    async findUnknowns({ connectorId, to, from, inDoubtSinceMs, takenSinceMs }) {
       const inDoubt = { at: { $gte: new Date(inDoubtSinceMs) } };
       const taken = { taken: { $ne: false }, at: { $gte: new Date(takenSinceMs) } };
       const filter = { connector_id: connectorId, to, from, $or: [inDoubt, taken] };
@@ -163,32 +124,23 @@ export function createCarrierStore(db: Db) {
         from,
         atMs: document.at.getTime(),
         isTaken: document.taken !== false,
-        ...(document.tied_to === undefined ? {} : { tiedTo: document.tied_to }),
+        ...(document.tied_to === undefined ? {} : { assignedKey: document.tied_to }),
       }));
     },
 
-    /** Ties a carrier id to a submit in doubt; false when another id was quicker, or it is gone. */
-    async tieUnknown({ messageId, segment }: UnknownSubmission, key: string): Promise<boolean> {
+    async assignKey({ messageId, segment }, key) {
       const filter = { _id: `${messageId}/${segment}`, tied_to: { $exists: false } };
       const result = await guardMongo(unknowns.updateOne(filter, { $set: { tied_to: key } }));
       return result.modifiedCount === 1;
     },
 
-    async removeUnknowns(items: readonly UnknownSubmission[]): Promise<void> {
+    async removeUnknowns(items) {
       if (items.length === 0) return;
       const ids = items.map(({ messageId, segment }) => `${messageId}/${segment}`);
       await guardMongo(unknowns.deleteMany({ _id: { $in: ids } }));
     },
 
-    /**
-     * Parks receipts; they may be acknowledged to the carrier when this has answered. One is looked at as soon
-     * as its parties may tell whose it is: `partiesAfterMs` after it came.
-     */
-    async park(
-      receipts: readonly IncomingReceipt[],
-      nowMs: number,
-      partiesAfterMs: (connectorId: string) => number,
-    ): Promise<void> {
+    async park(receipts, nowMs, partiesAfterMs) {
       if (receipts.length === 0) return;
       const at = new Date(nowMs);
       const documents = receipts.map((receipt) => ({
@@ -202,8 +154,7 @@ export function createCarrierStore(db: Db) {
       await guardMongo(parked.insertMany(documents as never));
     },
 
-    /** Parked receipts that may belong to submissions just stored. */
-    async findParked(names: readonly string[]): Promise<ParkedReceipt[]> {
+    async findParked(names) {
       return toParked(
         await guardMongo(
           parked
@@ -215,12 +166,10 @@ export function createCarrierStore(db: Db) {
     },
 
     /**
-     * Takes parked receipts that are due for another look, and puts their next look off: by half
-     * their age, from one second to two minutes, but not past the moment when their parties may tell. Each is
-     * taken by one process: two that looked at a receipt without an id together would take it for two parts of
-     * its message.
+     * The next retry comes after half the age of the receipt, from one second to two minutes, but not after
+     * `parties_at`. `taken_by` decides between two processes that take the same receipts.
      */
-    async takeDueParked(nowMs: number, max: number): Promise<ParkedReceipt[]> {
+    async takeDueParked(nowMs, max) {
       const due = { next_at: { $lte: new Date(nowMs) } };
       const documents = await guardMongo(
         parked.find(due).sort({ next_at: 1 }).limit(max).toArray(),
@@ -242,16 +191,15 @@ export function createCarrierStore(db: Db) {
       return toParked(await guardMongo(parked.find({ _id: { $in: ids }, taken_by }).toArray()));
     },
 
-    async removeParked(ids: readonly ObjectId[]): Promise<void> {
-      if (ids.length > 0) await guardMongo(parked.deleteMany({ _id: { $in: [...ids] } }));
+    async removeParked(ids) {
+      if (ids.length > 0) await guardMongo(parked.deleteMany({ _id: { $in: toObjectIds(ids) } }));
     },
 
-    /** Gives up on parked receipts: they are kept for operators, then forgotten. */
-    async giveUpParked(receipts: readonly ParkedReceipt[]): Promise<void> {
+    async giveUpParked(receipts) {
       if (receipts.length === 0) return;
       const writes = receipts.map(({ id, receipt, parkedAtMs }) => ({
         replaceOne: {
-          filter: { _id: id },
+          filter: { _id: new ObjectId(id) },
           replacement: {
             connector_id: receipt.connectorId,
             names: receipt.keys.map((key) => submissionName(receipt.connectorId, key)),
@@ -262,15 +210,13 @@ export function createCarrierStore(db: Db) {
         },
       }));
       await guardMongo(unmatched.bulkWrite(writes, { ordered: false }));
-      await guardMongo(parked.deleteMany({ _id: { $in: receipts.map(({ id }) => id) } }));
+      const ids = toObjectIds(receipts.map(({ id }) => id));
+      await guardMongo(parked.deleteMany({ _id: { $in: ids } }));
     },
 
-    async countParked(): Promise<number> {
-      return await guardMongo(parked.estimatedDocumentCount());
-    },
+    countParked: () => guardMongo(parked.estimatedDocumentCount()),
 
-    /** The newest unmatched receipts, for operators. */
-    async listUnmatched(max: number): Promise<UnmatchedReceipt[]> {
+    async listUnmatched(max) {
       const documents = await guardMongo(unmatched.find().sort({ at: -1 }).limit(max).toArray());
       return documents.map(({ receipt, at }) => ({ receipt, receivedAtMs: at.getTime() }));
     },
@@ -314,5 +260,13 @@ function replaceAll(
 }
 
 function toParked(documents: readonly ParkedDocument[]): ParkedReceipt[] {
-  return documents.map(({ _id, receipt, at }) => ({ id: _id, receipt, parkedAtMs: at.getTime() }));
+  return documents.map(({ _id, receipt, at }) => ({
+    id: _id.toHexString(),
+    receipt,
+    parkedAtMs: at.getTime(),
+  }));
+}
+
+function toObjectIds(ids: readonly string[]): ObjectId[] {
+  return ids.map((id) => new ObjectId(id));
 }

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { expect } from "chai";
 import { freePorts } from "../../../deploy/dev/ports.ts";
 import { createHttpLink } from "../../../services/carrier/adapters/links/http-link.ts";
-import type { Link } from "../../../services/carrier/adapters/links/link.ts";
+import type { Link } from "../../../services/carrier/app/link.ts";
 import { HTTP_DEFAULTS } from "../../../services/routing/domain/http-settings.ts";
 import { eventually } from "../../support/poll.ts";
 

@@ -8,11 +8,12 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import {
   createOutcomeReporter,
-  type Settlement,
+  type OutcomeReport,
 } from "../../../services/carrier/app/outcome-reporter.ts";
+import type { Journal } from "../../../services/carrier/app/ports.ts";
 import type { Outcome } from "../../../services/carrier/domain/message.ts";
 import type { Submission } from "../../../services/carrier/domain/submission.ts";
-import { type Journal, openJournal } from "../../../services/carrier/store/journal.ts";
+import { openJournal } from "../../../services/carrier/store/journal.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { eventually } from "../../support/poll.ts";
@@ -37,15 +38,15 @@ describe("the journal of a carrier process", () => {
 
   it("tells a later process what was written and never settled, and who it is", async () => {
     const first = await open();
-    first.noteWritten([entry("msg_a"), entry("msg_b"), entry("msg_c")]);
-    first.noteSettled(["msg_b"]);
+    first.append([entry("msg_a"), entry("msg_b"), entry("msg_c")]);
+    first.markSettled(["msg_b"]);
     first.close();
     const second = await open();
     expect([...second.inherited.keys()]).to.deep.equal(["msg_a", "msg_c"]);
     expect(second.inherited.get("msg_a")).to.deep.equal(entry("msg_a"));
     expect(second.carrierId).to.equal(first.carrierId);
     expect([first.start, second.start]).to.deep.equal([1, 2]);
-    second.noteSettled(["msg_a", "msg_c"]);
+    second.markSettled(["msg_a", "msg_c"]);
     second.close();
     const third = await open();
     expect(third.inherited.size).to.equal(0);
@@ -54,7 +55,7 @@ describe("the journal of a carrier process", () => {
 
   it("a line that a crash cut short is no line", async () => {
     const first = await open();
-    first.noteWritten([entry("msg_a")]);
+    first.append([entry("msg_a")]);
     first.close();
     const [file = ""] = readdirSync(join(dir, "c1")).filter((name) => name.endsWith(".journal"));
     appendFileSync(join(dir, "c1", file), "S\tmsg_a");
@@ -67,7 +68,7 @@ describe("the journal of a carrier process", () => {
     const script = `
       const { openJournal } = await import(${JSON.stringify(JOURNAL)});
       const journal = await openJournal({ dir: ${JSON.stringify(dir)}, carrierId: "c1", bootId: "boot-1" });
-      journal.noteWritten([${JSON.stringify(entry("msg_killed"))}]);
+      journal.append([${JSON.stringify(entry("msg_killed"))}]);
       process.kill(process.pid, "SIGKILL");
     `;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script]);
@@ -92,7 +93,7 @@ describe("the journal of a carrier process", () => {
 
   it("after a reboot, or with another disk, it is somebody new: nothing is called unwritten", async () => {
     const first = await open("boot-1");
-    first.noteWritten([entry("msg_a")]);
+    first.append([entry("msg_a")]);
     first.close();
     const rebooted = await open("boot-2");
     expect(rebooted.carrierId).not.to.equal(first.carrierId);
@@ -104,7 +105,7 @@ describe("the journal of a carrier process", () => {
     // They are kept for as long as no process has said that they are stored elsewhere.
     const again = await open("boot-2");
     expect([...again.orphaned.keys()]).to.deep.equal(["msg_a"]);
-    again.forgetEarlier();
+    again.removeEarlier();
     again.close();
     const later = await open("boot-2");
     expect(later.orphaned.size).to.equal(0);
@@ -113,7 +114,7 @@ describe("the journal of a carrier process", () => {
 
   it("an identity whose journal is gone is not taken up again: its page would be blank", async () => {
     const first = await open();
-    first.noteWritten([entry("msg_a")]);
+    first.append([entry("msg_a")]);
     first.close();
     rmSync(join(dir, "c1", `${first.carrierId}.journal`));
     const second = await open();
@@ -126,11 +127,11 @@ describe("the journal of a carrier process", () => {
     const journal = await open();
     const answers: (() => void)[] = [];
     const reporter = reporterOn(journal, () => new Promise((done) => answers.push(() => done([]))));
-    journal.noteWritten([entry("msg_a")]);
-    reporter.report(settlementOf("msg_a"));
+    journal.append([entry("msg_a")]);
+    reporter.report(reportOf("msg_a"));
     await eventually(() => answers.length === 1);
     // Messaging has it, and gives it out again, before this side hears that it has.
-    journal.noteWritten([entry("msg_a")]);
+    journal.append([entry("msg_a")]);
     answers[0]?.();
     expect(await reporter.drain(2000)).to.equal(true);
     expect(journal.open).to.equal(1);
@@ -142,7 +143,7 @@ describe("the journal of a carrier process", () => {
 
   it("what the carrier has taken is stored also while messaging is away", async () => {
     const stored: string[] = [];
-    const journal = { lineOf: () => undefined, noteReported: () => undefined };
+    const journal = { entryOf: () => undefined, markReported: () => undefined };
     const away = () => new Promise<readonly string[]>(() => undefined);
     const reporter = reporterOn(journal, away, async (submissions) => {
       stored.push(...submissions.map(({ key }) => key));
@@ -153,10 +154,10 @@ describe("the journal of a carrier process", () => {
     });
     // More batches than may be told at once, of which none is answered.
     for (let at = 0; at < 8; at += 1) {
-      reporter.report({ ...settlementOf(`msg_${at}`), submissions: [submission(`${at}`)] });
+      reporter.report({ ...reportOf(`msg_${at}`), submissions: [submission(`${at}`)] });
       await eventually(() => stored.length === at + 1);
     }
-    reporter.keep([submission("begun")]);
+    reporter.saveSubmissions([submission("begun")]);
     await eventually(() => stored.at(-1) === "begun");
     expect(reporter.pending).to.equal(8);
   });
@@ -165,8 +166,8 @@ describe("the journal of a carrier process", () => {
     const journal = await open();
     const reporter = reporterOn(journal, async () => []);
     for (let claim = 0; claim < 2; claim++) {
-      journal.noteWritten([entry("msg_a")]);
-      reporter.report(settlementOf("msg_a"));
+      journal.append([entry("msg_a")]);
+      reporter.report(reportOf("msg_a"));
       expect(await reporter.drain(2000)).to.equal(true);
     }
     expect(journal.open).to.equal(0);
@@ -186,8 +187,8 @@ describe("the journal of a carrier process", () => {
       told.push(...ids);
       return [];
     });
-    journal.noteWritten(["msg_a", "msg_b", "msg_c"].map(entry));
-    for (const id of ["msg_a", "msg_b", "msg_c"]) reporter.report(settlementOf(id));
+    journal.append(["msg_a", "msg_b", "msg_c"].map(entry));
+    for (const id of ["msg_a", "msg_b", "msg_c"]) reporter.report(reportOf(id));
     await eventually(() => told.length === 2);
     expect(told).to.deep.equal(["msg_a", "msg_c"]);
     await eventually(() => journal.open === 1);
@@ -207,7 +208,7 @@ describe("the journal of a carrier process", () => {
       calls += 1;
       throw new AppError(calls === 2 ? "service_unavailable" : "validation_error", "No.");
     });
-    reporter.report(settlementOf("msg_a"));
+    reporter.report(reportOf("msg_a"));
     await eventually(() => calls >= 3 && !reporter.isStuck);
     expect(reporter.setAside).to.equal(1);
     const toldBefore = calls;
@@ -221,8 +222,8 @@ describe("the journal of a carrier process", () => {
     const journal = await open();
     const told: string[] = [];
     const full = {
-      lineOf: journal.lineOf,
-      noteReported() {
+      entryOf: journal.entryOf,
+      markReported() {
         throw new Error("no space left on device");
       },
     };
@@ -230,9 +231,9 @@ describe("the journal of a carrier process", () => {
       told.push(...outcomes.map(({ messageId }) => messageId));
       return [];
     });
-    journal.noteWritten([entry("msg_a")]);
+    journal.append([entry("msg_a")]);
     for (const id of ["msg_a", "msg_b"]) {
-      reporter.report(settlementOf(id));
+      reporter.report(reportOf(id));
       expect(await reporter.drain(2000)).to.equal(true);
     }
     expect(told).to.deep.equal(["msg_a", "msg_b"]);
@@ -247,7 +248,7 @@ describe("the journal of a carrier process", () => {
       const note = (id) => {
         const entry = ${JSON.stringify(entry(""))};
         try {
-          journal.noteWritten([{ ...entry, messageId: id }]);
+          journal.append([{ ...entry, messageId: id }]);
           return true;
         } catch {
           return false;
@@ -277,7 +278,7 @@ describe("the journal of a carrier process", () => {
   it("a journal that cannot be written anew stays as it was", async () => {
     const first = await open();
     const ids = Array.from({ length: 300 }, (_, at) => `msg_${at}`);
-    first.noteWritten(ids.map(entry));
+    first.append(ids.map(entry));
     first.close();
     const { output } = await runWithFileLimit(`
       const { openJournal } = await import(${JSON.stringify(JOURNAL)});
@@ -295,11 +296,11 @@ describe("the journal of a carrier process", () => {
 
   it("does not grow for ever", async () => {
     const journal = await open();
-    journal.noteWritten([entry("msg_kept")]);
+    journal.append([entry("msg_kept")]);
     for (let round = 0; round < 300; round++) {
       const ids = Array.from({ length: 500 }, (_, at) => `msg_${round}_${at}_${"x".repeat(60)}`);
-      journal.noteWritten(ids.map(entry));
-      journal.noteSettled(ids);
+      journal.append(ids.map(entry));
+      journal.markSettled(ids);
     }
     const [file = ""] = readdirSync(join(dir, "c1")).filter((name) => name.endsWith(".journal"));
     expect(readFileSync(join(dir, "c1", file)).length).to.be.below(18 * 1024 * 1024);
@@ -326,7 +327,7 @@ async function runWithFileLimit(script: string): Promise<{ code: unknown; output
 }
 
 function reporterOn(
-  journal: Pick<Journal, "lineOf" | "noteReported">,
+  journal: Pick<Journal, "entryOf" | "markReported">,
   reportOutcomes: (outcomes: readonly Outcome[]) => Promise<readonly string[]>,
   saveSubmissions: (submissions: readonly Submission[]) => Promise<void> = async () => undefined,
 ) {
@@ -340,7 +341,7 @@ function reporterOn(
   });
 }
 
-function settlementOf(messageId: string): Settlement {
+function reportOf(messageId: string): OutcomeReport {
   return {
     outcome: {
       messageId,

@@ -1,17 +1,15 @@
 /** Receipts against the real store: matched, early, in doubt, unknown, and while messaging is away. */
 import { expect } from "chai";
+import type { SubmissionStore } from "../../../services/carrier/app/ports.ts";
 import {
-  createReceiptDesk,
+  createReceiptMatcher,
   type ReceiptMatcher,
 } from "../../../services/carrier/app/receipt-matcher.ts";
 import { createRecentSubmissions } from "../../../services/carrier/app/recent-submissions.ts";
 import type { IncomingReceipt, MatchedReceipt } from "../../../services/carrier/domain/message.ts";
 import type { Submission } from "../../../services/carrier/domain/submission.ts";
 import { migrate } from "../../../services/carrier/migrate.ts";
-import {
-  type CarrierStore,
-  createCarrierStore,
-} from "../../../services/carrier/store/submissions.ts";
+import { createSubmissionStore } from "../../../services/carrier/store/submissions.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -24,13 +22,13 @@ const START = Date.UTC(2026, 0, 1);
 
 const partiesAfterMs = () => 3000;
 
-describe("the receipt desk", () => {
+describe("the receipt matcher", () => {
   const log = createLogger("test", "silent");
   const clock = createManualClock(START);
   let servers: TestServers;
   let mongo: Mongo;
-  let store: CarrierStore;
-  let desk: ReceiptMatcher;
+  let store: SubmissionStore;
+  let matcher: ReceiptMatcher;
   let recorded: MatchedReceipt[];
   let isMessagingAway: boolean;
   let refusedId: string;
@@ -47,11 +45,11 @@ describe("the receipt desk", () => {
     const database = freshDatabase("carrier_receipts");
     mongo = await openMongo({ uri: servers.mongodbUri, database, log });
     await migrate(mongo.db);
-    store = createCarrierStore(mongo.db);
+    store = createSubmissionStore(mongo.db);
     recorded = [];
     isMessagingAway = false;
     refusedId = "";
-    desk = createReceiptDesk({
+    matcher = createReceiptMatcher({
       store,
       recent: createRecentSubmissions(10),
       messaging: {
@@ -74,7 +72,7 @@ describe("the receipt desk", () => {
     });
   });
   afterEach(async () => {
-    await desk.close();
+    await matcher.close();
     await mongo.db.dropDatabase();
     await mongo.close();
   });
@@ -107,23 +105,23 @@ describe("the receipt desk", () => {
     refusedId = wrong;
     const ids = () => recorded.map(({ messageId }) => messageId);
     await Promise.all([
-      desk.take(receipt({ keys: [], messageId: wrong })),
-      desk.take(receipt({ keys: [], messageId: right })),
+      matcher.take(receipt({ keys: [], messageId: wrong })),
+      matcher.take(receipt({ keys: [], messageId: right })),
     ]);
     expect(ids()).to.deep.equal([right]);
     clock.advance(120_000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(await store.countParked()).to.equal(1);
     expect(await store.listUnmatched(10)).to.deep.equal([]);
     refusedId = "";
     clock.advance(120_000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(ids()).to.deep.equal([right, wrong]);
     expect(await store.countParked()).to.equal(0);
   });
 
   it("a parked receipt is looked at by one process at a time", async () => {
-    await desk.take(receipt());
+    await matcher.take(receipt());
     clock.advance(1000);
     const takes = [1, 2, 3].map(() => store.takeDueParked(clock.now(), 10));
     expect((await Promise.all(takes)).flat().length).to.equal(1);
@@ -131,9 +129,9 @@ describe("the receipt desk", () => {
 
   it("a receipt that messaging calls wrong for a day is left to operators", async () => {
     refusedId = "msg_01J00000000000000000000001";
-    await desk.take(receipt({ keys: [], messageId: refusedId }));
+    await matcher.take(receipt({ keys: [], messageId: refusedId }));
     clock.advance(86_400_000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(await store.countParked()).to.equal(0);
     expect((await store.listUnmatched(10)).length).to.equal(1);
     expect(recorded).to.deep.equal([]);
@@ -141,7 +139,7 @@ describe("the receipt desk", () => {
 
   it("a receipt of a stored submission is recorded before it may be acknowledged", async () => {
     await store.saveSubmissions([submission({ segment: 2 })]);
-    await desk.take(receipt());
+    await matcher.take(receipt());
     expect(recorded).to.have.length(1);
     expect(recorded[0]).to.include({ messageId: submission().messageId, segment: 2 });
     expect(await store.countParked()).to.equal(0);
@@ -149,16 +147,16 @@ describe("the receipt desk", () => {
 
   it("another connector's id is another id", async () => {
     await store.saveSubmissions([submission({ connectorId: "other" })]);
-    await desk.take(receipt());
+    await matcher.take(receipt());
     expect(recorded).to.deep.equal([]);
     expect(await store.countParked()).to.equal(1);
   });
 
   it("an early receipt is parked and matched when its submission is stored", async () => {
-    await desk.take(receipt());
+    await matcher.take(receipt());
     expect(await store.countParked()).to.equal(1);
     await store.saveSubmissions([submission()]);
-    desk.onStored([submission()]);
+    matcher.onStored([submission()]);
     await eventually(() => recorded.length === 1);
     await eventually(async () => (await store.countParked()) === 0);
   });
@@ -166,25 +164,25 @@ describe("the receipt desk", () => {
   it("one parked by another process is found by the sweep", async () => {
     await store.park([receipt()], clock.now(), partiesAfterMs);
     await store.saveSubmissions([submission()]);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded).to.have.length(1);
     expect(await store.countParked()).to.equal(0);
   });
 
   it("an id in the other notation counts only when the recipient is the same", async () => {
     await store.saveSubmissions([submission({ key: "k2" })]);
-    await desk.take(receipt({ keys: ["k1", "k2"], to: "2348039999999" }));
+    await matcher.take(receipt({ keys: ["k1", "k2"], to: "2348039999999" }));
     expect(recorded).to.deep.equal([]);
-    await desk.take(receipt({ keys: ["k1", "k2"] }));
+    await matcher.take(receipt({ keys: ["k1", "k2"] }));
     expect(recorded).to.have.length(1);
   });
 
   it("a receipt by its text alone counts only from the recipient's own number", async () => {
     await store.saveSubmissions([submission()]);
     const forged = { isUnmarked: true, verdict: "undelivered" } as const;
-    await desk.take(receipt({ ...forged, to: "2348039999999" }));
+    await matcher.take(receipt({ ...forged, to: "2348039999999" }));
     expect(recorded).to.deep.equal([]);
-    await desk.take(receipt({ isUnmarked: true }));
+    await matcher.take(receipt({ isUnmarked: true }));
     expect(recorded).to.have.length(1);
   });
 
@@ -193,14 +191,14 @@ describe("the receipt desk", () => {
     const second = { ...first, messageId: "msg_01J00000000000000000000001" };
     await store.saveUnknowns([first]);
     for (const verdict of ["acknowledged", "delivered"] as const) {
-      await desk.take(receipt({ keys: [], verdict }));
+      await matcher.take(receipt({ keys: [], verdict }));
       clock.advance(5000);
-      await desk.sweep();
+      await matcher.sweep();
     }
     await store.saveUnknowns([second]);
-    await desk.take(receipt({ keys: [] }));
+    await matcher.take(receipt({ keys: [] }));
     clock.advance(5000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded.map(({ messageId, verdict }) => [messageId, verdict])).to.deep.equal([
       [first.messageId, "acknowledged"],
       [first.messageId, "delivered"],
@@ -213,7 +211,7 @@ describe("the receipt desk", () => {
     await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
     await store.park([receipt({ keys: [] }), receipt({ keys: [] })], clock.now(), partiesAfterMs);
     clock.advance(5000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded.map(({ segment }) => segment).toSorted()).to.deep.equal([1, 2]);
   });
 
@@ -231,26 +229,26 @@ describe("the receipt desk", () => {
     await store.saveSubmissions([submission()]);
     const newer = { messageId: "msg_01J00000000000000000000001" };
     await store.saveSubmissions([submission({ key: "k0" }), submission(newer)]);
-    await desk.take(receipt());
+    await matcher.take(receipt());
     expect(recorded[0]).to.include(newer);
   });
 
   it("messaging away: the receipt is parked, and recorded when it is back", async () => {
     await store.saveSubmissions([submission()]);
     isMessagingAway = true;
-    await desk.take(receipt());
-    await desk.sweep();
+    await matcher.take(receipt());
+    await matcher.sweep();
     expect(await store.countParked()).to.equal(1);
     isMessagingAway = false;
     clock.advance(5000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded).to.have.length(1);
     expect(await store.countParked()).to.equal(0);
   });
 
   it("the store away: the carrier hears no, so that it delivers again", async () => {
     await mongo.client.close(true);
-    const heard = await desk.take(receipt()).then(
+    const heard = await matcher.take(receipt()).then(
       () => "acknowledged",
       () => "refused",
     );
@@ -261,27 +259,27 @@ describe("the receipt desk", () => {
   it("a submit in doubt is found by its parties, not before its answer could have come", async () => {
     const { key: _, ...doubtful } = submission();
     await store.saveUnknowns([doubtful]);
-    await desk.take(receipt());
-    await desk.sweep();
+    await matcher.take(receipt());
+    await matcher.sweep();
     expect(recorded, "its own submit may still be under way").to.deep.equal([]);
     clock.advance(3500);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded).to.have.length(1);
-    await desk.take(receipt());
+    await matcher.take(receipt());
     expect(recorded, "its id is known from now on").to.have.length(2);
   });
 
   it("a segment that was guessed stays a guess when messaging was away at first", async () => {
     const { key: _, ...unknown } = submission();
     await store.saveUnknowns([1, 2].map((segment) => ({ ...unknown, segment })));
-    await desk.take(receipt());
+    await matcher.take(receipt());
     clock.advance(5000);
     isMessagingAway = true;
-    await desk.sweep();
+    await matcher.sweep();
     isMessagingAway = false;
     clock.advance(5000);
-    await desk.sweep();
-    await desk.take(receipt());
+    await matcher.sweep();
+    await matcher.take(receipt());
     const guess = { segment: 1, isSegmentGuessed: true, partKey: "smsc|k1" };
     expect(recorded).to.have.length(2);
     for (const one of recorded) expect(one).to.include(guess);
@@ -293,7 +291,7 @@ describe("the receipt desk", () => {
     const others = ["k1", "k2", "k3", "k1", "k2"].map((key) => receipt({ keys: [key] }));
     await store.park([...others, receipt()], clock.now(), partiesAfterMs);
     clock.advance(5000);
-    await Promise.all([desk.sweep(), desk.sweep()]);
+    await Promise.all([matcher.sweep(), matcher.sweep()]);
     const places = new Set(recorded.map(({ partKey, segment }) => `${partKey} ${segment}`));
     expect([...places].map((place) => place.at(-1)).toSorted()).to.deep.equal(["1", "2", "3"]);
     expect(await store.countParked()).to.equal(0);
@@ -308,18 +306,18 @@ describe("the receipt desk", () => {
     clock.advance(1_000_000);
     const second = "msg_01J00000000000000000000004";
     await store.saveUnknowns([{ ...doubtful, messageId: second, atMs: clock.now() }]);
-    await desk.take(receipt({ keys: ["k0"] }));
+    await matcher.take(receipt({ keys: ["k0"] }));
     clock.advance(5000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded, "its receipt may be this one").to.deep.equal([]);
     clock.advance(60_000);
-    await desk.sweep();
+    await matcher.sweep();
     clock.advance(4_000_000);
     const atMs = clock.now();
     await store.saveUnknowns([{ ...doubtful, messageId: open as string, atMs }]);
-    await desk.take(receipt({ occurredAtMs: atMs }));
+    await matcher.take(receipt({ occurredAtMs: atMs }));
     clock.advance(5000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([open]);
 
     const other = { ...doubtful, to: "2348030000000" };
@@ -328,9 +326,9 @@ describe("the receipt desk", () => {
     await store.saveUnknowns([
       { ...other, messageId: failed as string, segment: 1, atMs: clock.now() },
     ]);
-    await desk.take(receipt({ keys: ["k2"], to: other.to }));
+    await matcher.take(receipt({ keys: ["k2"], to: other.to }));
     clock.advance(5000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded.length, "either of the two may be meant").to.equal(1);
   });
 
@@ -340,10 +338,10 @@ describe("the receipt desk", () => {
       submission({ key: "16", messageId: other, to: "2348030000000" }),
       submission({ key: "10", messageId: mine }),
     ]);
-    await desk.take(receipt({ keys: ["16", "10", "22"] }));
+    await matcher.take(receipt({ keys: ["16", "10", "22"] }));
     expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([mine]);
     // A carrier that writes recipients in its own way is believed by the likeliest.
-    await desk.take(receipt({ keys: ["16", "10", "22"], to: "08031234567" }));
+    await matcher.take(receipt({ keys: ["16", "10", "22"], to: "08031234567" }));
     expect(recorded.at(-1)?.messageId).to.equal(other);
   });
 
@@ -353,9 +351,9 @@ describe("the receipt desk", () => {
       doubtful,
       { ...doubtful, messageId: "msg_01J00000000000000000000001" },
     ]);
-    await desk.take(receipt());
+    await matcher.take(receipt());
     clock.advance(61_000);
-    await desk.sweep();
+    await matcher.sweep();
     expect(recorded).to.deep.equal([]);
     expect(await store.countParked()).to.equal(0);
     const [unmatched] = await store.listUnmatched(10);

@@ -1,22 +1,16 @@
 /** What several carrier processes share: the leases of binds, and a connector's rate. */
-import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
-import {
-  type Connector,
-  ConnectorSchema,
-  ConnectorState,
-  ConnectorType,
-} from "../../../proto/gen/sms/v1/routing_pb.js";
 import type { ConnectorRunner } from "../../../services/carrier/app/connector.ts";
-import { startSupervisor } from "../../../services/carrier/app/supervisor.ts";
+import { createSupervisor } from "../../../services/carrier/app/supervisor.ts";
 import { migrate } from "../../../services/carrier/migrate.ts";
-import { createLeases } from "../../../services/carrier/store/bind-leases.ts";
-import { createPacer } from "../../../services/carrier/store/rate-limiter.ts";
+import { createBindLeases } from "../../../services/carrier/store/bind-leases.ts";
+import { createRateLimiter } from "../../../services/carrier/store/rate-limiter.ts";
 import { pause } from "../../../services/shared/flow/backoff.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import { openRedis, type Redis } from "../../../services/shared/io/redis.ts";
 import { busiestSecond } from "../../support/busiest-second.ts";
+import { connectorConfig, fakeRunner } from "../../support/carrier-connectors.ts";
 import { freshDatabase, freshSubject } from "../../support/fresh-names.ts";
 import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
@@ -48,11 +42,11 @@ describe("carrier processes side by side", () => {
   });
 
   const binds = (count: number) => new Map([["smsc", count]]);
-  const owned = async (leases: ReturnType<typeof createLeases>, count: number) =>
+  const owned = async (leases: ReturnType<typeof createBindLeases>, count: number) =>
     (await leases.sync(binds(count))).get("smsc") ?? [];
 
   it("one process has all binds; a second gets its half, and a bind never has two owners", async () => {
-    const [a, b] = [createLeases(mongo.db, "a"), createLeases(mongo.db, "b")];
+    const [a, b] = [createBindLeases(mongo.db, "a"), createBindLeases(mongo.db, "b")];
     expect(await owned(a, 4)).to.deep.equal([0, 1, 2, 3]);
     expect(await owned(b, 4)).to.deep.equal([]);
     const [first, second] = [await owned(a, 4), await owned(b, 4)];
@@ -66,8 +60,8 @@ describe("carrier processes side by side", () => {
 
   it("a silent owner's binds pass on when its lease ends, and it knows before that", async () => {
     const ttlMs = 600;
-    const dead = createLeases(mongo.db, "dead", ttlMs);
-    const heir = createLeases(mongo.db, "heir", ttlMs);
+    const dead = createBindLeases(mongo.db, "dead", ttlMs);
+    const heir = createBindLeases(mongo.db, "heir", ttlMs);
     expect(await owned(dead, 1)).to.deep.equal([0]);
     let isValidWhenTaken = true;
     await eventually(async () => {
@@ -82,7 +76,7 @@ describe("carrier processes side by side", () => {
   });
 
   it("a bind that is no longer wanted is given back", async () => {
-    const a = createLeases(mongo.db, "a");
+    const a = createBindLeases(mongo.db, "a");
     expect(await owned(a, 2)).to.deep.equal([0, 1]);
     expect(await owned(a, 1)).to.deep.equal([0]);
     const leases = mongo.db.collection("leases");
@@ -91,7 +85,7 @@ describe("carrier processes side by side", () => {
   });
 
   it("a lease is kept until its link is closed, and only then is the next owner's", async () => {
-    const [a, b] = [createLeases(mongo.db, "a"), createLeases(mongo.db, "b")];
+    const [a, b] = [createBindLeases(mongo.db, "a"), createBindLeases(mongo.db, "b")];
     const linked = new Set([0, 1]);
     const isLinked = (_: string, index: number) => linked.has(index);
     expect((await a.sync(binds(2), isLinked)).get("smsc")).to.deep.equal([0, 1]);
@@ -106,7 +100,7 @@ describe("carrier processes side by side", () => {
   });
 
   it("a first lease ends by the database's clock, however slow this machine's is", async () => {
-    const [slow, other] = [createLeases(mongo.db, "slow"), createLeases(mongo.db, "other")];
+    const [slow, other] = [createBindLeases(mongo.db, "slow"), createBindLeases(mongo.db, "other")];
     const { now } = Date;
     Date.now = () => now() - 3_600_000;
     try {
@@ -120,12 +114,14 @@ describe("carrier processes side by side", () => {
   });
 
   it("while changed settings wait for the old link to close, its bind stays leased", async () => {
-    const [a, b] = [createLeases(mongo.db, "a"), createLeases(mongo.db, "b")];
+    const [a, b] = [createBindLeases(mongo.db, "a"), createBindLeases(mongo.db, "b")];
     let window = 1;
     let syncs = 0;
     const closes: (() => void)[] = [];
-    const supervisor = startSupervisor({
-      listConnectors: async () => [connectorOf(BigInt(window), window)],
+    const supervisor = createSupervisor({
+      listConnectors: async () => [
+        connectorConfig({ version: BigInt(window), linkFingerprint: `window ${window}` }),
+      ],
       leases: {
         ...a,
         get isValid() {
@@ -137,10 +133,11 @@ describe("carrier processes side by side", () => {
           return answer;
         },
       },
-      makeRunner: () => runnerThatCloses(new Promise((resolve) => closes.push(resolve))),
-      makePacer: () => undefined,
+      createRunner: () => runnerThatCloses(new Promise((resolve) => closes.push(resolve))),
+      createRateLimiter: () => undefined,
       ...{ pollMs: 50, drainMs: 5000, log },
     });
+    supervisor.start();
     expect(supervisor.settingsOf("smsc")).to.equal("not_read");
     const isLinked = () => supervisor.find("smsc")?.runner.isLinked(0) === true;
     try {
@@ -168,9 +165,9 @@ describe("carrier processes side by side", () => {
     const endMs = performance.now() + seconds * 1000;
     async function replica(): Promise<void> {
       const options = { key, ratePerSecond: 100, replicas: () => 2, log };
-      const pacer = createPacer({ redis: asked, ...options });
+      const rateLimiter = createRateLimiter({ redis: asked, ...options });
       while (performance.now() < endMs) {
-        const { count, waitMs } = await pacer.ask(20);
+        const { count, waitMs } = await rateLimiter.acquire(20);
         for (let n = 0; n < count; n++) used.push(performance.now());
         await pause(Math.max(5, Math.ceil(waitMs)));
       }
@@ -204,7 +201,7 @@ describe("carrier processes side by side", () => {
   for (const kept of ["line", "granted"]) {
     it(`a full Redis that keeps only the ${kept} of a rate does not jam it`, async function () {
       this.timeout(20_000);
-      const pacer = createPacer({
+      const rateLimiter = createRateLimiter({
         redis,
         key: "evicted",
         ratePerSecond: 50,
@@ -214,7 +211,7 @@ describe("carrier processes side by side", () => {
       async function use(ms: number): Promise<number> {
         let used = 0;
         for (const endMs = performance.now() + ms; performance.now() < endMs; ) {
-          used += (await pacer.ask(10)).count;
+          used += (await rateLimiter.acquire(10)).count;
           await pause(5);
         }
         return used;
@@ -229,7 +226,7 @@ describe("carrier processes side by side", () => {
 
   it("with Redis away each replica keeps to its share by itself", async () => {
     const away = openRedis({ url: "redis://127.0.0.1:1", log });
-    const pacer = createPacer({
+    const rateLimiter = createRateLimiter({
       redis: away,
       key: "x",
       ratePerSecond: 100,
@@ -239,7 +236,7 @@ describe("carrier processes side by side", () => {
     let granted = 0;
     const endMs = performance.now() + 1000;
     while (performance.now() < endMs) {
-      granted += (await pacer.ask(100)).count;
+      granted += (await rateLimiter.acquire(100)).count;
       await pause(5);
     }
     away.disconnect();
@@ -247,28 +244,15 @@ describe("carrier processes side by side", () => {
   });
 });
 
-function connectorOf(version: bigint, window: number): Connector {
-  return create(ConnectorSchema, {
-    ...{ id: "smsc", type: ConnectorType.SMPP, state: ConnectorState.ACTIVE, version },
-    smpp: { host: "127.0.0.1", port: 2775, binds: 1, window },
-  });
-}
-
-/** A runner whose links take as long to close as the test says. */
+/** A runner whose links close when `closed` resolves. */
 function runnerThatCloses(closed: Promise<void>): ConnectorRunner {
   const linked = new Set<number>();
-  return {
-    ring: () => undefined,
-    setActive: () => undefined,
-    setPacer: () => undefined,
+  return fakeRunner({
     setOwned: (indexes) => indexes.forEach((index) => void linked.add(index)),
     isLinked: (index) => linked.has(index),
-    noteReceipt: () => undefined,
-    reports: () => [],
     async close() {
       await closed;
       linked.clear();
     },
-    fence: () => undefined,
-  };
+  });
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ClaimMessagesResponse } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import { createMessagingPort } from "../../../services/carrier/adapters/messaging-client.ts";
+import { createMessagingClient } from "../../../services/carrier/adapters/messaging-client.ts";
 import {
   bulkSend,
   codeOf,
@@ -112,7 +112,7 @@ describe("claims of several connectors in one call", () => {
         return harness.messaging.claimMany(...args);
       }) as typeof harness.messaging.claimMany,
     };
-    const port = createMessagingPort(client, { carrierId: "carrier-2", start: 1 });
+    const port = createMessagingClient(client, { carrierId: "carrier-2", start: 1 });
     const sent = await Promise.all(NAMES.map((name) => send(name, 2)));
     const answers = await Promise.all(NAMES.map((name) => port.claim(name, () => 10)));
     const claimed = answers.map(({ messages }) => messages.map(({ messageId }) => messageId));

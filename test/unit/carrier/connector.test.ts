@@ -1,8 +1,8 @@
-/** The binds of a connector in this process: no bind has two links, however long one takes to close. */
+/** The binds of a connector in this process: no bind ever has two links. */
 import { expect } from "chai";
-import type { Link } from "../../../services/carrier/adapters/links/link.ts";
-import type { MessagingPort } from "../../../services/carrier/adapters/messaging-client.ts";
 import { createConnectorRunner } from "../../../services/carrier/app/connector.ts";
+import type { Link } from "../../../services/carrier/app/link.ts";
+import type { MessagingClient } from "../../../services/carrier/app/ports.ts";
 import { createRecentSubmissions } from "../../../services/carrier/app/recent-submissions.ts";
 import type { ClaimedMessage, Outcome } from "../../../services/carrier/domain/message.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
@@ -10,12 +10,12 @@ import { createLogger } from "../../../services/shared/io/log.ts";
 import { claimed } from "../../support/carrier-messages.ts";
 import { eventually } from "../../support/poll.ts";
 
-/** A runner over links that close when the test lets them. */
-function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more: false })) {
+/** A runner over links that close when the test resolves `closes`. */
+function setUp(claim: MessagingClient["claim"] = async () => ({ messages: [], more: false })) {
   const closes: (() => void)[] = [];
   const reported: Outcome[] = [];
   let links = 0;
-  const makeLink = (): Link => {
+  const createLink = (): Link => {
     links += 1;
     return {
       status: "bound",
@@ -33,10 +33,10 @@ function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more
   const runner = createConnectorRunner({
     connectorId: "smsc",
     hasSingleReceipt: false,
-    journal: { noteWritten: () => undefined },
+    journal: { append: () => undefined },
     outcomes: {
       report: ({ outcome }) => void reported.push(outcome),
-      keep: () => undefined,
+      saveSubmissions: () => undefined,
       pending: 0,
       setAside: 0,
       isStuck: false,
@@ -45,8 +45,9 @@ function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more
     recent: createRecentSubmissions(10),
     clock: createManualClock(1_000_000),
     log: createLogger("test", "silent"),
+    spans: { open: () => undefined },
     messaging: { claim },
-    makeLink,
+    createLink,
     onReceipt: async () => undefined,
     onMobileOriginated: () => undefined,
   });
@@ -54,7 +55,7 @@ function setUp(claim: MessagingPort["claim"] = async () => ({ messages: [], more
 }
 
 describe("the binds of a connector", () => {
-  it("a bind that is given up counts as linked until its link is closed, and is opened again only then", async () => {
+  it("a released bind counts as linked until its link is closed, and opens again only then", async () => {
     const { runner, closes, links } = setUp();
     runner.setOwned([0, 1]);
     runner.setOwned([0]);
@@ -71,7 +72,7 @@ describe("the binds of a connector", () => {
     await closed;
   });
 
-  it("what a claim brings after it was told to close is given back, not submitted and not left behind", async () => {
+  it("messages of a claim that ends after `close` return to their queue", async () => {
     const { promise, resolve } = Promise.withResolvers<{ messages: ClaimedMessage[] }>();
     const { runner, closes, reported } = setUp(async () => ({ ...(await promise), more: false }));
     runner.setOwned([0]);
@@ -88,7 +89,7 @@ describe("the binds of a connector", () => {
     await closed;
   });
 
-  it("it ends when all links are closed, those given up before among them, and opens none any more", async () => {
+  it("close waits for all links, also for those released before, and opens none", async () => {
     const { runner, closes, links } = setUp();
     runner.setOwned([0, 1]);
     runner.setOwned([0]);

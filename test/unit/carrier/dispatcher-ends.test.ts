@@ -6,10 +6,10 @@ import { eventually } from "../../support/poll.ts";
 
 describe("what a dispatcher gives back, gives up and journals", () => {
   it("gives back what was never started, when told to", async () => {
-    const { dispatcher, submits, settled } = setUp(1);
+    const { dispatcher, submits, reported } = setUp(1);
     dispatcher.add(many(3));
-    dispatcher.giveBackWaiting("paused");
-    expect(settled.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.deep.equal([
+    dispatcher.returnWaiting("paused");
+    expect(reported.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.deep.equal([
       "msg_1 not_sent",
       "msg_2 not_sent",
     ]);
@@ -17,67 +17,67 @@ describe("what a dispatcher gives back, gives up and journals", () => {
   });
 
   it("gives back what has waited too long for its turn, as behind a carrier that answers nothing", async () => {
-    const { clock, dispatcher, submits, settled } = setUp(1);
+    const { clock, dispatcher, submits, reported } = setUp(1);
     dispatcher.add(many(2));
     clock.advance(3000);
     dispatcher.add([claimed({ messageId: "msg_later" })]);
     clock.advance(1999);
-    dispatcher.giveBackLate();
-    expect(settled).to.deep.equal([]);
+    dispatcher.returnOverdue();
+    expect(reported).to.deep.equal([]);
     clock.advance(1);
-    dispatcher.giveBackLate();
-    expect(settled.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.deep.equal([
+    dispatcher.returnOverdue();
+    expect(reported.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.deep.equal([
       "msg_1 not_sent",
     ]);
     expect([dispatcher.waiting, submits.length]).to.deep.equal([1, 1]);
   });
 
   it("a partly accepted message whose link is gone ends as partly refused when closing", async () => {
-    const { dispatcher, submits, settled, setStatus } = setUp();
+    const { dispatcher, submits, reported, setStatus } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     setStatus("down");
     submits[0]?.answer(accept("a"));
     await eventually(() => dispatcher.inFlight === 1 && submits.length === 1);
     await Promise.resolve();
     dispatcher.expire(true);
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("partly_refused");
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("partly_refused");
   });
 
   it("one that is between two rounds when closing ends at once, without another submit", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 2);
     submits[1]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
     await new Promise(setImmediate);
-    expect(settled.length, "it pauses before the next round").to.equal(0);
+    expect(reported.length, "it pauses before the next round").to.equal(0);
     dispatcher.expire(true);
     dispatcher.setBinds([]);
     await new Promise(setImmediate);
-    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(["partly_refused"]);
-    expect(settled[0]?.submissions.length).to.equal(1);
+    expect(reported.map(({ outcome }) => outcome.kind)).to.deep.equal(["partly_refused"]);
+    expect(reported[0]?.submissions.length).to.equal(1);
     expect([dispatcher.inFlight, submits.length]).to.deep.equal([0, 2]);
   });
 
   it("one whose first part is taken only after closing ends at once, without another submit", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     dispatcher.expire(true);
     dispatcher.setBinds([]);
     submits[0]?.answer(accept("a"));
     await new Promise(setImmediate);
-    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(["partly_refused"]);
+    expect(reported.map(({ outcome }) => outcome.kind)).to.deep.equal(["partly_refused"]);
     expect(dispatcher.inFlight).to.equal(0);
   });
 
   it("nothing is begun that grew too old while the process stood still", async () => {
-    const { clock, dispatcher, submits, settled } = setUp(1);
+    const { clock, dispatcher, submits, reported } = setUp(1);
     dispatcher.add(many(2));
     clock.advance(700_000);
     submits[0]?.answer(accept("a"));
-    await eventually(() => settled.length === 2);
-    expect(settled.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.have.members([
+    await eventually(() => reported.length === 2);
+    expect(reported.map(({ outcome }) => `${outcome.messageId} ${outcome.kind}`)).to.have.members([
       "msg_0 accepted",
       "msg_1 not_sent",
     ]);
@@ -85,7 +85,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
   });
 
   it("each rest that waits without a bind is given up or stays, though the clock goes on meanwhile", async () => {
-    const { clock, steady, dispatcher, submits, settled } = setUp(10);
+    const { clock, steady, dispatcher, submits, reported } = setUp(10);
     for (let at = 0; at < 3; at += 1) {
       dispatcher.add([claimed({ messageId: `msg_${at}`, segments: 2 })]);
       clock.advance(3);
@@ -100,15 +100,15 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     steady.ticksMs = 0;
     clock.advance(1000);
     dispatcher.expire(false);
-    await eventually(() => settled.length === 3);
-    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(
+    await eventually(() => reported.length === 3);
+    expect(reported.map(({ outcome }) => outcome.kind)).to.deep.equal(
       Array.from({ length: 3 }, () => "partly_refused"),
     );
     expect(dispatcher.inFlight).to.equal(0);
   });
 
   it("nor the rest of a message", async () => {
-    const { clock, dispatcher, submits, settled } = setUp();
+    const { clock, dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 2);
@@ -116,13 +116,13 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     clock.advance(300_000);
     await new Promise(setImmediate);
     clock.advance(400_000);
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("partly_refused");
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("partly_refused");
     expect(submits.length).to.equal(2);
   });
 
   it("a message put off again and again waits longer each time, until something else ends it", async () => {
-    const { clock, dispatcher, submits, settled } = setUp();
+    const { clock, dispatcher, submits, reported } = setUp();
     const full: PartOutcome = { kind: "refused", code: "ESME_RMSGQFUL", disposition: "throttled" };
     const noLink: PartOutcome = { kind: "not_sent", code: "closed" };
     const waits: number[] = [];
@@ -130,19 +130,19 @@ describe("what a dispatcher gives back, gives up and journals", () => {
       clock.advance(60_000);
       dispatcher.add(many(1));
       submits.at(-1)?.answer(answer);
-      const count = settled.length + 1;
-      await eventually(() => settled.length === count);
-      const { kind, retryAtMs } = settled.at(-1)?.outcome ?? {};
+      const count = reported.length + 1;
+      await eventually(() => reported.length === count);
+      const { kind, retryAtMs } = reported.at(-1)?.outcome ?? {};
       waits.push(kind === "not_sent" ? Number(retryAtMs) - clock.now() : -1);
     }
     expect(waits).to.deep.equal([250, 500, 0, 1000, -1, 250]);
   });
 
   it("a message that the link cannot carry is refused without a submit", () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { body: "unfit" }));
     expect(submits.length).to.equal(0);
-    expect(settled[0]?.outcome).to.include({ kind: "refused", errorCode: "carrier_rejected" });
+    expect(reported[0]?.outcome).to.include({ kind: "refused", errorCode: "carrier_rejected" });
   });
 
   it("journals a message once, before its first octet, with its parties", () => {
@@ -165,8 +165,8 @@ describe("what a dispatcher gives back, gives up and journals", () => {
   it("submits only what the pacer grants", async () => {
     const { dispatcher, submits } = setUp(10);
     let grants = [2, 0, 1];
-    dispatcher.setPacer({
-      ask: () => {
+    dispatcher.setRateLimiter({
+      acquire: () => {
         const [count = 0, ...rest] = grants;
         grants = rest;
         return Promise.resolve({ count, waitMs: grants.length === 0 ? 2_000 : 1 });
@@ -175,6 +175,6 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     dispatcher.add(many(8));
     await eventually(() => grants.length === 0 && submits.length === 3);
     expect(dispatcher.waiting).to.equal(5);
-    dispatcher.giveBackWaiting("end");
+    dispatcher.returnWaiting("end");
   });
 });

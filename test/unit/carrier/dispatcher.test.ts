@@ -7,152 +7,152 @@ type Parts = ReturnType<typeof setUp>;
 
 describe("the dispatcher of a connector", () => {
   it("never has more unanswered than the window, and keeps it full", async () => {
-    const { dispatcher, submits, settled } = setUp(3);
+    const { dispatcher, submits, reported } = setUp(3);
     dispatcher.add(many(5));
     expect(submits.length).to.equal(3);
     expect(dispatcher.waiting).to.equal(2);
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 4);
-    expect(settled.map(({ outcome }) => outcome.kind)).to.deep.equal(["accepted"]);
-    expect(settled[0]?.submissions[0]).to.include({ key: "a", messageId: "msg_0", segment: 0 });
+    expect(reported.map(({ outcome }) => outcome.kind)).to.deep.equal(["accepted"]);
+    expect(reported[0]?.submissions[0]).to.include({ key: "a", messageId: "msg_0", segment: 0 });
   });
 
   it("sends the other parts only when the first was taken, and reports one outcome for all", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     expect(submits.length).to.equal(1);
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 3);
     submits[2]?.answer(accept("c"));
     submits[1]?.answer(accept("b"));
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("accepted");
-    const segments = settled[0]?.submissions.map(({ key, segment }) => `${key}${segment}`).sort();
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("accepted");
+    const segments = reported[0]?.submissions.map(({ key, segment }) => `${key}${segment}`).sort();
     expect(segments).to.deep.equal(["a1", "b2", "c3"]);
   });
 
   it("a part put off is submitted again by itself; the parts that were taken never are", async () => {
-    const { dispatcher, submits, settled, kept } = setUp();
+    const { dispatcher, submits, reported, saved } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 2);
-    expect(kept).to.deep.equal([]);
+    expect(saved).to.deep.equal([]);
     submits[1]?.answer({ kind: "refused", code: "ESME_RSYSERR", disposition: "temporary" });
     await eventually(() => submits.length === 3);
-    expect(kept, "a receipt of the first may come long before the outcome").to.deep.equal([["a"]]);
+    expect(saved, "a receipt of the first may come long before the outcome").to.deep.equal([["a"]]);
     expect(submits[2]?.part.index).to.equal(1);
     submits[2]?.answer(accept("b"));
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("accepted");
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("accepted");
   });
 
   it("stores the ids of parts while others wait for their turn, each once", async () => {
     mock.timers.enable({ apis: ["setInterval"] });
     try {
-      const { dispatcher, submits, settled, kept } = setUp(1);
+      const { dispatcher, submits, reported, saved } = setUp(1);
       dispatcher.add(many(1, { segments: 3 }));
       for (const [at, id] of ["a", "b"].entries()) {
         submits[at]?.answer(accept(id));
         await eventually(() => submits.length === at + 2);
         mock.timers.tick(999);
-        expect(kept).to.have.length(at);
+        expect(saved).to.have.length(at);
         mock.timers.tick(1);
-        expect(kept[at]).to.deep.equal([id]);
+        expect(saved[at]).to.deep.equal([id]);
         mock.timers.tick(5000);
-        expect(kept).to.have.length(at + 1);
+        expect(saved).to.have.length(at + 1);
       }
       submits[2]?.answer(accept("c"));
-      await eventually(() => settled.length === 1);
+      await eventually(() => reported.length === 1);
       mock.timers.tick(5000);
       // Its end stores them all.
-      expect(kept).to.deep.equal([["a"], ["b"]]);
-      expect(settled[0]?.submissions).to.have.length(3);
+      expect(saved).to.deep.equal([["a"], ["b"]]);
+      expect(reported[0]?.submissions).to.have.length(3);
     } finally {
       mock.timers.reset();
     }
   });
 
   it("a first part that was not taken gives the whole message back, and no part follows", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer({ kind: "not_sent", code: "closed" });
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("not_sent");
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("not_sent");
     expect(submits.length).to.equal(1);
   });
 
-  it("a submit without an answer is kept by its parties and is never repeated", async () => {
-    const { dispatcher, submits, settled } = setUp();
+  it("a submit without an answer is saved by its parties and is never repeated", async () => {
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("unknown");
-    expect(settled[0]?.unknowns[0]).to.include({ to: "2348031234567", from: "demo", segment: 0 });
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("unknown");
+    expect(reported[0]?.unknowns[0]).to.include({ to: "2348031234567", from: "demo", segment: 0 });
     dispatcher.pump();
     expect(submits.length).to.equal(1);
   });
 
   it("a late answer settles what was in doubt, under the same claim", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 1);
+    await eventually(() => reported.length === 1);
     dispatcher.lateAnswer("msg_0", 0, accept("late"));
-    expect(settled[1]?.outcome).to.include({ kind: "accepted", claimId: "claim-1" });
-    expect(settled[1]?.submissions[0]?.key).to.equal("late");
-    expect(settled[1]?.resolved.length).to.equal(1);
+    expect(reported[1]?.outcome).to.include({ kind: "accepted", claimId: "claim-1" });
+    expect(reported[1]?.submissions[0]?.key).to.equal("late");
+    expect(reported[1]?.resolved.length).to.equal(1);
     dispatcher.lateAnswer("msg_0", 0, accept("later"));
-    expect(settled.length).to.equal(2);
+    expect(reported.length).to.equal(2);
   });
 
   it("an answer that is read when the connector's binds are given up already settles it, too", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 1);
+    await eventually(() => reported.length === 1);
     dispatcher.setBinds([]);
     dispatcher.lateAnswer("msg_0", 0, accept("late"));
-    await eventually(() => settled.length === 2);
-    expect(settled[1]?.submissions[0]?.key).to.equal("late");
+    await eventually(() => reported.length === 2);
+    expect(reported[1]?.submissions[0]?.key).to.equal("late");
   });
 
   it("late answers to several parts take all of them out of doubt, but those that have no id", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 4 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 4);
     submits[1]?.answer({ kind: "unknown", code: "timeout" });
     submits[2]?.answer({ kind: "unknown", code: "timeout" });
     submits[3]?.answer(accept(""));
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2, 3, 4]);
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2, 3, 4]);
     dispatcher.lateAnswer("msg_0", 1, accept("b"));
     dispatcher.lateAnswer("msg_0", 2, accept("c"));
-    expect(settled[1]?.outcome.kind).to.equal("accepted");
-    expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([2, 3]);
+    expect(reported[1]?.outcome.kind).to.equal("accepted");
+    expect(reported[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([2, 3]);
   });
 
-  it("one taken late without an id is kept as taken", async () => {
-    const { dispatcher, submits, settled } = setUp();
+  it("one taken late without an id is saved as taken", async () => {
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 1);
+    await eventually(() => reported.length === 1);
     dispatcher.lateAnswer("msg_0", 0, accept(""));
-    expect(settled[1]?.outcome.kind).to.equal("accepted");
-    expect(settled[1]?.unknowns.map(({ isTaken }) => isTaken)).to.deep.equal([true]);
-    expect(settled[1]?.resolved).to.deep.equal([]);
+    expect(reported[1]?.outcome.kind).to.equal("accepted");
+    expect(reported[1]?.unknowns.map(({ isTaken }) => isTaken)).to.deep.equal([true]);
+    expect(reported[1]?.resolved).to.deep.equal([]);
   });
 
   it("a first part taken late ends the message as taken in part: the others were never submitted", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome).to.include({ kind: "unknown", isIncomplete: true });
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome).to.include({ kind: "unknown", isIncomplete: true });
     dispatcher.lateAnswer("msg_0", 0, accept("late"));
-    expect(settled[1]?.outcome.kind).to.equal("partly_refused");
-    expect(settled[1]?.submissions.map(({ key }) => key)).to.deep.equal(["late"]);
-    expect(settled[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([1]);
+    expect(reported[1]?.outcome.kind).to.equal("partly_refused");
+    expect(reported[1]?.submissions.map(({ key }) => key)).to.deep.equal(["late"]);
+    expect(reported[1]?.resolved.map(({ segment }) => segment)).to.deep.equal([1]);
     expect(submits.length).to.equal(1);
   });
 
@@ -161,63 +161,63 @@ describe("the dispatcher of a connector", () => {
     ["in doubt as well", { kind: "unknown", code: "closed" }, undefined],
   ] as const) {
     it(`one in doubt beside a part ${what} says whether parts are missing`, async () => {
-      const { dispatcher, submits, settled } = setUp();
+      const { dispatcher, submits, reported } = setUp();
       dispatcher.add(many(1, { segments: 3 }));
       submits[0]?.answer(accept("a"));
       await eventually(() => submits.length === 3);
       submits[1]?.answer({ kind: "unknown", code: "closed" });
       submits[2]?.answer(third);
-      await eventually(() => settled.length === 1);
-      expect(settled[0]?.outcome.kind).to.equal("unknown");
-      expect(settled[0]?.outcome.isIncomplete).to.equal(isIncomplete);
+      await eventually(() => reported.length === 1);
+      expect(reported[0]?.outcome.kind).to.equal("unknown");
+      expect(reported[0]?.outcome.isIncomplete).to.equal(isIncomplete);
     });
   }
 
   it("a late answer to one part counts while another one is still out", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 3);
     submits[1]?.answer({ kind: "unknown", code: "timeout" });
     await new Promise(setImmediate);
     dispatcher.lateAnswer("msg_0", 1, accept("b"));
-    expect(settled.length).to.equal(0);
+    expect(reported.length).to.equal(0);
     submits[2]?.answer(accept("c"));
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("accepted");
-    expect(settled[0]?.submissions.length).to.equal(3);
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("accepted");
+    expect(reported[0]?.submissions.length).to.equal(3);
   });
 
   it("a part refused for good after one was taken ends the message although another is in doubt", async () => {
-    const { dispatcher, submits, settled } = setUp();
+    const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 3 }));
     submits[0]?.answer(accept("a"));
     await eventually(() => submits.length === 3);
     submits[1]?.answer({ kind: "unknown", code: "timeout" });
     submits[2]?.answer({ kind: "refused", code: "ESME_RINVDSTADR", disposition: "permanent" });
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("partly_refused");
-    expect(settled[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2]);
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("partly_refused");
+    expect(reported[0]?.unknowns.map(({ segment }) => segment)).to.deep.equal([2]);
   });
 
   it("a journal that cannot be written rests the bind instead of going round", async () => {
-    const { clock, dispatcher, submits, settled } = setUp();
+    const { clock, dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1));
     submits[0]?.answer({ kind: "not_sent", code: "journal_failed" });
-    await eventually(() => settled.length === 1);
-    expect(settled[0]?.outcome.kind).to.equal("not_sent");
+    await eventually(() => reported.length === 1);
+    expect(reported[0]?.outcome.kind).to.equal("not_sent");
     expect(dispatcher.room).to.equal(0);
     clock.advance(1000);
     expect(dispatcher.room).to.equal(10);
   });
 
   it("a throttled bind pauses, and what waits goes on afterwards", async () => {
-    const { clock, dispatcher, submits, settled } = setUp(4);
+    const { clock, dispatcher, submits, reported } = setUp(4);
     dispatcher.add(many(6));
     submits[0]?.answer({ kind: "refused", code: "ESME_RTHROTTLED", disposition: "throttled" });
-    await eventually(() => settled.length === 1);
+    await eventually(() => reported.length === 1);
     for (const submit of submits.slice(1, 4)) submit.answer(accept("x"));
-    await eventually(() => settled.length === 4);
+    await eventually(() => reported.length === 4);
     expect(submits.length, "nothing goes out during the pause").to.equal(4);
     clock.advance(150);
     dispatcher.pump();
@@ -225,11 +225,11 @@ describe("the dispatcher of a connector", () => {
   });
 
   it("what recipients script says nothing of a link's pace, and keeps no other back", async () => {
-    const { dispatcher, submits, settled } = setUp(4, false, true);
+    const { dispatcher, submits, reported } = setUp(4, false, true);
     dispatcher.add(many(6));
     submits[0]?.answer({ kind: "refused", code: "queue_full", disposition: "throttled" });
     submits[1]?.answer({ kind: "unknown", code: "timeout" });
-    await eventually(() => settled.length === 2);
+    await eventually(() => reported.length === 2);
     expect(submits.length).to.equal(6);
   });
 
@@ -239,7 +239,7 @@ describe("the dispatcher of a connector", () => {
   ] as const) {
     it(`the rest of a message is not given up while ${what}`, async () => {
       const parts = setUp();
-      const { clock, dispatcher, submits, settled } = parts;
+      const { clock, dispatcher, submits, reported } = parts;
       dispatcher.add(many(1, { segments: 2 }));
       submits[0]?.answer(accept("a"));
       await eventually(() => submits.length === 2);
@@ -253,8 +253,8 @@ describe("the dispatcher of a connector", () => {
         return submits.length === 3;
       });
       submits[2]?.answer(accept("b"));
-      await eventually(() => settled.length === 1);
-      expect(settled[0]?.outcome.kind).to.equal("accepted");
+      await eventually(() => reported.length === 1);
+      expect(reported[0]?.outcome.kind).to.equal("accepted");
     });
   }
 });

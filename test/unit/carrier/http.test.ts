@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { readHttpAnswer, readHttpFailure } from "../../../services/carrier/domain/http-response.ts";
+import {
+  readHttpFailure,
+  readHttpResponse,
+} from "../../../services/carrier/domain/http-response.ts";
 import { fillTemplate, readPointer } from "../../../services/carrier/domain/http-template.ts";
 import { makeReceiptUrl, readReceiptPath } from "../../../services/carrier/domain/receipt-url.ts";
 
@@ -69,7 +72,7 @@ describe("what an HTTP answer proves", () => {
   ] as const;
   for (const [status, body, expected] of table) {
     it(`${status} ${body}: ${expected}`, () => {
-      const outcome = readHttpAnswer(status, body, "/id");
+      const outcome = readHttpResponse(status, body, "/id");
       const shown =
         outcome.kind === "refused" ? `refused ${outcome.disposition}` : (outcome.kind as string);
       expect(shown).to.equal(expected);

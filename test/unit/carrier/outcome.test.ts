@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ClaimedMessage, PartOutcome } from "../../../services/carrier/domain/message.ts";
 import {
-  judgeParts,
+  decideNextStep,
   returnToQueue,
   TEMPORARY_MAX,
 } from "../../../services/carrier/domain/outcome.ts";
@@ -24,7 +24,7 @@ const noLink: PartOutcome = { kind: "not_sent", code: "closed" };
 const unanswered: PartOutcome = { kind: "unknown", code: "timeout" };
 
 function kindOf(parts: readonly (PartOutcome | undefined)[], message: ClaimedMessage = claimed()) {
-  const verdict = judgeParts(message, parts, NOW);
+  const verdict = decideNextStep(message, parts, NOW);
   return verdict.kind === "again" ? `again ${verdict.parts.join(",")}` : verdict.outcome.kind;
 }
 
@@ -65,7 +65,7 @@ describe("what a message's parts amount to", () => {
 
   it("a refusal names our code: the carrier's fault and the message's fault differ", () => {
     const codeOf = (part: PartOutcome) => {
-      const verdict = judgeParts(claimed({ attempt: TEMPORARY_MAX }), [part], NOW);
+      const verdict = decideNextStep(claimed({ attempt: TEMPORARY_MAX }), [part], NOW);
       return verdict.kind === "done" && verdict.outcome.errorCode;
     };
     expect(codeOf(refused)).to.equal("carrier_rejected");
@@ -74,7 +74,7 @@ describe("what a message's parts amount to", () => {
 
   it("a throttled message waits longer each time, at most five seconds; a link down costs no wait", () => {
     const waitOf = (part: PartOutcome, putOffs: number, attempt = 0) => {
-      const verdict = judgeParts(claimed({ attempt }), [part], NOW, putOffs);
+      const verdict = decideNextStep(claimed({ attempt }), [part], NOW, putOffs);
       return verdict.kind === "done" ? verdict.outcome.retryAtMs - NOW : Number.NaN;
     };
     expect([0, 1, 2, 50].map((putOffs) => waitOf(throttled, putOffs))).to.deep.equal([
@@ -86,7 +86,7 @@ describe("what a message's parts amount to", () => {
 
   it("of what is put off, only a system error spends the message's patience", () => {
     const codeOf = (part: PartOutcome) => {
-      const verdict = judgeParts(claimed(), [part], NOW);
+      const verdict = decideNextStep(claimed(), [part], NOW);
       return verdict.kind === "done" && `${verdict.outcome.kind} ${verdict.outcome.errorCode}`;
     };
     const notBound: PartOutcome = { ...throttled, code: "ESME_RINVBNDSTS", disposition: "bind" };

@@ -1,20 +1,20 @@
 import { expect } from "chai";
-import type { Link } from "../../../services/carrier/adapters/links/link.ts";
+import type { Link } from "../../../services/carrier/app/link.ts";
 import { createBind } from "../../../services/carrier/app/paced-link.ts";
 import { createBindStats } from "../../../services/carrier/domain/bind-stats.ts";
 import {
   type CongestionWindow,
-  doubt,
-  noteAnswer,
-  openFlow,
-  roomOf,
-  throttle,
-  widen,
+  freeSlots,
+  onAccepted,
+  onResponse,
+  onThrottled,
+  onTimeout,
+  openWindow,
 } from "../../../services/carrier/domain/congestion-control.ts";
 import { JournalError } from "../../../services/carrier/domain/message.ts";
 import {
   acquirePermits,
-  EMPTY_LINE,
+  EMPTY_RATE_STATE,
   intervalUs,
   TOLERANCE_MS,
 } from "../../../services/carrier/domain/rate-schedule.ts";
@@ -25,68 +25,71 @@ import { busiestSecond } from "../../support/busiest-second.ts";
 /** The instants are in microseconds. */
 const SECOND_US = 1_000_000;
 
-describe("the pace of a throttled bind", () => {
-  it("a throttled submit pauses the bind and halves what it may have unanswered", () => {
-    const flow = throttle(openFlow(100), 1000);
-    expect(roomOf(flow, 0, 1050)).to.equal(0);
-    expect(roomOf(flow, 0, 1100)).to.equal(50);
-    expect(roomOf(flow, 20, 1100)).to.equal(30);
+describe("the congestion window of a throttled bind", () => {
+  it("a throttled submit pauses the bind and halves its window", () => {
+    const window = onThrottled(openWindow(100), 1000);
+    expect(freeSlots(window, 0, 1050)).to.equal(0);
+    expect(freeSlots(window, 0, 1100)).to.equal(50);
+    expect(freeSlots(window, 20, 1100)).to.equal(30);
   });
 
-  it("answers to one burst count as one, throttling in a row pauses twice as long", () => {
-    const once = throttle(throttle(openFlow(100), 1000), 1001);
+  it("answers to one burst count once, and each throttling in a row doubles the pause", () => {
+    const once = onThrottled(onThrottled(openWindow(100), 1000), 1001);
     expect(once.pausedUntilMs).to.equal(1100);
-    const twice = throttle(once, 1100);
+    const twice = onThrottled(once, 1100);
     expect(twice.pausedUntilMs).to.equal(1300);
     let worst = twice;
-    for (let n = 0; n < 50; n++) worst = throttle(worst, worst.pausedUntilMs);
-    expect(worst.allowance).to.equal(1);
-    expect(roomOf(worst, 0, worst.pausedUntilMs)).to.equal(1);
-    expect(throttle(worst, worst.pausedUntilMs).pausedUntilMs - worst.pausedUntilMs).to.equal(5000);
+    for (let n = 0; n < 50; n++) worst = onThrottled(worst, worst.pausedUntilMs);
+    expect(worst.size).to.equal(1);
+    expect(freeSlots(worst, 0, worst.pausedUntilMs)).to.equal(1);
+    expect(onThrottled(worst, worst.pausedUntilMs).pausedUntilMs - worst.pausedUntilMs).to.equal(
+      5000,
+    );
   });
 
-  it("accepted submits widen it to the window and not beyond", () => {
-    let flow = throttle(throttle(openFlow(10), 0), 100);
-    for (let n = 0; n < 200; n++) flow = widen(flow, 10);
-    expect(flow.allowance).to.equal(10);
-    expect(flow.nextPauseMs).to.equal(100);
+  it("accepted submits widen it up to the window of the connector", () => {
+    let window = onThrottled(onThrottled(openWindow(10), 0), 100);
+    for (let n = 0; n < 200; n++) window = onAccepted(window, 10);
+    expect(window.size).to.equal(10);
+    expect(window.nextPauseMs).to.equal(100);
   });
 });
 
-describe("the pace of a bind whose carrier does not answer", () => {
-  const answered = (flow: CongestionWindow, nowMs: number) => widen(noteAnswer(flow, nowMs), 100);
+describe("the congestion window of a bind whose carrier does not answer", () => {
+  const answered = (window: CongestionWindow, nowMs: number) =>
+    onAccepted(onResponse(window, nowMs), 100);
 
-  it("a window without an answer counts once, and leaves one submit after a pause", () => {
-    let flow = openFlow(100);
-    for (let n = 0; n < 100; n++) flow = doubt(flow, 0, 10_000);
-    expect(roomOf(flow, 0, 10_099)).to.equal(0);
-    expect(roomOf(flow, 0, 10_100)).to.equal(1);
+  it("a window of unanswered submits counts once and leaves one submit after a pause", () => {
+    let window = openWindow(100);
+    for (let n = 0; n < 100; n++) window = onTimeout(window, 0, 10_000);
+    expect(freeSlots(window, 0, 10_099)).to.equal(0);
+    expect(freeSlots(window, 0, 10_100)).to.equal(1);
   });
 
-  it("each probe without an answer pauses twice as long, at most five seconds", () => {
-    let flow = openFlow(100);
+  it("each unanswered probe doubles the pause, up to five seconds", () => {
+    let window = openWindow(100);
     const pauses: number[] = [];
-    for (let nowMs = 0; pauses.length < 9; nowMs = flow.pausedUntilMs) {
-      flow = doubt(flow, nowMs, nowMs);
-      pauses.push(flow.pausedUntilMs - nowMs);
+    for (let nowMs = 0; pauses.length < 9; nowMs = window.pausedUntilMs) {
+      window = onTimeout(window, nowMs, nowMs);
+      pauses.push(window.pausedUntilMs - nowMs);
     }
     expect(pauses).to.deep.equal([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
-    expect(flow.allowance).to.equal(1);
+    expect(window.size).to.equal(1);
   });
 
-  it("a submit that was lost while others were answered slows nothing down", () => {
-    const flow = answered(openFlow(100), 9000);
-    expect(doubt(flow, 500, 10_500)).to.equal(flow);
+  it("a lost submit changes nothing when later ones were answered", () => {
+    const window = answered(openWindow(100), 9000);
+    expect(onTimeout(window, 500, 10_500)).to.equal(window);
   });
 
-  it("the first answers open it fast to half of what it was, whatever the probes before, then by one a window", () => {
-    let flow = doubt(openFlow(100), 0, 0);
-    flow = doubt(flow, 100, 100);
-    for (let n = 0; n < 49; n++) flow = answered(flow, 1000 + n);
-    expect(flow.allowance).to.equal(50);
-    flow = answered(flow, 2000);
-    expect(flow.allowance).to.equal(50.02);
-    expect(flow.nextPauseMs).to.equal(100);
+  it("the first answers open it by one each to half of its earlier size, then by one per window", () => {
+    let window = onTimeout(openWindow(100), 0, 0);
+    window = onTimeout(window, 100, 100);
+    for (let n = 0; n < 49; n++) window = answered(window, 1000 + n);
+    expect(window.size).to.equal(50);
+    window = answered(window, 2000);
+    expect(window.size).to.equal(50.02);
+    expect(window.nextPauseMs).to.equal(100);
   });
 
   const unusable = { kind: "refused", code: "ESME_RINVBNDSTS", disposition: "bind" } as const;
@@ -109,7 +112,7 @@ describe("the pace of a bind whose carrier does not answer", () => {
   }
 });
 
-describe("a link that breaks its promise", () => {
+describe("a link that throws", () => {
   const submitOver = async (fault: Error) => {
     const link = {
       ...{ status: "bound", lastError: "", window: 100, inFlight: 0 },
@@ -119,18 +122,18 @@ describe("a link that breaks its promise", () => {
     return (await bind.submit({ messageId: "msg_0", index: 0, payload: null })).kind;
   };
 
-  it("is in doubt: octets may have left", async () => {
+  it("puts the message in doubt, because octets may have left", async () => {
     expect(await submitOver(new TypeError("a fault of ours"))).to.equal("unknown");
   });
 
-  it("has sent nothing when it was the journal that failed", async () => {
+  it("has sent nothing when the journal failed", async () => {
     expect(await submitOver(new JournalError(new Error("no space")))).to.equal("not_sent");
   });
 });
 
 describe("submits within a rate", () => {
   for (const rate of [1, 10, 100, 2500]) {
-    it(`${rate}/s: no second holds more, and 97 % are used, with timers as late as a busy machine's`, () => {
+    it(`${rate}/s: no second exceeds the rate, and 97 % of it are used, with timers up to 30 ms late`, () => {
       for (const lateMs of [1, 10, 30]) {
         const sent = simulate(rate, 60, lateMs);
         expect(busiestSecond(sent, SECOND_US)).to.be.at.most(rate);
@@ -138,30 +141,30 @@ describe("submits within a rate", () => {
       }
     });
 
-    it(`${rate}/s: no second holds more after stalls`, () => {
+    it(`${rate}/s: no second exceeds the rate after pauses of the process`, () => {
       expect(busiestSecond(simulate(rate, 60, 700), SECOND_US)).to.be.at.most(rate);
     });
   }
 
-  it("what was not used is not saved up beyond the tolerance", () => {
+  it("unused permits accumulate only within the tolerance", () => {
     const rate = { intervalUs: intervalUs(1000), most: 1000 };
-    const { grant } = acquirePermits(EMPTY_LINE, 3_600_000_000, rate, 10_000);
+    const { grant } = acquirePermits(EMPTY_RATE_STATE, 3_600_000_000, rate, 10_000);
     expect(grant.count).to.equal(Math.floor((TOLERANCE_MS * 1000) / rate.intervalUs) + 1);
   });
 
-  it("it is not worth asking before the time it says", () => {
+  it("no permit is available before the returned wait", () => {
     const rate = { intervalUs: intervalUs(10), most: 10 };
-    let line = EMPTY_LINE;
+    let state = EMPTY_RATE_STATE;
     let nowUs = 10_000_000;
     let waits = 0;
-    for (let turn = 0; turn < 100; turn++) {
-      const taken = acquirePermits(line, nowUs, rate, 1);
-      line = taken.line;
+    for (let round = 0; round < 100; round++) {
+      const taken = acquirePermits(state, nowUs, rate, 1);
+      state = taken.state;
       const waitUs = taken.grant.waitMs * 1000;
       if (waitUs > 0) {
         waits += 1;
-        expect(acquirePermits(line, nowUs + waitUs - 1, rate, 1).grant.count).to.equal(0);
-        expect(acquirePermits(line, nowUs + waitUs, rate, 1).grant.count).to.equal(1);
+        expect(acquirePermits(state, nowUs + waitUs - 1, rate, 1).grant.count).to.equal(0);
+        expect(acquirePermits(state, nowUs + waitUs, rate, 1).grant.count).to.equal(1);
       }
       nowUs += Math.max(1, waitUs);
     }
@@ -169,23 +172,23 @@ describe("submits within a rate", () => {
   });
 });
 
-/** Asks as the dispatcher does: all it can use, again when told to, with timers up to `lateMs` late. */
+/** Acquires permits as the dispatcher does, with timers up to `lateMs` late. */
 function simulate(rate: number, seconds: number, lateMs: number): number[] {
   const sent: number[] = [];
-  let line = EMPTY_LINE;
+  let state = EMPTY_RATE_STATE;
   let nowUs = 1_000_000_000;
   const endUs = nowUs + seconds * 1_000_000;
-  for (let turn = 0; nowUs < endUs; turn++) {
-    const taken = acquirePermits(line, nowUs, { intervalUs: intervalUs(rate), most: rate }, rate);
-    line = taken.line;
+  for (let round = 0; nowUs < endUs; round++) {
+    const taken = acquirePermits(state, nowUs, { intervalUs: intervalUs(rate), most: rate }, rate);
+    state = taken.state;
     for (let n = 0; n < taken.grant.count; n++) sent.push(nowUs);
-    nowUs += Math.max(5, Math.ceil(taken.grant.waitMs)) * 1000 + ((turn * 7919) % (lateMs * 1000));
+    nowUs += Math.max(5, Math.ceil(taken.grant.waitMs)) * 1000 + ((round * 7919) % (lateMs * 1000));
   }
   return sent;
 }
 
-describe("the figures of a bind", () => {
-  it("failures are the carrier's own: not throttling, not a refusal of one message", () => {
+describe("the statistics of a bind", () => {
+  it("failures exclude throttling and refusals of one message", () => {
     const stats = createBindStats();
     const outcomes = [
       { kind: "accepted", carrierMessageId: "1" },

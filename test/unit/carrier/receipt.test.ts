@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { normalizeAddress, readReceipt } from "../../../services/carrier/domain/receipt.ts";
-import { matchByParties, placeOfPart } from "../../../services/carrier/domain/submission.ts";
+import { matchByParties, segmentOfPart } from "../../../services/carrier/domain/submission.ts";
 
 describe("what a receipt means", () => {
   const table = [
@@ -66,7 +66,7 @@ describe("which message a receipt belongs to", () => {
 
   it("two messages that fit are no match, and neither is none", () => {
     const two = ["msg_a", "msg_b"].map((messageId) => ({ ...unknown, messageId, segment: 0 }));
-    const tied = { ...unknown, messageId: "msg_a", segment: 1, tiedTo: "k1" };
+    const tied = { ...unknown, messageId: "msg_a", segment: 1, assignedKey: "k1" };
     const free = { ...unknown, messageId: "msg_a", segment: 2 };
     expect(matchByParties([tied, free], "k1")).to.equal(tied);
     expect(matchByParties([tied, free], "k2")).to.equal(free);
@@ -76,9 +76,9 @@ describe("which message a receipt belongs to", () => {
   });
 
   it("one submit, or one receipt for all, speaks of the whole message", () => {
-    expect(placeOfPart(0, 1, false)).to.deep.equal({ segment: 0 });
-    expect(placeOfPart(2, 3, true)).to.deep.equal({ segment: 0 });
-    const places = [0, 1, 2].map((part) => placeOfPart(part, 3, false));
+    expect(segmentOfPart(0, 1, false)).to.deep.equal({ segment: 0 });
+    expect(segmentOfPart(2, 3, true)).to.deep.equal({ segment: 0 });
+    const places = [0, 1, 2].map((part) => segmentOfPart(part, 3, false));
     expect(places).to.deep.equal([1, 2, 3].map((segment) => ({ segment, parts: 3 })));
   });
 });

@@ -16,7 +16,7 @@ async function recover(text: string) {
     journal: {
       inherited: readOpenEntries(text),
       orphaned: new Map(),
-      noteSettled: (messageIds) => void settled.push(...messageIds),
+      markSettled: (messageIds) => void settled.push(...messageIds),
     },
     messaging: {
       recoverClaims: async (written) => {

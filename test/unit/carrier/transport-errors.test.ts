@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "chai";
-import { isOutage } from "../../../services/carrier/adapters/transport-errors.ts";
+import { isOutage } from "../../../services/carrier/adapters/messaging-client.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createRpcAuth } from "../../../services/shared/rpc/auth.ts";
 import { refusal, toAppError } from "../../../services/shared/rpc/error-status.ts";

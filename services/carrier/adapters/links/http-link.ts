@@ -1,19 +1,19 @@
 import type { HttpSettings } from "../../../../proto/gen/sms/v1/routing_pb.js";
-import { readHttpAnswer, readHttpFailure } from "../../domain/http-response.ts";
+import type { Link, LinkEvents } from "../../app/link.ts";
+import { readHttpFailure, readHttpResponse } from "../../domain/http-response.ts";
 import { fillTemplate } from "../../domain/http-template.ts";
 import type { PartOutcome } from "../../domain/message.ts";
 import { makeReceiptUrl } from "../../domain/receipt-url.ts";
 import { createHttpPoster, HttpFailure } from "./http-post.ts";
-import type { Link, LinkEvents } from "./link.ts";
 
-/** Some carriers' firewalls refuse requests without them. */
+/** Firewalls of some carriers refuse requests without these. */
 const USUAL_HEADERS = { accept: "*/*", "user-agent": "sms-service" };
 
-/** How long a carrier that refused a connection is left alone: so long at first, and at the longest. */
-const REST_MS = 500;
-const REST_MAX_MS = 30_000;
+/** The backoff after a failed connection: the first wait and the longest. */
+const BACKOFF_MS = 500;
+const BACKOFF_MAX_MS = 30_000;
 
-/** Makes the link of a connector that speaks HTTP: one request a message, `concurrency` at once. */
+/** Creates the link of an HTTP connector: one request per message, at most `concurrency` at once. */
 export function createHttpLink(options: {
   readonly connectorId: string;
   readonly settings: HttpSettings;
@@ -31,29 +31,29 @@ export function createHttpLink(options: {
   let inFlight = 0;
   let isOpen = false;
   let lastError = "";
-  let refusals = 0;
-  let resting: NodeJS.Timeout | undefined;
+  let failures = 0;
+  let retryTimer: NodeJS.Timeout | undefined;
 
   /**
-   * The carrier cannot be reached: down for a while, a longer one each time, as a lost bind is. Health then
-   * tells it, messages with another route take that, and those that wait are not claimed for nothing.
+   * The carrier is unreachable: takes the link down, for twice as long each time, as after a lost bind. Health reports
+   * then show it, messages take another route, and queued ones are not claimed in vain.
    */
-  function rest(): void {
-    if (resting !== undefined || !isOpen) return;
-    const restMs = Math.min(REST_MAX_MS, REST_MS * 2 ** refusals);
-    refusals += 1;
-    resting = setTimeout(() => {
-      resting = undefined;
+  function backOff(): void {
+    if (retryTimer !== undefined || !isOpen) return;
+    const waitMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** failures);
+    failures += 1;
+    retryTimer = setTimeout(() => {
+      retryTimer = undefined;
       events.onChange();
-    }, restMs);
-    resting.unref();
+    }, waitMs);
+    retryTimer.unref();
     events.onChange();
   }
 
   async function post(body: string): Promise<PartOutcome> {
     try {
-      const { status, body: said } = await poster.post(body);
-      return readHttpAnswer(status, said, settings.idPointer);
+      const { status, body: answer } = await poster.post(body);
+      return readHttpResponse(status, answer, settings.idPointer);
     } catch (error) {
       if (error instanceof HttpFailure) return readHttpFailure(error);
       return { kind: "unknown", code: "no_answer" };
@@ -62,7 +62,7 @@ export function createHttpLink(options: {
 
   return {
     get status() {
-      return isOpen && resting === undefined ? "bound" : "down";
+      return isOpen && retryTimer === undefined ? "bound" : "down";
     },
     get lastError() {
       return lastError;
@@ -92,14 +92,14 @@ export function createHttpLink(options: {
       const outcome = await post(part.payload as string);
       inFlight -= 1;
       lastError = outcome.kind === "accepted" ? "" : outcome.code;
-      if (outcome.kind === "not_sent") rest();
-      else refusals = 0;
+      if (outcome.kind === "not_sent") backOff();
+      else failures = 0;
       return outcome;
     },
     keyOf: (carrierMessageId) => carrierMessageId,
     async close(drainMs) {
       isOpen = false;
-      clearTimeout(resting);
+      clearTimeout(retryTimer);
       const deadlineMs = performance.now() + drainMs;
       while (inFlight > 0 && performance.now() < deadlineMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,16 +1,16 @@
-/** One request to a carrier, and whether any of it can have left when no answer came. */
+/** Requests to a carrier. A request without an answer says whether octets of it may have left. */
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as AgentHttps, request as requestHttps } from "node:https";
 import { startDeadlineTimer } from "../../../shared/flow/deadline-timer.ts";
 
-/** What a carrier answered. */
+/** The answer of a carrier. */
 export type HttpReply = { readonly status: number; readonly body: string };
 
 /** A request that ended without an answer. */
 export class HttpFailure extends Error {
-  /** What went wrong, as Node or OpenSSL names it; `timeout` when the time was over. */
+  /** The error code of Node or OpenSSL; `timeout` when the time limit ended the request. */
   readonly code: string;
-  /** False when there was no connection to take it: then no octet of it has left. */
+  /** False when there was no connection: then no octet has left. */
   readonly mayHaveLeft: boolean;
 
   constructor(code: string, mayHaveLeft: boolean) {
@@ -21,27 +21,26 @@ export class HttpFailure extends Error {
   }
 }
 
-/** What every request of a connector has in common. */
+/** The parts that all requests of a connector share. */
 export type HttpTarget = {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For name, connection, handshake, request and answer together. */
+  /** For name resolution, connection, handshake, request and answer together. */
   readonly timeoutMs: number;
 };
 
-/** Sends requests over connections that it keeps. */
+/** Sends requests over keep-alive connections. */
 export type HttpPoster = {
-  /** Throws `HttpFailure`. A redirect is an answer: followed, it would give the message to others. */
+  /** Throws `HttpFailure`. Returns redirects and does not follow them: the message must not go to another server. */
   post(body: string): Promise<HttpReply>;
 };
 
-/** Octets of an answer that are read; a carrier's answer has some hundred. */
+/** The octets of an answer that are read; carriers answer with some hundred. */
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** An idle connection is closed before most servers close theirs, or a request could meet that. */
+/** Close idle connections before most servers do: otherwise a request could meet a closing connection. */
 const IDLE_MS = 4000;
 
-/** Makes the poster of a connector. */
 export function createHttpPoster(target: HttpTarget): HttpPoster {
   const isTls = target.url.startsWith("https:");
   const kept = { keepAlive: true, timeout: IDLE_MS };
@@ -65,7 +64,7 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       try {
         request = open(target.url, { agent, method, headers, signal });
       } catch (error) {
-        // A header that cannot be written, for example.
+        // For example an invalid header.
         fail(error as Error);
         return;
       }
@@ -74,7 +73,7 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
       });
       let isAnswered = false;
       request.on("error", fail);
-      // Without a word of its own, when it does not know what to do with the answer.
+      // Node emits only `close` when it cannot parse the answer.
       request.on("close", () => {
         if (!isAnswered) fail(new Error("closed"));
       });
@@ -90,16 +89,16 @@ export function createHttpPoster(target: HttpTarget): HttpPoster {
           fail,
         );
       });
-      // Given whole, so that its length goes with it; it waits in Node until the connection stands.
+      // `end` with the whole body sets its length; Node buffers it until the connection is open.
       request.end(body);
     });
   }
 
-  // Nothing is to be closed: idle connections end by themselves, and what is under way by its time.
+  // Needs no `close`: idle connections and requests in flight end by their timeouts.
   return { post };
 }
 
-/** A kept connection stands already; a new one stands when the last handshake is over. */
+/** A reused connection is open already; a new one is open when its last handshake is complete. */
 function whenConnected(request: ClientRequest, isTls: boolean, act: () => void): void {
   request.on("socket", (socket) => {
     if (request.reusedSocket) act();

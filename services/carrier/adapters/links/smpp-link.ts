@@ -17,45 +17,44 @@ import { parseReceipt, type Receipt } from "../../../shared/smpp/receipts.ts";
 import { STATUS } from "../../../shared/smpp/statuses.ts";
 import type { SubmitOutcome } from "../../../shared/smpp/submit-outcome.ts";
 import type { Tlvs } from "../../../shared/smpp/tlvs.ts";
+import type { Link, LinkEvents, LinkStatus } from "../../app/link.ts";
 import type { ClaimedMessage, IncomingReceipt, PartOutcome } from "../../domain/message.ts";
 import { normalizeAddress, readReceipt } from "../../domain/receipt.ts";
-import type { Link, LinkEvents, LinkStatus } from "./link.ts";
 
-/** A submit_sm waiting to be sent. */
+/** A prepared submit_sm. */
 type SmppPayload = {
   readonly fields: Partial<PduBody<"submit_sm">>;
-  /** Without the message's name, which each submit adds as the carrier is known by then. */
+  /** Without the message id parameter: `submit` adds it unless the carrier has refused it. */
   readonly tlvs: Tlvs | undefined;
 };
 
 /**
- * Names the message to carriers that recognise a repeat, in a parameter of the vendors' range
- * (SMPP 3.4 section 5.3.2). Others ignore what they do not know (section 3.3.1); one that refuses it
- * is not told again.
+ * Carries our message id in a parameter of the vendor range (SMPP 3.4 section 5.3.2), so that a carrier can recognise
+ * a duplicate. Carriers ignore unknown parameters (section 3.3.1); one that refuses it gets it no more.
  */
-const MESSAGE_NAME_TAG = 0x1500;
+const MESSAGE_ID_TAG = 0x1500;
 
 /** Refusals that may be about an optional parameter. */
 const PARAMETER_STATUSES: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVOPTPARSTREAM,
   STATUS.ESME_ROPTPARNOTALLWD,
   STATUS.ESME_RINVPARLEN,
-  // A carrier of before version 3.4 finds octets behind the fields that it knows.
+  // SMPP 3.3 has no optional parameters: the PDU is longer than its fields.
   STATUS.ESME_RINVCMDLEN,
   STATUS.ESME_RINVOPTPARAMVAL,
 ]);
 
-/** How the ids of answers and of receipts are read. */
+/** The notation of message ids in answers and in receipts. */
 type IdForms = { readonly answer: MessageIdForm; readonly receipt: MessageIdForm };
 
-/** What each setting of a receipt's id form stands for. */
+/** The values of the setting `receipt_id_form`. */
 const ID_FORMS: Readonly<Record<string, IdForms>> = {
   as_is: { answer: "auto", receipt: "auto" },
   hex_to_decimal: { answer: "hex", receipt: "decimal" },
   decimal_to_hex: { answer: "decimal", receipt: "hex" },
 };
 
-/** Makes one SMPP bind of a connector. */
+/** Creates one SMPP bind of a connector. */
 export function createSmppLink(options: {
   readonly connectorId: string;
   readonly settings: SmppSettings;
@@ -67,7 +66,7 @@ export function createSmppLink(options: {
   const forms = ID_FORMS[settings.receiptIdForm] ?? { answer: "auto", receipt: "auto" };
   let status: LinkStatus = "down";
   let lastError = "";
-  let isNaming = true;
+  let sendsMessageId = true;
 
   const client = createSmppClient({
     host: settings.host,
@@ -84,12 +83,12 @@ export function createSmppLink(options: {
     beforeWrite: (tokens) => events.beforeWrite(tokens.map((token) => readToken(token).messageId)),
     onDeliver: (message) =>
       deliver(message).catch((error: unknown) => {
-        log.warn({ error, connector: connectorId }, "what a carrier delivered was put off");
+        log.warn({ error, connector: connectorId }, "a delivery from a carrier was refused");
         throw error;
       }),
     onLateAnswer(token, outcome) {
-      const { messageId, index, isNamed } = readToken(token);
-      events.onLateAnswer(messageId, index, readOutcome(outcome, isNamed));
+      const { messageId, index, hasMessageId } = readToken(token);
+      events.onLateAnswer(messageId, index, readOutcome(outcome, hasMessageId));
     },
     onState(state, info) {
       status = statusOf(state);
@@ -102,16 +101,15 @@ export function createSmppLink(options: {
   });
 
   /**
-   * What an answer means for its part. Submits leave by the window, so many that bear the name may be under way
-   * when the first of them is refused: each answer is judged by what its own submit bore. Such a refusal
-   * is the name's fault, not the message's: the carrier has nothing of it, and without the name it
-   * may go again at once.
+   * Maps an answer to the outcome of its part. A refusal of the message id parameter is not a refusal of the message:
+   * the carrier has nothing of it, and without the parameter it may go again at once. Several submits with the
+   * parameter may be in flight at the first such refusal, so each answer depends on its own submit.
    */
-  function readOutcome(outcome: SubmitOutcome, isNamed: boolean): PartOutcome {
-    if (!isNamed || outcome.kind !== "refused" || !PARAMETER_STATUSES.has(outcome.status)) {
+  function readOutcome(outcome: SubmitOutcome, hasMessageId: boolean): PartOutcome {
+    if (!hasMessageId || outcome.kind !== "refused" || !PARAMETER_STATUSES.has(outcome.status)) {
       return toPartOutcome(outcome);
     }
-    isNaming = false;
+    sendsMessageId = false;
     return { kind: "not_sent", code: outcome.statusName };
   }
 
@@ -154,22 +152,22 @@ export function createSmppLink(options: {
     prepare: (message) => prepare(message, settings),
     async submit({ messageId, index, payload }) {
       const { fields, tlvs } = payload as SmppPayload;
-      const isNamed = isNaming;
-      const token = writeToken({ messageId, index, isNamed });
+      const hasMessageId = sendsMessageId;
+      const token = writeToken({ messageId, index, hasMessageId });
       const outcome = await client.submit(
         fields,
-        isNamed ? withName(tlvs, messageId) : tlvs,
+        hasMessageId ? withMessageId(tlvs, messageId) : tlvs,
         token,
       );
-      return readOutcome(outcome, isNamed);
+      return readOutcome(outcome, hasMessageId);
     },
     keyOf: (carrierMessageId) => canonicalMessageId(carrierMessageId, forms.answer),
     close: (drainMs) => client.close({ drainMs }),
   };
 }
 
-function withName(tlvs: Tlvs | undefined, messageId: string): Tlvs {
-  return { ...tlvs, other: [{ tag: MESSAGE_NAME_TAG, value: Buffer.from(messageId) }] };
+function withMessageId(tlvs: Tlvs | undefined, messageId: string): Tlvs {
+  return { ...tlvs, other: [{ tag: MESSAGE_ID_TAG, value: Buffer.from(messageId) }] };
 }
 
 function prepare(message: ClaimedMessage, settings: SmppSettings) {
@@ -204,9 +202,9 @@ function prepare(message: ClaimedMessage, settings: SmppSettings) {
 }
 
 /**
- * Under which keys a receipt's submission may be kept, the likeliest first. Where the optional parameter and the
- * text name two ids, the parameter may be written as the answer was, and the text otherwise, or the other way
- * round: an id that both readings have in common is it.
+ * The keys under which the store may have a receipt's submission, the likeliest first. When the optional parameter and
+ * the text hold different ids, one of them may use the notation of answers and the other that of receipts: a key that
+ * both can mean comes first.
  */
 function keysOf({ messageId, textId }: Receipt, forms: IdForms): string[] {
   if (messageId === undefined) return [];
@@ -219,8 +217,8 @@ function keysOf({ messageId, textId }: Receipt, forms: IdForms): string[] {
 }
 
 /**
- * Ties the segments of one message together: a hash, so that a message which is submitted again, over a
- * route that recognises repeats, fits what arrived of it before. Of 8 bits two messages share one in 256.
+ * The concatenation reference of a message's segments. It is a hash of the message id, so that segments of a repeated
+ * submit fit those that arrived earlier. With 8 bits two messages share a reference with probability 1/256.
  */
 function referenceOf(messageId: string): number {
   let hash = 0;
@@ -248,22 +246,22 @@ function tlsOptions(settings: SmppSettings) {
   };
 }
 
-/** What must be known of a submit when its answer comes, however late. */
-type Token = { readonly messageId: string; readonly index: number; readonly isNamed: boolean };
+/** The facts of a submit that a late answer still needs; the SMPP client returns it with the answer. */
+type Token = { readonly messageId: string; readonly index: number; readonly hasMessageId: boolean };
 
-function writeToken({ messageId, index, isNamed }: Token): string {
-  return `${messageId}/${index}/${isNamed ? "named" : ""}`;
+function writeToken({ messageId, index, hasMessageId }: Token): string {
+  return `${messageId}/${index}/${hasMessageId ? "named" : ""}`;
 }
 
 function readToken(token: string): Token {
   const [messageId = "", index, name] = token.split("/");
-  return { messageId, index: Number(index), isNamed: name === "named" };
+  return { messageId, index: Number(index), hasMessageId: name === "named" };
 }
 
 function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
   switch (outcome.kind) {
     case "accepted":
-      // The same no-id for every message would make each receipt fit the newest of them.
+      // A placeholder id for every message would match each receipt to the newest message.
       return {
         kind: "accepted",
         carrierMessageId: isNoId(outcome.messageId) ? "" : outcome.messageId,
@@ -273,7 +271,7 @@ function toPartOutcome(outcome: SubmitOutcome): PartOutcome {
     case "unknown":
       return { kind: "unknown", code: outcome.reason };
     case "not_sent":
-      // What cannot be encoded cannot be sent over this carrier, today or tomorrow.
+      // This carrier can never take a message that cannot be encoded.
       return outcome.reason === "unencodable"
         ? { kind: "refused", code: "unencodable", disposition: "permanent" }
         : { kind: "not_sent", code: outcome.reason };

@@ -1,23 +1,23 @@
 import type { Clock } from "../../../shared/core/clock.ts";
 import { setRecent } from "../../../shared/flow/lru.ts";
 import { planSubmit, type TestReceipt } from "../../../shared/smpp/test-numbers.ts";
+import type { Link, LinkEvents } from "../../app/link.ts";
 import type { IncomingReceipt, PartOutcome } from "../../domain/message.ts";
 import { normalizeAddress } from "../../domain/receipt.ts";
 import type { Submission } from "../../domain/submission.ts";
-import type { Link, LinkEvents } from "./link.ts";
 
 type TestPayload = { readonly to: string; readonly from: string };
 
 const WINDOW = 1000;
-/** How long an unanswered submit of the test route takes to count as unknown. */
+/** How long an unanswered submit of the test route takes to end as unknown. */
 const NO_ANSWER_MS = 2000;
-/** How far back submissions are looked at for receipts that a restart may have lost. */
+/** After a restart, receipts of submissions up to this age are sent again. */
 const REPLAY_MS = 300_000;
 const REPLAY_MAX = 100_000;
-/** Submits of which the route remembers that they were made before. */
-const MEMORY_MAX = 100_000;
-/** Submits after which every test number that relents has relented. */
-const RELENTED = { count: 100, sinceMs: 3_600_000 } as const;
+/** Submits whose count is kept. */
+const COUNTED_SUBMITS_MAX = 100_000;
+/** A count and age at which every test number accepts that refuses the first submits. */
+const LAST_ATTEMPT = { count: 100, sinceMs: 3_600_000 } as const;
 
 const REFUSALS: Readonly<Record<string, PartOutcome>> = {
   invalid_destination: { kind: "refused", code: "invalid_destination", disposition: "permanent" },
@@ -27,16 +27,17 @@ const REFUSALS: Readonly<Record<string, PartOutcome>> = {
 };
 
 /**
- * Makes the built-in route of test-mode messages: it decides by the recipient's last digits
- * (`decisions.md` "Test numbers") and sends its receipts through the same desk as every carrier's.
- * Receipts are planned from the submission alone, so after a restart they are made again from the
- * submissions of the last five minutes; messaging takes a repeated receipt for what it is.
+ * Creates the built-in route of test-mode messages. The recipient's last four digits choose the answer and the receipts
+ * (`docs/contract.md#test-mode`), which take the same path as those of a carrier.
+ *
+ * Receipts depend on the submission alone, so after a restart the route sends those of the last five minutes again;
+ * messaging ignores a repeated receipt.
  */
 export function createTestLink(options: {
   readonly connectorId: string;
   readonly events: LinkEvents;
   readonly clock: Clock;
-  /** Lists a connector's newest stored submissions since an instant. */
+  /** Lists a connector's newest submissions since an instant. */
   readonly listSubmissions: (
     connectorId: string,
     sinceMs: number,
@@ -62,7 +63,7 @@ export function createTestLink(options: {
     const nowMs = clock.now();
     const before = seen.get(name) ?? { count: 0, firstMs: nowMs };
     const now = { count: before.count + 1, firstMs: before.firstMs };
-    setRecent(seen, name, now, MEMORY_MAX);
+    setRecent(seen, name, now, COUNTED_SUBMITS_MAX);
     return { count: now.count, sinceFirstMs: nowMs - now.firstMs };
   }
 
@@ -78,7 +79,7 @@ export function createTestLink(options: {
       from: normalizeAddress(parties.from),
       messageId: "",
     };
-    // A real carrier sends again what was not acknowledged.
+    // Retry, as a carrier does with a receipt that was not acknowledged.
     events.onReceipt(incoming).catch(() => later(1000, () => send(key, parties, receipt)));
   }
 
@@ -86,7 +87,7 @@ export function createTestLink(options: {
     const sinceMs = clock.now() - REPLAY_MS;
     const found = await options.listSubmissions(connectorId, sinceMs, REPLAY_MAX);
     for (const submission of found) {
-      const plan = planSubmit(submission.to, RELENTED.count, RELENTED.sinceMs);
+      const plan = planSubmit(submission.to, LAST_ATTEMPT.count, LAST_ATTEMPT.sinceMs);
       for (const receipt of plan.receipts) {
         const dueMs = submission.atMs + receipt.afterMs - clock.now();
         const { key, to, from: sender } = submission;
@@ -143,8 +144,8 @@ export function createTestLink(options: {
       while (inFlight > 0 && performance.now() < deadlineMs) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      // Receipts come whatever becomes of the link, while the process lives: it may be given up in an outage
-      // of the database, and the next link's replay misses what is not stored yet.
+      // Keep the timers of receipts. An outage of the database may close the link, and the replay of the next
+      // link misses submissions that are not stored yet.
       for (const timer of timers) timer.unref();
     },
   };

@@ -1,25 +1,25 @@
 import { type Connector, ConnectorType } from "../../../../proto/gen/sms/v1/routing_pb.js";
 import type { Clock } from "../../../shared/core/clock.ts";
 import type { Logger } from "../../../shared/core/logger.ts";
-import type { CarrierStore } from "../../store/submissions.ts";
+import type { Link, LinkEvents } from "../../app/link.ts";
+import type { SubmissionStore } from "../../app/ports.ts";
 import { createHttpLink } from "./http-link.ts";
-import type { Link, LinkEvents } from "./link.ts";
 import { createSmppLink } from "./smpp-link.ts";
 import { createTestLink } from "./test-link.ts";
 
-/** What links are made from. */
-export type LinkParts = {
-  readonly store: Pick<CarrierStore, "listSubmissions">;
+/** The dependencies of links. */
+export type LinkDeps = {
+  readonly store: Pick<SubmissionStore, "listSubmissions">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where carriers reach the receipt listener. */
+  /** The URL at which HTTP carriers reach the receipt listener. */
   readonly receiptBase: string;
 };
 
-/** Makes a link of the connector's type. Throws when its settings are missing. */
-export function makeLink(connector: Connector, events: LinkEvents, parts: LinkParts): Link {
+/** Creates a link of the connector's type. Throws when the settings of that type are missing. */
+export function createLink(connector: Connector, events: LinkEvents, deps: LinkDeps): Link {
   const { id: connectorId, smpp, http } = connector;
-  const { clock, log, store, receiptBase } = parts;
+  const { clock, log, store, receiptBase } = deps;
   if (connector.type === ConnectorType.SMPP && smpp !== undefined) {
     return createSmppLink({ connectorId, settings: smpp, events, log, clock });
   }
@@ -32,12 +32,12 @@ export function makeLink(connector: Connector, events: LinkEvents, parts: LinkPa
   throw new Error(`the connector ${connectorId} has no settings for its type`);
 }
 
-/** How many binds a connector wants. */
+/** The number of binds of a connector. */
 export function bindCount(connector: Connector): number {
   return connector.type === ConnectorType.SMPP ? Math.max(1, connector.smpp?.binds ?? 1) : 1;
 }
 
-/** How long a submit of this connector may stay unanswered, in milliseconds. */
+/** The longest time that a submit of this connector stays unanswered, in milliseconds. */
 export function answerTimeoutMs(connector: Connector): number {
   if (connector.type === ConnectorType.SMPP) return connector.smpp?.responseTimeoutMs ?? 10_000;
   if (connector.type === ConnectorType.HTTP) return connector.http?.timeoutMs ?? 10_000;

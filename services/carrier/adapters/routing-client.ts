@@ -1,0 +1,78 @@
+/** The RPCs of routing: proto ↔ domain and nothing else. */
+import { toBinary } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import {
+  type Connector,
+  ConnectorState,
+  HttpSettingsSchema,
+  type RoutingService,
+  SmppSettingsSchema,
+} from "../../../proto/gen/sms/v1/routing_pb.js";
+import type { ConnectorConfig, ConnectorHealth, RoutingClient } from "../app/ports.ts";
+import { answerTimeoutMs, bindCount, createLink, type LinkDeps } from "./links/create-link.ts";
+
+/** Binds in one call of `ReportConnectorHealth`. */
+const REPORTS_MAX = 1000;
+
+export function createRoutingClient(
+  client: Client<typeof RoutingService>,
+  linkDeps: LinkDeps,
+): RoutingClient {
+  return {
+    async listConnectors() {
+      const { connectors } = await client.getConnectorSettings({ includeUnreadable: true });
+      return connectors.map((connector) => toConfig(connector, linkDeps));
+    },
+    async reportHealth(reports) {
+      const health = reports.map(toHealth);
+      for (let at = 0; at < health.length; at += REPORTS_MAX) {
+        await client.reportConnectorHealth({ health: health.slice(at, at + REPORTS_MAX) });
+      }
+    },
+  };
+}
+
+function toConfig(connector: Connector, linkDeps: LinkDeps): ConnectorConfig {
+  const { id, version, createdAtMs, ratePerSecond, secretsUnreadable } = connector;
+  return {
+    ...{ id, version, createdAtMs, ratePerSecond, secretsUnreadable },
+    isActive: connector.state === ConnectorState.ACTIVE,
+    binds: bindCount(connector),
+    answerTimeoutMs: answerTimeoutMs(connector),
+    hasSingleReceipt: connector.smpp?.singleReceipt ?? false,
+    linkFingerprint: fingerprintOf(connector),
+    httpReceipts: connector.http,
+    createLink: (events) => createLink(connector, events, linkDeps),
+  };
+}
+
+/** Everything but state and rate, as one comparable text. */
+function fingerprintOf({ type, smpp, http }: Connector): string {
+  const parts = [
+    smpp === undefined ? "" : Buffer.from(toBinary(SmppSettingsSchema, smpp)).toString("base64"),
+    http === undefined ? "" : Buffer.from(toBinary(HttpSettingsSchema, http)).toString("base64"),
+  ];
+  return `${type}|${parts.join("|")}`;
+}
+
+function toHealth(report: ConnectorHealth) {
+  return {
+    connectorId: report.connectorId,
+    bind: report.name,
+    link: report.link,
+    windowUsed: report.windowUsed,
+    window: report.window,
+    submitsPerSecond: report.submitsPerSecond,
+    throttled: BigInt(report.throttled),
+    unknown: BigInt(report.unknown),
+    answerMsP99: report.answerMsP99,
+    lastError: report.lastError,
+    reportedAtMs: BigInt(report.reportedAtMs),
+    failureShare: report.failureShare,
+    submitted: BigInt(report.submitted),
+    receipts: BigInt(report.receipts),
+    receiptSecondsP50: report.receiptSecondsP50,
+    answers: BigInt(report.answers),
+    failures: BigInt(report.failures),
+  };
+}
