@@ -2,11 +2,12 @@ import type { Clock } from "../shared/core/clock.ts";
 import type { Logger } from "../shared/core/logger.ts";
 import type { Mongo } from "../shared/io/mongo.ts";
 import type { Outbox } from "../shared/io/outbox.ts";
-import { toStreamItem } from "./adapters/events.ts";
+import { createEventOutbox } from "./adapters/events.ts";
 import type { QueueNotifier } from "./adapters/queue-notifications-nats.ts";
 import { createRouteAvailability } from "./adapters/route-availability.ts";
 import type { UseCases } from "./adapters/rpc.ts";
-import { encodeCancelResponse, encodeSendResponse } from "./adapters/rpc-mapping.ts";
+import { responseEncoder } from "./adapters/rpc-mapping.ts";
+import { callTrace } from "./adapters/tracing.ts";
 import { createSendService } from "./app/accept.ts";
 import { createCancels } from "./app/cancel.ts";
 import { createCarrierReports } from "./app/carrier-reports.ts";
@@ -30,16 +31,16 @@ import { createQueueStore } from "./store/queue.ts";
 import { createSendStore } from "./store/sends.ts";
 import { openMessageSnapshot } from "./store/snapshot.ts";
 
-/** Messaging without its process: every use case, and the work to be done in the background. */
+/** The use cases of messaging, and its background work. */
 export type OpenMessaging = UseCases & {
   readonly sweeps: Sweeps;
   readonly limits: QueueLimits;
   readonly rerouter: Rerouter;
-  /** Waits until everything taken in has been written. */
+  /** Waits until every accepted request is written. */
   close(): Promise<void>;
 };
 
-/** What messaging stands on. */
+/** The connections and the other services that messaging uses. */
 export type MessagingParts = {
   readonly mongo: Pick<Mongo, "client" | "db">;
   readonly outbox: Outbox;
@@ -47,16 +48,16 @@ export type MessagingParts = {
   readonly config: MessagingConfig;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Names this process among its replicas. */
+  /** The id of this process among its replicas. */
   readonly owner: string;
   readonly notifier: QueueNotifier;
   readonly inflight: InflightSends;
 };
 
-/** Wires the use cases to their stores. */
-export function openMessaging(parts: MessagingParts): OpenMessaging {
+/** The composition root: connects the use cases to their stores, clients and encoders. */
+export function createMessaging(parts: MessagingParts): OpenMessaging {
   const { mongo, outbox, services, config, clock, log, inflight } = parts;
-  const store = createMessageStore(mongo.client, mongo.db, outbox);
+  const store = createMessageStore(mongo.client, mongo.db, createEventOutbox(outbox));
   const sends = createSendStore(mongo.client, mongo.db);
   const queue = createQueueStore(mongo.db);
   const lists = createMessageLists(mongo.db);
@@ -70,12 +71,12 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
   const availability = createRouteAvailability(services);
   const availabilityOf = availability.availabilityOf;
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
-  const tenants = createPendingIndex(queue, clock);
+  const pending = createPendingIndex(queue, clock);
   const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
-  const notifications = createQueueNotifications({ ring: parts.notifier.ring, tenants, limits });
-  parts.notifier.onNotify(tenants.note);
+  const notifications = createQueueNotifications({ ring: parts.notifier.ring, pending, limits });
+  parts.notifier.onNotify(pending.note);
   const idempotency = createIdempotency({ sends, clock, log, owner: parts.owner });
-  const changes = createChanges({ store, notifications, clock, toStreamItem });
+  const changes = createChanges({ store, notifications, clock, trace: callTrace });
   const sendService = createSendService({
     services,
     sends,
@@ -89,14 +90,15 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
     idempotencyMs,
     sendAtMinMs: config.SEND_AT_MIN_MS,
     acceptQueueMax: config.ACCEPT_QUEUE_MAX,
-    encodeResponse: encodeSendResponse,
+    encoder: responseEncoder,
+    trace: callTrace,
   });
   const leaseMs = config.CLAIM_LEASE_MS;
   return {
     sendService,
     idempotency,
     limits,
-    claimer: createClaimer({ store: queue, tenants, clock }),
+    claimer: createClaimer({ store: queue, pending, clock }),
     carriers: createCarrierReports({
       changes,
       queue,
@@ -112,10 +114,10 @@ export function openMessaging(parts: MessagingParts): OpenMessaging {
       idempotency,
       clock,
       idempotencyMs,
-      encodeResponse: encodeCancelResponse,
+      encoder: responseEncoder,
     }),
     queries: createQueries({ store, lists, openSnapshot, queue, sends, outbox, inflight, clock }),
-    rerouter: createRerouter({ queue, tenants, changes, availability, clock }),
+    rerouter: createRerouter({ queue, pending, changes, availability, clock }),
     resolve: createReservationResolver({ sends, store, clock }),
     sweeps: createSweeps({
       store,

@@ -19,7 +19,7 @@ import { createMessagingRpc } from "./adapters/rpc.ts";
 import { createInflightSends } from "./app/inflight-sends.ts";
 import type { ServiceClients } from "./app/ports.ts";
 import { readMessagingConfig } from "./config.ts";
-import { type OpenMessaging, openMessaging } from "./create-messaging.ts";
+import { createMessaging, type OpenMessaging } from "./create-messaging.ts";
 import { registerMetrics } from "./metrics.ts";
 
 export { readMessagingConfig as readSettings } from "./config.ts";
@@ -64,12 +64,12 @@ export const start: StartService = async (context) => {
     clock,
     log,
   });
-  lifecycle.onClose("messaging neighbours", () => services.close());
+  lifecycle.onClose("messaging clients", () => services.close());
   // Once loaded the table stays, however long routing is away.
   lifecycle.addReadinessCheck("messaging route table", () => void services.routeTable());
 
   const owner = randomUUID();
-  const messaging = openMessaging({
+  const messaging = createMessaging({
     mongo,
     outbox,
     services,
@@ -131,7 +131,7 @@ function startSweepers(
         return false;
       },
     },
-    "diverted messages": { everyMs: REROUTE_INTERVAL_MS, work: messaging.rerouter.run },
+    "rerouted messages": { everyMs: REROUTE_INTERVAL_MS, work: messaging.rerouter.run },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
   };
   for (const [name, { everyMs, work, ...limits }] of Object.entries<Sweep>(loops)) {

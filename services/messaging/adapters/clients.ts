@@ -65,7 +65,7 @@ export function openServiceClients(options: {
     batchMax: 256,
     queueMax: 8192,
     concurrency: 4,
-    flush: (items) => runDetached(() => placeHolds(clients.wallet, items, currencyOf)),
+    flush: (items) => placeHolds(clients.wallet, items, currencyOf),
   });
   const subscriptions = [
     subscribe(nats, "invalidate.tenant.*", ({ subject }) => {

@@ -2,14 +2,31 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { EventSchema, MessageChangedSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../../shared/core/ids.ts";
+import type { Outbox } from "../../shared/io/outbox.ts";
 import type { StreamItem } from "../../shared/io/publisher.ts";
+import type { CausedEvent } from "../app/ports.ts";
 import type { StatusEvent } from "../domain/message.ts";
 import { toWireMessage, WIRE_STATUS } from "./proto.ts";
 import { noteEvent } from "./tracing.ts";
 
+/** An outbox for status changes: it writes them encoded, in the transaction of their change. */
+export function createEventOutbox(outbox: Pick<Outbox, "write" | "publish">) {
+  return {
+    write: (
+      events: readonly CausedEvent[],
+      session: Parameters<Outbox["write"]>[1],
+    ): ReturnType<Outbox["write"]> =>
+      outbox.write(
+        events.map(({ event, traceparent }) => toStreamItem(event, traceparent)),
+        session,
+      ),
+    publish: outbox.publish,
+  };
+}
+
 /**
- * Makes the stream's item of a status change; its id is the event's, however often it is sent.
- * `cause` is the traceparent of the call that changed the message.
+ * Encodes a status change as a stream item. Repeated publishing keeps its id, which is the event's. `cause` is
+ * the traceparent of the call that changed the message.
  */
 export function toStreamItem(event: StatusEvent, cause: string | undefined): StreamItem {
   const { message, previous } = event;

@@ -24,7 +24,7 @@ import { KEY_FORM } from "../../shared/core/idempotency-key.ts";
 import { isId } from "../../shared/core/ids.ts";
 import { checkKnown, invalidField, unknownValue } from "../../shared/core/limits.ts";
 import type { About } from "../app/carrier-reports.ts";
-import type { ListFilter } from "../app/ports.ts";
+import type { ListFilter, ResponseEncoder } from "../app/ports.ts";
 import type { Draft } from "../domain/build-messages.ts";
 import { currentRoute, type Message, type MessageMode } from "../domain/message.ts";
 import type { Outcome } from "../domain/outcome.ts";
@@ -92,7 +92,7 @@ export function readSendRequest(
     endpoint: readEndpoint(wire.endpoint),
     key: readKey(wire.idempotencyKey),
     fingerprint: wire.fingerprint,
-    fenced: wire.fenced,
+    isLocked: wire.fenced,
     from: wire.from,
     body: wire.body,
     clientReference: wire.clientReference || undefined,
@@ -153,10 +153,11 @@ export function replayedSend(bytes: Uint8Array): SendMessagesResponse {
   return response;
 }
 
-/** The bytes of a send's answer, as replays will repeat it. */
-export function encodeSendResponse(request: SendRequest, draft: Draft): Uint8Array {
-  return toBinary(SendMessagesResponseSchema, sendResponse(request, draft));
-}
+/** Encodes responses as protobuf. */
+export const responseEncoder: ResponseEncoder = {
+  send: (request, draft) => toBinary(SendMessagesResponseSchema, sendResponse(request, draft)),
+  cancel: (message) => toBinary(CancelMessageResponseSchema, cancelResponse(message)),
+};
 
 /** Writes the answer to a cancel. */
 export function cancelResponse(message: Message): CancelMessageResponse {
@@ -168,11 +169,6 @@ export function replayedCancel(bytes: Uint8Array): CancelMessageResponse {
   const response = fromBinary(CancelMessageResponseSchema, bytes);
   response.replayed = true;
   return response;
-}
-
-/** The bytes of a cancel's answer, as replays will repeat it. */
-export function encodeCancelResponse(message: Message): Uint8Array {
-  return toBinary(CancelMessageResponseSchema, cancelResponse(message));
 }
 
 /** A value said twice means what it means once; a database's question must not grow with how often it is said. */

@@ -137,7 +137,7 @@ function customerMethods(
         mode: readMode(wire.mode),
         key: readKey(wire.idempotencyKey),
         fingerprint: wire.fingerprint,
-        fenced: wire.fenced,
+        isLocked: wire.fenced,
       };
       const answer = await cancels.cancel(request, () => context.signal.aborted);
       if (answer.kind === "replay") return replayedCancel(answer.response);
@@ -201,9 +201,9 @@ function auditMethods(
       }
       const answers = await resolve(reservations);
       return {
-        answers: answers.map(({ reservationId, fenced, messages }) => ({
+        answers: answers.map(({ reservationId, hasTombstone, messages }) => ({
           reservationId,
-          fenced,
+          fenced: hasTombstone,
           charges: messages.map(toWireCharge),
         })),
       };

@@ -1,7 +1,15 @@
 /** Spans of what happens to messages: a send accepted, a change announced. */
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { following, type OpenSpan, recordedTrace, tracer } from "../../shared/io/tracing.ts";
+import { activeCall } from "../../shared/rpc/call-context.ts";
+import type { CallTrace } from "../app/ports.ts";
 import type { StatusEvent } from "../domain/message.ts";
+
+/** The trace of the RPC that is being served. */
+export const callTrace: CallTrace = {
+  current: () => activeCall()?.traceparent,
+  recorded: () => recordedTrace(activeCall()?.traceparent),
+};
 
 /**
  * Opens the span of one send of several that travel in one call. It belongs to its own request's

@@ -4,8 +4,6 @@
  */
 import { AppError } from "../../shared/core/errors.ts";
 import { INT64_MAX } from "../../shared/core/money.ts";
-import { recordedTrace } from "../../shared/io/tracing.ts";
-import { activeCall } from "../../shared/rpc/call-context.ts";
 import { type Draft, draftSend } from "../domain/build-messages.ts";
 import { currentRoute } from "../domain/message.ts";
 import { checkRecipientCount, checkRequest, type SendRequest } from "../domain/send-request.ts";
@@ -13,7 +11,14 @@ import { type CommitParts, createSendCommitter } from "./commit-sends.ts";
 import { type Idempotency, sendScope } from "./idempotency.ts";
 import type { InflightSends } from "./inflight-sends.ts";
 import type { QueueNotifications } from "./notify.ts";
-import type { Hold, SendRecord, ServiceClients, TenantFacts } from "./ports.ts";
+import type {
+  CallTrace,
+  Hold,
+  ResponseEncoder,
+  SendRecord,
+  ServiceClients,
+  TenantFacts,
+} from "./ports.ts";
 import type { QueueLimits } from "./queue-limits.ts";
 
 /** A send's answer: its draft, or the stored answer of the key's first request. */
@@ -31,8 +36,8 @@ export type SendServiceParts = CommitParts & {
   readonly queueMs: number;
   readonly idempotencyMs: number;
   readonly sendAtMinMs: number;
-  /** Encodes the answer that replays will repeat. */
-  readonly encodeResponse: (request: SendRequest, draft: Draft) => Uint8Array;
+  readonly encoder: Pick<ResponseEncoder, "send">;
+  readonly trace: Pick<CallTrace, "recorded">;
 };
 
 /** The way in for sends. */
@@ -76,7 +81,7 @@ export function createSendService(parts: SendServiceParts): SendService {
         nowMs,
         queueMs: parts.queueMs,
         random: Math.random,
-        trace: recordedTrace(activeCall()?.traceparent),
+        trace: parts.trace.recorded(),
       });
       await store(request, draft, replaces, isGivenUp);
       return draft;
@@ -106,12 +111,12 @@ export function createSendService(parts: SendServiceParts): SendService {
 
   return {
     async send(request, isGivenUp = () => false) {
-      const { key, fingerprint, fenced } = request;
+      const { key, fingerprint, isLocked } = request;
       if (key === undefined) {
         return { kind: "done", result: await accept(request, undefined, isGivenUp) };
       }
       const scope = sendScope(request.tenantId, request.endpoint, key);
-      return parts.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
+      return parts.idempotency.run({ scope, fingerprint, isLocked }, (replaces) =>
         accept(request, replaces, isGivenUp),
       );
     },
@@ -175,7 +180,7 @@ function toRecord(
     lastMessageId: draft.messages.at(-1)?.id,
     key: key === undefined ? undefined : sendScope(request.tenantId, request.endpoint, key),
     fingerprint: request.fingerprint,
-    response: key === undefined ? NO_BYTES : parts.encodeResponse(request, draft),
+    response: key === undefined ? NO_BYTES : parts.encoder.send(request, draft),
     keepMs: parts.idempotencyMs,
     replaces,
   };

@@ -5,7 +5,7 @@ import { newId } from "../../shared/core/ids.ts";
 import { cancelMessage, cancelWithCampaign } from "../domain/cancel.ts";
 import type { Message, MessageMode } from "../domain/message.ts";
 import { cancelScope, type Idempotency, type KeyedAnswer } from "./idempotency.ts";
-import type { MessageStore, SendRecord } from "./ports.ts";
+import type { MessageStore, ResponseEncoder, SendRecord } from "./ports.ts";
 import type { Changes } from "./update-messages.ts";
 
 /** A cancel of one message. */
@@ -15,7 +15,8 @@ export type CancelRequest = {
   readonly mode: MessageMode | undefined;
   readonly key: string | undefined;
   readonly fingerprint: Uint8Array;
-  readonly fenced: boolean;
+  /** The caller holds a lock on the key itself. */
+  readonly isLocked: boolean;
 };
 
 /** Cancels messages. */
@@ -41,8 +42,7 @@ export function createCancels(options: {
   readonly idempotency: Idempotency;
   readonly clock: Clock;
   readonly idempotencyMs: number;
-  /** Encodes the answer that replays will repeat. */
-  readonly encodeResponse: (message: Message) => Uint8Array;
+  readonly encoder: Pick<ResponseEncoder, "cancel">;
 }): Cancels {
   const { changes, store, clock } = options;
 
@@ -66,13 +66,13 @@ export function createCancels(options: {
 
   return {
     async cancel(request, isGivenUp = () => false) {
-      const { tenantId, messageId, mode, key, fingerprint, fenced } = request;
+      const { tenantId, messageId, mode, key, fingerprint, isLocked } = request;
       if (key === undefined) return { kind: "done", result: await cancelOnce(request, isGivenUp) };
       // What is not there has no key: a replay would show a live message to a test key.
       const found = await store.find(messageId);
       if (found === undefined || !isVisible(found, tenantId, mode)) throw notFound();
       const scope = cancelScope(tenantId, messageId, key);
-      return options.idempotency.run({ scope, fingerprint, fenced }, (replaces) =>
+      return options.idempotency.run({ scope, fingerprint, isLocked }, (replaces) =>
         cancelOnce(request, isGivenUp, (message) => ({
           id: newId("send", clock.now()),
           tenantId,
@@ -80,7 +80,7 @@ export function createCancels(options: {
           lastMessageId: undefined,
           key: scope,
           fingerprint,
-          response: options.encodeResponse(message),
+          response: options.encoder.cancel(message),
           keepMs: options.idempotencyMs,
           replaces,
         })),

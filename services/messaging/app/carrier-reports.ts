@@ -2,8 +2,8 @@
  * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
  */
 import type { Clock } from "../../shared/core/clock.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { AvailabilityOf } from "../domain/choose-route.ts";
 import { type ClaimCall, isClaimCallFinished } from "../domain/claim-epoch.ts";
 import { type Message, unchanged } from "../domain/message.ts";
@@ -80,7 +80,7 @@ export function createCarrierReports(options: {
     const faults = new Map<string, unknown>();
     const actOn = (message: Message) =>
       act(message).catch((error: unknown) => {
-        if (isMongoOutage(error)) throw error;
+        if (isUnavailable(error)) throw error;
         faults.set(message.id, error);
       });
     let afterId = "";

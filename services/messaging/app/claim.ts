@@ -6,9 +6,9 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/core/clock.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import { invalidField } from "../../shared/core/limits.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import { UNROUTED } from "../domain/choose-route.ts";
 import { type ClaimCall, claimIdOf } from "../domain/claim-epoch.ts";
 import { CLAIM_MAX } from "../domain/fair-share.ts";
@@ -49,16 +49,16 @@ const TOGETHER = { batchMax: 32, concurrency: 4, queueMax: 4096 } as const;
 /** Makes the claimer. */
 export function createClaimer(options: {
   readonly store: QueueStore;
-  readonly tenants: PendingIndex;
+  readonly pending: PendingIndex;
   readonly clock: Clock;
 }): Claimer {
-  const { store, tenants, clock } = options;
+  const { store, pending, clock } = options;
   const lines = new Map<string, Promise<unknown>>();
   const lastServed = new Map<string, string>();
   const beats = new Map<string, number>();
   const crowdedUntilMs = new Map<string, number>();
   // A write that failed in part may be tried again: what a claim has moved, it finds by its id.
-  const together = { ...TOGETHER, isTransient: isMongoOutage };
+  const together = { ...TOGETHER, isTransient: isUnavailable };
   const reads = createBatcher<QueueQuery, Message[]>({
     name: "messages by name",
     flush: (looks) => store.findByIds(looks),
@@ -83,7 +83,7 @@ export function createClaimer(options: {
     for (const priority of PRIORITIES) {
       const room = max - messages.length;
       if (room === 0) {
-        more ||= (await tenants.list(connectorId, priority)).length > 0;
+        more ||= (await pending.list(connectorId, priority)).length > 0;
         continue;
       }
       const turn = await findByTurn(connectorId, priority, room);
@@ -103,7 +103,7 @@ export function createClaimer(options: {
     priority: PriorityClass,
     room: number,
   ): Promise<Turn> {
-    const all = await tenants.list(connectorId, priority);
+    const all = await pending.list(connectorId, priority);
     const name = queueName(connectorId, priority);
     const nowMs = clock.now();
     const { places, hasOthers } = choosePlaces(
@@ -115,7 +115,7 @@ export function createClaimer(options: {
     const loaded = await lookForUnnamed(places, room, nowMs);
     // The whole room of each, so that short queues leave theirs to long ones; one beyond tells of more.
     let queues = places.map((place) =>
-      tenants.named(place, nowMs, room + 1).map((arrival): Choice => ({ place, arrival })),
+      pending.named(place, nowMs, room + 1).map((arrival): Choice => ({ place, arrival })),
     );
     const turn: Turn = { found: [], picks: [], more: false };
     for (let round = 0; round < ROUNDS_MAX && turn.found.length < room; round += 1) {
@@ -133,7 +133,7 @@ export function createClaimer(options: {
       hasOthers ||
       queues.some((queue) => queue.length > 0) ||
       // One look does not find everything; while it finds something, there may be more behind it.
-      (turn.found.length > 0 && places.some(tenants.hasUnknown));
+      (turn.found.length > 0 && places.some(pending.hasUnknown));
     return turn;
   }
 
@@ -150,7 +150,7 @@ export function createClaimer(options: {
     const places: Place[] = [];
     for (const tenantId of inTurn) {
       const place = { ...queue, tenantId };
-      if (!tenants.hasUnknown(place) && tenants.named(place, nowMs, 1).length === 0) continue;
+      if (!pending.hasUnknown(place) && pending.named(place, nowMs, 1).length === 0) continue;
       if (places.length === max) return { places, hasOthers: true };
       places.push(place);
     }
@@ -188,7 +188,7 @@ export function createClaimer(options: {
 
   function forget(picks: readonly Choice[]): void {
     for (const [place, own] of Map.groupBy(picks, (pick) => pick.place)) {
-      tenants.forget(
+      pending.forget(
         place,
         own.map(({ arrival }) => arrival),
       );
@@ -202,7 +202,7 @@ export function createClaimer(options: {
     nowMs: number,
   ): Promise<ReadonlyMap<string, Message>> {
     const share = shareOf(room, places.length);
-    const blind = places.filter((place) => tenants.needsScan(place, nowMs, share));
+    const blind = places.filter((place) => pending.needsScan(place, nowMs, share));
     const found =
       blind.length === 0
         ? []
@@ -222,7 +222,7 @@ export function createClaimer(options: {
     const name = queueName(connectorId, priority);
     if (nowMs < (crowdedUntilMs.get(name) ?? 0)) return undefined;
     const limit = 2 * room;
-    const fromId = tenants.startScan(places, nowMs);
+    const fromId = pending.startScan(places, nowMs);
     const tenantIds = places.map(({ tenantId }) => tenantId);
     const look = { tenantIds, fromId, nowMs, limit: limit + 1 };
     const found = await store.findWaiting(connectorId, priority, look);
@@ -233,7 +233,7 @@ export function createClaimer(options: {
     const byTenant = Map.groupBy(found, ({ tenantId }) => tenantId);
     for (const place of places) {
       const own = byTenant.get(place.tenantId) ?? [];
-      tenants.endScan(
+      pending.endScan(
         place,
         own.map(({ id }) => id),
         true,
@@ -252,10 +252,10 @@ export function createClaimer(options: {
     const share = shareOf(room, some.length);
     const looks = some.map(async (place) => {
       const { connectorId, priority, tenantId } = place;
-      const fromId = tenants.startScan([place], nowMs);
+      const fromId = pending.startScan([place], nowMs);
       const look = { tenantIds: [tenantId], fromId, nowMs, limit: share + 1 };
       const found = await store.findWaiting(connectorId, priority, look);
-      tenants.endScan(
+      pending.endScan(
         place,
         found.map(({ id }) => id),
         found.length <= share,
@@ -275,7 +275,7 @@ export function createClaimer(options: {
 
   return {
     async waitingConnectors() {
-      return (await tenants.connectors()).filter((connectorId) => connectorId !== UNROUTED);
+      return (await pending.connectors()).filter((connectorId) => connectorId !== UNROUTED);
     },
     claim(connectorId, carrierId, max, call) {
       checkNames(connectorId, carrierId, max);

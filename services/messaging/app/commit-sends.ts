@@ -1,32 +1,30 @@
 /**
- * A send's hold and its commit. Nothing is committed before its hold stands. What an error in between
- * leaves is a hold without a send, and undone here (`undo-holds.ts`): its caller is told to try again, and may
- * have money for it once. What a crash leaves, the wallet finds and messaging fences off (`resolve.ts`).
+ * A send's hold and its commit. No send is committed before its hold succeeds.
  *
- * Sends that arrive together go together, and their documents are written while the wallet places
- * their holds: a send takes as long as the longer of the two, not as both. A refused hold costs that
- * transaction, which is undone and written again without its send; a slow one keeps its whole batch.
- * So an account whose hold was refused or slow a moment ago asks for its holds first, and so does
- * what is much to write (a bulk send). A send without a hold does not wait for those of others: it
- * goes on while the wallet is away.
+ * - An error between the two leaves a hold without a send. This process releases it (`release-holds.ts`), because
+ *   the caller will try again and may have money for one send only.
+ * - After a crash the wallet finds the open hold and asks `resolve-reservations.ts`.
+ *
+ * Single sends of one moment share a transaction, which is written while the wallet places their holds (ADR 71).
+ * A refused hold costs that transaction: it is rolled back and written again without the refused send. A slow hold
+ * delays the whole batch. Therefore a tenant with a recent hold failure, and a bulk send, place the hold first. A
+ * send without a hold never waits for the holds of others, so it works while the wallet is down.
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
+import { AppError, isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type BatcherOptions, createBatcher } from "../../shared/flow/batcher.ts";
 import { setRecent } from "../../shared/flow/lru.ts";
-import { runDetached } from "../../shared/flow/run-detached.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import { IdempotencyConflict } from "./idempotency.ts";
-import {
-  type AcceptedSend,
-  DuplicateDocument,
-  type Hold,
-  type HoldResults,
-  type SendStore,
-  type ServiceClients,
+import { keyInUse } from "./idempotency.ts";
+import type {
+  AcceptedSend,
+  Hold,
+  HoldResults,
+  Refusal,
+  SendStore,
+  ServiceClients,
 } from "./ports.ts";
 import { createHoldReleaser } from "./release-holds.ts";
 
@@ -34,15 +32,21 @@ import { createHoldReleaser } from "./release-holds.ts";
 export type CheckedSend = AcceptedSend & {
   /** Undefined when it costs nothing. */
   readonly hold: Hold | undefined;
-  /** Whether nobody waits for the answer any more; asked after the hold, just before each commit. */
+  /** Whether the caller has stopped waiting; called after the hold, just before each commit. */
   readonly isGivenUp: () => boolean;
 };
 
 type HeldSend = CheckedSend & { readonly hold: Hold };
 
+/** Why a send was not committed, apart from errors. */
+type Shortfall = Exclude<Refusal, Error>;
+
 /** Makes sends durable. */
 export type SendCommitter = {
-  /** Throws the hold's refusal, `KeyLost`, or `service_unavailable` when it came too late. */
+  /**
+   * Throws the hold's error, `conflict` when another request holds the key, or `service_unavailable` when the
+   * caller has given up.
+   */
   commit(send: CheckedSend): Promise<void>;
   close(): Promise<void>;
 };
@@ -50,22 +54,22 @@ export type SendCommitter = {
 /** What committing needs. */
 export type CommitParts = {
   readonly services: Pick<ServiceClients, "placeHold" | "placeHolds" | "releaseReservation">;
-  readonly sends: Pick<SendStore, "commit" | "fence">;
+  readonly sends: Pick<SendStore, "commit" | "putTombstone">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly acceptQueueMax: number;
 };
 
 /**
- * More messages than this, or more text, are a bulk send: a few of them fill a transaction well. A single
- * send at its longest has some kilobytes; a rejected item is kept as given, which may be megabytes.
+ * A send with more messages or more text than this is a bulk send: a few of them fill a transaction. A single
+ * send has at most some kilobytes; a rejected batch item is stored as given, which can be megabytes.
  */
 const SINGLE_MESSAGES_MAX = 32;
 const SINGLE_TEXT_MAX = 64 * 1024;
 
 /**
- * A batch waits no longer for its holds. An open transaction keeps others with the same idempotency
- * keys waiting, and the batch other accounts' sends.
+ * A batch waits this long for its holds. Its open transaction blocks requests with the same idempotency keys,
+ * and the sends of other tenants in the batch.
  */
 const HOLDS_WAIT_MS = 500;
 
@@ -73,22 +77,16 @@ const HOLDS_WAIT_MS = 500;
 const BESIDE_MS = { least: 20, most: 60 };
 const BESIDE_FROM = 64;
 
-/** What the wallet says of a hold that it was asked for alone. */
-const GRANTED: HoldResults = Promise.resolve([undefined]);
+/** The result of a hold that was placed alone. */
+const PLACED: HoldResults = Promise.resolve([undefined]);
 
-/** The wallet takes long: the send leaves its batch and waits for its hold by itself. */
-class HoldLate extends Error {}
-
-/** Nobody waits for the answer; the send must not happen behind its caller's back. */
-class GivenUp extends Error {}
-
-/** Starts the committer. */
+/** Creates the committer and its batchers. */
 export function createSendCommitter(parts: CommitParts): SendCommitter {
   const { services, sends, clock } = parts;
-  const doubts = createDoubts(clock);
+  const holdFailures = createRecentHoldFailures(clock);
   const releaser = createHoldReleaser(parts);
-  /** Where the wallet's answer about a hold is, for as long as its send lives. */
-  const answers = new WeakMap<Hold, { readonly refusals: HoldResults; readonly at: number }>();
+  /** The wallet's result of each hold: a batch of results and the position in it. */
+  const holdResults = new WeakMap<Hold, { readonly results: HoldResults; readonly at: number }>();
   const together = batch<HeldSend>(
     {
       name: "single sends",
@@ -108,92 +106,89 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   const bulks = batch<CheckedSend>({ name: "bulk sends", batchMax: 4, concurrency: 2 }, commitHeld);
 
   function batch<S extends CheckedSend>(
-    shape: Omit<BatcherOptions<S, undefined>, "queueMax" | "isTransient" | "flush">,
-    commitItems: (items: readonly S[]) => Promise<(Error | undefined)[]>,
+    shape: Omit<BatcherOptions<S, Shortfall | undefined>, "queueMax" | "isTransient" | "flush">,
+    commitItems: (items: readonly S[]) => Promise<(Refusal | undefined)[]>,
   ) {
-    return createBatcher<S, undefined>({
+    return createBatcher<S, Shortfall | undefined>({
       ...shape,
       queueMax: parts.acceptQueueMax,
-      isTransient: isMongoOutage,
-      flush: (items) => runDetached(() => commitItems(items)),
+      isTransient: isUnavailable,
+      flush: commitItems,
     });
   }
 
-  /** Places the holds at once, whatever is asked and when. */
-  function placeAll(items: readonly HeldSend[]): () => HoldResults {
-    const placed = placeWithin(items);
+  /** Starts placing the holds; the result admits each send whose hold was placed and whose caller waits. */
+  function placeAll(items: readonly HeldSend[]): () => Promise<readonly (Refusal | undefined)[]> {
+    const placed = placeWithinLimit(items);
     return async () => {
       const refusals = await placed;
       return items.map((item, at) => refusals[at] ?? givenUp(item));
     };
   }
 
-  async function placeWithin(items: readonly HeldSend[]): HoldResults {
-    const placing = services.placeHolds(items.map(({ hold }) => hold));
-    for (const [at, { hold }] of items.entries()) answers.set(hold, { refusals: placing, at });
-    const refusals = await answerWithin(placing, HOLDS_WAIT_MS);
+  async function placeWithinLimit(
+    items: readonly HeldSend[],
+  ): Promise<readonly (Error | "hold_late" | undefined)[]> {
+    const results = services.placeHolds(items.map(({ hold }) => hold));
+    for (const [at, { hold }] of items.entries()) holdResults.set(hold, { results, at });
+    const refusals = await answerWithin(results, HOLDS_WAIT_MS);
     return items.map(({ hold }, at) => {
-      const refusal = refusals === undefined ? new HoldLate() : refusals[at];
-      if (refusal !== undefined) doubts.note(hold.tenantId);
+      const refusal = refusals === undefined ? "hold_late" : refusals[at];
+      if (refusal !== undefined) holdFailures.add(hold.tenantId);
       return refusal;
     });
   }
 
-  /** Commits what has its holds. What was given up while it waited for its turn costs no writing. */
-  async function commitHeld(items: readonly CheckedSend[]): Promise<(Error | undefined)[]> {
+  /** Commits sends whose holds are placed. Skips those whose callers gave up while they were queued. */
+  async function commitHeld(items: readonly CheckedSend[]): Promise<(Refusal | undefined)[]> {
     const late = items.map(givenUp);
     const wanted = items.filter((_, at) => late[at] === undefined);
     if (wanted.length === 0) return late;
-    const judge = async () => wanted.map(givenUp);
-    const outcomes = (await sends.commit(wanted, judge, clock.now())).values();
-    return late.map((error) => error ?? outcomes.next().value);
+    const admit = async () => wanted.map(givenUp);
+    const results = (await sends.commit(wanted, admit, clock.now())).values();
+    return late.map((refusal) => refusal ?? results.next().value);
   }
 
-  async function commitTogether(send: HeldSend): Promise<void> {
-    try {
-      await together.add(send);
-    } catch (error) {
-      if (!(error instanceof HoldLate)) throw error;
-      // Under the same id: the hold that is being placed and this one cannot both stand.
-      await commitAfterHold(send);
-    }
+  async function commitTogether(send: HeldSend): Promise<Shortfall | undefined> {
+    const refusal = await together.add(send);
+    // The second hold has the same id as the pending one, so only one of them can exist.
+    return refusal === "hold_late" ? commitAfterHold(send) : refusal;
   }
 
-  async function commitAfterHold(send: CheckedSend): Promise<void> {
+  async function commitAfterHold(send: CheckedSend): Promise<Shortfall | undefined> {
     const { hold } = send;
     if (hold !== undefined) {
       await services.placeHold(hold).catch((refusal: unknown) => {
-        doubts.note(hold.tenantId);
+        holdFailures.add(hold.tenantId);
         throw refusal;
       });
-      answers.set(hold, { refusals: GRANTED, at: 0 });
+      holdResults.set(hold, { results: PLACED, at: 0 });
     }
-    await (isBulk(send) ? bulks : singles).add(send);
+    return (isBulk(send) ? bulks : singles).add(send);
   }
 
-  /** Frees the hold of a send that failed, if it stands: its caller will try again, with another. */
-  async function undoWhatStands(hold: Hold | undefined): Promise<void> {
-    const answer = hold === undefined ? undefined : answers.get(hold);
-    if (hold === undefined || answer === undefined) return;
-    const refusals = await answer.refusals.catch(() => undefined);
-    if (refusals !== undefined && refusals[answer.at] === undefined) releaser.releaseLater(hold);
+  /** Releases the hold of a failed send if the wallet placed it: the caller will try again with another. */
+  async function releaseIfPlaced(hold: Hold | undefined): Promise<void> {
+    const placing = hold === undefined ? undefined : holdResults.get(hold);
+    if (hold === undefined || placing === undefined) return;
+    const results = await placing.results.catch(() => undefined);
+    if (results !== undefined && results[placing.at] === undefined) releaser.releaseLater(hold);
   }
 
   return {
     async commit(send) {
+      const { hold, record } = send;
+      let refusal: Shortfall | undefined;
       try {
-        await (mayGoTogether(send, doubts) ? commitTogether(send) : commitAfterHold(send));
+        const isTogether = mayGoTogether(send, holdFailures);
+        refusal = await (isTogether ? commitTogether(send) : commitAfterHold(send));
       } catch (error) {
-        const isDuplicate = error instanceof DuplicateDocument;
-        if (!(isDuplicate || error instanceof GivenUp)) {
-          void undoWhatStands(send.hold);
-          throw error;
-        }
-        if (send.hold !== undefined) await releaser.release(send.hold);
-        throw isDuplicate && send.record.key !== undefined
-          ? new IdempotencyConflict()
-          : tooLate(error);
+        void releaseIfPlaced(hold);
+        throw error;
       }
+      if (refusal === undefined) return;
+      if (hold !== undefined) await releaser.release(hold);
+      throw refusal === "duplicate" && record.key !== undefined ? keyInUse() : tooLate(refusal);
     },
     async close() {
       releaser.close();
@@ -203,10 +198,10 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
   };
 }
 
-function mayGoTogether(send: CheckedSend, doubts: Doubts): send is HeldSend {
+function mayGoTogether(send: CheckedSend, holdFailures: RecentHoldFailures): send is HeldSend {
   const { hold } = send;
   if (hold === undefined || isBulk(send)) return false;
-  return !doubts.has(hold.tenantId);
+  return !holdFailures.has(hold.tenantId);
 }
 
 function isBulk({ messages }: CheckedSend): boolean {
@@ -216,26 +211,27 @@ function isBulk({ messages }: CheckedSend): boolean {
   return text > SINGLE_TEXT_MAX;
 }
 
-function givenUp({ isGivenUp }: CheckedSend): GivenUp | undefined {
-  return isGivenUp() ? new GivenUp() : undefined;
+function givenUp({ isGivenUp }: CheckedSend): "given_up" | undefined {
+  return isGivenUp() ? "given_up" : undefined;
 }
 
-function tooLate(cause: Error): AppError {
+function tooLate(cause: Shortfall): AppError {
   return new AppError("service_unavailable", "The send took too long; try again shortly.", {
     cause,
   });
 }
 
-/** The accounts whose hold was refused, or slow, a moment ago. */
-type Doubts = { note(tenantId: string): void; has(tenantId: string): boolean };
+/** Tenants whose hold was refused or slow in the last seconds. */
+type RecentHoldFailures = { add(tenantId: string): void; has(tenantId: string): boolean };
 
-const DOUBT_MS = 5000;
-const DOUBTS_MAX = 10_000;
+const HOLD_FAILURE_MS = 5000;
+const HOLD_FAILURES_MAX = 10_000;
 
-function createDoubts(clock: Clock): Doubts {
+function createRecentHoldFailures(clock: Clock): RecentHoldFailures {
   const endsMs = new Map<string, number>();
   return {
-    note: (tenantId) => setRecent(endsMs, tenantId, clock.now() + DOUBT_MS, DOUBTS_MAX),
+    add: (tenantId) =>
+      setRecent(endsMs, tenantId, clock.now() + HOLD_FAILURE_MS, HOLD_FAILURES_MAX),
     has: (tenantId) => (endsMs.get(tenantId) ?? 0) > clock.now(),
   };
 }

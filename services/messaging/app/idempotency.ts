@@ -13,30 +13,25 @@
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError, isRetryable } from "../../shared/core/errors.ts";
+import { AppError, isRetryable, isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import { runDetached } from "../../shared/flow/run-detached.ts";
-import type { IdempotencyLock } from "../../shared/io/idempotency-locks.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { SendEndpoint } from "../domain/send-request.ts";
-import type { SendStore } from "./ports.ts";
+import type { KeyLock, SendStore } from "./ports.ts";
 
 /** A request made under a key. */
 export type KeyedRequest = {
   /** Tenant | endpoint | key. */
   readonly scope: string;
   readonly fingerprint: Uint8Array;
-  readonly fenced: boolean;
+  /** The caller holds a lock on the key itself. */
+  readonly isLocked: boolean;
 };
 
 /** Either this request's own effect, or the stored answer of the first one. */
 export type KeyedAnswer<T> =
   | { readonly kind: "done"; readonly result: T }
   | { readonly kind: "replay"; readonly response: Uint8Array };
-
-/** Thrown by work whose key turned out to be held by another request. */
-export class IdempotencyConflict extends Error {}
 
 /** The scope of a send's key; both single-send paths are one endpoint. */
 export function sendScope(tenantId: string, endpoint: SendEndpoint, key: string): string {
@@ -54,14 +49,14 @@ type StoredAnswer = {
   readonly expiredId: string | undefined;
 };
 
-type Asked = Pick<KeyedRequest, "scope" | "fingerprint">;
+type KeyLookup = Pick<KeyedRequest, "scope" | "fingerprint">;
 
 /** Runs work at most once per key. */
 export type Idempotency = {
   /** The stored answer of a key, if there is one; throws when it belongs to another request. */
-  find(request: Asked): Promise<Uint8Array | undefined>;
+  find(request: KeyLookup): Promise<Uint8Array | undefined>;
   /** The same before a refusal: when nothing is stored now, no earlier request stores anything. */
-  findBeforeRefusal(request: Asked): Promise<Uint8Array | undefined>;
+  findBeforeRefusal(request: KeyLookup): Promise<Uint8Array | undefined>;
   /** `work` gets the id of the expired record that its own replaces. */
   run<T>(
     request: KeyedRequest,
@@ -70,8 +65,8 @@ export type Idempotency = {
   close(): Promise<void>;
 };
 
-/** How long a fence outlives a process that died with it; no request runs longer. */
-const FENCE_MS = 30_000;
+/** The lock of a process that died expires after this time; no request runs longer. */
+const LOCK_MS = 30_000;
 const FINGERPRINT_BYTES = 32;
 
 /** Makes the guard over the store of sends. */
@@ -94,7 +89,7 @@ export function createIdempotency(options: {
   );
 
   /** The stored answer of a key, if it is this request's; throws when it is another's. */
-  async function findReplay({ scope, fingerprint }: Asked): Promise<StoredAnswer> {
+  async function findReplay({ scope, fingerprint }: KeyLookup): Promise<StoredAnswer> {
     const stored = await lookups.add(scope);
     if (stored === undefined) return { response: undefined, expiredId: undefined };
     if (stored.expiresAtMs <= clock.now()) return { response: undefined, expiredId: stored.id };
@@ -102,27 +97,30 @@ export function createIdempotency(options: {
     return { response: await responses.add(stored.id), expiredId: undefined };
   }
 
-  async function findBeforeRefusal({ scope, fingerprint }: Asked): Promise<Uint8Array | undefined> {
+  async function findBeforeRefusal({
+    scope,
+    fingerprint,
+  }: KeyLookup): Promise<Uint8Array | undefined> {
     const stored = await closings.add(scope);
     if (stored === undefined) return undefined;
     if (!isSameBytes(stored.fingerprint, fingerprint)) throw reused();
     return responses.add(stored.id);
   }
 
-  async function takeLock({ scope, fingerprint }: KeyedRequest): Promise<IdempotencyLock> {
+  async function takeLock({ scope, fingerprint }: KeyedRequest): Promise<KeyLock> {
     const nowMs = clock.now();
-    const fence = { key: scope, owner: options.owner, fingerprint, untilMs: nowMs + FENCE_MS };
-    const outcome = await sends.takeLock(fence, nowMs);
-    if (outcome === "running") throw inProgress();
-    if (outcome === "reused") throw reused();
-    return fence;
+    const lock = { key: scope, owner: options.owner, fingerprint, untilMs: nowMs + LOCK_MS };
+    const result = await sends.takeLock(lock, nowMs);
+    if (result === "running") throw keyInUse();
+    if (result === "reused") throw reused();
+    return lock;
   }
 
-  /** What another request under the key has done, where this one could do nothing. */
-  async function findWinner(request: Asked, error: unknown): Promise<Uint8Array | undefined> {
-    if (error instanceof IdempotencyConflict) return (await findReplay(request)).response;
-    const isRefusal = error instanceof AppError && !isRetryable(error.code);
-    return isRefusal ? findBeforeRefusal(request) : undefined;
+  /** The response that another request stored under the key, after this one failed without effect. */
+  async function findWinner(request: KeyLookup, error: unknown): Promise<Uint8Array | undefined> {
+    if (!(error instanceof AppError)) return undefined;
+    if (error.code === "conflict") return (await findReplay(request)).response;
+    return isRetryable(error.code) ? undefined : findBeforeRefusal(request);
   }
 
   async function runOnce<T>(
@@ -131,18 +129,18 @@ export function createIdempotency(options: {
   ): Promise<KeyedAnswer<T>> {
     const { response, expiredId } = await findReplay(request);
     if (response !== undefined) return { kind: "replay", response };
-    const fence = request.fenced ? undefined : await takeLock(request);
+    const lock = request.isLocked ? undefined : await takeLock(request);
     try {
       return { kind: "done", result: await work(expiredId) };
     } catch (error) {
       const winner = await findWinner(request, error);
       if (winner !== undefined) return { kind: "replay", response: winner };
-      throw error instanceof IdempotencyConflict ? inProgress() : error;
+      throw error;
     } finally {
-      if (fence !== undefined) {
-        // The lease ends by itself; failing to end it early costs later requests a wait.
-        await sends.releaseLock(fence).catch((error: unknown) => {
-          log.warn({ error }, "a key's fence was not removed");
+      if (lock !== undefined) {
+        // The lock expires by itself; until then later requests with the key get `conflict`.
+        await sends.releaseLock(lock).catch((error: unknown) => {
+          log.warn({ error }, "the lock of an idempotency key was not released");
         });
       }
     }
@@ -193,20 +191,21 @@ function askTogether<Found>(
     ...shape,
     name: `idempotency ${name}`,
     queueMax: 8192,
-    isTransient: isMongoOutage,
+    isTransient: isUnavailable,
     async flush(names) {
-      const found = await runDetached(() => find(names));
+      const found = await find(names);
       return names.map((one) => found.get(one));
     },
   });
 }
 
 /** What a request is told while another one runs under its key. */
-function clash(rival: Uint8Array, { fingerprint }: Asked): AppError {
-  return isSameBytes(rival, fingerprint) ? inProgress() : reused();
+function clash(rival: Uint8Array, { fingerprint }: KeyLookup): AppError {
+  return isSameBytes(rival, fingerprint) ? keyInUse() : reused();
 }
 
-function inProgress(): AppError {
+/** The error when another request holds the key. */
+export function keyInUse(): AppError {
   return new AppError("conflict", "A request with this key is still in progress.");
 }
 
@@ -219,7 +218,7 @@ export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-function checkFingerprint({ fingerprint }: Asked): void {
+function checkFingerprint({ fingerprint }: KeyLookup): void {
   if (fingerprint.length === FINGERPRINT_BYTES) return;
   throw new AppError("validation_error", "A key needs the request's fingerprint.", {
     fields: [{ field: "fingerprint", code: "invalid_format", message: "SHA-256, 32 bytes." }],

@@ -13,10 +13,10 @@ export type QueueNotifications = {
 /** Makes the bells; `ring` tells the others, and may be lost without harm. */
 export function createQueueNotifications(options: {
   readonly ring: (connectorId: string, arrivals: readonly Arrival[]) => void;
-  readonly tenants: PendingIndex;
+  readonly pending: PendingIndex;
   readonly limits: QueueLimits;
 }): QueueNotifications {
-  const { tenants, limits } = options;
+  const { pending, limits } = options;
   let rung = new Map<string, Map<string, Arrivals>>();
 
   function flush(): void {
@@ -44,7 +44,7 @@ export function createQueueNotifications(options: {
         const { priority, tenantId, id: messageId, notBeforeMs: dueAtMs } = message;
         const named = [{ messageId, dueAtMs }];
         const arrival = { priority, tenantId, messageId, dueAtMs, named };
-        tenants.note(route.connectorId, arrival);
+        pending.note(route.connectorId, arrival);
         limits.note(route.connectorId, priority);
         tell(route.connectorId, arrival);
       }

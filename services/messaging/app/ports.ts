@@ -1,10 +1,10 @@
 /** What the use cases need of the world: their stores, and the other services. */
 import type { MessageStatus } from "../../shared/core/message-status.ts";
-import type { IdempotencyLock, LockResult } from "../../shared/io/idempotency-locks.ts";
-import type { StreamItem } from "../../shared/io/publisher.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
-import type { Claim, Message, MessageMode, PriorityClass } from "../domain/message.ts";
+import type { Draft } from "../domain/build-messages.ts";
+import type { Claim, Message, MessageMode, PriorityClass, StatusEvent } from "../domain/message.ts";
 import type { CheckedMessage, MessageCharge } from "../domain/message-invariants.ts";
+import type { SendRequest } from "../domain/send-request.ts";
 
 /** The record of an accepted send, or of a cancel made under an idempotency key. */
 export type SendRecord = {
@@ -86,34 +86,39 @@ export type ServiceClients = {
   releaseReservation(tenantId: string, reservationId: string): Promise<void>;
 };
 
-/** What becomes of each item of a batch: undefined lets it go on, an error ends it. Never rejects. */
+/** The error of each hold of a batch; undefined for a hold that was placed. Never rejects. */
 export type HoldResults = Promise<readonly (Error | undefined)[]>;
 
-/** An insert that met a unique index; `at` is the position of the document at fault. */
-export class DuplicateDocument extends Error {
-  readonly at: number;
+/**
+ * Why a send of a batch is not committed:
+ * - an error: the wallet refused its hold.
+ * - `hold_late`: the wallet has not answered in time; the send leaves the batch.
+ * - `given_up`: the caller no longer waits, so the send must not happen.
+ * - `duplicate`: the reservation has a tombstone, or another request holds the key.
+ */
+export type Refusal = Error | "hold_late" | "given_up" | "duplicate";
 
-  constructor(at: number) {
-    super("a unique index refused a document");
-    this.name = "DuplicateDocument";
-    this.at = at;
-  }
-}
+/** A lock on the idempotency key of a running request. */
+export type KeyLock = {
+  readonly key: string;
+  /** Only the owner releases its lock. */
+  readonly owner: string;
+  readonly fingerprint: Uint8Array;
+  readonly untilMs: number;
+};
 
 /** The store of sends and of their idempotency keys. */
 export type SendStore = {
   /**
-   * Commits sends with their messages in one transaction, which is written while the verdicts on
-   * them are awaited, and stays open until they come; `judge` is asked again before each attempt
-   * to commit. An item whose verdict is an error fails with that; one whose reservation was fenced
-   * off, or whose key another send holds, fails alone with `DuplicateDocument`. Nothing is answered
-   * before the verdicts are known.
+   * Commits sends with their messages in one transaction. The store writes while `admit` is pending and commits
+   * when it resolves; `admit` is called again before each further attempt. A refused send fails alone. Returns
+   * one refusal or undefined per item, never before `admit` has resolved.
    */
   commit(
     items: readonly AcceptedSend[],
-    judge: () => HoldResults,
+    admit: () => Promise<readonly (Refusal | undefined)[]>,
     nowMs: number,
-  ): Promise<(undefined | Error)[]>;
+  ): Promise<(Refusal | undefined)[]>;
   /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */
   findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>>;
   /** The stored answers of sends, by id: up to megabytes each, so a few at a time. */
@@ -124,16 +129,22 @@ export type SendStore = {
    */
   closeKeys(keys: readonly string[], nowMs: number): Promise<Map<string, StoredSend>>;
   /** Which of these reservations have a send or a tombstone. */
-  findByIds(ids: readonly string[]): Promise<Map<string, "sent" | "fenced">>;
-  /** Writes a tombstone unless the send exists; answers which of the two stands now. */
-  fence(id: string, nowMs: number): Promise<"sent" | "fenced">;
-  /** Takes the short lease of a running request's key, for callers that could not fence it themselves. */
-  takeLock(fence: IdempotencyLock, nowMs: number): Promise<LockResult>;
-  releaseLock(fence: IdempotencyLock): Promise<void>;
+  findByIds(ids: readonly string[]): Promise<Map<string, "sent" | "tombstone">>;
+  /** Writes a tombstone unless the send exists; returns which of the two exists now. */
+  putTombstone(id: string, nowMs: number): Promise<"sent" | "tombstone">;
+  /** Locks a key for a request whose caller holds no lock on it. */
+  takeLock(lock: KeyLock, nowMs: number): Promise<"taken" | "running" | "reused">;
+  releaseLock(lock: KeyLock): Promise<void>;
   /** About how many records there are. */
   count(): Promise<number>;
   /** Deletes records past their time, a bounded number; answers how many. */
   deleteExpired(nowMs: number, olderThanMs: number): Promise<number>;
+};
+
+/** A status change to publish, with the W3C traceparent of the call that caused it. */
+export type CausedEvent = {
+  readonly event: StatusEvent;
+  readonly traceparent: string | undefined;
 };
 
 /** A changed message: what was loaded, and what it is to become. */
@@ -142,8 +153,8 @@ export type MessageChange = { readonly before: Message; readonly after: Message 
 /** Everything that one transaction of changes writes. */
 export type ChangeSet = {
   readonly changes: readonly MessageChange[];
-  readonly events: readonly StreamItem[];
-  /** Idempotency records of cancels; a key that another request holds throws `DuplicateDocument`. */
+  readonly events: readonly CausedEvent[];
+  /** Idempotency records of cancels. */
   readonly records: readonly SendRecord[];
 };
 
@@ -164,15 +175,16 @@ export type MessageStore = {
     limit: number,
   ): Promise<Message[]>;
   /**
-   * Reads messages, lets `decide` say what becomes of them, and writes that with its events, all
-   * in one transaction. Meets another hand's change by starting again, so `decide` may be called
-   * more than once; what it said last is what was written.
+   * Reads messages, calls `decide`, and writes its changes, events and records in one transaction. When
+   * another writer changes a message meanwhile, the store reads again and calls `decide` again; it writes the
+   * last result. When another request holds the key of a record, the store writes nothing and returns the
+   * position of that record.
    */
   change(
     ids: readonly string[],
     decide: (loaded: readonly Message[]) => ChangeSet,
     nowMs: number,
-  ): Promise<void>;
+  ): Promise<number | undefined>;
   /** What ends by time, the longest overdue first; of these statuses only, where they are named. */
   findDue(nowMs: number, limit: number, statuses?: readonly MessageStatus[]): Promise<DueMessage[]>;
   /** Ids of a tenant's campaign after an id, in order. */
@@ -261,4 +273,24 @@ export type MessageSnapshot = {
   messages(tenantId: string | undefined): AsyncIterable<readonly CheckedMessage[]>;
   charges(tenantId: string | undefined): AsyncIterable<readonly MessageCharge[]>;
   close(): Promise<void>;
+};
+
+/** The trace of the call that is being served. */
+export type CallTrace = {
+  /** Its W3C traceparent; undefined outside a call. */
+  current(): string | undefined;
+  /** The same, only if the trace is recorded: this is stored with messages. */
+  recorded(): string | undefined;
+};
+
+/** Encodes the responses that are stored under idempotency keys and replayed. */
+export type ResponseEncoder = {
+  send(request: SendRequest, draft: Draft): Uint8Array;
+  cancel(message: Message): Uint8Array;
+};
+
+/** Event batches that are committed and not yet published. */
+export type EventBacklog = {
+  /** Their number, and the age of the oldest in milliseconds. */
+  backlog(): Promise<{ readonly count: number; readonly oldestMs: number }>;
 };

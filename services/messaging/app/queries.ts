@@ -3,12 +3,12 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
 import { PAGE_MAX, pageLimit } from "../../shared/core/limits.ts";
 import { pause } from "../../shared/flow/backoff.ts";
-import type { Outbox } from "../../shared/io/outbox.ts";
 import type { Message, MessageMode } from "../domain/message.ts";
 import { type Breach, checkMessage, type MessageCharge } from "../domain/message-invariants.ts";
 import { isVisible, notFound } from "./cancel.ts";
 import { type InflightSends, SKEW_MAX_MS } from "./inflight-sends.ts";
 import type {
+  EventBacklog,
   ListFilter,
   MessageLists,
   MessageSnapshot,
@@ -65,7 +65,7 @@ export function createQueries(options: {
   readonly openSnapshot: () => MessageSnapshot;
   readonly queue: QueueStore;
   readonly sends: SendStore;
-  readonly outbox: Outbox;
+  readonly outbox: EventBacklog;
   readonly inflight: Pick<InflightSends, "settle">;
   readonly clock: Clock;
 }): Queries {

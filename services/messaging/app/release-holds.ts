@@ -29,7 +29,7 @@ const AT_ONCE_MAX = 16;
 /** Makes it. */
 export function createHoldReleaser(parts: {
   readonly services: Pick<ServiceClients, "releaseReservation">;
-  readonly sends: Pick<SendStore, "fence">;
+  readonly sends: Pick<SendStore, "putTombstone">;
   readonly clock: Clock;
   readonly log: Logger;
 }): HoldReleaser {
@@ -40,7 +40,7 @@ export function createHoldReleaser(parts: {
 
   async function free({ tenantId, reservationId }: Hold): Promise<void> {
     // Where the commit stood although its answer was lost, this answers "sent", and the hold stays.
-    if ((await sends.fence(reservationId, clock.now())) !== "fenced") return;
+    if ((await sends.putTombstone(reservationId, clock.now())) !== "tombstone") return;
     await services.releaseReservation(tenantId, reservationId);
   }
 

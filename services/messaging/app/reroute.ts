@@ -34,7 +34,7 @@ type Candidate = { readonly id: string; readonly tenantId: string; readonly targ
 /** Makes the diverter. */
 export function createRerouter(options: {
   readonly queue: Pick<QueueStore, "waitingTenants" | "findWaiting" | "countIn">;
-  readonly tenants: Pick<PendingIndex, "connectors" | "mark" | "retain">;
+  readonly pending: Pick<PendingIndex, "connectors" | "mark" | "retain">;
   readonly changes: Changes;
   readonly availability: {
     readonly availabilityOf: AvailabilityOf;
@@ -42,7 +42,7 @@ export function createRerouter(options: {
   };
   readonly clock: Clock;
 }): Rerouter {
-  const { queue, tenants, changes, availability, clock } = options;
+  const { queue, pending, changes, availability, clock } = options;
   const lastServed = new Map<string, string>();
   /** By queue and tenant: messages before this id have no other route, as far as the last look at them. */
   const passed = new Map<string, string>();
@@ -52,9 +52,9 @@ export function createRerouter(options: {
   /** What of the next tenants' messages could move, tenants by turn, each one's oldest first. */
   async function look(connectorId: string, priority: PriorityClass): Promise<Candidate[]> {
     const name = queueName(connectorId, priority);
-    const mark = tenants.mark();
+    const mark = pending.mark();
     const all = await queue.waitingTenants(connectorId, priority);
-    tenants.retain(connectorId, priority, all, mark);
+    pending.retain(connectorId, priority, all, mark);
     const some = rotateAfter(all, lastServed.get(name)).slice(0, TENANTS_MAX);
     // Unless one of them gets a place, the next look is at the others.
     lastServed.set(name, some.at(-1) ?? "");
@@ -94,7 +94,7 @@ export function createRerouter(options: {
 
   /** Connectors at which something waits that carry nothing, each first in its turn. */
   async function strandedAt(usable: ReadonlySet<string>): Promise<string[]> {
-    const stranded = (await tenants.connectors()).filter(
+    const stranded = (await pending.connectors()).filter(
       (id) => id !== TEST_CONNECTOR && !usable.has(id),
     );
     const inTurn = rotateAfter(stranded, lastConnectorId);

@@ -19,7 +19,8 @@ export type ReservationQuestion = {
 /** Its messages; or none, for ever. */
 export type ReservationAnswer = {
   readonly reservationId: string;
-  readonly fenced: boolean;
+  /** A tombstone keeps the send from ever being committed. */
+  readonly hasTombstone: boolean;
   readonly messages: readonly Message[];
 };
 
@@ -45,16 +46,17 @@ export function createReservationResolver(options: {
 
   async function resolve(
     question: ReservationQuestion,
-    known: "sent" | "fenced" | undefined,
+    known: "sent" | "tombstone" | undefined,
   ): Promise<ReservationAnswer> {
     const { reservationId } = question;
-    const fenced = { reservationId, fenced: true, messages: [] };
-    if (known === "fenced") return fenced;
+    const abandoned = { reservationId, hasTombstone: true, messages: [] };
+    if (known === "tombstone") return abandoned;
     // Records end before messages do, so the messages themselves are asked, too.
     const messages = await messagesOf(question);
-    if (messages.length > 0 || known === "sent") return { reservationId, fenced: false, messages };
-    if ((await sends.fence(reservationId, clock.now())) === "fenced") return fenced;
-    return { reservationId, fenced: false, messages: await messagesOf(question) };
+    if (messages.length > 0 || known === "sent")
+      return { reservationId, hasTombstone: false, messages };
+    if ((await sends.putTombstone(reservationId, clock.now())) === "tombstone") return abandoned;
+    return { reservationId, hasTombstone: false, messages: await messagesOf(question) };
   }
 
   return async (questions) => {

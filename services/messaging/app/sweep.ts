@@ -3,10 +3,9 @@
  * number of replicas may sweep at once, and the second to come changes nothing.
  */
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
 import type { AvailabilityOf } from "../domain/choose-route.ts";
 import type { Timeouts } from "../domain/queue-transitions.ts";
 import type { SendingRights } from "../domain/schedule.ts";
@@ -63,7 +62,7 @@ export function createSweeps(options: {
       };
     } catch (error) {
       // Whatever went wrong with one of them must not keep the others from their ends.
-      if (!isAway(error)) fault = error;
+      if (!isUnavailable(error)) fault = error;
       return undefined;
     }
   }
@@ -79,7 +78,7 @@ export function createSweeps(options: {
       return true;
     } catch (error) {
       // It stays due. In an outage the whole sweep waits; what is wrong with one keeps no other.
-      if (isMongoOutage(error)) throw error;
+      if (isUnavailable(error)) throw error;
       fault = error;
       return false;
     }
@@ -107,8 +106,4 @@ export function createSweeps(options: {
       return keys > 0 || messages > 0;
     },
   };
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === "service_unavailable";
 }

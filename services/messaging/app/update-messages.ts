@@ -6,22 +6,19 @@
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
-import { AppError } from "../../shared/core/errors.ts";
+import { AppError, isUnavailable } from "../../shared/core/errors.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
-import { runDetached } from "../../shared/flow/run-detached.ts";
-import { isMongoOutage } from "../../shared/io/mongo-errors.ts";
-import type { StreamItem } from "../../shared/io/publisher.ts";
-import { activeCall } from "../../shared/rpc/call-context.ts";
-import type { Decision, Message, StatusEvent } from "../domain/message.ts";
+import type { Decision, Message } from "../domain/message.ts";
 import { queueOf } from "../domain/queue-transitions.ts";
-import { IdempotencyConflict } from "./idempotency.ts";
+import { keyInUse } from "./idempotency.ts";
 import type { QueueNotifications } from "./notify.ts";
-import {
-  type ChangeSet,
-  DuplicateDocument,
-  type MessageChange,
-  type MessageStore,
-  type SendRecord,
+import type {
+  CallTrace,
+  CausedEvent,
+  ChangeSet,
+  MessageChange,
+  MessageStore,
+  SendRecord,
 } from "./ports.ts";
 
 /** A pure decision about one message. May throw `AppError`, which refuses this change alone. */
@@ -31,8 +28,8 @@ export type Decide<D extends Decision = Decision> = (message: Message, nowMs: nu
 export type Changes = {
   /**
    * Decides about a message and makes it durable; undefined when there is no such message.
-   * `toRecord` adds an idempotency record to the same transaction; throws `KeyLost` when another
-   * request holds its key.
+   * `toRecord` adds an idempotency record to the same transaction; throws `conflict` when another request
+   * holds its key.
    */
   change<D extends Decision>(
     messageId: string,
@@ -49,9 +46,6 @@ type Item = {
   readonly traceparent: string | undefined;
 };
 
-/** Makes an event of the stream from a status change. */
-export type ToStreamItem = (event: StatusEvent, traceparent: string | undefined) => StreamItem;
-
 /** Between two batches: a carrier waits for the answer to its receipts, so this is short. */
 const PACE_MS = { least: 10, most: 60 };
 
@@ -60,7 +54,7 @@ export function createChanges(options: {
   readonly store: MessageStore;
   readonly notifications: QueueNotifications;
   readonly clock: Clock;
-  readonly toStreamItem: ToStreamItem;
+  readonly trace: Pick<CallTrace, "current">;
 }): Changes {
   const { store, notifications, clock } = options;
 
@@ -72,20 +66,19 @@ export function createChanges(options: {
       const ids = [...new Set(open.map(({ item }) => item.messageId))];
       const nowMs = clock.now();
       let plan: Plan = NOTHING;
-      try {
-        await store.change(
-          ids,
-          (loaded) => {
-            plan = decideAll(open, loaded, nowMs);
-            return toChangeSet(plan, options.toStreamItem);
-          },
-          nowMs,
-        );
-      } catch (error) {
-        const loser = error instanceof DuplicateDocument ? plan.records[error.at] : undefined;
-        if (loser === undefined) throw error;
-        results[loser.at] = new IdempotencyConflict();
-        open = open.filter(({ at }) => at !== loser.at);
+      const refusedRecord = await store.change(
+        ids,
+        (loaded) => {
+          plan = decideAll(open, loaded, nowMs);
+          return toChangeSet(plan);
+        },
+        nowMs,
+      );
+      if (refusedRecord !== undefined) {
+        const loser = plan.records[refusedRecord]?.at;
+        if (loser === undefined) throw new Error("the store refused a record that does not exist");
+        results[loser] = keyInUse();
+        open = open.filter(({ at }) => at !== loser);
         continue;
       }
       for (const { at, result } of plan.results) results[at] = result;
@@ -101,8 +94,8 @@ export function createChanges(options: {
     queueMax: 20_000,
     minIntervalMs: PACE_MS.least,
     maxIntervalMs: PACE_MS.most,
-    isTransient: isMongoOutage,
-    flush: (items) => runDetached(() => apply(items)),
+    isTransient: isUnavailable,
+    flush: apply,
   });
 
   return {
@@ -111,7 +104,7 @@ export function createChanges(options: {
       decide: Decide<D>,
       toRecord?: (message: Message) => SendRecord,
     ) {
-      const traceparent = activeCall()?.traceparent;
+      const traceparent = options.trace.current();
       // The batch keeps each item's own decision, so its type comes back as it went in.
       return (await batcher.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
     },
@@ -121,19 +114,15 @@ export function createChanges(options: {
 
 type Plan = {
   readonly changes: readonly MessageChange[];
-  readonly events: readonly { event: StatusEvent; traceparent: string | undefined }[];
+  readonly events: readonly CausedEvent[];
   readonly records: readonly { record: SendRecord; at: number }[];
   readonly results: readonly { at: number; result: Decision | undefined | Error }[];
 };
 
 const NOTHING: Plan = { changes: [], events: [], records: [], results: [] };
 
-function toChangeSet({ changes, events, records }: Plan, toStreamItem: ToStreamItem): ChangeSet {
-  return {
-    changes,
-    events: events.map(({ event, traceparent }) => toStreamItem(event, traceparent)),
-    records: records.map(({ record }) => record),
-  };
+function toChangeSet({ changes, events, records }: Plan): ChangeSet {
+  return { changes, events, records: records.map(({ record }) => record) };
 }
 
 /** Decides every item in order, each on what the ones before it left; synchronous. */
@@ -143,7 +132,7 @@ function decideAll(
   nowMs: number,
 ): Plan {
   const present = new Map(loaded.map((message) => [message.id, message]));
-  const events: { event: StatusEvent; traceparent: string | undefined }[] = [];
+  const events: CausedEvent[] = [];
   const records: { record: SendRecord; at: number }[] = [];
   const results = open.map(({ item, at }) => {
     const message = present.get(item.messageId);

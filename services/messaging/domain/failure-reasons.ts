@@ -1,4 +1,5 @@
-import type { Reason } from "./message.ts";
+/** Why a message was refused, failed or was not delivered, spelt for customers. */
+export type Reason = { readonly code: string; readonly message: string };
 
 /** Every message error code of `decisions.md`, with the sentence customers read. */
 const TEXTS = {

@@ -7,8 +7,7 @@ import {
 } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
 import { isLegalMove } from "../../shared/core/state-table.ts";
-import type { ReasonCode } from "./failure-reasons.ts";
-import { reasonFor } from "./failure-reasons.ts";
+import { type Reason, type ReasonCode, reasonFor } from "./failure-reasons.ts";
 
 /** Whether a message is real, or carried by the built-in simulator at price zero. */
 export const MESSAGE_MODES = ["live", "test"] as const;
@@ -27,9 +26,6 @@ export type QueuePhase = "waiting" | "sending" | "unknown";
 
 /** Single sends go before bulk ones in each connector's queue. */
 export type PriorityClass = "single" | "bulk";
-
-/** Why a message was refused, failed or was not delivered, spelt for customers. */
-export type Reason = { readonly code: string; readonly message: string };
 
 /** One status the message has had. */
 export type StatusChange = {

@@ -24,8 +24,8 @@ export type SendRequest = {
   readonly endpoint: SendEndpoint;
   readonly key: string | undefined;
   readonly fingerprint: Uint8Array;
-  /** The caller keeps a second request with the key away while this one runs. */
-  readonly fenced: boolean;
+  /** The caller holds a lock on the key while this request runs. */
+  readonly isLocked: boolean;
   readonly from: string;
   readonly body: string;
   readonly clientReference: string | undefined;

@@ -1,7 +1,5 @@
 import type { ClientSession, Db, Document } from "mongodb";
 import { insertAll as insert, throwWriteError } from "../../shared/io/insert-all.ts";
-import { isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import { DuplicateDocument } from "../app/ports.ts";
 
 /**
  * Documents of one command, which may have 16 MB: 48 KB for each beside its text, while hundreds of routes
@@ -28,18 +26,17 @@ function endOfCommand(documents: readonly Document[], from: number): number {
   return most;
 }
 
-/** Inserts documents with few commands. Throws `DuplicateDocument` for a breach of a unique index. */
+/**
+ * Inserts documents with few commands. A document that violates a unique index throws the driver's error
+ * (`isDuplicateKey`) with its position as `index`.
+ */
 export async function insertAll(
   db: Db,
   collection: string,
   documents: readonly Document[],
   session: ClientSession,
 ): Promise<void> {
-  try {
-    await insert(db, collection, documents, endOfCommand, session);
-  } catch (error) {
-    throw isDuplicateKey(error) ? new DuplicateDocument(error.index) : error;
-  }
+  await insert(db, collection, documents, endOfCommand, session);
 }
 
 /**

@@ -2,12 +2,12 @@ import type { Long } from "mongodb";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { Encoding } from "../../shared/core/segments.ts";
+import type { Reason } from "../domain/failure-reasons.ts";
 import type {
   Message,
   MessageMode,
   PriorityClass,
   QueuePhase,
-  Reason,
   SegmentReceipts,
   StatusChange,
 } from "../domain/message.ts";

@@ -1,12 +1,12 @@
-import type { Collection, Db, MongoClient } from "mongodb";
+import type { ClientSession, Collection, Db, MongoClient } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
-import { guardMongo } from "../../shared/io/mongo-errors.ts";
-import type { Outbox } from "../../shared/io/outbox.ts";
+import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
+import type { OutboxTicket } from "../../shared/io/outbox.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
-import type { MessageStore } from "../app/ports.ts";
+import type { CausedEvent, MessageStore } from "../app/ports.ts";
 import { MESSAGE_MODES, type Message } from "../domain/message.ts";
 import { replaceAll } from "./bulk-writes.ts";
 import { fromDocument, type MessageDocument, nextDocument, SEARCH } from "./documents.ts";
@@ -18,8 +18,14 @@ const DELETE_MAX = 2000;
 const BATCH_MAX = 1000;
 const DUE_FIELDS = { tenant_id: 1, from: 1, status: 1 } as const;
 
-/** Makes the store over one database; saved events go out through its outbox. */
-export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox): MessageStore {
+/** Writes events inside the transaction of their change and publishes them after its commit. */
+export type EventOutbox = {
+  write(events: readonly CausedEvent[], session: ClientSession): Promise<OutboxTicket | undefined>;
+  publish(ticket: OutboxTicket | undefined): void;
+};
+
+/** The messages of one database; their events leave through the outbox. */
+export function createMessageStore(client: MongoClient, db: Db, outbox: EventOutbox): MessageStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
 
   async function many(
@@ -65,21 +71,32 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
       return many({ ...range, tenant_id: tenantId, reservation_id: reservationId }, limit);
     },
     async change(ids, decide, nowMs) {
-      const ticket = await runTransaction(client, async (session) => {
-        const stored = await messages
-          .find({ _id: { $in: [...ids] } }, { session, batchSize: BATCH_MAX, promoteLongs: false })
-          .toArray();
-        const byId = new Map(stored.map((document) => [document._id, document]));
-        const { changes, events, records } = decide(stored.map(fromDocument));
-        const next = changes.flatMap(({ before, after }) => {
-          const document = byId.get(before.id);
-          return document === undefined ? [] : [nextDocument(document, before, after)];
+      let recordCount = 0;
+      try {
+        const ticket = await runTransaction(client, async (session) => {
+          const stored = await messages
+            .find(
+              { _id: { $in: [...ids] } },
+              { session, batchSize: BATCH_MAX, promoteLongs: false },
+            )
+            .toArray();
+          const { changes, events, records } = decide(stored.map(fromDocument));
+          recordCount = records.length;
+          const byId = new Map(stored.map((document) => [document._id, document]));
+          const next = changes.flatMap(({ before, after }) => {
+            const document = byId.get(before.id);
+            return document === undefined ? [] : [nextDocument(document, before, after)];
+          });
+          await insertRecords(db, records, nowMs, session);
+          await replaceAll(db, "messages", next, session);
+          return outbox.write(events, session);
         });
-        await insertRecords(db, records, nowMs, session);
-        await replaceAll(db, "messages", next, session);
-        return outbox.write(events, session);
-      });
-      outbox.publish(ticket);
+        outbox.publish(ticket);
+        return undefined;
+      } catch (error) {
+        if (isDuplicateKey(error) && error.index < recordCount) return error.index;
+        throw error;
+      }
     },
     async findDue(nowMs, limit, statuses) {
       const due = await guardMongo(
@@ -120,14 +137,16 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: Outbox):
         INDEXES.bySearch,
       ),
     async deleteBefore(beforeMs) {
-      const old = await messages
-        .find({ _id: { $lt: lowestIdAt("message", beforeMs) } }, { projection: { _id: 1 } })
-        .sort({ _id: 1 })
-        .limit(DELETE_MAX)
-        .toArray();
+      const old = await guardMongo(
+        messages
+          .find({ _id: { $lt: lowestIdAt("message", beforeMs) } }, { projection: { _id: 1 } })
+          .sort({ _id: 1 })
+          .limit(DELETE_MAX)
+          .toArray(),
+      );
       if (old.length === 0) return 0;
       const last = old.at(-1)?._id as string;
-      return (await messages.deleteMany({ _id: { $lte: last } })).deletedCount;
+      return (await guardMongo(messages.deleteMany({ _id: { $lte: last } }))).deletedCount;
     },
   };
 }

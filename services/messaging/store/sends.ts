@@ -12,13 +12,7 @@ import { lowestIdAt, newId } from "../../shared/core/ids.ts";
 import { type LockDocument, releaseLock, takeLock } from "../../shared/io/idempotency-locks.ts";
 import { runTransaction } from "../../shared/io/mongo.ts";
 import { guardMongo, isDuplicateKey } from "../../shared/io/mongo-errors.ts";
-import {
-  type AcceptedSend,
-  DuplicateDocument,
-  type SendRecord,
-  type SendStore,
-  type StoredSend,
-} from "../app/ports.ts";
+import type { AcceptedSend, Refusal, SendRecord, SendStore, StoredSend } from "../app/ports.ts";
 import { insertAll } from "./bulk-writes.ts";
 import { toDocument } from "./documents.ts";
 
@@ -58,13 +52,10 @@ const CLOCKS_APART_MS = 86_400_000;
 /** Each try loses only to a commit under one of the keys; so often in a row is no accident. */
 const CLOSINGS_MAX = 5;
 
-/** Undoes a transaction with an item in it that may not be committed. */
-class NotAll extends Error {}
-
 /** Makes the store over one database. */
 export function createSendStore(client: MongoClient, db: Db): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
-  const fences: Collection<LockDocument> = db.collection("fences");
+  const locks: Collection<LockDocument> = db.collection("fences");
 
   async function commitAll(
     items: readonly AcceptedSend[],
@@ -111,23 +102,24 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       });
       return true;
     } catch (error) {
-      if (error instanceof DuplicateDocument) return false;
+      if (isDuplicateKey(error)) return false;
       throw error;
     }
   }
 
   return {
-    async commit(items, judge, nowMs) {
-      const duplicates = new Map<number, DuplicateDocument>();
-      const refusals = new Map<number, Error>();
+    async commit(items, admit, nowMs) {
+      const duplicates = new Set<number>();
+      const refusals = new Map<number, Refusal>();
       let open = items.map((item, at) => ({ item, at }));
       const admitAll = async () => {
-        const verdicts = await judge();
+        const verdicts = await admit();
         for (const { at } of open) {
           const refusal = verdicts[at];
           if (refusal !== undefined) refusals.set(at, refusal);
         }
-        if (open.some(({ at }) => refusals.has(at))) throw new NotAll();
+        // The error aborts the transaction; the loop writes again without the refused items.
+        if (open.some(({ at }) => refusals.has(at))) throw refusedItems();
       };
       while (open.length > 0) {
         try {
@@ -135,22 +127,18 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
           await commitAll(sent, nowMs, admitAll);
           break;
         } catch (error) {
-          if (error instanceof NotAll) {
-            open = open.filter(({ at }) => !refusals.has(at));
-            continue;
-          }
-          const faulty = error instanceof DuplicateDocument ? open[error.at] : undefined;
-          if (faulty === undefined) throw error;
-          duplicates.set(faulty.at, error as DuplicateDocument);
-          open = open.filter((entry) => entry !== faulty);
+          const admitted = open.filter(({ at }) => !refusals.has(at));
+          const duplicate = isDuplicateKey(error) ? open[error.index] : undefined;
+          if (admitted.length === open.length && duplicate === undefined) throw error;
+          if (duplicate !== undefined) duplicates.add(duplicate.at);
+          open = admitted.filter((entry) => entry !== duplicate);
         }
       }
-      // A duplicate may have been met before the verdicts were known, and is no answer until they are.
-      const known = duplicates.size === 0 ? [] : await judge();
-      return items.map((_, at) => {
-        const duplicate = duplicates.get(at);
-        return duplicate === undefined ? refusals.get(at) : (known[at] ?? duplicate);
-      });
+      // A duplicate may be found before `admit` resolves; its result waits for that.
+      const verdicts = duplicates.size === 0 ? [] : await admit();
+      return items.map((_, at) =>
+        duplicates.has(at) ? (verdicts[at] ?? "duplicate") : refusals.get(at),
+      );
     },
     findByKeys,
     async readResponses(ids) {
@@ -174,23 +162,23 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
           .find({ _id: { $in: [...ids] } }, { projection: { fenced: 1 }, batchSize: BATCH_MAX })
           .toArray(),
       );
-      return new Map(found.map(({ _id, fenced }) => [_id, fenced === true ? "fenced" : "sent"]));
+      return new Map(found.map(({ _id, fenced }) => [_id, fenced === true ? "tombstone" : "sent"]));
     },
-    async fence(id, nowMs) {
+    async putTombstone(id, nowMs) {
       const created_at = new Date(nowMs);
       const expires_at = new Date(nowMs + TOMBSTONE_MS);
       try {
         await guardMongo(sends.insertOne({ _id: id, fenced: true, created_at, expires_at }));
-        return "fenced";
+        return "tombstone";
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
         const projection = { fenced: 1 };
         const present = await guardMongo(sends.findOne({ _id: id }, { projection }));
-        return present?.fenced === true ? "fenced" : "sent";
+        return present?.fenced === true ? "tombstone" : "sent";
       }
     },
-    takeLock: (fence, nowMs) => takeLock(fences, fence, nowMs),
-    releaseLock: (fence) => releaseLock(fences, fence),
+    takeLock: (lock, nowMs) => takeLock(locks, lock, nowMs),
+    releaseLock: (lock) => releaseLock(locks, lock),
     count: () => guardMongo(sends.estimatedDocumentCount()),
     async deleteExpired(nowMs, olderThanMs) {
       let deleted = 0;
@@ -204,6 +192,10 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       return deleted;
     },
   };
+}
+
+function refusedItems(): AppError {
+  return new AppError("conflict", "Some sends of the batch were refused.");
 }
 
 /** Where records are that may be past their time: ranges of ids, which their only full index has in order. */

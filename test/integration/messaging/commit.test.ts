@@ -4,11 +4,7 @@ import {
   type CheckedSend,
   createSendCommitter,
 } from "../../../services/messaging/app/commit-sends.ts";
-import {
-  DuplicateDocument,
-  type Hold,
-  type ServiceClients,
-} from "../../../services/messaging/app/ports.ts";
+import type { Hold, ServiceClients } from "../../../services/messaging/app/ports.ts";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
@@ -178,28 +174,28 @@ describe("holds and commits at the same time", () => {
     it(`a send that fails ${what} once its hold stands gives it back, however late the database is`, async () => {
       const store = createSendStore(harness.mongo, harness.db);
       const away = () => new AppError("service_unavailable", "The database is away.");
-      let fences = 0;
+      let tries = 0;
       const { committer } = openCommitter(undefined, {
-        async commit(_items, judge) {
-          await judge();
+        async commit(_items, admit) {
+          await admit();
           throw away();
         },
-        async fence(id, nowMs) {
-          fences += 1;
-          if (fences < 3) throw away();
-          return await store.fence(id, nowMs);
+        async putTombstone(id, nowMs) {
+          tries += 1;
+          if (tries < 3) throw away();
+          return await store.putTombstone(id, nowMs);
         },
       });
       const before = await heldBy(rich);
       const failed = send();
       const outcome = codeOf(committer.commit(failed));
       expect(await outcome).to.equal("service_unavailable");
-      await eventually(async () => fences === 3 && (await heldBy(rich)) === before, {
+      await eventually(async () => tries === 3 && (await heldBy(rich)) === before, {
         what: "the hold is given back",
       });
-      // A commit that was still under way would find the fence now.
+      // A commit that was still under way would find the tombstone now.
       const [late] = await store.commit([failed], async () => [undefined], harness.clock.now());
-      expect(late).to.be.instanceOf(DuplicateDocument);
+      expect(late).to.equal("duplicate");
       await committer.close();
     });
   }
@@ -208,12 +204,12 @@ describe("holds and commits at the same time", () => {
     const store = createSendStore(harness.mongo, harness.db);
     let asked = "";
     const { committer } = openCommitter(undefined, {
-      async commit(items, judge, nowMs) {
-        await store.commit(items, judge, nowMs);
+      async commit(items, admit, nowMs) {
+        await store.commit(items, admit, nowMs);
         throw new AppError("service_unavailable", "The answer was lost.");
       },
-      async fence(id, nowMs) {
-        asked = await store.fence(id, nowMs);
+      async putTombstone(id, nowMs) {
+        asked = await store.putTombstone(id, nowMs);
         return asked as "sent";
       },
     });
@@ -249,15 +245,15 @@ describe("holds and commits at the same time", () => {
     const sends = createSendStore(harness.mongo, harness.db);
     const [given, neighbour] = [checkedSend(rich), checkedSend(rich)];
     let asked = 0;
-    const judge = async () => {
+    const admit = async () => {
       asked += 1;
-      if (asked > 1) return [new Error("given up"), undefined];
+      if (asked > 1) return ["given_up" as const, undefined];
       const lost = new MongoServerError({ message: "the primary is another" });
       lost.addErrorLabel("TransientTransactionError");
       throw lost;
     };
-    const outcomes = await sends.commit([given, neighbour], judge, harness.clock.now());
-    expect(outcomes.map((outcome) => outcome?.message)).to.deep.equal(["given up", undefined]);
+    const outcomes = await sends.commit([given, neighbour], admit, harness.clock.now());
+    expect(outcomes).to.deep.equal(["given_up", undefined]);
     expect([await isStored(given), await isStored(neighbour)]).to.deep.equal([false, true]);
   });
 

@@ -86,8 +86,8 @@ describe("the queue", () => {
     const long = await makeTenant(harness);
     await bulk(long, 500);
     const store = createQueueStore(harness.db);
-    const tenants = createPendingIndex(store, harness.clock);
-    const claimer = createClaimer({ store, tenants, clock: harness.clock });
+    const pending = createPendingIndex(store, harness.clock);
+    const claimer = createClaimer({ store, pending, clock: harness.clock });
     let claimed = 0;
     for (let isMore = true; isMore; ) {
       const { messages, more } = await claimer.claim("alpha", "carrier-2", 100);

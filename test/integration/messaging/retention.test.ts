@@ -44,11 +44,11 @@ describe("what is kept, and for how long", () => {
     const young = sendAt(nowMs, 1);
     for (const send of [ended, longer]) await store.commit([send], admitted([send]), old);
     await store.commit([young], admitted([young]), nowMs);
-    const fenced = idAt(old);
-    await store.fence(fenced, old);
+    const tombstone = idAt(old);
+    await store.putTombstone(tombstone, old);
     const closed = `${newId("tenant")}|single|closed`;
     await store.closeKeys([closed], old);
-    const ids = [ended, longer, young].map(({ record }) => record.id).concat(fenced);
+    const ids = [ended, longer, young].map(({ record }) => record.id).concat(tombstone);
 
     expect(await store.deleteExpired(nowMs, KEEP_MS)).to.equal(1);
     expect(await kept(ids)).to.have.members([1, 2, 3]);
@@ -65,8 +65,8 @@ describe("what is kept, and for how long", () => {
     const old = nowMs - 8 * 24 * HOUR_MS;
     const names = ["hold-1", "RSV", "rsv_1", "rsv_hold", "s", "snd", "snd_9", "snd_hold", "zz"];
     for (const name of names) {
-      await store.fence(name, old);
-      await store.fence(`${name}-young`, nowMs);
+      await store.putTombstone(name, old);
+      await store.putTombstone(`${name}-young`, nowMs);
     }
     const send = sendAt(nowMs, 1);
     await store.commit([send], admitted([send]), nowMs);

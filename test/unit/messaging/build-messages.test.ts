@@ -52,7 +52,7 @@ function request(overrides: Partial<SendRequest> = {}): SendRequest {
     endpoint: "single",
     key: undefined,
     fingerprint: new Uint8Array(),
-    fenced: true,
+    isLocked: true,
     from: "acme",
     body: "Hello",
     clientReference: undefined,

@@ -18,15 +18,15 @@ function openClaimer() {
     claim: async (takings: readonly { readonly found: readonly unknown[] }[]) =>
       takings.map(({ found }) => [...found]),
   } as unknown as QueueStore;
-  const tenants = createPendingIndex(store, clock);
-  const claimer = createClaimer({ store, tenants, clock });
+  const pending = createPendingIndex(store, clock);
+  const claimer = createClaimer({ store, pending, clock });
   const ring = (tenantId: string, count: number, dueAtMs = clock.now()) => {
     const named = Array.from({ length: count }, (_, at) => ({
       messageId: `msg_${tenantId}${String(at).padStart(20, "0")}`,
       dueAtMs,
     }));
     const messageId = named[0]?.messageId ?? "";
-    tenants.note("smsc", { priority: "single", tenantId, messageId, dueAtMs, named });
+    pending.note("smsc", { priority: "single", tenantId, messageId, dueAtMs, named });
   };
   const claim = async (max: number) => {
     const { messages, more } = await claimer.claim("smsc", "carrier-1", max);

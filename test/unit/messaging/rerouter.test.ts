@@ -30,7 +30,7 @@ function makeWorld() {
       countIn: async (_connectorId: string, priority: PriorityClass, max: number) =>
         Math.min(max, atBeta[priority]),
     },
-    tenants: {
+    pending: {
       connectors: async () => ["alpha", "beta"],
       mark: () => 0,
       retain: (_connectorId, priority, tenantIds) => void retained[priority].push([...tenantIds]),

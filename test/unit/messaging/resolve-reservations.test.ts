@@ -11,19 +11,19 @@ const questionOf = (reservationId: string) => ({
   lastMessageId: "",
 });
 
-/** A store of sends without records, where those named commit as the fence is put up. */
+/** A store of sends without records, where those named commit while the tombstone is written. */
 function storesOf(late: ReadonlySet<string>) {
   const committed = new Set<string>();
   let running = 0;
   let atOnceMax = 0;
   const sends = {
     findByIds: async () => new Map(),
-    async fence(id: string) {
+    async putTombstone(id: string) {
       running += 1;
       atOnceMax = Math.max(atOnceMax, running);
       await new Promise((resolve) => setImmediate(resolve));
       running -= 1;
-      if (!late.has(id)) return "fenced";
+      if (!late.has(id)) return "tombstone";
       committed.add(id);
       return "sent";
     },
@@ -45,9 +45,11 @@ describe("what became of reservations", () => {
     const resolve = createReservationResolver({ sends, store, clock: createManualClock(0) });
     const answers = await resolve(ids.map(questionOf));
     expect(answers.map(({ reservationId }) => reservationId)).to.deep.equal(ids);
-    for (const { reservationId, fenced, messages } of answers) {
-      expect(fenced, reservationId).to.equal(!late.has(reservationId));
-      expect(messages.map((one) => one.reservationId)).to.deep.equal(fenced ? [] : [reservationId]);
+    for (const { reservationId, hasTombstone, messages } of answers) {
+      expect(hasTombstone, reservationId).to.equal(!late.has(reservationId));
+      expect(messages.map((one) => one.reservationId)).to.deep.equal(
+        hasTombstone ? [] : [reservationId],
+      );
     }
     expect(atOnceMax()).to.equal(16);
   });
