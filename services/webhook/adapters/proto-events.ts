@@ -48,7 +48,7 @@ export function toDomainEvent({ id, tenantId, occurredAtMs, payload }: Event): D
       return { ...head, kind: "sender_id", type, senderId };
     }
     default:
-      throw new NewerEventError("the event is of a kind that is not known");
+      throw new NewerEventError("the event has an unknown kind");
   }
 }
 
@@ -84,7 +84,7 @@ function readStatus(status: number): MessageStatus {
   const known = MESSAGE_STATUSES[status - 1];
   // Zero means that the field is missing.
   if (known === undefined && status > 0) {
-    throw new NewerEventError("the event has a status that is not known");
+    throw new NewerEventError("the event has an unknown status");
   }
   return present(known);
 }
@@ -122,6 +122,6 @@ function readSenderId(senderId: SenderId, isTenantSuspended: boolean): SenderIdV
 }
 
 function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("the event lacks what its kind must have");
+  if (value === undefined) throw new Error("a required field of the event is missing");
   return value;
 }

@@ -56,11 +56,11 @@ export function createGapCheck(options: {
       ]);
       const lost = countGap({ deliveredSeq: delivered.stream_seq, firstSeq: state.first_seq });
       if (lost > 0) {
-        log.error({ durable, lost }, "the stream has dropped events that were not consumed");
+        log.error({ durable, lost }, "the stream deleted events that were not consumed");
         options.onLost(lost);
       }
     } catch (error) {
-      log.warn({ error, durable }, "what the stream has dropped is not known");
+      log.warn({ error, durable }, "the gaps of the stream could not be checked");
     } finally {
       nextAtMs = performance.now() + CHECK_INTERVAL_MS;
       checking = undefined;

@@ -54,7 +54,7 @@ type Planned = { readonly position: number; readonly delivery: NewDelivery };
  * makes the batch as slow as the endpoint; later events wait in the stream, which is cheaper than
  * storing them first. An endpoint that hangs delays the batch by `quietMs`.
  */
-const EARLY_WAIT = { quietMs: 100, limitMs: 500 } as const;
+const RESULTS_WAIT = { quietMs: 100, limitMs: 500 } as const;
 
 /**
  * Stores the deliveries of each item. Returns for each item the error that kept a delivery from
@@ -64,16 +64,18 @@ export async function deliverEvents(
   parts: DeliverParts,
   items: readonly Item[],
 ): Promise<readonly (Error | undefined)[]> {
-  const tenantIds = [...new Set(items.flatMap(({ events }) => events.map((n) => n.tenantId)))];
+  const tenantIds = [
+    ...new Set(items.flatMap(({ events }) => events.map((event) => event.tenantId))),
+  ];
   if (tenantIds.length === 0) return items.map(() => undefined);
   const asRead = { stopVersion: parts.disabled.currentVersion(), atMs: parts.clock.now() };
   const endpoints = await parts.endpoints.findEnabled(tenantIds);
   const byTenant = Map.groupBy(endpoints, ({ tenantId }) => tenantId);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, { endpoint, ...asRead }]));
   const lease = { id: ulid(), untilMs: parts.clock.now() + parts.leaseMs };
-  const faults: (Error | undefined)[] = new Array(items.length).fill(undefined);
+  const errors: (Error | undefined)[] = new Array(items.length).fill(undefined);
   const beforeStore: Planned[] = [];
-  const underWay: Planned[] = [];
+  const duplicates: Planned[] = [];
   const others: Planned[] = [];
   const own = new Set<string>();
   items.forEach(({ events, isRepeated }, position) => {
@@ -83,10 +85,10 @@ export async function deliverEvents(
         // The same event twice in a batch: the batch is acknowledged as a whole.
         if (own.has(id)) continue;
         // Reserve last, when nothing can throw any more.
-        const isPromised = parts.dispatcher.reserve(tenantId, endpointId);
-        const delivery = { ...planned, lease: isPromised ? lease : undefined };
+        const isReserved = parts.dispatcher.reserve(tenantId, endpointId);
+        const delivery = { ...planned, lease: isReserved ? lease : undefined };
         if (parts.beforeStore.isRunning(id)) {
-          underWay.push({ position, delivery });
+          duplicates.push({ position, delivery });
         } else if (!isRepeated && mayAttemptBeforeStore(parts, delivery)) {
           parts.beforeStore.begin(delivery, lease.id);
           own.add(id);
@@ -97,31 +99,31 @@ export async function deliverEvents(
       }
     } catch (cause) {
       // An event without a body must not fail the others.
-      faults[position] = new UndeliverableError("the event has no valid body", { cause });
+      errors[position] = new UndeliverableError("the event has no valid body", { cause });
     }
   });
   // Wait for all three: an unfinished attempt must not be redelivered.
-  const ends = await Promise.allSettled([
-    attemptThenStore(parts, beforeStore, byId, faults),
-    storeThenAttempt(parts, others, faults),
-    storeAfterwards(parts, underWay, faults),
+  const settled = await Promise.allSettled([
+    attemptThenStore(parts, beforeStore, byId, errors),
+    storeThenAttempt(parts, others, errors),
+    storeAfterwards(parts, duplicates, errors),
   ]);
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
-  return faults;
+  for (const one of settled) if (one.status === "rejected") throw one.reason;
+  return errors;
 }
 
 /**
  * Events recorded earlier than this, in milliseconds, are stored first. A consumer that was
  * recreated receives the whole stream, and only the database knows which events were delivered.
  */
-const EARLY_AGE_MAX_MS = 120_000;
+const UNSTORED_AGE_MAX_MS = 120_000;
 
 function mayAttemptBeforeStore(
   { clock, dispatcher, beforeStore }: DeliverParts,
   delivery: NewDelivery,
 ): boolean {
   const { id, endpointId, lease, activatedAtMs } = delivery;
-  if (lease === undefined || clock.now() - activatedAtMs > EARLY_AGE_MAX_MS) return false;
+  if (lease === undefined || clock.now() - activatedAtMs > UNSTORED_AGE_MAX_MS) return false;
   return dispatcher.isQuick(endpointId) && !beforeStore.wasStored(id);
 }
 
@@ -130,19 +132,19 @@ async function attemptThenStore(
   parts: DeliverParts,
   planned: readonly Planned[],
   endpoints: ReadonlyMap<string, EndpointAsRead>,
-  faults: (Error | undefined)[],
+  errors: (Error | undefined)[],
 ): Promise<void> {
   if (planned.length === 0) return;
   const ids = planned.map(({ delivery }) => delivery.id);
   try {
     start(parts, planned, new Set(planned.map(({ delivery }) => delivery)), endpoints);
-    const results = await parts.beforeStore.results(ids, EARLY_WAIT);
+    const results = await parts.beforeStore.results(ids, RESULTS_WAIT);
     const deliveries = planned.map(({ delivery }) => {
       return { ...delivery, result: results.get(delivery.id) };
     });
     // Retry through an outage: a delivery that was sent must not be sent again.
     const inserted = await parts.insertRetry.run(() => parts.queue.insert(deliveries));
-    noteInserted(parts, planned, inserted, faults);
+    recordInserted(parts, planned, inserted, errors);
   } finally {
     parts.beforeStore.finish(ids);
   }
@@ -152,13 +154,13 @@ async function attemptThenStore(
 async function storeThenAttempt(
   parts: DeliverParts,
   planned: readonly Planned[],
-  faults: (Error | undefined)[],
+  errors: (Error | undefined)[],
 ): Promise<void> {
   if (planned.length === 0) return;
   let stored: ReadonlySet<NewDelivery> = new Set();
   try {
     const inserted = await parts.queue.insert(planned.map(({ delivery }) => delivery));
-    stored = noteInserted(parts, planned, inserted, faults);
+    stored = recordInserted(parts, planned, inserted, errors);
     parts.beforeStore.markStored(planned.map(({ delivery }) => delivery.id));
   } finally {
     start(parts, planned, stored);
@@ -173,24 +175,24 @@ async function storeThenAttempt(
 async function storeAfterwards(
   parts: DeliverParts,
   planned: readonly Planned[],
-  faults: (Error | undefined)[],
+  errors: (Error | undefined)[],
 ): Promise<void> {
   if (planned.length === 0) return;
   await Promise.all(planned.map(({ delivery }) => parts.beforeStore.finished(delivery.id)));
-  await storeThenAttempt(parts, planned, faults);
+  await storeThenAttempt(parts, planned, errors);
 }
 
 /** Records refused inserts; returns the deliveries that were stored now and not before. */
-function noteInserted(
+function recordInserted(
   parts: DeliverParts,
   planned: readonly Planned[],
   inserted: readonly Inserted[],
-  faults: (Error | undefined)[],
+  errors: (Error | undefined)[],
 ): ReadonlySet<NewDelivery> {
   const stored = new Set<NewDelivery>();
   planned.forEach(({ position, delivery }, at) => {
     const result = inserted[at];
-    if (result instanceof Error) faults[position] = result;
+    if (result instanceof Error) errors[position] = result;
     if (result === "stored") stored.add(delivery);
   });
   parts.metrics.onStored(stored.size);

@@ -97,7 +97,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let oldestDueMs = 0;
   let isClosing = false;
 
-  function startPermitted(buffer: EndpointBuffer): void {
+  /** Starts deliveries of a buffer while the endpoint gets permits. */
+  function drain(buffer: EndpointBuffer): void {
     while (buffer.queue.length > 0 && !isClosing) {
       if (dropExpiredLease(buffer)) continue;
       if (!limiter.acquire(buffer.tenantId, buffer.endpointId)) {
@@ -138,9 +139,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const slowTimer = setTimeout(() => {
       isOverdue = true;
       limiter.markSlow(buffer.endpointId);
-      startPermitted(buffer);
+      drain(buffer);
       // The slow endpoint no longer counts as fresh, so other fresh endpoints may get a permit.
-      startWaiting();
+      drainWaiting();
     }, SLOW_RESPONSE_MS);
     const { responseMs, written } = await options.attempt(claimed);
     clearTimeout(slowTimer);
@@ -151,20 +152,20 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       waiting: buffer.queue.length,
     });
     buffer.active -= 1;
-    startPermitted(buffer);
-    startWaiting();
+    drain(buffer);
+    drainWaiting();
     if (buffer.hasBacklog && buffer.queue.length < options.bufferLimits.perEndpoint / 2)
       loop.nudge();
     buffers.prune(buffer);
     await written;
   }
 
-  function startWaiting(): void {
+  function drainWaiting(): void {
     let left = Math.min(waitingForPermit.size, BUFFERS_PER_RELEASE);
     for (const buffer of waitingForPermit) {
       if (left === 0) return;
       left -= 1;
-      startPermitted(buffer);
+      drain(buffer);
     }
   }
 
@@ -237,7 +238,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
     buffers.count(claimed.length);
     for (const buffer of touched) {
-      startPermitted(buffer);
+      drain(buffer);
       buffers.prune(buffer);
     }
   }
@@ -247,7 +248,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
    * database. A fast endpoint gets half of its buffer for them: storing and claiming each delivery
    * would cost so much that under load the backlog would never end.
    */
-  function roomWanted({ endpointId, hasBacklog }: EndpointBuffer): number {
+  function placesNeeded({ endpointId, hasBacklog }: EndpointBuffer): number {
     if (!hasBacklog) return 1;
     return limiter.isQuick(endpointId)
       ? options.bufferLimits.perEndpoint / 2
@@ -273,7 +274,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     reserve(tenantId, endpointId) {
       if (isClosing || options.isBlocked()) return false;
       const buffer = buffers.get(tenantId, endpointId);
-      if (buffers.room(tenantId, endpointId) < roomWanted(buffer)) {
+      if (buffers.room(tenantId, endpointId) < placesNeeded(buffer)) {
         buffer.hasBacklog = true;
         return false;
       }
@@ -295,12 +296,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async close() {
       isClosing = true;
-      const slotted = startQueue.clear().map(({ claimed }) => claimed);
+      const permitted = startQueue.clear().map(({ claimed }) => claimed);
       await loop.close();
       for (const timer of claimedAhead.values()) clearTimeout(timer);
       await Promise.allSettled(running);
       const queued = [...buffers.all()].flatMap((buffer) => buffer.queue.splice(0));
-      const left = [...queued, ...claimedAhead.keys(), ...slotted];
+      const left = [...queued, ...claimedAhead.keys(), ...permitted];
       if (left.length > 0) await queue.release(left, clock.now());
     },
   };

@@ -110,7 +110,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
   const all = () => heldByKind.fresh + heldByKind.fast + heldByKind.slow;
   const kindOf = (endpointId: string) => marks.get(endpointId) ?? "fresh";
 
-  function capOf(endpointId: string): number {
+  function limitOf(endpointId: string): number {
     const kind = kindOf(endpointId);
     if (hung.has(endpointId)) return limits.perEndpoint;
     if (kind === "slow") {
@@ -139,7 +139,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
     const kind = kindOf(endpointId);
     const ofTenant = heldOf(tenantId);
     const limitsLeft = [
-      capOf(endpointId) - (heldByEndpoint.get(endpointId) ?? 0),
+      limitOf(endpointId) - (heldByEndpoint.get(endpointId) ?? 0),
       limits.perTenant - ofTenant.all,
       limits.total - all(),
     ];
@@ -168,7 +168,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
     }
   }
 
-  function noteHanging(endpointId: string, durationMs: number): void {
+  function markHung(endpointId: string, durationMs: number): void {
     if (durationMs >= limits.hangMs && kindOf(endpointId) === "slow") hung.add(endpointId);
   }
 
@@ -184,15 +184,15 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
       return true;
     },
     release(tenantId, endpointId, { durationMs, wasOverdue = false, waiting = 0 }) {
-      if (wasOverdue) lower(overdue, endpointId);
-      const window = capOf(endpointId);
+      if (wasOverdue) decrement(overdue, endpointId);
+      const window = limitOf(endpointId);
       const wasFull =
         kindOf(endpointId) === "fast" && (heldByEndpoint.get(endpointId) ?? 0) >= window;
-      lower(heldByEndpoint, endpointId);
-      if (!heldByEndpoint.has(endpointId)) leave(endpointsByTenant, tenantId, endpointId);
+      decrement(heldByEndpoint, endpointId);
+      if (!heldByEndpoint.has(endpointId)) removeMember(endpointsByTenant, tenantId, endpointId);
       heldByKind[kindOf(endpointId)] -= 1;
       setMark(endpointId, durationMs > SLOW_RESPONSE_MS ? "slow" : "fast");
-      noteHanging(endpointId, durationMs);
+      markHung(endpointId, durationMs);
       if (durationMs > 0 && durationMs <= QUICK_RESPONSE_MS) quick.add(endpointId);
       else if (durationMs === 0 || durationMs > QUICK_NO_MORE_MS) quick.delete(endpointId);
       const isNarrow =
@@ -208,7 +208,7 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
     seedLatency(endpointId, durationMs) {
       if (durationMs <= SLOW_RESPONSE_MS || kindOf(endpointId) !== "fresh") return;
       setMark(endpointId, "slow");
-      noteHanging(endpointId, durationMs);
+      markHung(endpointId, durationMs);
     },
     isSlow: (endpointId) => marks.get(endpointId) === "slow",
     isQuick: (endpointId) => quick.has(endpointId),
@@ -218,13 +218,13 @@ export function createConcurrencyLimiter(limits: ConcurrencyLimits): Concurrency
   };
 }
 
-function leave(groups: Map<string, Set<string>>, group: string, member: string): void {
+function removeMember(groups: Map<string, Set<string>>, group: string, member: string): void {
   const members = groups.get(group);
   members?.delete(member);
   if (members?.size === 0) groups.delete(group);
 }
 
-function lower(counts: Map<string, number>, key: string): void {
+function decrement(counts: Map<string, number>, key: string): void {
   const next = (counts.get(key) ?? 1) - 1;
   if (next <= 0) counts.delete(key);
   else counts.set(key, next);

@@ -42,7 +42,7 @@ export function createSsrfGuard(options: {
     if (addresses.every((address) => isAllowedAddress(address, options.allowedNetworks))) {
       return addresses;
     }
-    throw new AddressNotAllowedError("the name leads to an address that is not public");
+    throw new AddressNotAllowedError("the name has an address that is not public");
   }
 
   function checkHost(host: string): Promise<readonly string[]> {

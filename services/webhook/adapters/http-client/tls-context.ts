@@ -21,6 +21,6 @@ export function createTlsContext(caFile: string): SecureContext {
 /** The certificates of a PEM file (RFC 7468 section 5), which may hold several. */
 function certificatesIn(pem: string): readonly string[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (found === null) throw new Error("the file holds no certificate");
+  if (found === null) throw new Error("the file has no certificate");
   return found;
 }
