@@ -103,12 +103,12 @@ export async function deliverEvents(
     }
   });
   // Wait for all three: an unfinished attempt must not be redelivered.
-  const settled = await Promise.allSettled([
+  const ended = await Promise.allSettled([
     attemptThenStore(parts, beforeStore, byId, errors),
     storeThenAttempt(parts, others, errors),
     storeAfterwards(parts, duplicates, errors),
   ]);
-  for (const one of settled) if (one.status === "rejected") throw one.reason;
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
   return errors;
 }
 

@@ -39,9 +39,9 @@ describe("an endpoint that responds fast", () => {
   async function addQuick(path: string) {
     const tenantId = newId("tenant");
     await webhooks.client.createEndpoint({ tenantId, url: receiver.url(path) });
-    for (let told = 1; told <= WARM; told += 1) {
+    for (let count = 1; count <= WARM; count += 1) {
       await webhooks.publish([messageEvent(tenantId)]);
-      await ended(tenantId, told);
+      await ended(tenantId, count);
     }
     return tenantId;
   }

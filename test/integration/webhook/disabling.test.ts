@@ -181,12 +181,12 @@ describe("the events of a webhook endpoint", () => {
 
   it("failures for the whole time disable an endpoint, after a warning, with alerts for both", async () => {
     const key = await addEndpoint("/dying");
-    const heard: string[] = [];
+    const kinds: string[] = [];
     const subscription = webhooks.nats.connection.subscribe("operator.webhook.*");
     void (async () => {
       for await (const message of subscription) {
-        const notice = JSON.parse(message.string());
-        if (notice.endpointId === key.endpointId) heard.push(notice.kind);
+        const alert = JSON.parse(message.string());
+        if (alert.endpointId === key.endpointId) kinds.push(alert.kind);
       }
     })();
     await webhooks.nats.connection.flush();
@@ -200,10 +200,10 @@ describe("the events of a webhook endpoint", () => {
       { everyMs: 200 },
     );
     // The alert is published after the change is stored.
-    await eventually(() => heard.includes("endpoint_disabled"), { what: "the last notice" });
+    await eventually(() => kinds.includes("endpoint_disabled"), { what: "the last alert" });
     subscription.unsubscribe();
     expect(endpoint.disabledReason).to.include("has failed since");
-    expect(heard).to.deep.equal(["endpoint_failing", "endpoint_disabled"]);
+    expect(kinds).to.deep.equal(["endpoint_failing", "endpoint_disabled"]);
     await eventually(async () =>
       (await deliveriesOf(key)).every(({ status }) => status !== DeliveryStatus.PENDING),
     );

@@ -140,20 +140,20 @@ describe("the queue of webhook deliveries", () => {
   it("releases at a stop: due deliveries are due now, others at their old time", async () => {
     const nowMs = Date.now();
     const due = await claimOne(nowMs - 5000, nowMs, nowMs);
-    const early = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
-    await queue.release([...due, ...early], nowMs);
+    const ahead = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
+    await queue.release([...due, ...ahead], nowMs);
     expect(await nextAttemptOf(due[0])).to.equal(nowMs);
-    expect(await nextAttemptOf(early[0])).to.equal(nowMs + 900);
+    expect(await nextAttemptOf(ahead[0])).to.equal(nowMs + 900);
   });
 
   it("releases the same after a crash, for the same instance only", async () => {
     const nowMs = Date.now();
     const due = await claimOne(nowMs - 5000, nowMs, nowMs);
-    const early = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
+    const ahead = await claimOne(nowMs + 900, nowMs + 1000, nowMs);
     expect(await open("second").releaseOwn(nowMs, LEASE_MS)).to.equal(0);
     expect(await open("").releaseOwn(nowMs, LEASE_MS)).to.equal(0);
     expect(await open("first").releaseOwn(nowMs, LEASE_MS)).to.be.at.least(2);
     expect(await nextAttemptOf(due[0])).to.equal(nowMs);
-    expect(await nextAttemptOf(early[0])).to.equal(nowMs + 900);
+    expect(await nextAttemptOf(ahead[0])).to.equal(nowMs + 900);
   });
 });

@@ -53,10 +53,10 @@ describe("a full event stream", () => {
     const onLost = (count: number) => {
       lost += count;
     };
-    const look = createGapCheck({ nats, durable: stream, log, onLost, stream });
-    await Promise.all([look(), look()]);
+    const check = createGapCheck({ nats, durable: stream, log, onLost, stream });
+    await Promise.all([check(), check()]);
     expect(lost).to.equal(first - 3);
-    await look();
+    await check();
     expect(lost).to.equal(first - 3);
   });
 

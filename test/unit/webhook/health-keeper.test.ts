@@ -75,7 +75,7 @@ describe("the health keeper of webhook endpoints", () => {
       stopper: { stop: () => undefined },
       disableAfterMs: AFTER,
     });
-    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
     return {
       report: keeper.report,
       written,
@@ -84,15 +84,15 @@ describe("the health keeper of webhook endpoints", () => {
       isOff: () => isOff,
       /** Ends the writes one after the other until none is left. */
       async endAll() {
-        await turn();
+        await nextTurn();
         for (let next = held.shift(); next !== undefined; next = held.shift()) {
           next.end();
-          await turn();
+          await nextTurn();
         }
       },
       async fail() {
         held.shift()?.fail();
-        await turn();
+        await nextTurn();
       },
       close: keeper.close,
     };

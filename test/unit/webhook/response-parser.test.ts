@@ -173,8 +173,8 @@ describe("the parser of webhook responses", () => {
       const octets = headOf(200, bytes);
       const pieces = Array.from({ length: 200 }, (_, at) => at * 1447);
       for (const cuts of [[], pieces]) expect(read(octets, cuts)).to.deep.equal(expected);
-      const early = octets.subarray(0, -1);
-      expect(read(early, [], true), "without its end").to.equal("faulty");
+      const truncated = octets.subarray(0, -1);
+      expect(read(truncated, [], true), "without its end").to.equal("faulty");
     }
   });
 
@@ -205,8 +205,8 @@ describe("the parser of webhook responses", () => {
     expect(ended(`${OK}\n`)).to.deep.equal([200, "", false]);
     expect(ended("HTTP/1.0 503 X\n\nlater")).to.deep.equal([503, "later", false]);
     expect(ended(`${OK}Transfer-Encoding: gzip\n\nx`)).to.deep.equal([200, "x", false]);
-    const early = ["", "HTTP/1.1 2", `${OK}Content-Length: 5\n\nhell`, `${CHUNKED}2\nok\n`];
-    for (const lines of early) expect(ended(lines), lines).to.equal("faulty");
+    const truncated = ["", "HTTP/1.1 2", `${OK}Content-Length: 5\n\nhell`, `${CHUNKED}2\nok\n`];
+    for (const lines of truncated) expect(ended(lines), lines).to.equal("faulty");
     expect(ended(`${OK}Content-Length: 2\n\nok`)).to.deep.equal([200, "ok", true]);
   });
 

@@ -4,7 +4,7 @@ import {
   type StartQueueEntry,
 } from "../../../services/webhook/app/start-queue.ts";
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 type Named = StartQueueEntry & { readonly name: string };
 
@@ -23,9 +23,9 @@ describe("the start queue of webhook attempts", () => {
     const queue = createStartQueue<Named>(({ name }) => void started.push(name));
     for (const starter of starters(100, false).reverse()) queue.add(starter);
     assert.equal(started.length, 0);
-    await turn();
+    await nextTurn();
     assert.equal(started.length, 64);
-    await turn();
+    await nextTurn();
     assert.deepEqual(
       started,
       Array.from({ length: 100 }, (_, at) => `prompt ${at}`),
@@ -40,10 +40,10 @@ describe("the start queue of webhook attempts", () => {
     for (const starter of starters(32, false)) {
       queue.add({ ...starter, dueAtMs: starter.dueAtMs + 1000 });
     }
-    await turn();
+    await nextTurn();
     assert.equal(started.filter((one) => one.startsWith("slow")).length, 32);
     assert.equal(started.filter((one) => one.startsWith("prompt")).length, 32);
-    await turn();
+    await nextTurn();
     assert.equal(started.length, 128);
   });
 
@@ -52,7 +52,7 @@ describe("the start queue of webhook attempts", () => {
     const queue = createStartQueue<Named>(({ name }) => void started.push(name));
     for (const starter of starters(3, false)) queue.add(starter);
     assert.equal(queue.clear().length, 3);
-    await turn();
+    await nextTurn();
     assert.deepEqual(started, []);
   });
 });
