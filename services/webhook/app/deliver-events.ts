@@ -99,7 +99,7 @@ export async function deliverEvents(
       }
     } catch (cause) {
       // An event without a body must not fail the others.
-      errors[position] = new UndeliverableError("the event has no valid body", { cause });
+      errors[position] = new UndeliverableError("no body can be rendered for the event", { cause });
     }
   });
   // Wait for all three: an unfinished attempt must not be redelivered.

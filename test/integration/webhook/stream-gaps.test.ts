@@ -71,7 +71,7 @@ describe("a full event stream", () => {
 
   it("is not made smaller than its contents", async () => {
     const refused = ensureStream(manager, settings(OCTETS)).catch((error: Error) => error.message);
-    expect(await refused).to.match(/holds \d+ octets, more than the 100000 wanted/);
+    expect(await refused).to.match(/holds \d+ bytes, more than the limit of 100000/);
     expect((await manager.streams.info(stream)).state.messages).to.be.greaterThan(5);
     await ensureStream(manager, settings(OCTETS * 20));
   });
