@@ -1,4 +1,4 @@
-/** The databases, read directly: what the judges hold against the customers' records. */
+/** Reads the databases directly, for the judges to compare with the customers' records. */
 import { type Db, MongoClient } from "mongodb";
 import { connect } from "nats";
 import { EVENT_STREAM } from "../../services/shared/io/nats.ts";
@@ -24,7 +24,7 @@ export type MessageRow = {
   readonly history: readonly { readonly status: string; readonly at: Date }[];
 };
 
-/** Why a message ended as it did; undefined where nothing went wrong. */
+/** A message's failure code; undefined when nothing failed. */
 export function errorCodeOf({ error }: Pick<MessageRow, "error">): string | undefined {
   return typeof error === "string" ? error : error?.code;
 }
@@ -46,7 +46,7 @@ export type ReservationRow = {
   readonly fenced_amount: bigint;
 };
 
-/** What became of one message's money. */
+/** The settlement of one message. */
 export type SettlementRow = {
   readonly _id: string;
   readonly tenant_id: string;
@@ -69,11 +69,11 @@ export type MovementRow = {
   readonly reference: string;
 };
 
-/** A webhook delivery whose schedule is over. */
+/** A webhook delivery that has used its retry schedule. */
 export type FailedDelivery = {
   readonly endpoint_id: string;
   readonly attempts: readonly { readonly error: string }[];
-  /** What was to be sent. */
+  /** The request body. */
   readonly body: string;
 };
 
@@ -85,43 +85,43 @@ export type Books = {
   readonly settlements: readonly SettlementRow[];
   readonly wallets: readonly WalletRow[];
   readonly movements: readonly MovementRow[];
-  /** How many webhook deliveries there are. */
+  /** The number of webhook deliveries. */
   readonly deliveries: number;
   /** Those to healthy endpoints that failed. */
   readonly failedDeliveries: readonly FailedDelivery[];
-  /** Receipts that have not found their message yet, as text: they are looked at ever more seldom. */
+  /** Unmatched receipts, as text: the service retries them with backoff. */
   readonly parked: readonly string[];
-  /** Documents that should be gone by now, by collection: outboxes and dead letters. */
+  /** Documents that should not remain, by collection: outboxes and dead letters. */
   readonly left: Readonly<Record<string, number>>;
 };
 
-/** What is still on its way; nothing is left when all are zero. */
+/** Counts of unfinished work; the system is idle when all are zero. */
 export type Open = {
   readonly messages: number;
   readonly reservations: number;
   readonly deliveries: number;
-  /** Deliveries to endpoints that let every attempt run into its timeout. */
+  /** Deliveries to endpoints that let every attempt time out. */
   readonly hanging: number;
   readonly outbox: number;
-  /** Events that were published and not handled yet. */
+  /** Published events that no consumer has acknowledged. */
   readonly events: number;
 };
 
-/** Who handles events. */
+/** The consumers of events. */
 const CONSUMERS = [DURABLE, SETTLE_DURABLE];
 
 const OUTBOXES = ["sms_messaging", "sms_wallet", "sms_tenant", "sms_sender_id", "sms_webhook"];
 
 /** The service's databases, read without the service. */
 export type BookReader = {
-  /** What is still on its way for these tenants, whose hanging endpoints are these. */
+  /** The unfinished work of these tenants; `hanging` are their hanging endpoints. */
   open(tenantIds: readonly string[], hangingIds: readonly string[]): Promise<Open>;
-  /** Everything; of these endpoints, which are healthy, also the deliveries that failed. */
+  /** All data at rest, with the failed deliveries of these healthy endpoints. */
   read(healthyIds: readonly string[]): Promise<Books>;
   close(): Promise<void>;
 };
 
-/** Opens the databases and the stream of events at their own addresses, past every proxy. */
+/** Opens the databases and the event stream at their own addresses, bypassing every proxy. */
 export async function openBooks(mongodbUri: string, natsUrl: string): Promise<BookReader> {
   const client = await new MongoClient(mongodbUri, { useBigInt64: true }).connect();
   const nats = await connect({
@@ -163,7 +163,7 @@ export async function openBooks(mongodbUri: string, natsUrl: string): Promise<Bo
       const status = { $in: ["scheduled", "queued", "sent"] };
       const pendingAt = (endpoint_id: object) =>
         webhook.collection("deliveries").countDocuments({ status: "pending", endpoint_id });
-      // One after the other, the way an event goes: what moves on meanwhile is seen further on.
+      // In the order in which an event moves, so that work in motion is counted at a later step.
       const messages = await messaging.collection("messages").countDocuments({ tenant_id, status });
       const outbox = Object.entries(await countLeft())
         .filter(([name]) => name.endsWith(".outbox"))

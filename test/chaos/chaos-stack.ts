@@ -1,7 +1,6 @@
 /**
- * A stack of the run's own: folder, ports, and a proxy on every link between two processes. What
- * should run is kept running, as an orchestrator would: a process that ends by itself is started
- * again a second later, and noted.
+ * The run's own stack: folder, ports, and a proxy on every link between two processes. Like an
+ * orchestrator, it restarts a process that exits by itself after a second, and records the exit.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -33,7 +32,7 @@ import { type Disks, keepData, mountDisks } from "./disks.ts";
 import { DISKS } from "./plan.ts";
 import { LINKS, PROCESSES, processTable, SECOND_SMSC, SERVERS } from "./topology.ts";
 
-/** A process that ended though nobody had ended it. */
+/** A process that exited without a fault of the plan. */
 export type Crash = { readonly name: string; readonly atMs: number };
 
 /** The stack of a run. */
@@ -46,17 +45,17 @@ export type ChaosStack = {
   readonly links: ReadonlyMap<string, TcpProxy>;
   readonly disks: Disks;
   readonly crashes: readonly Crash[];
-  /** kill -9, and it stays down; answers whether it ran. */
+  /** kill -9 without a restart; returns whether it ran. */
   kill(name: string): Promise<boolean>;
-  /** Ends it in good order, and it stays down; answers whether it ran. */
+  /** Stops it gracefully without a restart; returns whether it ran. */
   end(name: string): Promise<boolean>;
-  /** Starts what was ended; answers when it runs, ready or not. */
+  /** Starts a stopped process; returns when it runs, ready or not. */
   start(name: string): Promise<void>;
-  /** SIGSTOP and SIGCONT; answers whether it runs. */
+  /** SIGSTOP and SIGCONT; returns whether it runs. */
   signal(name: string, signal: "SIGSTOP" | "SIGCONT"): boolean;
-  /** Sets a process's wall clock off by this much. */
+  /** Shifts a process's wall clock by this much. */
   stepClock(name: string, byMs: number): void;
-  /** Waits until every process says it is ready; names those that do not in time. */
+  /** Waits until every process is ready; returns the names of those that are not in time. */
   waitUntilReady(timeoutMs: number): Promise<string[]>;
   stop(): Promise<void>;
 };
@@ -67,7 +66,7 @@ export const RETRY_DELAYS_MS = [1000, 2000, 5000, 8000, 12_000, 12_000];
 /** Its attempts. */
 export const ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
-/** Waits that a test can afford; all rules stay the same. */
+/** Short waits for a test; the rules stay the same. */
 const SETTINGS: Readonly<Record<string, string>> = {
   LOG_LEVEL: "info",
   SEND_AT_MIN_MS: "2000",
@@ -81,7 +80,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 const REMOVAL = { recursive: true, force: true } as const;
 
-/** The receivers' links, which webhooks may use beside the allowed ports. */
+/** The receivers' links, which webhooks may use in addition to the allowed ports. */
 const RECEIVERS_LINK = "webhook>receivers";
 
 /** Starts the stack; `receiversPort` is where the customers' webhook servers listen. */
@@ -142,7 +141,7 @@ export async function startChaosStack(dir: string, receiversPort: number): Promi
         guard.dismiss();
         await stopProxies();
         if (process.env.KEEP === "1") await keepData(layout.dataDir, join(dir, "kept"));
-        // Mount points cannot be removed; what they hold ends with their namespace.
+        // Mount points cannot be removed; the namespace takes their contents with it.
         const folders = [layout.dataDir, clockDir];
         for (const folder of folders) await rm(folder, REMOVAL).catch(() => undefined);
       },
@@ -172,7 +171,7 @@ function aimLinks(
   for (const { name, to } of LINKS) links.get(name)?.aimAt(ports[to] ?? 0);
 }
 
-/** Keeps running what should run. */
+/** Restarts processes that exit by themselves. */
 function createKeeper(launcher: Launcher) {
   const { layout } = launcher;
   const services = PROCESSES.map(({ name }) => name);

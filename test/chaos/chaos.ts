@@ -1,12 +1,12 @@
 /**
- * `make chaos [SEED=1] [MINUTES=2] [KEEP=1]`: steady load and a seeded storm of faults on a stack of its own;
- * afterwards every invariant of the design's section 9 is proved from what customers, carrier and
- * webhook servers wrote down, and from the databases. The same seed makes the same plan.
- * ORDERS_PER_SECOND (8) is the load, CHAOS_DIR where the stack lives and its report stays. KEEP=1 also
- * leaves the data of its servers there, as `seed-…/kept`: the books can be balanced again from it.
+ * `make chaos [SEED=1] [MINUTES=2] [KEEP=1]`: steady load and a seeded storm of faults on its own stack.
+ * Then it checks every invariant of docs/invariants.md against the records of customers, carrier and
+ * webhook servers, and against the databases. The same seed makes the same plan. ORDERS_PER_SECOND (8)
+ * is the load; CHAOS_DIR holds the stack and its report. KEEP=1 also keeps the servers' data there, as
+ * `seed-…/kept`, for a second check.
  *
- * The load is made for two cores that nothing else uses. Where much else runs, retries of webhooks come
- * late: that is told, but it is the machine's doing and breaks no invariant. All others are judged.
+ * The load is sized for two otherwise idle cores. On a busy machine webhook retries come late: the
+ * report says so, but only the machine is at fault. All other invariants are still checked.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

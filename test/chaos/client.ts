@@ -1,6 +1,6 @@
 /**
- * A customer's client as the documentation asks for it: whatever may be retried is retried with the
- * same key, after Retry-After or 1 s, 2 s, 4 s, 8 s. Every request and answer is kept.
+ * A customer's client by the documented rules: it retries with the same key after Retry-After, or after
+ * 1 s, 2 s, 4 s, 8 s. It records every request and response.
  */
 import { createWriteStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { callRest, type RestAnswer } from "../support/customer.ts";
 import { MARKER } from "./orders.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** What is asked for; with several paths, retries take them by turn. */
+/** A request; with several paths, retries alternate between them. */
 export type Ask = {
   readonly tenant: Tenant;
   readonly apiKey: string;
@@ -19,22 +19,22 @@ export type Ask = {
   readonly body?: unknown;
 };
 
-/** How often each answer was heard: a status with its code, or what became of the connection. */
+/** Counts by response: a status with its code, or the error of the connection. */
 export type Tally = Map<string, number>;
 
-/** What was noticed in an answer, with its request's id. */
+/** A finding in a response, with its request id. */
 type Noted = { readonly what: string; readonly ids: readonly string[] };
 
 /** The client of all customers. */
 export type Client = {
-  /** The final answer; undefined when none had come at the end of all patience. */
+  /** The final response; undefined when none came before the deadline. */
   ask(ask: Ask): Promise<RestAnswer | undefined>;
   readonly tally: Tally;
-  /** Answers that say what they must not. */
+  /** Responses with forbidden content. */
   readonly leaks: readonly Noted[];
-  /** Answers of 500: no fault of the storm is one that the service had not planned for. */
+  /** Responses with 500: the service must handle every fault of the storm. */
   readonly faults: readonly Noted[];
-  /** From now on nobody waits any longer. */
+  /** Ends all waits. */
   giveUp(): void;
   close(): Promise<void>;
 };
@@ -42,7 +42,7 @@ export type Client = {
 const RETRYABLE = new Set(["rate_limited", "service_unavailable", "internal_error", "conflict"]);
 const BACKOFF_MS_MAX = 8000;
 
-/** Makes the client; `file` gets one JSON line for each request and its answer. */
+/** Writes one JSON line to `file` for each request and its response. */
 export function createClient(gateway: string, file: string): Client {
   const records = createWriteStream(file);
   const tally: Tally = new Map();

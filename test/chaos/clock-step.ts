@@ -1,7 +1,7 @@
 /**
- * Loaded into a service before anything else (`node --import`): its wall clock then follows the
- * number of milliseconds in the file that CHAOS_CLOCK_FILE names, without touching the machine's
- * clock or anybody else's. The monotonic clock goes on as it does when a real one is stepped.
+ * Preloaded into a service (`node --import`): shifts its wall clock by the milliseconds in the file
+ * CHAOS_CLOCK_FILE, without touching the machine's clock. The monotonic clock keeps running, as when a
+ * real clock is stepped.
  */
 import { readFileSync } from "node:fs";
 
@@ -29,7 +29,7 @@ class SteppedDate extends RealDate {
     return RealDate.now() + stepMs;
   }
 
-  // Dates that Node itself makes are dates too.
+  // Dates that Node itself creates must be instances, too.
   static override [Symbol.hasInstance](value: unknown): boolean {
     return Object.prototype.toString.call(value) === "[object Date]";
   }

@@ -1,7 +1,7 @@
 /**
- * The customers: orders arrive at a steady rate whatever the service does. Beside sending, they cancel,
- * ask twice, ask the same key for something else, read, and try to read what is not theirs; each
- * answer that breaks a promise at once is a breach at once.
+ * The customers: orders arrive at a steady rate, however slow the service is. Customers send, cancel,
+ * repeat requests, reuse a key for another request, read, and try to read other tenants' messages. A
+ * response that breaks a promise is a breach at once.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,21 +13,21 @@ import type { Client } from "./client.ts";
 import { createOrderBook, type Order } from "./orders.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** An order and what its customer was told. */
+/** An order and the responses to it. */
 export type Sent = {
   readonly order: Order;
   readonly tenantId: string;
   readonly isTest: boolean;
-  /** Asked for twice at once: a refusal of one of the two then says nothing about the other. */
+  /** Sent twice concurrently: a refusal of one says nothing about the other. */
   readonly isTwin: boolean;
-  /** The final answer; undefined while, or if, there is none. */
+  /** The final response, if any. */
   answer?: { readonly status: number; readonly code: string; readonly messages: readonly Told[] };
 };
 
-/** A message as the answer named it. */
+/** A message as the response described it. */
 export type Told = { readonly id: string; readonly to: string; readonly status: string };
 
-/** A cancel and what its customer was told. */
+/** A cancel and the response to it. */
 export type Cancel = { readonly messageId: string; answer?: { status: number; code: string } };
 
 /** The customers at work. */
@@ -35,14 +35,14 @@ export type Customers = {
   readonly sent: readonly Sent[];
   readonly cancels: readonly Cancel[];
   readonly breaches: readonly FoundBreach[];
-  /** No more orders; answers when every request has its final answer. */
+  /** Stops ordering; returns when every request has its final response. */
   finish(): Promise<void>;
 };
 
 const IN_FLIGHT_MAX = 400;
 const IN_FLIGHT_OF_A_TENANT_MAX = 50;
 
-/** Starts them. */
+/** Starts the customers. */
 export function startCustomers(options: {
   readonly client: Client;
   readonly tenants: readonly Tenant[];

@@ -1,6 +1,6 @@
 /**
- * Small file systems under the data folders, which can be made full and roomy again. They are
- * mounted in a mount namespace of the run's own, so nothing of them outlives its processes.
+ * Small file systems under the data folders, which a fault can fill and empty. They are mounted in the
+ * run's own mount namespace, so they end with its processes.
  */
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, statfsSync } from "node:fs";
@@ -10,13 +10,13 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Set for a run that already has a mount namespace of its own. */
+/** Set for a run inside its own mount namespace. */
 const INSIDE = "CHAOS_OWN_MOUNTS";
 const SIZE_BYTES_MAX = 4 * 1024 ** 3;
-/** What is left on a full disk: less than anything worth writing. */
+/** The free bytes of a full disk: less than any write of a service. */
 const ROOM_BYTES = 64 * 1024;
 
-/** The run's disks; `reason` says why there are none. */
+/** The run's disks, or the `reason` why there are none. */
 export type Disks = {
   readonly reason: string | undefined;
   fill(name: string): Promise<void>;
@@ -24,8 +24,8 @@ export type Disks = {
 };
 
 /**
- * Runs this very program again in a mount namespace of its own where the machine allows it, and
- * answers its exit code; undefined when this is that run, or there can be none.
+ * Runs this program again in its own mount namespace where the machine allows it, and returns its exit
+ * code; undefined inside that run, or where namespaces are not allowed.
  */
 export async function runWithOwnMounts(): Promise<number | undefined> {
   if (process.env[INSIDE] !== undefined) {
@@ -49,7 +49,7 @@ export async function runWithOwnMounts(): Promise<number | undefined> {
   });
 }
 
-/** A run whose starter was killed ends too; its guard then ends all that it had started. */
+/** Ends this run when its parent is killed; the guard then ends its processes. */
 function endWithParent(): void {
   const parent = process.ppid;
   setInterval(() => {
@@ -85,7 +85,7 @@ export async function mountDisks(dataDir: string, names: readonly string[]): Pro
   };
 }
 
-/** Copies the data folders to where they outlive the run's mounts, when nothing writes to them any more. */
+/** Copies the data folders out of the run's mounts, after all writers have stopped. */
 export async function keepData(dataDir: string, to: string): Promise<void> {
   try {
     await run("cp", ["-a", dataDir, to]);

@@ -9,18 +9,18 @@ import type { Customers } from "./customers.ts";
 import { HANGING_KINDS } from "./receivers.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** How the end came. */
+/** The result of draining. */
 export type Drained = {
   readonly tookMs: number;
   readonly open: Open;
   readonly breaches: readonly FoundBreach[];
 };
 
-/** The promise of retries and settlements is minutes; these are more than all waits set here. */
+/** Retries and settlements may take minutes; these limits exceed every wait configured here. */
 const ANSWERS_MS_MAX = 120_000;
 const REST_MS_MAX = 600_000;
 
-/** Waits for the end of everything; what has not ended in time is a breach by itself. */
+/** Waits until all work has ended; work that does not end in time is a breach. */
 export async function drain(parts: {
   readonly client: Client;
   readonly customers: Customers;
@@ -63,15 +63,15 @@ export async function drain(parts: {
   );
   const what = stillOpen(hangingMost, open);
   if (what !== undefined) breaches.push({ invariant: 3, what, ids: [] });
-  // Webhooks under way when their delivery was noted as done may still be on the wire.
+  // A webhook may still be on the wire when its delivery is recorded as done.
   await sleep(500);
   return { tookMs: performance.now() - beganMs, open, breaches };
 }
 
 /**
- * What should be over and is not. Only what waits for endpoints that hang may: each attempt holds
- * its slot until the timeout, so half an hour's backlog outlasts any drain; but it must become less
- * than the most it was, `hangingMost`: events that were still on their way add to it at first.
+ * Unfinished work. Only deliveries to hanging endpoints may remain: each attempt holds its slot until the
+ * timeout, so their backlog outlasts any drain. It must still fall below its maximum, `hangingMost`,
+ * which events in flight raise at first.
  */
 export function stillOpen(hangingMost: number, open: Open): string | undefined {
   const { hanging, ...others } = open;

@@ -6,7 +6,7 @@ type Submits = { readonly total: number; readonly refused: number; readonly dupl
 /** Parts whose receipts said delivered, parts whose receipts said anything else, and those of both. */
 type Reported = { readonly delivered: number; readonly failed: number; readonly late: number };
 
-/** What `GET /counters` of the simulator says, by number. */
+/** The simulator's `GET /counters`, by number. */
 export type CarrierCounters = {
   readonly submits: Readonly<Record<string, Submits>>;
   readonly reported: Readonly<Record<string, Reported>>;
@@ -15,7 +15,7 @@ export type CarrierCounters = {
 const NO_SUBMITS: Submits = { total: 0, refused: 0, duplicates: 0 };
 const NOT_REPORTED: Reported = { delivered: 0, failed: 0, late: 0 };
 
-/** What became of submits whose answer never came. */
+/** The results of unanswered submits. */
 export type InDoubt = {
   readonly taken: number;
   readonly notTaken: number;
@@ -23,7 +23,7 @@ export type InDoubt = {
   readonly incomplete: number;
 };
 
-/** Adds up what several carriers counted. */
+/** Adds the counters of several carriers. */
 export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
   const submits: Record<string, Submits> = {};
   const reported: Record<string, Reported> = {};
@@ -48,7 +48,7 @@ export function addCounters(all: readonly CarrierCounters[]): CarrierCounters {
   return { submits, reported };
 }
 
-/** Every number belongs to one message, so the counters say exactly how often it was submitted. */
+/** Every number belongs to one message, so the counters give its exact number of submits. */
 export function judgeCarrier(
   messages: readonly MessageRow[],
   { submits, reported }: CarrierCounters,
@@ -75,7 +75,7 @@ export function judgeCarrier(
     const wasSent = history.some((change) => change.status === "sent");
     if (wasSent && taken < 1) add("sent, and never taken");
     if (taken > segments) add("more parts taken than there are");
-    // One that a carrier refused for now is back in its queue, where it may be cancelled.
+    // A message that a carrier throttled is back in its queue, where it may be cancelled.
     if (status === "cancelled" && taken > 0) add("cancelled, and taken");
     if (status !== "failed") {
       // A receipt that is still parked is late, not lost.
@@ -95,12 +95,12 @@ export function judgeCarrier(
 }
 
 /**
- * No receipt is lost: what the carrier reported is where the message ends. It made none for a part
- * that never reached it, or that one of its faults struck.
+ * No receipt is lost: the message ends as the carrier reported. The carrier makes no receipt for a part
+ * that never reached it, or that one of its faults hit.
  */
 function judgeReceipts(message: MessageRow, said: Reported): string | undefined {
   const { status, segments } = message;
-  // A later part was refused for good, or never submitted: the carrier has no more to say about the whole.
+  // A later part was rejected or never submitted: receipts no longer decide the message.
   const isRefused = status === "undelivered" && errorCodeOf(message) === "carrier_rejected";
   if (isRefused && said.delivered < segments && segments > 1) return undefined;
   const wanted = endsOf(said, segments);
@@ -109,8 +109,8 @@ function judgeReceipts(message: MessageRow, said: Reported): string | undefined 
 }
 
 /**
- * A failure that came after its part's late delivery, because its link was down at first, says
- * nothing any more. So while other parts are not heard of, both ends are right.
+ * A failure receipt may arrive after its part's late delivery, because its link was down. So while
+ * receipts of other parts are missing, both statuses are right.
  */
 function endsOf({ delivered, failed, late }: Reported, segments: number): readonly string[] {
   if (delivered >= segments) return ["delivered"];

@@ -1,21 +1,21 @@
-/** Every log of the run, line by line, for what must be in none (invariant 10). */
+/** Scans every log of the run for forbidden contents (invariant 10). */
 import { createReadStream, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import { type Forbidden, findDigits, findLeaks } from "../support/log-scan.ts";
 
-/** Lines are judged in pieces of about this many characters. */
+/** Lines are scanned in pieces of about this many characters. */
 const PIECE_LENGTH = 1 << 20;
 /** Leaks named in full; the rest is counted. */
 const NAMED_MAX = 20;
 
-/** What the scan saw. */
+/** The result of the scan. */
 export type LogScan = { readonly lines: number; readonly breaches: readonly FoundBreach[] };
 
 /**
  * Scans a folder of logs; `recipients` are numbers as `+234…`, `writers` the processes that have each written
- * `<name>.log`. One of theirs without a line is a breach: then nothing of it was looked at.
+ * `<name>.log`. An empty log of theirs is a breach: nothing of it was scanned.
  */
 export async function judgeLogs(
   dir: string,

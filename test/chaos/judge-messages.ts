@@ -3,7 +3,7 @@ import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Books, MessageRow } from "./books.ts";
 import type { Cancel, Sent } from "./customers.ts";
 
-/** "States and transitions" of the contract, written down here a second time on purpose. */
+/** The transitions of docs/contract.md#statuses, repeated here on purpose. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   scheduled: ["queued", "failed", "cancelled"],
   queued: ["sent", "failed", "cancelled"],
@@ -14,7 +14,7 @@ const MOVES: Readonly<Record<string, readonly string[]>> = {
 const FIRST = new Set(["scheduled", "queued", "rejected"]);
 const FINAL = new Set(["delivered", "undelivered", "expired", "rejected", "failed", "cancelled"]);
 
-/** Every answer a customer heard must be the truth, and nothing else may have happened. */
+/** Every response to a customer must be true, and no other change may have happened. */
 export function judgeMessages(
   sent: readonly Sent[],
   cancels: readonly Cancel[],

@@ -1,11 +1,11 @@
-/** Messages against holds, settlements and the ledger, added up anew (invariants 1, 2 and 3). */
+/** Compares messages with holds, settlements and the recomputed ledger (invariants 1, 2 and 3). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Books, MessageRow, MovementRow, SettlementRow } from "./books.ts";
 
-/** A tenant and what was paid in for it, by the payers' own count. */
+/** A tenant and its payments, as counted by the payers. */
 export type Payer = { readonly id: string; readonly funded: bigint };
 
-/** Every amount follows from the messages and the payments, and from nothing else. */
+/** The messages and payments explain every amount. */
 export function judgeMoney(books: Books, payers: readonly Payer[]): FoundBreach[] {
   return [
     ...judgeSettlements(books),
@@ -78,7 +78,7 @@ function judgeHolds({ messages, sends, reservations }: Books): FoundBreach[] {
   return found;
 }
 
-/** The ledger folded from its first line on; every movement must have its cause, once. */
+/** Recomputes the ledger from its first entry; every movement must have exactly one cause. */
 function judgeLedger({ movements, reservations, settlements, wallets }: Books): FoundBreach[] {
   const found: FoundBreach[] = [];
   for (const wallet of wallets) {
@@ -132,7 +132,7 @@ function sumBy(
   return sums;
 }
 
-/** What was paid in less what messages cost is what is there. */
+/** The balance is the payments minus the messages' prices. */
 function judgeBalance({ messages, wallets, movements }: Books, { id, funded }: Payer) {
   const charged = messages
     .filter((message) => message.tenant_id === id && message.held > 0n)

@@ -1,10 +1,10 @@
-/** What the storm itself shows: faults that did not strike, and processes that ended by themselves. */
+/** Checks the storm: faults that hit nothing, and processes that exited by themselves. */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { Crash } from "./chaos-stack.ts";
 import type { Done } from "./storm.ts";
 import { PROCESSES, serversOf } from "./topology.ts";
 
-/** How many faults of a kind were planned, and how many of them did something to the stack. */
+/** Planned faults of a kind, and those that hit the stack. */
 export type Strikes = { readonly planned: number; readonly struck: number };
 
 /** By kind, in the order of their names. */
@@ -19,7 +19,7 @@ export function countStrikes(faults: readonly Done[]): Record<string, Strikes> {
   return Object.fromEntries(counts.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Shorter runs plan few faults of a kind, and all of those may meet what is down already. */
+/** Shorter runs plan few faults of a kind, and all of them may hit processes that are already down. */
 const JUDGED_MINUTES_MIN = 10;
 
 /** A long storm whose faults of one kind all missed proves nothing about them; `missing` may. */
@@ -38,15 +38,15 @@ export function judgeStrikes(
 
 /** A service that cannot reach its servers while it starts may give up this much later. */
 const START_MS = 60_000;
-/** Ends are noticed within a second or two, and a server needs some time to be at work again. */
+/** An exit is noticed within 2 s, and a server needs time to serve again. */
 const SLACK_MS = 20_000;
 
 /** Both carrier processes keep their journals on it. */
 const JOURNAL = "carrier-journal";
 
 /**
- * A service never ends by itself, whatever happens around it. Excepted are one whose disk was full, and
- * one that had been started anew not long before while one of its servers, or the way to it, was struck.
+ * A service never exits by itself. Exceptions: its disk was full, or it had just restarted while one of its
+ * servers, or the link to it, was hit.
  */
 export function judgeEnds(crashes: readonly Crash[], faults: readonly Done[]): FoundBreach[] {
   const found: FoundBreach[] = [];
@@ -68,7 +68,7 @@ function wasDiskFull(service: string, { atMs }: Crash, faults: readonly Done[]):
   );
 }
 
-/** By the storm, or because it had ended by itself before. */
+/** Restarted by the storm, or after an exit of its own. */
 function wasJustStarted(
   { name, atMs }: Crash,
   crashes: readonly Crash[],

@@ -1,4 +1,4 @@
-/** What the customers' webhook servers got against the messages' histories (invariants 6 and 9). */
+/** Compares the requests to the customers' webhook servers with the messages' histories (invariants 6, 9). */
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
 import type { FailedDelivery, MessageRow } from "./books.ts";
 import { type Endpoint, HANGING_KINDS, HEALTHY_KINDS, type Hook, readEvent } from "./receivers.ts";
@@ -14,13 +14,13 @@ const ANNOUNCED = new Set([
   "cancelled",
 ]);
 
-/** Why an attempt failed without the endpoint's having a say. */
+/** Failures of an attempt that are not the endpoint's. */
 const UNREACHED = new Set(["timeout", "connection", "tls"]);
 
 /**
- * Deliveries to healthy endpoints whose whole schedule went by without reaching them, as `<message>
- * <status> <endpoint>`: the machine was too busy for their server to answer. The service did its part.
- * An endpoint that refuses each delivery once may have done so.
+ * Deliveries whose whole schedule passed without reaching a healthy endpoint, as `<message> <status>
+ * <endpoint>`: the machine was too busy for the receiver to respond. The service did its part. An
+ * endpoint that refuses each delivery once may have refused.
  */
 export function givenUp(
   failed: readonly FailedDelivery[],
@@ -42,11 +42,11 @@ export function givenUp(
   );
 }
 
-/** So many may be given up on a machine that is not overloaded; storms there had none. */
+/** The most such deliveries on a machine that is not overloaded; measured: none. */
 const UNREACHED_SHARE_MAX = 0.001;
 const UNREACHED_ALWAYS_MAX = 10;
 
-/** Which of the deliveries that were given up are excused, and what is to be said about it. */
+/** The excused deliveries among those given up, and the note about them. */
 export function excuse(
   unreached: ReadonlySet<string>,
   deliveries: number,
@@ -62,8 +62,8 @@ export function excuse(
 }
 
 /**
- * Each change was taken by each healthy endpoint of its tenant, under one event id, signed; no other had it.
- * A request that an endpoint refused is none that it took.
+ * Each healthy endpoint of a tenant accepted each change, under one event id and signed; no other tenant's
+ * endpoint received it. A refused request does not count as accepted.
  */
 export function judgeWebhooks(
   messages: readonly MessageRow[],
@@ -120,24 +120,24 @@ export function judgeWebhooks(
 }
 
 /**
- * How late a retry may come beside what outages explain. A lease that nobody may take over before it
- * ends is the longest wait there is without one, and a busy machine needs a moment.
+ * How late a retry may come, apart from outages. The longest other wait is an expiring lease, plus a margin
+ * for a busy machine.
  */
 const LATE_MS_MAX = 30_000;
 
-/** How late retries came at the most: by the clock, and less what outages explain. */
+/** The largest lateness of retries: by the clock, and minus outages. */
 type Lateness = {
   readonly breaches: FoundBreach[];
-  /** How many retries were looked at. */
+  /** The number of retries compared. */
   readonly retries: number;
   readonly latestMs: number;
   readonly latestUnexplainedMs: number;
 };
 
 /**
- * How late retries came, by the receivers' own clock, where the attempt before is known too. Those to
- * endpoints that hang wait for each other's slots and are not counted. An endpoint that refuses each
- * delivery once is one that has retries: without any, nothing was looked at.
+ * The lateness of retries by the receivers' clock, where the attempt before is known. Retries to hanging
+ * endpoints wait for each other's slots and are not counted. A `flaky` endpoint must have retries;
+ * without any, nothing was compared.
  */
 export function judgeLateness(
   endpoints: readonly Endpoint[],
@@ -161,7 +161,7 @@ export function judgeLateness(
     const dueMs = last.atMs + (retryDelaysMs[last.attempt - 1] ?? 0);
     const lateMs = atMs - dueMs;
     latestMs = Math.max(latestMs, lateMs);
-    // Most are on time: nothing can make them the latest or a breach.
+    // Most are on time: skip them, they cannot be the latest or a breach.
     if (lateMs <= Math.min(latestUnexplainedMs, LATE_MS_MAX)) continue;
     const unexplainedMs = lateMs - backlog(dueMs, atMs);
     latestUnexplainedMs = Math.max(latestUnexplainedMs, unexplainedMs);
@@ -180,7 +180,7 @@ export function judgeLateness(
   return { breaches, retries, latestMs, latestUnexplainedMs };
 }
 
-/** Those that take every event in the end. */
+/** Endpoints that accept every event in the end. */
 export function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.filter(({ kind }) => HEALTHY_KINDS.has(kind));
 }

@@ -1,8 +1,8 @@
 /**
  * `make test-kill [S=wallet]`: for each service process, 2,000 single sends with 64 in flight,
- * `kill -9` of that process in the middle, a restart. Afterwards nothing is lost, nothing was
- * submitted twice, everything is delivered, settled and announced, save what was truly in doubt when a
- * carrier died: at most one window, `failed` with `submission_unknown`, uncharged.
+ * `kill -9` of that process during the sends, a restart. Afterwards no message is lost or submitted twice,
+ * and all are delivered, settled and announced. Exception: at most one window of unanswered submits of a
+ * killed carrier is `failed` with `submission_unknown`, uncharged.
  */
 
 import { sendMany, waitForStatuses } from "../support/customer.ts";

@@ -1,4 +1,4 @@
-/** What customers ask for: random sends, each recipient a number that nobody else writes to. */
+/** Random sends of customers; each recipient number is used once. */
 import type { Random } from "../../services/smsc-simulator/domain/latency.ts";
 import { SENDER } from "./tenants.ts";
 
@@ -12,7 +12,7 @@ export type Recipient = {
   readonly isGood: boolean;
 };
 
-/** A send as a customer wants it; its reference is on each of its messages, and nowhere else. */
+/** A customer's send; only its messages have its reference. */
 export type Order = {
   readonly kind: "single" | "bulk" | "batch";
   readonly reference: string;
@@ -22,7 +22,7 @@ export type Order = {
   readonly isScheduled: boolean;
 };
 
-/** Makes orders. */
+/** A generator of orders. */
 export type OrderBook = { next(): Order };
 
 /** The deprecated path shares keys with the new one, so a retry may go to either. */
@@ -33,12 +33,12 @@ const PLAIN_ENDINGS = 9900;
 const TEST_ENDINGS = Array.from({ length: 15 }, (_, at) => 9901 + at);
 const TEST_NUMBER_SHARE = 0.1;
 
-/** Whether the carrier has nothing special in mind for a number. */
+/** True for a number with the carrier's default behaviour. */
 export function isPlainNumber(to: string): boolean {
   return Number(to.slice(-4)) < PLAIN_ENDINGS;
 }
 
-/** Makes an order book; `run` keeps references of different runs apart. */
+/** `run` separates the references of different runs. */
 export function createOrderBook(random: Random, run: string): OrderBook {
   let orders = 0;
   const used = new Map<number, number>();
@@ -64,7 +64,7 @@ export function createOrderBook(random: Random, run: string): OrderBook {
     return start.trim();
   }
 
-  /** Good recipients, and now and then one that is no number, or comes twice. */
+  /** Valid recipients, and sometimes an invalid or repeated one. */
   function recipients(count: number): Recipient[] {
     const list: Recipient[] = [];
     for (let at = 0; at < count; at += 1) {

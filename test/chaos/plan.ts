@@ -1,7 +1,6 @@
 /**
- * What is done to the system, and when: a pure function of the seed and the length, so that a run
- * can be repeated. Kinds and targets are dealt from shuffled decks: a short run has some of
- * everything, a long one has all of it.
+ * The plan of faults: a pure function of the seed and the length, so that a run can be repeated. Kinds and
+ * targets are dealt from shuffled decks: a short run has some of each, a long one has all.
  */
 import { type Random, seededRandom } from "../../services/smsc-simulator/domain/latency.ts";
 import { LINKS, PROCESSES, SERVERS } from "./topology.ts";
@@ -26,7 +25,7 @@ export type Fault = {
   /** How long it lasts before it is mended. */
   readonly forMs: number;
   readonly kind: FaultKind;
-  /** A process, a server, a link, a disk, or for `carrier` what the carrier does. */
+  /** A process, a server, a link, a disk, or for `carrier` the behaviour. */
   readonly target: string;
   /** For `slow` the added latency, for `clock` the step, in milliseconds; else 0. */
   readonly amountMs: number;
@@ -72,7 +71,7 @@ const CARDS: Readonly<Record<FaultKind, Card>> = {
   clock: { share: 1, targets: SERVICES, forMs: [2000, 10_000] },
 };
 
-/** Nothing before the load runs and nothing in the last moments, in milliseconds. */
+/** No faults before the load runs and none at the end, in milliseconds. */
 const CALM_MS = 2000;
 /** A healthy endpoint's retries outlast this, so that it never counts as dead. */
 const RECEIVERS_AWAY_MS_MAX = 5000;
@@ -99,7 +98,7 @@ export function makePlan(seed: number, minutes: number): Fault[] {
     const target = targets.get(kind)?.() ?? "";
     const forMs = Math.min(durationOf(kind, target, random), endMs - atMs);
     const amountMs = amountOf(kind, random);
-    // One thing at a time to one target; what meets a busy one is left out.
+    // One fault at a time per target; drop faults that overlap.
     const place = kind === "carrier" ? "carrier" : target;
     const isFree = (busyUntil.get(place) ?? 0) <= atMs;
     if (isFree) {
@@ -146,7 +145,7 @@ function shuffled<T>(cards: readonly T[], random: Random): T[] {
   return deck;
 }
 
-/** One line for people. */
+/** One line for the report. */
 export function describeFault({ atMs, forMs, kind, target, amountMs }: Fault): string {
   const amount = amountMs === 0 ? "" : ` by ${amountMs} ms`;
   const length = forMs === 0 ? "" : ` for ${forMs} ms`;

@@ -1,6 +1,6 @@
 /**
- * The customers' webhook servers, good and bad, on one HTTPS port: the path says which endpoint it
- * is and so how it behaves. Of each request only what the judges need is kept.
+ * The customers' webhook servers, good and bad, on one HTTPS port: the path selects the endpoint and its
+ * behaviour. Keeps only what the judges need of each request.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -9,8 +9,8 @@ import type { AddressInfo } from "node:net";
 import { isSigned } from "../../deploy/dev/signature.ts";
 
 /**
- * `flaky` refuses the first attempt of each delivery; `drip` says 200 and never ends its body, which is
- * success; `disabled` and `deleted` are so from the start.
+ * `flaky` refuses the first attempt of each delivery; `drip` responds 200 and never ends its body, which is
+ * success; `disabled` and `deleted` are in that state from the start.
  */
 export type EndpointKind =
   | "ok"
@@ -23,10 +23,10 @@ export type EndpointKind =
   | "disabled"
   | "deleted";
 
-/** Those that take every event in the end. */
+/** Endpoints that accept every event in the end. */
 export const HEALTHY_KINDS: ReadonlySet<EndpointKind> = new Set(["ok", "slow", "flaky", "drip"]);
 
-/** Those that let every attempt run into its timeout: each holds its slot for the longest time. */
+/** Endpoints that let every attempt time out: each attempt holds its slot until then. */
 export const HANGING_KINDS: ReadonlySet<EndpointKind> = new Set(["hang"]);
 
 /** One endpoint of a tenant. */
@@ -51,7 +51,7 @@ export type Hook = {
   readonly messageId: string;
   readonly status: string;
   readonly previous: string;
-  /** The status that it was answered with; 0 when it had no answer. */
+  /** The status of the response; 0 without one. */
   readonly answer: number;
 };
 
@@ -66,7 +66,7 @@ export type Receivers = {
 const SLOW_MS = 400;
 const DRIP_MS = 200;
 
-/** What an endpoint answers to a delivery, the first time or after it refused it. */
+/** The response of an endpoint to the first or a later attempt. */
 function answerOf(kind: EndpointKind, wasRefused: boolean): number {
   switch (kind) {
     case "hang":
@@ -146,7 +146,7 @@ type EventBody = {
   };
 };
 
-/** What an event says; the judges miss the ids of a body that is not JSON. */
+/** The event in a body; a body that is not JSON has no ids, which the judges report. */
 export function readEvent(
   body: string,
 ): Pick<Hook, "eventId" | "tenantId" | "messageId" | "status" | "previous"> {

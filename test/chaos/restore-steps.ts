@@ -1,4 +1,4 @@
-/** What `deploy/runbooks/backup-and-restore.md` tells operators to do, done by a program. */
+/** The steps of `deploy/runbooks/backup-and-restore.md` as a program. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,18 +12,18 @@ import type { TestStack } from "../support/stack.ts";
 
 const run = promisify(execFile);
 
-/** One way to take MongoDB's data as of a moment and to bring it back. */
+/** One way to back up MongoDB at a point in time and to restore it. */
 export type MongoBackup = {
   readonly name: string;
-  /** Why it cannot be tried here; undefined when it can. */
+  /** The reason why it cannot run here, if any. */
   readonly missing: () => Promise<string | undefined>;
-  /** While everything runs and writes. */
+  /** Runs while all services write. */
   readonly take: (stack: TestStack, folder: string) => Promise<void>;
-  /** Brings the data back and starts the server, which has none. */
+  /** Restores the data and starts the empty server. */
   readonly bringBack: (stack: TestStack, folder: string) => Promise<void>;
 };
 
-/** A copy of the member's files while its writes are held back, as a volume's snapshot is. */
+/** A copy of the member's files while its writes are locked, like a volume snapshot. */
 const VOLUME_SNAPSHOT: MongoBackup = {
   name: "snapshot of the volume",
   missing: async () => undefined,
@@ -44,7 +44,7 @@ const VOLUME_SNAPSHOT: MongoBackup = {
   },
 };
 
-/** A dump of every database with the oplog of its duration, so that it is as of one moment. */
+/** A dump of every database with the oplog of its duration, hence consistent at one point in time. */
 const MONGODUMP: MongoBackup = {
   name: "mongodump --oplog",
   async missing() {
@@ -72,7 +72,7 @@ const MONGODUMP: MongoBackup = {
 /** Both ways of the runbook. */
 export const MONGO_BACKUPS: readonly MongoBackup[] = [VOLUME_SNAPSHOT, MONGODUMP];
 
-/** The stream first, MongoDB after it: then no event speaks of a message that the database lacks. */
+/** The stream before MongoDB, so that every event's message is in the database. */
 export async function takeBackup(
   stack: TestStack,
   mongo: MongoBackup,
@@ -84,17 +84,17 @@ export async function takeBackup(
   await writeFile(join(folder, TAKEN_AT), new Date().toISOString());
 }
 
-/** The file that says when a backup was over. */
+/** The file with the end time of a backup. */
 const TAKEN_AT = "taken-at";
 
-/** Ends processes in good order. */
+/** Stops processes gracefully. */
 export async function end(stack: TestStack, ...names: string[]): Promise<void> {
   await stopProcesses(layoutOf(stack.dir), new Set(names));
 }
 
 const SERVERS = ["mongod", "nats-server", "redis"];
 
-/** Everything of the service dies at once, and its disks are gone; the world outside stays. */
+/** Kills all services and servers and deletes their disks; the simulators stay. */
 export async function disaster(stack: TestStack, dead: readonly string[]): Promise<void> {
   const names = [...SERVICE_PROCESSES.map(({ name }) => name), ...SERVERS];
   await Promise.all(names.filter((name) => !dead.includes(name)).map((name) => stack.kill(name)));
@@ -104,8 +104,8 @@ export async function disaster(stack: TestStack, dead: readonly string[]): Promi
 }
 
 /**
- * Brings everything back. Nothing that was queued at the backup goes out again: whether it was sent
- * since, nobody knows. Answers how many messages were cancelled for that.
+ * Restores everything. Cancels the messages that were queued at the backup, because they may have been sent
+ * since. Returns their number.
  */
 export async function restoreAll(
   stack: TestStack,
@@ -123,7 +123,7 @@ export async function restoreAll(
   let cancelled = 0;
   for (const { id } of queued) {
     const { code } = await smsctl(stack, "message", "cancel", id, ...TENANT(stack));
-    // One that a carrier had claimed cannot be cancelled: it is in doubt, and ends by itself.
+    // A claimed message cannot be cancelled: it ends as submission_unknown by itself.
     if (code === 0) cancelled += 1;
   }
   await stack.restart("carrier");

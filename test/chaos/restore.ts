@@ -1,8 +1,7 @@
 /**
- * `make test-restore`: a backup is taken while messages flow, everything is lost, and the runbook
- * brings it back. What had been accepted before the backup is there and ends as it should; webhooks
- * that were pending, in the database or still in the stream, reach the customer; nothing is sent
- * twice; the books are clean.
+ * `make test-restore`: a backup while messages flow, the loss of all data, a restore by the runbook. The
+ * messages accepted before the backup exist and end as they should; pending webhooks, in the database or
+ * the stream, reach the customer; nothing is sent twice; `smsctl check` is clean.
  */
 import { join } from "node:path";
 import { callRest, type SeenMessage, sendMany, waitForStatuses } from "../support/customer.ts";
@@ -20,7 +19,7 @@ import type { LoadRecord } from "./rolling-load.ts";
 
 const DELIVERED: ReadonlySet<string> = new Set(["delivered"]);
 const WAIT_MS = 60_000;
-/** How a message that flowed during the backup may end. */
+/** The allowed final statuses of a message sent during the backup. */
 const FLOWED = /^(absent|delivered|sent|cancelled cancelled|failed submission_unknown)$/;
 
 let failures = 0;
@@ -102,7 +101,7 @@ async function sendAndWait(
   return sent;
 }
 
-/** How many messages stand where, once those in doubt have ended. */
+/** Counts messages by status, after those with unknown submits have ended. */
 async function endsOf(
   stack: TestStack,
   messages: ReadonlyMap<string, string>,
@@ -121,7 +120,7 @@ async function endsOf(
   }
 }
 
-/** What was delivered was submitted once; no handset gets a message twice, whatever was lost and brought back. */
+/** Every delivered message was submitted once: no handset gets a message twice. */
 async function checkSubmits(
   stack: TestStack,
   delivered: ReadonlyMap<string, string>,

@@ -1,4 +1,4 @@
-/** What must hold after a rolling restart: every message's end, its webhooks, its one submit. */
+/** Checks after a rolling restart: every message's status, its webhooks, its single submit. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { layoutOf } from "../../deploy/dev/paths.ts";
@@ -7,7 +7,7 @@ import { waitForStatuses } from "../support/customer.ts";
 import { overlooked, smsctl } from "../support/smsctl.ts";
 import type { LoadRecord } from "./rolling-load.ts";
 
-/** What was found wrong, as lines for people; nothing is good. */
+/** The faults found, one line each. */
 export type Breaches = string[];
 
 type Messages = LoadRecord["messages"];
@@ -22,7 +22,7 @@ const ENDED: ReadonlySet<string> = new Set([
   ...["delivered", "undelivered", "expired", "rejected", "failed", "cancelled"],
 ]);
 
-/** Every message ends as it should, and nothing was submitted twice or for nothing. */
+/** Every message has its expected status and exactly one submit. */
 export async function checkMessages(
   stack: Pick<StackFile, "gateway" | "api_key" | "smsc">,
   messages: Messages,
@@ -49,10 +49,10 @@ export async function checkMessages(
   return breaches;
 }
 
-/** Collects what the receiver got: it keeps only the newest, so it must be asked now and then. */
+/** Polls the receiver for its webhooks, because it keeps only the newest. */
 export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
   const byMessage = new Map<string, Set<string>>();
-  /** By when each came, and its body: the receiver forgets the oldest. */
+  /** By arrival time and body: the receiver drops the oldest. */
   const unverified = new Set<string>();
   let isOver = false;
 
@@ -87,7 +87,7 @@ export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
 
   const finished = keepCollecting();
   return {
-    /** Waits until each change of each message was told, and names those that never were. */
+    /** Waits for a webhook of each change of each message; returns the missing ones. */
     async check(messages: Messages): Promise<Breaches> {
       isOver = true;
       await finished;
@@ -106,14 +106,14 @@ export function collectWebhooks(stack: Pick<StackFile, "receiver">) {
   };
 }
 
-/** `smsctl check` is clean, once settlement has had a moment, and has looked at so many messages at the least. */
+/** `smsctl check` is clean after settlement, and compared at least this many messages. */
 export async function checkBooks(
   stack: Pick<StackFile, "grpc" | "grpc_token">,
   messages: number,
 ): Promise<Breaches> {
   for (let attempt = 1; ; attempt += 1) {
     const { code, value, error } = await smsctl(stack, "check");
-    // What is not settled yet, and not late either, is no breach: it is looked at once more.
+    // A pending settlement is no breach: check again.
     const unseen = overlooked(value, { messages, settlements: messages, wallets: 1 });
     if (code === 0 && unseen.length === 0) return [];
     if (attempt === 15) {
@@ -125,7 +125,7 @@ export async function checkBooks(
   }
 }
 
-/** No process logged an error, and each that was restarted says that it closed with nothing left behind. */
+/** No process logged an error, and each restarted one logged a clean close. */
 export function checkLogs(dir: string, restarted: readonly string[]): Breaches {
   const { logDir } = layoutOf(dir);
   const silent = restarted.filter(

@@ -1,21 +1,20 @@
 /**
- * The way in that a load balancer is: it asks each gateway's readiness four times a second and
- * opens new connections only to those that say yes. A connection that is open stays where it is
- * until the gateway says `Connection: close`, as those through a cluster's virtual address do;
- * every second caller leaves an unready gateway at once, as behind a proxy that sees requests.
+ * A load balancer: it probes each gateway's readiness four times a second and opens new connections only to
+ * ready ones. An open connection stays until the gateway sends `Connection: close`, as with a cluster's
+ * virtual address. Every second caller leaves an unready gateway at once, as behind an HTTP proxy.
  */
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { startLoop } from "../../services/shared/flow/periodic.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 
-/** One gateway: where it serves, and where it says whether it is ready. */
+/** One gateway: its address and its readiness probe. */
 export type Gateway = { readonly url: string; readonly ops: string };
 
-/** What a call was answered with. */
+/** The response of a call. */
 export type Answer = { readonly status: number; readonly body: string };
 
-/** A caller with one connection; it is answered or it throws, and never tries again. */
+/** A caller with one connection; it throws on failure and never retries. */
 export type Caller = {
   call(
     method: string,
@@ -37,7 +36,7 @@ export type Entry = {
 const PROBE_INTERVAL_MS = 250;
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Starts probing; answers once every gateway is ready. */
+/** Starts probing; returns when every gateway is ready. */
 export async function openEntry(gateways: readonly Gateway[]): Promise<Entry> {
   const ready = new Set<Gateway>();
   const answered = new Map(gateways.map(({ url }) => [url, 0]));
@@ -113,7 +112,7 @@ async function answersReady({ ops }: Gateway): Promise<boolean> {
   }
 }
 
-/** A caller's place at a gateway: one connection, until it ends or will after the next answer. */
+/** A caller's connection to a gateway, until it closes or will close after the next response. */
 type Place = {
   readonly gateway: Gateway;
   readonly agent: Agent;

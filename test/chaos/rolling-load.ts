@@ -1,16 +1,16 @@
 /**
  * Customers at work while processes are restarted: single sends with and without a key, reads,
- * lists, balances, and scheduled sends that are cancelled. No request is sent twice: whatever is
- * not answered as expected at the first attempt counts as failed.
+ * lists, balances, and scheduled sends that are cancelled. No request is retried: an unexpected response to
+ * the first attempt counts as failed.
  */
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { recipient } from "../support/customer.ts";
 import type { Answer, Caller, Entry } from "./rolling-entry.ts";
 
-/** What a load run did, filled while it runs. */
+/** The result of a load run, filled while it runs. */
 export type LoadRecord = {
   requests: number;
-  /** What went wrong, and how often. */
+  /** Counts of failures by kind. */
   readonly failures: Map<string, number>;
   /** Message id to its recipient and to the status that it must end in. */
   readonly messages: Map<string, { readonly to: string; readonly end: "delivered" | "cancelled" }>;
@@ -19,17 +19,17 @@ export type LoadRecord = {
 /** A running load. */
 export type Load = {
   readonly record: LoadRecord;
-  /** Lets the requests under way end. */
+  /** Waits for the requests in flight. */
   stop(): Promise<void>;
 };
 
-/** Enough for the pace below at a tenth of a second each; more would only queue on a slow machine. */
+/** Enough for the rate below at 100 ms per request; more would only queue on a slow machine. */
 const CALLERS = 32;
-/** Few enough for two replicas of everything on a small machine, with one of them away. */
+/** Low enough for two replicas of every process on a small machine, with one of them down. */
 const PER_SECOND = 250;
 const HOUR_MS = 3_600_000;
 
-/** Starts the load; it goes on until stopped. */
+/** Starts the load, until stopped. */
 export function startLoad(stack: StackFile, entry: Entry): Load {
   const record: LoadRecord = { requests: 0, failures: new Map(), messages: new Map() };
   const startedMs = performance.now();
@@ -40,7 +40,7 @@ export function startLoad(stack: StackFile, entry: Entry): Load {
   let recipients = 0;
   let isOver = false;
 
-  /** Counts a request in, and answers undefined when it failed. */
+  /** Counts a request; returns undefined when it failed. */
   async function count(
     what: string,
     expected: number,

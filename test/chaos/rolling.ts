@@ -1,11 +1,11 @@
 /**
  * `make test-rolling [S=wallet,…]`: two replicas of each process (or of those in S) behind an entry
- * that looks at readiness; under load, each in turn is asked to end (SIGTERM) and started again, in
- * the order and with the pauses of a rollout: it says that it is not ready and serves on for
- * `DRAIN_DELAY_MS`, finishes what it has, and has 30 s to be gone.
+ * that probes readiness. Under load, each in turn gets SIGTERM and is restarted, in the order and with the
+ * pauses of a rollout: it turns unready, serves for `DRAIN_DELAY_MS`, finishes its requests, and has 30 s
+ * to exit.
  *
- * Not one request may fail, with no attempt repeated; every message ends, once; every change of it
- * reaches the customer; the books are clean; no process logs an error or leaves something behind.
+ * No request may fail, without retries; every message ends once; every change reaches the customer;
+ * `smsctl check` is clean; no process logs an error or an unclean close.
  */
 import { opsPort } from "../../deploy/dev/port-layout.ts";
 import {
@@ -28,7 +28,7 @@ const unknown = (asked?.split(",") ?? []).filter(
 );
 if (unknown.length > 0) throw new Error(`no such service: ${unknown.join(", ")}`);
 const DRAIN_DELAY_MS = 1500;
-/** Between one restart and the next, as a rollout waits for a new pod to be steady. */
+/** The pause between restarts, as a rollout waits for a new pod (`minReadySeconds`). */
 const STEADY_MS = 2000;
 
 const PROCESSES = [...SERVICE_PROCESSES, ...ROLLED.map(secondReplica)];
@@ -92,7 +92,7 @@ async function rollAll(stack: TestStack): Promise<string[]> {
   return breaches;
 }
 
-/** A second row for a service; what the two may not share is its own. */
+/** The row of a service's second replica, with its own ports and files. */
 function secondReplica({ name, services }: ServiceProcess): ServiceProcess {
   const settings = name === "carrier" ? { CARRIER_ID: "carrier-dev-2" } : {};
   return { name: `${name}-2`, services, settings };

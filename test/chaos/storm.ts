@@ -1,4 +1,4 @@
-/** Does to the stack what the plan says, mends it again, and writes down when. */
+/** Applies the plan's faults to the stack, repairs them, and records the times. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 import type { LinkMode } from "../support/tcp-proxy.ts";
@@ -6,10 +6,10 @@ import type { ChaosStack } from "./chaos-stack.ts";
 import { CARRIER_MOODS, DISKS, describeFault, type Fault } from "./plan.ts";
 import { LINKS, PROCESSES, SERVERS } from "./topology.ts";
 
-/** How long everything may take to be at work again. */
+/** The time limit for all processes to be ready again. */
 const READY_MS_MAX = 60_000;
 
-/** A fault as it was, in wall clock time; `struck` tells whether it did anything to the stack. */
+/** A fault that was applied, in wall clock time; `struck` is false when it hit nothing. */
 export type Done = {
   readonly fault: Fault;
   readonly fromMs: number;
@@ -17,7 +17,7 @@ export type Done = {
   readonly struck: boolean;
 };
 
-/** Carries out the plan of this seed; answers when the last fault is mended. */
+/** Applies the plan of this seed; returns when the last fault is repaired. */
 export async function blow(
   stack: ChaosStack,
   plan: readonly Fault[],
@@ -46,7 +46,7 @@ export async function blow(
   return done;
 }
 
-/** Does it, and answers whether there was anything to do it to. */
+/** Applies a fault; returns whether it hit anything. */
 async function strike(stack: ChaosStack, fault: Fault, seed: number): Promise<boolean> {
   const { kind, target, amountMs } = fault;
   switch (kind) {
@@ -133,7 +133,7 @@ async function setCarrier({ file }: ChaosStack, body: unknown): Promise<void> {
   if (!response.ok) throw new Error(`the simulator refused ${JSON.stringify(body)}`);
 }
 
-/** A server that met a full disk is started anew, as its operator would. */
+/** Restarts a server whose disk was full, as an operator would. */
 async function emptyDisk(stack: ChaosStack, name: string): Promise<void> {
   if (stack.disks.reason !== undefined) return;
   await stack.disks.empty(name);
@@ -142,7 +142,7 @@ async function emptyDisk(stack: ChaosStack, name: string): Promise<void> {
   await stack.start(name);
 }
 
-/** Undoes everything that a fault may have left; names the processes that do not come back. */
+/** Undoes all faults; returns the names of processes that do not become ready. */
 export async function mend(stack: ChaosStack): Promise<string[]> {
   for (const { name } of LINKS) stack.links.get(name)?.setMode({ kind: "open" });
   if (stack.disks.reason === undefined) {

@@ -43,10 +43,10 @@ const AMPLE = 10_000_000_000n;
 const LIMITED = 2_000_000n;
 const TOP_UP_EVERY_MS = 5000;
 
-/** A second way to the carrier at another price, so that a refusal has somewhere to go. */
+/** A second route at another price, so that a rejected message can be rerouted. */
 const SECOND_PRICE = 60_000n;
 
-/** Makes the tenants, and sends the connectors over the link to the carrier. */
+/** Creates the tenants, and points the connectors at the link to the carrier. */
 export async function seedTenants(stack: ChaosStack, receivers: Receivers): Promise<Tenant[]> {
   const clients = openClients(stack.state, stack.file.grpc_token);
   try {
@@ -132,7 +132,7 @@ async function seedTenant(
   return { id: tenantId, name, key: live.secret, testKey: test.secret, isPoor, endpoints, funded };
 }
 
-/** Pays a little into the poor tenants' wallets now and then, each payment until it is answered. */
+/** Funds the poor tenants' wallets from time to time; retries each payment until it succeeds. */
 export function startTopUps(stack: ChaosStack, tenants: readonly Tenant[]) {
   const clients = openClients(stack.state, stack.file.grpc_token);
   const halt = new AbortController();
@@ -146,7 +146,7 @@ export function startTopUps(stack: ChaosStack, tenants: readonly Tenant[]) {
         tenant.funded += LIMITED;
         return;
       } catch {
-        // The same reference again: paid in once, however often it is asked.
+        // The same reference makes retries idempotent.
         await sleep(500);
       }
     }
@@ -162,7 +162,7 @@ export function startTopUps(stack: ChaosStack, tenants: readonly Tenant[]) {
   }
   const running = run();
   return {
-    /** Every payment begun has been answered. */
+    /** Resolves when every started payment has a response. */
     async end(): Promise<void> {
       halt.abort();
       await running;

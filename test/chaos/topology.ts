@@ -1,4 +1,4 @@
-/** Which processes a chaos run has, and which of them talk to which: every arrow can be cut. */
+/** The processes of a chaos run and their links; every link can be cut. */
 import {
   GRPC_SETTINGS,
   type ServiceProcess,
@@ -6,7 +6,7 @@ import {
 } from "../../deploy/dev/process-table.ts";
 import type { ServerName } from "../../deploy/dev/server-table.ts";
 
-/** The services' processes; those with the most to lose from a rival have one. */
+/** The services' processes; those most exposed to races have two replicas. */
 export const PROCESSES: readonly { readonly name: string; readonly service: string }[] = [
   { name: "tenant", service: "tenant" },
   { name: "sender-id", service: "sender-id" },
@@ -24,7 +24,7 @@ export const PROCESSES: readonly { readonly name: string; readonly service: stri
 /** The servers under the services. */
 export const SERVERS: readonly ServerName[] = ["mongod", "nats-server", "redis"];
 
-/** A second carrier, to whose account refused messages go; it stays calm, so it is never struck. */
+/** A second carrier that receives rerouted messages; no fault hits it. */
 export const SECOND_SMSC = "smsc-second";
 
 /** What each service calls: servers, and services over gRPC. */
@@ -83,7 +83,7 @@ function link(from: string, to: string): Link {
   return { name: `${from}>${to}`, from, to };
 }
 
-/** The rows of the stack's process table: each process reaches its neighbours over its own links. */
+/** The rows of the stack's process table: each process calls others over its own links. */
 export function processTable(
   portOfLink: (name: string) => number,
   further: (process: string) => Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Puts all judges' findings together. */
+/** Collects the findings of all judges. */
 import { readFileSync } from "node:fs";
 import { layoutOf } from "../../deploy/dev/paths.ts";
 import type { FoundBreach } from "../../services/smsctl/check/report.ts";
@@ -23,21 +23,21 @@ import type { Tenant } from "./tenants.ts";
 import { PROCESSES } from "./topology.ts";
 import { backlogOf, outagesOf } from "./webhook-backlog.ts";
 
-/** What the run showed. */
+/** The result of the run. */
 export type Verdict = {
   readonly breaches: readonly FoundBreach[];
-  /** Found, but not held against the service: the machine had more to do than it can, or it is little. */
+  /** Findings that are no breach: the machine was overloaded, or the finding is minor. */
   readonly excused: readonly FoundBreach[];
   readonly counts: Readonly<Record<string, number>>;
   readonly answers: Readonly<Record<string, number>>;
   readonly statuses: Readonly<Record<string, number>>;
-  /** The messages that breaches speak of, as they lie in the database. */
+  /** The stored messages that the breaches name. */
   readonly suspects: readonly unknown[];
 };
 
 /**
- * A storm alone on two cores makes about 3. Where twice as many tasks wait for each core, the machine
- * is busy with something else, and how late a retry came says nothing about the service.
+ * A storm alone on two cores makes about 3. At twice that load per core the machine is busy with other work,
+ * and late retries say nothing about the service.
  */
 const LOAD_PER_CORE_MAX = 6;
 
@@ -49,13 +49,13 @@ type Parts = {
   readonly tenants: readonly Tenant[];
   readonly books: BookReader;
   readonly drained: Drained;
-  /** Tasks that ran or wanted to, for each core, on average over the storm. */
+  /** The load average per core over the storm. */
   readonly loadPerCore: number;
   readonly faults: readonly Done[];
   readonly minutes: number;
 };
 
-/** Reads everything that was written down, and judges it. */
+/** Reads all records and runs all judges. */
 export async function passVerdict(parts: Parts): Promise<Verdict> {
   const { stack, client, customers, receivers, tenants, drained } = parts;
   const endpoints = tenants.flatMap((tenant) => tenant.endpoints);
@@ -137,7 +137,7 @@ function describeEnd(message: MessageRow): string {
 }
 
 function judgeStorm({ stack, faults, minutes }: Parts): FoundBreach[] {
-  // Where there can be no small file systems, the run has said so at its start.
+  // Without small file systems there are no disk faults; the run printed that at its start.
   const missing = stack.disks.reason === undefined ? [] : ["disk_full"];
   return [...judgeStrikes(faults, minutes, missing), ...judgeEnds(stack.crashes, faults)];
 }
@@ -157,13 +157,13 @@ function scanLogs({ stack, tenants, customers }: Parts): Promise<LogScan> {
   });
 }
 
-/** The numbers that the service may write to, each of which no log may name. */
+/** The recipients, none of which a log may name. */
 function recipientsOf({ sent }: Customers): string[] {
   const all = sent.flatMap(({ order }) => order.recipients);
   return all.filter(({ isGood }) => isGood).map(({ to }) => to);
 }
 
-/** What no log may say: keys, secrets, and the word that is in every body. */
+/** The texts that no log may contain: keys, secrets, and the word in every body. */
 function forbiddenIn(stack: ChaosStack, tenants: readonly Tenant[]): Forbidden[] {
   const secrets = Object.values(
     JSON.parse(readFileSync(layoutOf(stack.dir).secretsFile, "utf8")) as Record<string, string>,
@@ -180,8 +180,8 @@ function forbiddenIn(stack: ChaosStack, tenants: readonly Tenant[]): Forbidden[]
 }
 
 /**
- * `smsctl check` must be clean, and have looked at everything; it looks again for a while, because settling may
- * take a moment.
+ * `smsctl check` must be clean and have compared everything. Retries for a while, because settlement takes
+ * time.
  */
 async function ownCheck({ file }: ChaosStack, books: Books): Promise<FoundBreach[]> {
   const check = await smsctl(file, "check");

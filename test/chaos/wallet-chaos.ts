@@ -1,8 +1,7 @@
 /**
  * Holds, captures, releases and fundings over many wallets and one hot one, while a wallet
- * process is killed (-9) again and again and MongoDB is stopped (SIGSTOP) now and then. Callers
- * follow the documented retry rule and nothing else. In the end every answer a caller heard must
- * be the truth, and every invariant must hold.
+ * process is killed (-9) repeatedly and MongoDB is stopped (SIGSTOP) from time to time. Callers follow
+ * only the documented retry rule. In the end every response must be true, and every invariant must hold.
  *
  * `node test/chaos/wallet-chaos.ts [--operations 100000] [--replicas 1] [--seed N]`
  */
@@ -25,10 +24,10 @@ import {
   type WalletProcess,
 } from "../support/wallet-process.ts";
 
-/** How hard it is made. */
+/** The size of the run. */
 export type ChaosOptions = {
   readonly seed: number;
-  /** Holds, settlements and fundings together, about. */
+  /** The approximate number of holds, settlements and fundings. */
   readonly operations: number;
   readonly wallets: number;
   /** Wallet processes; a random one is killed each time. */
@@ -38,7 +37,7 @@ export type ChaosOptions = {
   readonly log: (line: string) => void;
 };
 
-/** What happened; `faults` is empty when all is well. */
+/** The result; `faults` is empty on success. */
 export type ChaosReport = {
   readonly holds: number;
   readonly refused: number;
@@ -56,7 +55,7 @@ const CALLERS = 24;
 const HELD = 10n;
 const RETRY_MS = 50;
 
-/** What callers were told of one wallet. */
+/** The responses that callers got for one wallet. */
 type Told = {
   readonly tenantId: string;
   funded: bigint;
@@ -80,7 +79,7 @@ type World = {
   };
 };
 
-/** Runs it on servers of its own, and ends them. */
+/** Runs on its own servers and stops them. */
 export async function runWalletChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startedMs = performance.now();
   const servers = await startOwnServers();
@@ -140,7 +139,7 @@ async function openWallets(client: WalletClient, wallets: number): Promise<Told[
   return told;
 }
 
-/** Funds a little too little, holds, and settles what was held. The first wallet is the hot one. */
+/** Funds slightly too little, places holds and settles them. The first wallet is the hot one. */
 async function oneRound(world: World): Promise<void> {
   const { random, told, client, count } = world;
   const at = random() < 0.5 ? 0 : Math.floor(random() * told.length);
@@ -180,7 +179,7 @@ async function oneRound(world: World): Promise<void> {
   count.settled += settlements.length;
 }
 
-/** Places holds until each has an answer; answers those that are held. */
+/** Retries each hold until it has a response; returns the placed ones. */
 async function placeAll(
   world: World,
   wallet: Told,
@@ -212,7 +211,7 @@ type Sent = {
   readonly capturedAmount: bigint;
 };
 
-/** Publishes what messaging would: each change as an event, some of them twice. */
+/** Publishes each change as messaging would, some of them twice. */
 async function publishSent({ harness, random }: World, settlements: readonly Sent[]) {
   const items = settlements.flatMap(({ tenantId, reservationId, messageId, capturedAmount }) => {
     const isSent = capturedAmount > 0n;
@@ -234,7 +233,7 @@ async function publishSent({ harness, random }: World, settlements: readonly Sen
   await publishAll(harness.nats.jetstream, items);
 }
 
-/** The documented rule: ask again, unchanged, when the service was away or the answer was lost. */
+/** The documented retry rule: repeat the same request after an outage or a lost response. */
 async function insist<T>(world: World, call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -252,7 +251,7 @@ async function retryLater({ count, random }: World): Promise<void> {
   await wait(RETRY_MS * (0.5 + random()));
 }
 
-/** Kills the wallet and stops the database, until told to end. */
+/** Kills the wallet and stops the database, until stopped. */
 async function startTrouble(
   { harness, random }: World,
   options: ChaosOptions,
@@ -293,7 +292,7 @@ async function startTrouble(
   };
 }
 
-/** Compares what callers were told with what is so. */
+/** Compares the callers' responses with the database. */
 async function judge({ harness, told }: World): Promise<string[]> {
   const faults: string[] = [];
   for (const { tenantId, funded, charged, held, refused, settled } of told) {

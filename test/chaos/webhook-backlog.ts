@@ -1,7 +1,7 @@
 /**
- * How far behind outages put the retries of webhooks. What falls due while the webhook process, its
- * database or the way to one of them is away must wait: each second adds one. Afterwards the service
- * works through what waits beside what falls due; how fast, it must show.
+ * The delay that outages cause for webhook retries. Retries that fall due while the webhook process, its
+ * database or a link is down must wait: each second adds one. Afterwards the service works off the backlog
+ * while new retries fall due, at a minimum rate.
  */
 import type { Crash } from "./chaos-stack.ts";
 import type { FaultKind } from "./plan.ts";
@@ -10,7 +10,7 @@ import type { Outage } from "./webhook-promises.ts";
 
 const WEBHOOK = "webhook";
 
-/** What retries need, as faults name it. */
+/** The targets of faults that retries depend on. */
 const NEEDED: ReadonlySet<string> = new Set([
   WEBHOOK,
   "mongod",
@@ -18,17 +18,17 @@ const NEEDED: ReadonlySet<string> = new Set([
   "webhook>receivers",
 ]);
 
-/** What a webhook process needs besides to start, and the faults that make it start. */
+/** The further dependencies of a starting webhook process, and the faults that restart it. */
 const FOR_START: ReadonlySet<string> = new Set(["nats-server", "webhook>nats-server"]);
 const STARTS: ReadonlySet<FaultKind> = new Set(["kill", "restart"]);
 
-/** Until what is mended works again: processes start, the database elects itself, drivers connect. */
+/** The time from repair to service: process start, election, reconnects. */
 const RECOVERY_MS = 5000;
 
-/** So much of a delay is made good in each second of work, at the least. */
+/** The minimum rate at which a delay shrinks, per second of work. */
 const CATCH_UP = 0.5;
 
-/** The times in which retries could not be made, of a storm's faults and of what ended by itself. */
+/** The periods without retries, from faults and from processes that exited by themselves. */
 export function outagesOf(faults: readonly Done[], crashes: readonly Crash[]): Outage[] {
   const struck = faults.filter((done) => done.struck);
   const all = [
@@ -50,7 +50,7 @@ export function outagesOf(faults: readonly Done[], crashes: readonly Crash[]): O
     );
 }
 
-/** A process that starts waits for the stream, should that be away; one that runs retries without it. */
+/** A starting process waits for the stream; a running one retries webhooks without it. */
 function untilStream(startedMs: number, streamAway: readonly Outage[]): number {
   let untilMs = startedMs;
   for (const { fromMs, toMs } of streamAway) {
@@ -60,21 +60,20 @@ function untilStream(startedMs: number, streamAway: readonly Outage[]): number {
 }
 
 /**
- * A clock that is behind lets nothing fall due; one that was ahead dated what failed meanwhile too
- * late by as much as it was.
+ * A slow clock delays due times; a fast clock dated the failures of that time too late by its offset.
  */
 function awayDuring({ fault: { kind, amountMs }, fromMs, toMs }: Done): Outage {
   if (kind !== "clock") return { fromMs, toMs: toMs + RECOVERY_MS };
   return amountMs < 0 ? { fromMs, toMs } : { fromMs: toMs, toMs: toMs + amountMs };
 }
 
-/** A corner of the delay over time; from it on it changes by `slope` in each unit of time. */
+/** A point of the delay function, followed by a line of this `slope`. */
 type Corner = { readonly atMs: number; readonly delayMs: number; readonly slope: number };
 
 /** The longest delay that outages explain between two moments, in milliseconds. */
 export type Backlog = (fromMs: number, toMs: number) => number;
 
-/** The backlog of these outages, which are in the order of their beginnings. */
+/** The backlog of these outages, ordered by start. */
 export function backlogOf(outages: readonly Outage[]): Backlog {
   const corners: Corner[] = [];
   for (const { fromMs, toMs } of outages) {

@@ -1,15 +1,15 @@
-/** The promises of webhook delivery, checked from what receivers saw and what the log says. */
+/** Checks the promises of webhook delivery against the receivers' records and the delivery log. */
 import type { Request } from "../support/webhook-receiver-process.ts";
 import type { ChaosReport } from "./webhook-run.ts";
 import { checkSchedule } from "./webhook-schedule.ts";
 
 /**
- * How an endpoint behaves; `disabled` ones are good, and turned off for a while. `drip` ones say 200 and
+ * An endpoint's behaviour. `disabled` ones are good and disabled for a while. `drip` ones respond 200 and
  * never end their body, which is success.
  */
 export type EndpointKind = "ok" | "disabled" | "hang" | "fail" | "reset" | "drip";
 
-/** Those that take every event. */
+/** Endpoints that accept every event. */
 const GOOD: ReadonlySet<EndpointKind> = new Set(["ok", "drip"]);
 
 function isGood({ kind }: EndpointRecord): boolean {
@@ -27,9 +27,8 @@ export type EndpointRecord = {
   readonly path: string;
   readonly kind: EndpointKind;
   /**
-   * When it was first asked to be turned off, when that was answered, and the same for turning it
-   * on again; 0 if never. A call may take effect long before it is answered: its process may be killed
-   * in between, and the call be made again.
+   * The first call to disable it and its response, and the same for enabling it; 0 if never. A call may take
+   * effect long before its response, because its process may be killed and the call repeated.
    */
   disableAskedMs: number;
   disabledAtMs: number;
@@ -37,19 +36,19 @@ export type EndpointRecord = {
   enabledAtMs: number;
 };
 
-/** A time in which something was away. */
+/** A period of an outage. */
 export type Outage = { readonly fromMs: number; readonly toMs: number };
 
-/** What was done to the system, and when. */
+/** The faults and their times. */
 export type Storm = {
-  /** From each kill until the next process was ready to work. */
+  /** From each kill until the next process was ready. */
   readonly kills: Outage[];
   /** From each server's stop until it served again. */
   readonly stops: Outage[];
   readonly events: { readonly id: string; readonly endpointId: string; readonly atMs: number }[];
 };
 
-/** A delivery as it lies in the database. */
+/** A stored delivery. */
 export type LoggedDelivery = {
   readonly _id: string;
   readonly endpoint_id: string;
@@ -64,7 +63,7 @@ export type LoggedDelivery = {
   }[];
 };
 
-/** Everything a check looks at. */
+/** The inputs of the checks. */
 export type Evidence = {
   readonly endpoints: readonly EndpointRecord[];
   readonly storm: Storm;
@@ -78,8 +77,8 @@ export type Evidence = {
 };
 
 /**
- * A request is on its way for no longer than this: what was written before its endpoint was turned
- * off may be read by the receiver, which shares the machine's cores, this much later.
+ * The longest time of a request on the wire: the receiver, which shares the machine's cores, may read this
+ * much later a request that was written before its endpoint was disabled.
  */
 const ON_ITS_WAY_MS = 500;
 
@@ -113,11 +112,11 @@ export function checkPromises(evidence: Evidence): ChaosReport {
 }
 
 /**
- * Each event reaches its healthy endpoint at least once. One whose every attempt ran out of time is
- * told apart from a lost one: it says that the machine was too busy, not that the service forgot.
+ * Each event reaches its healthy endpoint at least once. An event whose attempts all timed out is reported
+ * separately from a lost one: the machine was too busy.
  */
 function checkArrival({ endpoints, storm, requests, deliveries }: Evidence): string[] {
-  /** From when on each endpoint takes every event. */
+  /** The time from which each endpoint accepts every event. */
   const goodFromMs = new Map(
     endpoints
       .filter(isGoodOrOff)
@@ -142,10 +141,9 @@ function checkArrival({ endpoints, storm, requests, deliveries }: Evidence): str
 }
 
 /**
- * A healthy endpoint gets an attempt twice only when the process that made the first one was killed
- * before it could save the answer: the first came before the next process was there, the
- * second after the kill. A second attempt is none of that: this machine was too busy for
- * the first one's answer to come in time.
+ * A healthy endpoint gets an attempt twice only when a kill prevented the process from saving the response:
+ * the first request came before the next process was ready, the second after the kill. Attempt number 2
+ * is different: the machine was too busy for the first response to come in time.
  */
 function checkDuplicates({ endpoints, storm, requests }: Evidence): string[] {
   const good = new Set(endpoints.filter(isGoodOrOff).map(({ path }) => path));
@@ -169,9 +167,8 @@ function countDuplicates({ endpoints, requests }: Evidence): number {
 }
 
 /**
- * Nothing arrives while an endpoint is surely off, and nothing of before or of that time arrives
- * later. It is surely off from the answer to the call that turned it off to the first call that
- * turns it on again, so every one of these is exact.
+ * No event of the disabled period or before arrives during it or later. An endpoint is certainly disabled
+ * from the response to the disabling call until the first enabling call, so the check is exact.
  */
 function checkDisabled({ endpoints, storm, requests }: Evidence): string[] {
   const faults: string[] = [];
@@ -195,7 +192,7 @@ function checkDisabled({ endpoints, storm, requests }: Evidence): string[] {
   return faults;
 }
 
-/** Every event of a bad endpoint has a delivery, and each of those used its whole schedule, no less and no more. */
+/** Every event of a bad endpoint has a delivery that used exactly its whole schedule. */
 function checkEnds({ endpoints, storm, deliveries, retryDelaysMs }: Evidence): string[] {
   const bad = new Set(endpoints.filter((each) => !isGoodOrOff(each)).map(({ id }) => id));
   const wrong = deliveries.filter(
@@ -218,7 +215,7 @@ function checkEnds({ endpoints, storm, deliveries, retryDelaysMs }: Evidence): s
   return faults;
 }
 
-/** Any 2xx in time is success, whatever becomes of its body. */
+/** Any 2xx in time is success, even if its body never ends. */
 function checkSuccesses({ deliveries }: Evidence): string[] {
   const wrong = deliveries.filter(({ attempts }) =>
     attempts.some(

@@ -1,7 +1,7 @@
 /**
  * The webhook service under a storm: its process killed every three seconds, NATS and MongoDB
- * stopped and started, a tenth and more of the receivers hanging, failing, cutting or dripping, some
- * endpoints disabled on the way. Afterwards every promise is checked from what receivers saw.
+ * stopped and started, over a tenth of the receivers hanging, failing, cutting or dripping, some endpoints
+ * disabled. Afterwards it checks every promise against the receivers' records.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ import {
   type Storm,
 } from "./webhook-promises.ts";
 
-/** How hard the storm blows. */
+/** The size of the storm. */
 export type ChaosOptions = {
   readonly events: number;
   readonly perSecond: number;
@@ -47,13 +47,13 @@ export type ChaosOptions = {
   readonly say: (line: string) => void;
 };
 
-/** What a storm showed; `faults` is empty when every promise held. */
+/** The result of a storm; `faults` is empty when every promise held. */
 export type ChaosReport = {
   readonly faults: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
 };
 
-/** A MongoDB or NATS of the storm's own, on a port that stays its own. */
+/** A MongoDB or NATS of the storm, on a fixed port. */
 async function openServer(name: ServerName, port: number, folder: string) {
   const plan = {
     name,
@@ -174,7 +174,7 @@ async function addEndpoints({ options, webhook, receiver }: Parts): Promise<Endp
   return records;
 }
 
-/** Publishes at a fixed rate; what the stream did not take is offered again under the same ids. */
+/** Publishes at a fixed rate; retries rejected events under the same ids. */
 async function publishAll({ options, stores }: Parts, endpoints: EndpointRecord[], storm: Storm) {
   const random = seededRandom(options.seed);
   const beganMs = performance.now();
@@ -215,7 +215,7 @@ async function killAgainAndAgain(
     const fromMs = Date.now();
     await webhook.kill();
     webhook.launch();
-    // Ready means that it has MongoDB and NATS: a server that is away holds up the next kill.
+    // Readiness needs MongoDB and NATS, so an outage delays the next kill.
     await eventually(async () => (await fetch(`${webhook.opsUrl}/readyz`)).ok, {
       timeoutMs: 20_000,
       everyMs: 10,
@@ -224,7 +224,7 @@ async function killAgainAndAgain(
   }
 }
 
-/** Stops and starts each server once, and turns some endpoints off and on again. */
+/** Stops and starts each server once, and disables and enables some endpoints. */
 async function stopServers(
   { options, mongod, nats, webhook }: Parts,
   storm: Storm,

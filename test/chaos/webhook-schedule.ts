@@ -1,10 +1,9 @@
-/** The schedule of retries, checked from when receivers saw them. */
+/** Checks the retry schedule against the receivers' arrival times. */
 import type { Evidence, Outage, Storm } from "./webhook-promises.ts";
 
 /**
- * How much later than that after an outage. A process that has just begun makes its connections
- * anew: two handshakes' worth of work for each endpoint, on cores that it shares with the
- * receivers, the database and its own cold code.
+ * The additional lateness after an outage. A new process opens new connections: two handshakes per endpoint,
+ * on cores shared with the receivers, the database and its own cold code.
  */
 const MENDING_MS = 1000;
 
@@ -17,9 +16,9 @@ type Retry = {
 };
 
 /**
- * Each retry comes when its wait is over: never before, and hardly after (`lateMsMax`). A retry that falls due
- * while the process, the database or the stream is away, or less than that before, may not
- * be made then: its time begins when everything is there again and connected.
+ * Each retry comes when its wait is over: never earlier, at most `lateMsMax` later. A retry that falls due
+ * during an outage of the process, the database or the stream, or shortly before, is due when all are
+ * connected again.
  */
 export function checkSchedule(evidence: Evidence) {
   const faults: string[] = [];
@@ -32,7 +31,7 @@ export function checkSchedule(evidence: Evidence) {
     // Both clocks are rounded to a millisecond.
     if (cameMs < dueMs - 2) faults.push(`${name} came ${dueMs - cameMs} ms early`);
     const possibleMs = firstPossible(dueMs, outages, lateMsMax);
-    // Some outages stand in nobody's way: what came before their end was not late.
+    // An outage that delayed nothing does not count: a retry before its end was on time.
     const lateMs = Math.max(0, cameMs - possibleMs);
     const wasDisturbed = possibleMs !== dueMs;
     (wasDisturbed ? disturbed : undisturbed).push(lateMs);
@@ -59,9 +58,9 @@ export function checkSchedule(evidence: Evidence) {
 }
 
 /**
- * The retries that receivers saw. What counts is the first arrival of an attempt: one that a killed
- * process had made is made again by the next, and the log knows the second alone. The failure that
- * a wait counts from is the log's: nobody else knows when an answer stopped being awaited.
+ * The retries that receivers saw. The first arrival of an attempt counts: after a kill the next process
+ * repeats it, and the log has only the second. A wait starts at the failure time of the log, the only
+ * record of when a response timed out.
  */
 function retriesOf({ endpoints, deliveries, requests, retryDelaysMs }: Evidence): Retry[] {
   const kinds = new Map(endpoints.map(({ id, kind }) => [id, kind]));
@@ -86,7 +85,7 @@ function sortedOutages({ kills, stops }: Storm): Outage[] {
   return [...kills, ...stops].sort((a, b) => a.fromMs - b.fromMs);
 }
 
-/** When a retry could be made: when due, or at the end of the outages that stood in its way. */
+/** The time when a retry was possible: its due time, or the end of the outages over it. */
 function firstPossible(dueMs: number, outages: readonly Outage[], lateMsMax: number): number {
   let possibleMs = dueMs;
   for (const { fromMs, toMs } of outages) {
@@ -97,8 +96,8 @@ function firstPossible(dueMs: number, outages: readonly Outage[], lateMsMax: num
 }
 
 /**
- * Until when a retry may come. One that falls due right after an outage has as long as those that
- * fell due within it: they are all in front of it.
+ * The latest allowed time of a retry. One that falls due right after an outage gets the same margin as those
+ * due during it, because it queues behind them.
  */
 function lastMoment(
   possibleMs: number,

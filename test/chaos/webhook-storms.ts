@@ -4,10 +4,9 @@ import type { ChaosOptions } from "./webhook-run.ts";
 type StormShape = Omit<ChaosOptions, "seed" | "say">;
 
 /**
- * The whole one: about four minutes. Each event for one of the fifty bad endpoints makes five
- * attempts, so this is 200 attempts a second, most of them on connections of their own, by a process
- * that lives for three seconds and shares two cores with the database and all receivers. At twice
- * that rate nothing is lost either, but such a process can no longer keep the schedule.
+ * The full storm: about four minutes. Each event for one of the 50 bad endpoints makes five attempts: 200
+ * attempts a second, mostly on new connections, by a process that lives for 3 s and shares two cores with
+ * the database and all receivers. At twice that rate nothing is lost, but the schedule slips.
  */
 export const LONG_STORM: StormShape = {
   events: 20_000,
@@ -19,7 +18,7 @@ export const LONG_STORM: StormShape = {
   lateMsMax: 1000,
 };
 
-/** A small one for every run of the tests: under twenty seconds. */
+/** A short storm for `make test-slow`: under 20 s. */
 export const SHORT_STORM: StormShape = {
   events: 600,
   perSecond: 150,
