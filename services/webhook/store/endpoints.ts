@@ -97,7 +97,7 @@ function createHealthStore(endpoints: Collection<EndpointDocument>): HealthStore
   return {
     clearFailing: (endpoint) =>
       update(
-        // Any mark of the URL, whatever its time: clocks may differ by more than the time between.
+        // Any mark of the URL, also a later one: clocks may differ by more than the time between.
         { _id: endpoint.id, url: endpoint.url, failing_since: { $ne: null } },
         { $set: { failing_since: null, warned_at: null } },
       ),

@@ -46,7 +46,7 @@ describe("a webhook process in a hostile environment", function () {
     webhook = await startWebhookProcess({
       ...webhookSettings(servers, prefix, [receiver.port, stranger.port], certificates.caFile),
       ...Object.fromEntries([...names, "all_proxy"].map((name) => [name, proxyUrl])),
-      // Nothing is exempt from the proxy, and Node is told to use it.
+      // No host is exempt from the proxy, and Node must use it.
       NO_PROXY: "",
       no_proxy: "",
       NODE_USE_ENV_PROXY: "1",

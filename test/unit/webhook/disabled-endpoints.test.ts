@@ -1,3 +1,5 @@
+/** Limits on waiting, with a fake clock. */
+import { mock } from "node:test";
 import { expect } from "chai";
 import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
@@ -9,8 +11,16 @@ import { checkUrl } from "../../../services/webhook/app/url-check.ts";
 
 const never = <T>() => new Promise<T>(() => undefined);
 
-describe("deleting a webhook endpoint", function () {
-  this.timeout(10_000);
+/** Starts work, lets its timers expire, and returns its result. */
+async function afterTimers<T>(work: Promise<T>): Promise<T> {
+  await new Promise((resolve) => setImmediate(resolve));
+  mock.timers.tick(5000);
+  return work;
+}
+
+describe("deleting a webhook endpoint", () => {
+  before(() => mock.timers.enable({ apis: ["setTimeout"] }));
+  after(() => mock.timers.reset());
 
   const remove = (dropWaiting: () => Promise<number>) => {
     const stopped: string[] = [];
@@ -32,17 +42,18 @@ describe("deleting a webhook endpoint", function () {
         throw new Error("the pool was cleared");
       },
     ]) {
-      expect(await remove(dropWaiting)).to.deep.equal(["whe_1"]);
+      expect(await afterTimers(remove(dropWaiting))).to.deep.equal(["whe_1"]);
     }
   });
 });
 
-describe("the check of a webhook URL", function () {
-  this.timeout(10_000);
+describe("the check of a webhook URL", () => {
+  before(() => mock.timers.enable({ apis: ["setTimeout"] }));
+  after(() => mock.timers.reset());
 
   it("refuses a name without a response from its name servers like any other invalid URL", async () => {
     const check = checkUrl("https://hooks.example.com/", [443], () => never());
-    const error = await check.catch((thrown: unknown) => thrown);
+    const error = await afterTimers(check.catch((thrown: unknown) => thrown));
     expect(error).to.be.instanceOf(AppError);
     expect((error as AppError).code).to.equal("validation_error");
     await checkUrl("https://hooks.example.com/", [443], async () => undefined);

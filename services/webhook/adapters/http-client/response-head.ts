@@ -24,7 +24,7 @@ type Fields = {
 /** RFC 9112 sections 4 and 5. No space before a colon: an overlooked length would be worse. */
 const HEAD = /^HTTP\/1\.\d [1-9]\d\d(?: [^\r\n]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*)*$/;
 
-/** Responses without a body, whatever their fields say (RFC 9112 section 6.3, RFC 9110 for 101). */
+/** Responses that never have a body (RFC 9112 section 6.3, RFC 9110 for 101). */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 304]);
 
 /** Finds a line feed without a carriage return before it. */
