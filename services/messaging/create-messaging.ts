@@ -73,8 +73,12 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
   const pending = createPendingIndex(queue, clock);
   const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
-  const notifications = createQueueNotifications({ ring: parts.notifier.ring, pending, limits });
-  parts.notifier.onNotify(pending.note);
+  const notifications = createQueueNotifications({
+    publish: parts.notifier.publish,
+    pending,
+    limits,
+  });
+  parts.notifier.subscribe(pending.add);
   const idempotency = createIdempotency({ sends, clock, log, owner: parts.owner });
   const changes = createChanges({ store, notifications, clock, trace: callTrace });
   const sendService = createSendService({

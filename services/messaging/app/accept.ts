@@ -1,6 +1,6 @@
 /**
- * Accepting a send: checks in the order of `decisions.md`, then its hold and one transaction with
- * everything the send is (`commit-sends.ts`), then the doorbell.
+ * Accepts a send: checks in the order of `docs/contract.md#sends`, then the hold and one transaction with the send
+ * and its messages (`commit-sends.ts`), then the queue notification.
  */
 import { AppError } from "../../shared/core/errors.ts";
 import { INT64_MAX } from "../../shared/core/money.ts";
@@ -21,12 +21,11 @@ import type {
 } from "./ports.ts";
 import type { QueueLimits } from "./queue-limits.ts";
 
-/** A send's answer: its draft, or the stored answer of the key's first request. */
+/** The result of a send: its draft, or the stored response of the key's first request. */
 export type SendAnswer =
   | { readonly kind: "done"; readonly result: Draft }
   | { readonly kind: "replay"; readonly response: Uint8Array };
 
-/** What accepting needs. */
 export type SendServiceParts = CommitParts & {
   readonly services: ServiceClients;
   readonly idempotency: Idempotency;
@@ -40,11 +39,11 @@ export type SendServiceParts = CommitParts & {
   readonly trace: Pick<CallTrace, "recorded">;
 };
 
-/** The way in for sends. */
+/** Accepts sends. */
 export type SendService = {
   /**
-   * `isGivenUp` is asked just before the commit: a caller that hears nothing asks again, so what it
-   * has given up must not happen behind its back (this process may have stood still meanwhile).
+   * Calls `isGivenUp` just before the commit. A caller without a response repeats the request, so a request that
+   * it gave up must not take effect (this process may have been paused meanwhile).
    */
   send(request: SendRequest, isGivenUp?: () => boolean): Promise<SendAnswer>;
   close(): Promise<void>;
@@ -52,7 +51,6 @@ export type SendService = {
 
 const NO_BYTES = new Uint8Array();
 
-/** Makes the way in. */
 export function createSendService(parts: SendServiceParts): SendService {
   const { services, clock } = parts;
   const committer = createSendCommitter(parts);
@@ -70,7 +68,7 @@ export function createSendService(parts: SendServiceParts): SendService {
     const sender = await services.usableSender(request.tenantId, request.from);
     if (sender === undefined) throw unusableSender();
     const nowMs = clock.now();
-    const noteEnd = parts.inflight.begin(request.tenantId, nowMs);
+    const endSend = parts.inflight.begin(request.tenantId, nowMs);
     try {
       const draft = draftSend(request, {
         sender,
@@ -86,7 +84,7 @@ export function createSendService(parts: SendServiceParts): SendService {
       await store(request, draft, replaces, isGivenUp);
       return draft;
     } finally {
-      noteEnd();
+      endSend();
     }
   }
 
@@ -98,7 +96,7 @@ export function createSendService(parts: SendServiceParts): SendService {
   ): Promise<void> {
     checkRoom(parts.limits, draft);
     const hold = toHold(request, draft);
-    // Always refused, and no answer could be written for it: the wallet says what there is.
+    // The wallet refuses this hold with the available balance; the response could not encode the amount.
     if (hold !== undefined && hold.amount > INT64_MAX) await parts.services.placeHold(hold);
     await committer.commit({
       record: toRecord(request, draft, replaces, parts),
@@ -106,7 +104,7 @@ export function createSendService(parts: SendServiceParts): SendService {
       hold,
       isGivenUp,
     });
-    parts.notifications.ring(draft.messages);
+    parts.notifications.notify(draft.messages);
   }
 
   return {
@@ -133,18 +131,18 @@ function checkMaySend(tenant: TenantFacts): void {
   }
 }
 
-/** A code of its own, yet it is one field that is wrong. */
+/** Has its own code, and names the wrong field as a validation error does. */
 function unusableSender(): AppError {
   const message = "This sender ID cannot be used now.";
   const fields = [{ field: "from", code: "invalid_value", message }];
   return new AppError("sender_id_not_approved", message, { fields });
 }
 
-/** All messages of a send have one lane. */
+/** Checks each queue once; all messages of a send have the same priority class. */
 function checkRoom(limits: QueueLimits, { messages }: Draft): void {
   const checked = new Set<string>();
   for (const message of messages) {
-    // A scheduled one stands in no queue yet.
+    // A scheduled message is in no queue yet.
     if (message.phase !== "waiting") continue;
     const connectorId = currentRoute(message)?.connectorId;
     if (connectorId === undefined || checked.has(connectorId)) continue;

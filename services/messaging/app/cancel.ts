@@ -1,4 +1,4 @@
-/** Cancelling: one message for its owner, or all that still can be of a campaign. */
+/** Cancels one message for its owner, or every cancellable message of a campaign. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
@@ -22,11 +22,11 @@ export type CancelRequest = {
 /** Cancels messages. */
 export type Cancels = {
   /**
-   * Throws `not_found` for a message that is not the tenant's, `invalid_state_transition`.
-   * `isGivenUp` is asked just before the write, as for a send (`accept.ts`).
+   * Throws `not_found` for another tenant's message, and `invalid_state_transition`. Calls `isGivenUp` just
+   * before the write, as for a send (`accept.ts`).
    */
   cancel(request: CancelRequest, isGivenUp?: () => boolean): Promise<KeyedAnswer<Message>>;
-  /** Answers how many were cancelled, and how many could not be any more. */
+  /** Returns the number of cancelled messages, and of those past cancelling. */
   cancelCampaign(
     tenantId: string,
     campaignId: string,
@@ -35,7 +35,6 @@ export type Cancels = {
 
 const PAGE = 500;
 
-/** Makes it. */
 export function createCancels(options: {
   readonly changes: Changes;
   readonly store: MessageStore;
@@ -68,7 +67,7 @@ export function createCancels(options: {
     async cancel(request, isGivenUp = () => false) {
       const { tenantId, messageId, mode, key, fingerprint, isLocked } = request;
       if (key === undefined) return { kind: "done", result: await cancelOnce(request, isGivenUp) };
-      // What is not there has no key: a replay would show a live message to a test key.
+      // Check visibility before the key: a replay would show a live message to a test key.
       const found = await store.find(messageId);
       if (found === undefined || !isVisible(found, tenantId, mode)) throw notFound();
       const scope = cancelScope(tenantId, messageId, key);
@@ -107,7 +106,7 @@ export function createCancels(options: {
   };
 }
 
-/** Tells whether a tenant may know of a message; undefined mode sees both. */
+/** True if a tenant may see a message; an undefined mode sees both modes. */
 export function isVisible(
   message: Message,
   tenantId: string,
@@ -116,7 +115,7 @@ export function isVisible(
   return message.tenantId === tenantId && (mode === undefined || message.mode === mode);
 }
 
-/** The error for what does not exist, is another tenant's, or is of another mode. */
+/** The error for a message that does not exist, or belongs to another tenant or mode. */
 export function notFound(): AppError {
   return new AppError("not_found", "There is no such message.");
 }

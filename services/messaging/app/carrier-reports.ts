@@ -1,6 +1,4 @@
-/**
- * What carriers tell: outcomes, receipts, that they live, and what a crashed one left behind.
- */
+/** The reports of carriers: outcomes, receipts and heartbeats; and the recovery of claims of dead carriers. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
@@ -14,23 +12,22 @@ import { isHeldBy, recoverClaim } from "../domain/recover-claim.ts";
 import type { QueueStore } from "./ports.ts";
 import type { Changes } from "./update-messages.ts";
 
-/** A thing said about a message. */
+/** A report about one message. */
 export type About<T> = T & { readonly messageId: string };
 
-/** The carriers' side of messaging. */
 export type CarrierReports = {
-  /** Applies outcomes; answers the ids whose claim was no longer theirs. Answered when durable. */
+  /** Applies outcomes; resolves when they are durable, with the ids whose claim has changed. */
   report(outcomes: readonly About<Outcome>[]): Promise<string[]>;
-  /** Applies receipts; answers the ids of messages that do not exist. Answered when durable. */
+  /** Applies receipts; resolves when they are durable, with the ids of messages that do not exist. */
   recordReceipts(receipts: readonly About<Receipt>[]): Promise<string[]>;
   /**
-   * Notes that a carrier lives; with `held`, gives back the claims it never heard of: those of calls
-   * that had `ended` when it made the list, or old ones when the calls have no names.
+   * Stores a heartbeat. With `held`, returns claims that the carrier never received to their queues: claims of
+   * calls that had `ended` when the carrier listed what it holds, or old claims when the calls have no ids.
    */
   renew(carrierId: string, held: ReadonlySet<string> | undefined, ended?: ClaimCall): Promise<void>;
   /**
-   * Takes back what a restarted carrier held: written ones are in doubt, the others wait again.
-   * Claims of calls that had not `ended` when it asked are left alone.
+   * Recovers the claims of a restarted carrier: `written` messages become unknown, the others wait again. Leaves
+   * claims of calls that had not `ended` alone.
    */
   recover(
     carrierId: string,
@@ -38,25 +35,25 @@ export type CarrierReports = {
     ended?: ClaimCall,
   ): Promise<{ givenBack: number; inDoubt: number }>;
   /**
-   * Puts in doubt what carriers that fell silent were sending, or nobody knows, and what a living one has held
-   * for so long that it must have lost it. `heardMs` is for how long they could be heard here without a gap: one
-   * that could not has not fallen silent.
+   * Marks messages as unknown that a silent or unknown carrier was sending, and messages that a live carrier has
+   * held so long that it must have lost them. `heardMs` is how long this process could hear heartbeats without a
+   * gap; a carrier that it could not have heard is not silent.
    */
   sweep(heardMs?: number): Promise<void>;
 };
 
 const PAGE = 500;
 /**
- * A claim this old has been heard by its carrier or never will be: the call that made it and the
- * call that lists what is held have ended, ten seconds each at most.
+ * A carrier has received a claim of this age, or never will: the claim call and the call that lists held messages
+ * take at most ten seconds each.
  */
 const UNHEARD_MS = 25_000;
 /** Later than every claim. */
-const WHENEVER = Number.MAX_SAFE_INTEGER;
-/** A living carrier answers for a claim within this many leases. */
+const ANY_TIME = Number.MAX_SAFE_INTEGER;
+/** A live carrier reports the outcome of a claim within this many leases. */
 const HELD_LEASES_MAX = 10;
 
-/** Makes it. `leaseMs` is how long an unheard carrier counts as alive. */
+/** `leaseMs` is how long a carrier without a heartbeat counts as alive. */
 export function createCarrierReports(options: {
   readonly changes: Changes;
   readonly queue: QueueStore;
@@ -69,8 +66,8 @@ export function createCarrierReports(options: {
   const { changes, queue, clock, log, timeouts, leaseMs, availabilityOf } = options;
 
   /**
-   * Answers what went wrong, by message: that keeps no other from being taken back. In an outage all of
-   * them wait.
+   * Calls `act` for each message that a carrier holds. Returns the errors by message, so that one faulty message
+   * does not block the others; an outage stops the walk.
    */
   async function eachHeld(
     holder: { readonly carrierId: string; readonly beforeMs: number },
@@ -93,11 +90,11 @@ export function createCarrierReports(options: {
       isMore = page.length === PAGE;
     }
     for (const [messageId, error] of faults)
-      log.error({ error, messageId }, "a claim stays as it is");
+      log.error({ error, messageId }, "a claim could not be recovered");
     return faults;
   }
 
-  async function putInDoubt(holder: { readonly carrierId: string; readonly beforeMs: number }) {
+  async function markUnknown(holder: { readonly carrierId: string; readonly beforeMs: number }) {
     await eachHeld(holder, async ({ id }) => {
       await changes.change(id, (message, nowMs) =>
         recoverClaim(message, holder, true, nowMs, timeouts),
@@ -135,21 +132,21 @@ export function createCarrierReports(options: {
       await queue.beat(carrierId, nowMs);
       if (held === undefined) return;
       const byAge = { carrierId, beforeMs: nowMs - Math.min(leaseMs, UNHEARD_MS) };
-      await eachHeld({ carrierId, beforeMs: WHENEVER }, async ({ id }) => {
+      await eachHeld({ carrierId, beforeMs: ANY_TIME }, async ({ id }) => {
         if (held.has(id)) return;
         await changes.change(id, (message, atMs) => {
           const hasEnded = isClaimCallFinished(message.claim?.id ?? "", ended);
           if (hasEnded === false) return unchanged(message);
-          const holder = hasEnded === true ? { carrierId, beforeMs: WHENEVER } : byAge;
+          const holder = hasEnded === true ? { carrierId, beforeMs: ANY_TIME } : byAge;
           return recoverClaim(message, holder, false, atMs, timeouts);
         });
       });
     },
     async recover(carrierId, written, ended) {
-      // The carrier claims nothing before this is answered, so whatever there is, is the dead one's;
-      // its age says nothing, since another replica's clock may have set it. But the call may be heard
-      // here long after another replica has answered it: what was claimed since is left alone.
-      const holder = { carrierId, beforeMs: WHENEVER };
+      // The carrier claims nothing before this call returns, so every claim is of its dead process. Ages say
+      // nothing: another replica's clock may have set them. A retried call can arrive here after another replica
+      // has answered it, so leave later claims alone.
+      const holder = { carrierId, beforeMs: ANY_TIME };
       let givenBack = 0;
       let inDoubt = 0;
       const faults = await eachHeld(holder, async ({ id }) => {
@@ -161,8 +158,8 @@ export function createCarrierReports(options: {
         if (decision?.message.phase === "waiting") givenBack += 1;
         if (decision?.message.phase === "unknown") inDoubt += 1;
       });
-      // The carrier forgets what it wrote once it has an answer, and claims for others; then a claim that
-      // could not be put in doubt would be given back as one that was never heard of, and sent twice.
+      // After the response the carrier forgets which messages it wrote. A written message that is still claimed
+      // would later be returned to its queue as never received, and sent twice.
       for (const [id, fault] of faults) if (written.has(id)) throw fault;
       return { givenBack, inDoubt };
     },
@@ -170,25 +167,25 @@ export function createCarrierReports(options: {
       const nowMs = clock.now();
       const isListening = heardMs >= leaseMs;
       const silentMs = isListening ? nowMs - leaseMs : 0;
-      // Read before the carriers, which are noted before they claim.
+      // Read the claims before the carriers: a carrier is stored before it claims.
       const unknown = new Set((await queue.queueNames()).flatMap((name) => sentBy(name) ?? []));
       const silent = new Set(await queue.carriersHeardBefore(silentMs));
       for (const carrierId of await queue.carriersHeardBefore(Number.MAX_SAFE_INTEGER)) {
         unknown.delete(carrierId);
         if (!silent.has(carrierId)) {
-          // After an outage here a carrier first has the time to give back what it never wrote.
+          // After an outage here, first give the carrier time to return the messages that it never wrote.
           const beforeMs = nowMs - HELD_LEASES_MAX * leaseMs;
-          if (isListening) await putInDoubt({ carrierId, beforeMs });
+          if (isListening) await markUnknown({ carrierId, beforeMs });
           continue;
         }
-        await putInDoubt({ carrierId, beforeMs: nowMs });
-        // Claims made under a faster clock are older only later; till then it must not be forgotten.
+        await markUnknown({ carrierId, beforeMs: nowMs });
+        // Claims stamped by a faster clock reach this age later; keep the carrier until then.
         const left = await queue.sendingNames(carrierId);
         if (left.length === 0) await queue.forgetCarrier(carrierId, silentMs);
       }
       if (!isListening) return;
-      // A claim that was held up here may be written when its carrier has been forgotten.
-      for (const carrierId of unknown) await putInDoubt({ carrierId, beforeMs: nowMs - leaseMs });
+      // A delayed claim may be written after its carrier was deleted.
+      for (const carrierId of unknown) await markUnknown({ carrierId, beforeMs: nowMs - leaseMs });
     },
   };
 }

@@ -1,10 +1,10 @@
-/** What became of one of several things that were begun together. */
+/** The result of one of several promises. */
 export type Ended<T> = { readonly at: number; readonly value: T };
 
 /**
- * What promises answer, in the order in which they end; `at` counts from 0 in the order given.
- * Those that end in one turn of the event loop, as the items of a batch do, are one group. The
- * first that rejects ends it all with its reason.
+ * Yields the results of promises in the order of completion; `at` is the position in the input. Promises that
+ * resolve in the same iteration of the event loop, like the items of a batch, form one group. The first rejection
+ * is thrown.
  */
 export async function* inCompletionOrder<T>(
   promises: readonly Promise<T>[],

@@ -1,11 +1,11 @@
 /**
- * What waits in each queue: the tenants that have something there, and their messages by name.
+ * What waits in each queue: its tenants, and the ids of their messages.
  *
- * MongoDB keeps the keys that left an index for minutes (its snapshot history), and a scan walks over
- * all of them: those before the first message that waits, and those behind the last one, up to the
- * next key that still stands. So what comes in is learnt by name from who puts it there, this process
- * and, by their doorbells, the others; and it is read by name. A scan looks only for what has no name
- * here: more than can be told, and every few seconds everything, because a bell may be lost.
+ * MongoDB keeps deleted index keys for minutes (its snapshot history), and a scan walks all of them: those before
+ * the first waiting message, and those after the last one. Therefore this process learns the ids of new messages
+ * from the process that adds them, itself or another one by notification, and reads messages by id. It scans the
+ * index only for messages whose ids it does not know: overflow from large notifications, plus a full rescan every
+ * 5 s in case a notification was lost.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { createRefreshAheadCache } from "../../shared/flow/refresh-ahead-cache.ts";
@@ -13,14 +13,14 @@ import type { PriorityClass } from "../domain/message.ts";
 import { queueName, waitingAt } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";
 
-/** A message that came into a queue. */
+/** A waiting message. */
 export type PendingMessage = {
   readonly messageId: string;
   /** When it may be claimed. */
   readonly dueAtMs: number;
 };
 
-/** Messages of one tenant that came into a queue. */
+/** Messages of one tenant that entered a queue. */
 export type Arrival = {
   readonly priority: PriorityClass;
   readonly tenantId: string;
@@ -28,26 +28,26 @@ export type Arrival = {
   readonly messageId: string;
   /** When the last of them may be claimed. */
   readonly dueAtMs: number;
-  /** Each of them; undefined when they are too many to name. */
-  readonly named: readonly PendingMessage[] | undefined;
+  /** Each of them; undefined when there are too many for a notification. */
+  readonly messages: readonly PendingMessage[] | undefined;
 };
 
 /** What this process knows of the waiting messages of each queue. */
 export type PendingIndex = {
-  note(connectorId: string, arrival: Arrival): void;
-  /** All tenants that may have messages waiting; asks the database when the answer is old. */
+  add(connectorId: string, arrival: Arrival): void;
+  /** The tenants that may have waiting messages; reads the database when the last result is old. */
   list(connectorId: string, priority: PriorityClass): Promise<readonly string[]>;
-  /** Connectors at which anything waits. */
+  /** Connectors with waiting messages. */
   connectors(): Promise<string[]>;
-  /** A tenant's messages that may be claimed at an instant, as far as they have names; oldest first. */
-  named(place: Place, nowMs: number, max: number): readonly PendingMessage[];
-  /** Forgets names: claimed, or not found any more. One that came in again meanwhile stays. */
-  forget(place: Place, gone: readonly PendingMessage[]): void;
-  /** How much has come in so far, for `retain`. */
+  /** The known messages of a tenant that may be claimed at an instant; oldest first. */
+  due(place: TenantQueue, nowMs: number, max: number): readonly PendingMessage[];
+  /** Removes messages that were claimed or not found. One that entered the queue again meanwhile stays. */
+  remove(place: TenantQueue, gone: readonly PendingMessage[]): void;
+  /** The current sequence number of arrivals, for `retain`. */
   mark(): number;
   /**
-   * Forgets a queue's tenants that are not among these, which were read after a mark, and for whom nothing has come in
-   * since: at a connector where nobody claims nothing else would.
+   * Removes the tenants of a queue that are not among these, which were read after `mark`, unless messages of
+   * theirs arrived since. Needed at connectors where no carrier claims.
    */
   retain(
     connectorId: string,
@@ -56,72 +56,68 @@ export type PendingIndex = {
     mark: number,
   ): void;
   /**
-   * Whether to look for what has no name: there may be such, and fewer than `wanted` that may be claimed
-   * have one, or the tenant was not looked at since the last look at everything. So nothing starves
-   * behind what is named.
+   * Whether to scan for unknown messages: there may be some, and fewer than `wanted` known ones are due, or the
+   * tenant was not scanned since the last full rescan. So unknown messages do not starve behind known ones.
    */
-  needsScan(place: Place, nowMs: number, wanted: number): boolean;
-  /** Whether there may be what has no name. */
-  hasUnknown(place: Place): boolean;
-  /**
-   * Begins a look for what has no name and may be claimed at an instant: answers the id before which
-   * there is none of these tenants.
-   */
-  startScan(places: readonly Place[], nowMs: number): string;
-  /** Names what a look found of a tenant; `isAll` unless it ended before the last one. */
-  endScan(place: Place, messageIds: readonly string[], isAll: boolean): void;
+  needsScan(place: TenantQueue, nowMs: number, wanted: number): boolean;
+  /** Whether messages may wait whose ids are unknown. */
+  hasUnknown(place: TenantQueue): boolean;
+  /** Starts a scan of these tenants; returns the id at which it begins. */
+  startScan(places: readonly TenantQueue[], nowMs: number): string;
+  /** Adds the messages that a scan found of a tenant; `isAll` unless the scan stopped before the last one. */
+  endScan(place: TenantQueue, messageIds: readonly string[], isAll: boolean): void;
 };
 
-/** One tenant's part of one queue. */
-export type Place = {
+/** One tenant's messages in one queue. */
+export type TenantQueue = {
   readonly connectorId: string;
   readonly priority: PriorityClass;
   readonly tenantId: string;
 };
 
-/** How long something is overlooked whose bell was lost. */
-const WHOLE_LOOK_MS = 5000;
+/** Interval of full rescans: the delay after a lost notification. */
+const RESCAN_INTERVAL_MS = 5000;
 
-/** What may be claimed only later than this is left to a look at the whole index. */
+/** Messages that become due later than this are left to a full rescan. */
 const LATER_MAX_MS = 600_000;
 
-/** Names kept of one tenant in one queue, and in all; what comes beyond is looked for. */
-const NAMES_MAX = 1000;
-const NAMES_TOTAL_MAX = 200_000;
+/** Ids kept per tenant and queue, and in total; the rest is found by scans. */
+const IDS_MAX = 1000;
+const IDS_TOTAL_MAX = 200_000;
 
-type Known = {
-  names: Map<string, PendingMessage>;
-  /** The names are in order of id. */
+type TenantState = {
+  messages: Map<string, PendingMessage>;
+  /** The messages are in order of id. */
   isSorted: boolean;
   lastId: string;
   hasUnknown: boolean;
-  /** Not looked at since the last look at the whole index. */
+  /** Not scanned since the last full rescan. */
   isOverdue: boolean;
-  /** Nothing without a name waits before this one; empty when that is not known. */
+  /** No unknown message waits before this id; empty when that is not certain. */
   fromId: string;
-  /** The first without a name that came in since the look that is going on began. */
+  /** The first unknown message that arrived during the current scan. */
   arrivedId: string | undefined;
-  /** How much had come in, here and elsewhere, with its latest. */
+  /** The sequence number of the tenant's latest arrival. */
   arrival: number;
-  /** The instant of that look. */
-  lookedAtMs: number;
-  /** Something without a name may be claimed only then. */
+  /** The instant of the current scan. */
+  scannedAtMs: number;
+  /** An unknown message becomes due only then. */
   dueAtMs: number;
 };
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** Makes the knowledge of what waits. Looks at one queue must not overlap. */
+/** Scans of one queue must not overlap. */
 export function createPendingIndex(
   store: Pick<QueueStore, "queueNames" | "waitingTenants">,
   clock: Clock,
 ): PendingIndex {
-  const queues = new Map<string, { tenants: Map<string, Known>; readAtMs: number }>();
-  let namesTotal = 0;
+  const queues = new Map<string, { tenants: Map<string, TenantState>; readAtMs: number }>();
+  let idsTotal = 0;
   let arrivals = 0;
-  /** Queues that hold anything: one question for all, because most connectors are idle. */
+  /** Queues that are not empty: one query for all, because most connectors are idle. */
   const inUse = createRefreshAheadCache<ReadonlySet<string>>({
-    maxAgeMs: WHOLE_LOOK_MS,
+    maxAgeMs: RESCAN_INTERVAL_MS,
     sizeMax: 1,
     clock,
     load: async () => new Set(await store.queueNames()),
@@ -137,51 +133,51 @@ export function createPendingIndex(
     return { name, known };
   }
 
-  function find({ connectorId, priority, tenantId }: Place): Known | undefined {
+  function find({ connectorId, priority, tenantId }: TenantQueue): TenantState | undefined {
     return queue(connectorId, priority).known.tenants.get(tenantId);
   }
 
-  function open({ connectorId, priority, tenantId }: Place): Known {
+  function open({ connectorId, priority, tenantId }: TenantQueue): TenantState {
     const { tenants } = queue(connectorId, priority).known;
     let known = tenants.get(tenantId);
     if (known === undefined) {
-      known = unheardOf();
+      known = newTenantState();
       tenants.set(tenantId, known);
     }
     return known;
   }
 
-  function dropIfEmpty({ connectorId, priority, tenantId }: Place, known: Known): void {
-    if (known.names.size > 0 || known.hasUnknown) return;
+  function dropIfEmpty({ connectorId, priority, tenantId }: TenantQueue, known: TenantState): void {
+    if (known.messages.size > 0 || known.hasUnknown) return;
     queue(connectorId, priority).known.tenants.delete(tenantId);
   }
 
-  /** Names may be of messages that other replicas have claimed: what still waits is named again. */
-  function beginAnew(known: Known, nowMs: number): void {
-    for (const [messageId, { dueAtMs }] of known.names) {
+  /** Drops ids, because other replicas may have claimed the messages; scans find those that still wait. */
+  function startRescan(known: TenantState, nowMs: number): void {
+    for (const [messageId, { dueAtMs }] of known.messages) {
       if (dueAtMs > nowMs) continue;
-      known.names.delete(messageId);
-      namesTotal -= 1;
+      known.messages.delete(messageId);
+      idsTotal -= 1;
     }
     known.hasUnknown = true;
     known.isOverdue = true;
     known.fromId = "";
   }
 
-  /** Whether there was room for the name. */
-  function addName(known: Known, arrival: PendingMessage): boolean {
-    const { names } = known;
-    if (!names.has(arrival.messageId)) {
-      if (names.size >= NAMES_MAX || namesTotal >= NAMES_TOTAL_MAX) return false;
-      namesTotal += 1;
+  /** False if there is no room for the message. */
+  function addMessage(known: TenantState, arrival: PendingMessage): boolean {
+    const { messages } = known;
+    if (!messages.has(arrival.messageId)) {
+      if (messages.size >= IDS_MAX || idsTotal >= IDS_TOTAL_MAX) return false;
+      idsTotal += 1;
       if (arrival.messageId < known.lastId) known.isSorted = false;
       else known.lastId = arrival.messageId;
     }
-    names.set(arrival.messageId, arrival);
+    messages.set(arrival.messageId, arrival);
     return true;
   }
 
-  function noteUnnamed(known: Known, messageId: string, dueAtMs: number): void {
+  function addUnknown(known: TenantState, messageId: string, dueAtMs: number): void {
     known.fromId = known.hasUnknown ? lower(known.fromId, messageId) : messageId;
     known.dueAtMs = known.hasUnknown ? Math.max(known.dueAtMs, dueAtMs) : dueAtMs;
     known.arrivedId = lower(known.arrivedId, messageId);
@@ -189,33 +185,33 @@ export function createPendingIndex(
   }
 
   return {
-    note(connectorId, { priority, tenantId, messageId, dueAtMs, named }) {
+    add(connectorId, { priority, tenantId, messageId, dueAtMs, messages }) {
       const latestMs = clock.now() + LATER_MAX_MS;
       const place = { connectorId, priority, tenantId };
       const known = open(place);
       arrivals += 1;
       known.arrival = arrivals;
-      if (named === undefined) {
-        noteUnnamed(known, messageId, Math.min(dueAtMs, latestMs));
+      if (messages === undefined) {
+        addUnknown(known, messageId, Math.min(dueAtMs, latestMs));
         return;
       }
-      for (const one of named) {
-        if (one.dueAtMs > latestMs || addName(known, one)) continue;
-        noteUnnamed(known, one.messageId, one.dueAtMs);
+      for (const one of messages) {
+        if (one.dueAtMs > latestMs || addMessage(known, one)) continue;
+        addUnknown(known, one.messageId, one.dueAtMs);
       }
       dropIfEmpty(place, known);
     },
     async list(connectorId, priority) {
       const { name, known } = queue(connectorId, priority);
       const ageMs = clock.now() - known.readAtMs;
-      // A clock that was set back says nothing about an age.
-      const isOld = ageMs < 0 || ageMs >= WHOLE_LOOK_MS;
+      // After the clock was set back the age is unknown.
+      const isOld = ageMs < 0 || ageMs >= RESCAN_INTERVAL_MS;
       if (isOld && (await inUse.get("")).has(name)) {
         const atMs = clock.now();
         const tenantIds = await store.waitingTenants(connectorId, priority);
         known.readAtMs = atMs;
         for (const tenantId of new Set([...known.tenants.keys(), ...tenantIds])) {
-          beginAnew(open({ connectorId, priority, tenantId }), atMs);
+          startRescan(open({ connectorId, priority, tenantId }), atMs);
         }
       }
       return [...known.tenants.keys()];
@@ -225,17 +221,17 @@ export function createPendingIndex(
       const names = new Set([...own, ...(await inUse.get(""))]);
       return [...new Set([...names].flatMap((name) => waitingAt(name) ?? []))];
     },
-    named(place, nowMs, max) {
+    due(place, nowMs, max) {
       const known = find(place);
-      return known === undefined ? [] : dueNames(known, nowMs, max);
+      return known === undefined ? [] : dueMessages(known, nowMs, max);
     },
-    forget(place, gone) {
+    remove(place, gone) {
       const known = find(place);
       if (known === undefined) return;
       for (const one of gone) {
-        if (known.names.get(one.messageId) !== one) continue;
-        known.names.delete(one.messageId);
-        namesTotal -= 1;
+        if (known.messages.get(one.messageId) !== one) continue;
+        known.messages.delete(one.messageId);
+        idsTotal -= 1;
       }
       dropIfEmpty(place, known);
     },
@@ -243,16 +239,16 @@ export function createPendingIndex(
     retain(connectorId, priority, tenantIds, mark) {
       const { tenants } = queue(connectorId, priority).known;
       const kept = new Set(tenantIds);
-      for (const [tenantId, { names, arrival }] of tenants) {
+      for (const [tenantId, { messages, arrival }] of tenants) {
         if (kept.has(tenantId) || arrival > mark) continue;
-        namesTotal -= names.size;
+        idsTotal -= messages.size;
         tenants.delete(tenantId);
       }
     },
     needsScan(place, nowMs, wanted) {
       const known = find(place);
       if (known?.hasUnknown !== true) return false;
-      return known.isOverdue || dueNames(known, nowMs, wanted).length < wanted;
+      return known.isOverdue || dueMessages(known, nowMs, wanted).length < wanted;
     },
     hasUnknown: (place) => find(place)?.hasUnknown === true,
     startScan(places, nowMs) {
@@ -261,7 +257,7 @@ export function createPendingIndex(
         const known = find(place);
         if (known === undefined) continue;
         known.arrivedId = undefined;
-        known.lookedAtMs = nowMs;
+        known.scannedAtMs = nowMs;
         first = lower(first, known.fromId);
       }
       return first ?? "";
@@ -269,15 +265,15 @@ export function createPendingIndex(
     endScan(place, messageIds, isAll) {
       const known = find(place);
       if (known === undefined) return;
-      const { arrivedId, lookedAtMs } = known;
+      const { arrivedId, scannedAtMs } = known;
       known.isOverdue = false;
-      const nameless = messageIds.find((messageId) => {
-        const before = known.names.get(messageId);
-        if (before !== undefined && before.dueAtMs <= lookedAtMs) return false;
-        return !addName(known, { messageId, dueAtMs: lookedAtMs });
+      const unknown = messageIds.find((messageId) => {
+        const before = known.messages.get(messageId);
+        if (before !== undefined && before.dueAtMs <= scannedAtMs) return false;
+        return !addMessage(known, { messageId, dueAtMs: scannedAtMs });
       });
-      if (lookedAtMs >= known.dueAtMs) {
-        const next = nameless ?? (isAll ? undefined : messageIds.at(-1));
+      if (scannedAtMs >= known.dueAtMs) {
+        const next = unknown ?? (isAll ? undefined : messageIds.at(-1));
         known.hasUnknown = next !== undefined || arrivedId !== undefined;
         known.fromId = next === undefined ? (arrivedId ?? "") : lower(arrivedId, next);
       }
@@ -286,23 +282,23 @@ export function createPendingIndex(
   };
 }
 
-/** The names of what may be claimed at an instant, oldest first, so many at most. */
-function dueNames(known: Known, nowMs: number, max: number): PendingMessage[] {
+/** The known messages that are due at an instant, oldest first, at most `max`. */
+function dueMessages(known: TenantState, nowMs: number, max: number): PendingMessage[] {
   if (!known.isSorted) {
-    known.names = new Map([...known.names].sort(([one], [other]) => (one < other ? -1 : 1)));
+    known.messages = new Map([...known.messages].sort(([one], [other]) => (one < other ? -1 : 1)));
     known.isSorted = true;
   }
   const due: PendingMessage[] = [];
-  for (const one of known.names.values()) {
+  for (const one of known.messages.values()) {
     if (due.length === max) break;
     if (one.dueAtMs <= nowMs) due.push(one);
   }
   return due;
 }
 
-function unheardOf(): Known {
+function newTenantState(): TenantState {
   return {
-    names: new Map(),
+    messages: new Map(),
     isSorted: true,
     lastId: "",
     hasUnknown: false,
@@ -310,7 +306,7 @@ function unheardOf(): Known {
     fromId: "",
     arrivedId: undefined,
     arrival: 0,
-    lookedAtMs: NEVER,
+    scannedAtMs: NEVER,
     dueAtMs: NEVER,
   };
 }

@@ -5,22 +5,22 @@ import { queueName } from "../domain/queue-transitions.ts";
 import type { QueueStore } from "./ports.ts";
 
 /**
- * Refuses work for queues that are full, early instead of queueing without bound. Each lane of a connector
- * is a queue of its own: a bulk that fills one leaves single sends their room.
+ * Refuses sends for full queues, instead of queueing without limit. Each priority class of a connector has its own
+ * queue: a bulk send that fills one leaves room for single sends.
  */
 export type QueueLimits = {
-  /** Throws `service_unavailable` when the lane of the connector is full. */
+  /** Throws `service_unavailable` if the queue is full. */
   checkRoom(connectorId: string, priority: PriorityClass): void;
-  /** Notes one more message in a queue. */
-  note(connectorId: string, priority: PriorityClass): void;
+  /** Counts one more message in a queue. */
+  add(connectorId: string, priority: PriorityClass): void;
   /** Counts the queues again; run by a loop. */
   recount(): Promise<void>;
 };
 
-/** Below this share of the bound a queue is not counted again: counting costs a walk of its keys. */
+/** A queue below this share of the limit is not counted again: a count scans its index keys. */
 const RECOUNT_SHARE = 1 / 8;
 
-/** A queue that looks full is counted again at most this often, and for a tenth of the time at most. */
+/** A full queue is counted again at most this often, and at most a tenth of the time. */
 const FULL_RECOUNT_MS = 250;
 const FULL_RECOUNT_SHARE = 1 / 10;
 
@@ -33,9 +33,9 @@ type KnownQueue = {
 };
 
 /**
- * Makes the limits. Between counts the length is what was counted plus what this process has put
- * in since, which is never too low for its own share; claims show at the next count. So a queue
- * may look full that has been drained meanwhile: refusing asks for a new count.
+ * Between counts the length is the last count plus the messages that this process added; claims show at the next
+ * count. The estimate is never too low for this process's share. It may be too high after the queue was drained, so
+ * a refusal starts a new count.
  */
 export function createQueueLimits(store: QueueStore, waitingMax: number, log: Logger): QueueLimits {
   const queues = new Map<string, KnownQueue>();
@@ -46,7 +46,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
     const before = queue.waiting;
     try {
       const counted = await store.countIn(queue.connectorId, queue.priority, waitingMax);
-      // What came in meanwhile may have been counted or not; too high is the safe side.
+      // The count may or may not include messages added meanwhile; too high is the safe side.
       queue.waiting += counted - before;
       queue.isCounted = true;
     } finally {
@@ -61,7 +61,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
       const queue = queues.get(queueName(connectorId, priority));
       if (queue === undefined || queue.waiting < waitingMax) return;
       if (performance.now() >= queue.countAgainAtMs) {
-        // A count that fails is made again by the loop.
+        // The loop repeats a failed count.
         count(queue).catch(() => undefined);
       }
       throw new AppError("service_unavailable", "The queue is full; try again shortly.", {
@@ -69,7 +69,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
         retryAfterMs: 5000,
       });
     },
-    note(connectorId, priority) {
+    add(connectorId, priority) {
       const name = queueName(connectorId, priority);
       const queue = queues.get(name);
       if (queue !== undefined) queue.waiting += 1;
@@ -85,7 +85,7 @@ export function createQueueLimits(store: QueueStore, waitingMax: number, log: Lo
     async recount() {
       for (const queue of queues.values()) {
         if (queue.isCounted && queue.waiting < waitingMax * RECOUNT_SHARE) continue;
-        // Two counts at once would both set right what one of them has.
+        // Two concurrent counts would both apply the same correction.
         if (queue.countAgainAtMs === Number.POSITIVE_INFINITY) continue;
         await count(queue);
         const { connectorId, priority } = queue;

@@ -1,7 +1,6 @@
 /**
- * Frees holds of sends that will never be: a tombstone under the reservation's id keeps the send from being
- * committed after all, then the wallet releases it. What fails here for good is left to the wallet's
- * sweep, after its time of grace; a crash leaves the same.
+ * Releases the holds of failed sends. A tombstone with the reservation's id keeps the send from being committed
+ * later; then the wallet releases the hold. After repeated failures, or a crash, the wallet's sweep releases it.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
@@ -9,24 +8,22 @@ import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { runDetached } from "../../shared/flow/run-detached.ts";
 import type { Hold, SendStore, ServiceClients } from "./ports.ts";
 
-/** Frees holds. */
 export type HoldReleaser = {
-  /** Tries once, and answers when it has. */
+  /** Tries once. Never rejects. */
   release(hold: Hold): Promise<void>;
-  /** Tries in the background, some times: what made the send fail may be away yet. */
+  /** Retries in the background: the server that made the send fail may still be down. */
   releaseLater(hold: Hold): void;
-  /** Ends the tries between two of them. */
+  /** Stops before the next attempt. */
   close(): void;
 };
 
-/** With its pauses of 200 ms to 5 s, and what a try takes that finds no database, about a minute. */
-const TRIES_MAX = 9;
-/** More than that are left to the sweep: what is away this long is away for the wallet, too. */
+/** About a minute, with pauses of 200 ms to 5 s and the time that an attempt takes without a database. */
+const ATTEMPTS_MAX = 9;
+/** Further holds are left to the wallet's sweep: a server that is down this long is down for the wallet too. */
 const PENDING_MAX = 10_000;
-/** Tries that are under way at a time: they come when everything else begins again as well. */
+/** Concurrent attempts; few, because they coincide with the recovery of everything else. */
 const AT_ONCE_MAX = 16;
 
-/** Makes it. */
 export function createHoldReleaser(parts: {
   readonly services: Pick<ServiceClients, "releaseReservation">;
   readonly sends: Pick<SendStore, "putTombstone">;
@@ -38,23 +35,23 @@ export function createHoldReleaser(parts: {
   const waiting: Hold[] = [];
   let working = 0;
 
-  async function free({ tenantId, reservationId }: Hold): Promise<void> {
-    // Where the commit stood although its answer was lost, this answers "sent", and the hold stays.
+  async function releaseNow({ tenantId, reservationId }: Hold): Promise<void> {
+    // "sent" means that the commit succeeded and only its response was lost; keep the hold.
     if ((await sends.putTombstone(reservationId, clock.now())) !== "tombstone") return;
     await services.releaseReservation(tenantId, reservationId);
   }
 
-  function leave({ reservationId }: Hold, error: unknown): void {
+  function leaveToWallet({ reservationId }: Hold, error: unknown): void {
     log.warn({ error, reservationId }, "a hold is left to the wallet's sweep");
   }
 
-  async function insist(hold: Hold): Promise<void> {
+  async function retry(hold: Hold): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      if (closing.signal.aborted) return leave(hold, "the process ends");
+      if (closing.signal.aborted) return leaveToWallet(hold, "the process ends");
       try {
-        return await free(hold);
+        return await releaseNow(hold);
       } catch (error) {
-        if (attempt === TRIES_MAX) return leave(hold, error);
+        if (attempt === ATTEMPTS_MAX) return leaveToWallet(hold, error);
       }
       await pause(backoffMs(attempt, 100, 5000), closing.signal);
     }
@@ -62,14 +59,14 @@ export function createHoldReleaser(parts: {
 
   async function work(): Promise<void> {
     working += 1;
-    for (let hold = waiting.shift(); hold !== undefined; hold = waiting.shift()) await insist(hold);
+    for (let hold = waiting.shift(); hold !== undefined; hold = waiting.shift()) await retry(hold);
     working -= 1;
   }
 
   return {
-    release: (hold) => free(hold).catch((error: unknown) => leave(hold, error)),
+    release: (hold) => releaseNow(hold).catch((error: unknown) => leaveToWallet(hold, error)),
     releaseLater(hold) {
-      if (waiting.length >= PENDING_MAX) return leave(hold, "too many wait");
+      if (waiting.length >= PENDING_MAX) return leaveToWallet(hold, "too many wait");
       waiting.push(hold);
       if (working < AT_ONCE_MAX) void runDetached(work);
     },

@@ -1,8 +1,7 @@
 /**
- * The wallet's question about reservations that stayed open: what became of their messages? A
- * reservation without a send is fenced off: a tombstone is written under the very `_id` that a
- * late commit of the send would need, so exactly one of the two can ever exist, whatever the
- * clocks say. Only then may the wallet release.
+ * Answers the wallet which messages belong to reservations that stayed open. For a reservation without a send it
+ * writes a tombstone with the `_id` that a late commit of the send would need. So exactly one of the two can exist,
+ * independent of clocks, and the wallet may release the reservation.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Message } from "../domain/message.ts";
@@ -16,7 +15,7 @@ export type ReservationQuestion = {
   readonly lastMessageId: string;
 };
 
-/** Its messages; or none, for ever. */
+/** The messages of a reservation; with a tombstone, there are none and never will be. */
 export type ReservationAnswer = {
   readonly reservationId: string;
   /** A tombstone keeps the send from ever being committed. */
@@ -27,10 +26,9 @@ export type ReservationAnswer = {
 /** More messages than one send can have. */
 const MESSAGES_MAX = 100_000;
 
-/** Reservations looked into at once: each is fenced for itself, and MongoDB writes those of one moment together. */
-const AT_ONCE = 16;
+/** Reservations resolved concurrently; MongoDB groups the writes of concurrent tombstones. */
+const CONCURRENCY = 16;
 
-/** Makes the resolver. */
 export function createReservationResolver(options: {
   readonly sends: SendStore;
   readonly store: MessageStore;
@@ -51,7 +49,7 @@ export function createReservationResolver(options: {
     const { reservationId } = question;
     const abandoned = { reservationId, hasTombstone: true, messages: [] };
     if (known === "tombstone") return abandoned;
-    // Records end before messages do, so the messages themselves are asked, too.
+    // Records are deleted before messages, so look for the messages as well.
     const messages = await messagesOf(question);
     if (messages.length > 0 || known === "sent")
       return { reservationId, hasTombstone: false, messages };
@@ -62,8 +60,8 @@ export function createReservationResolver(options: {
   return async (questions) => {
     const known = await sends.findByIds(questions.map(({ reservationId }) => reservationId));
     const answers: ReservationAnswer[] = [];
-    for (let at = 0; at < questions.length; at += AT_ONCE) {
-      const some = questions.slice(at, at + AT_ONCE);
+    for (let at = 0; at < questions.length; at += CONCURRENCY) {
+      const some = questions.slice(at, at + CONCURRENCY);
       const asked = some.map((one) => resolve(one, known.get(one.reservationId)));
       answers.push(...(await Promise.all(asked)));
     }

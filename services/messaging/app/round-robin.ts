@@ -1,13 +1,13 @@
-/** Whose turn it is: shared by claims and by what is moved between queues. */
+/** Round robin over tenants, for claims and for rerouting. */
 
-/** The names after the one served last, then the others, in a stable order. */
+/** Sorts the names and starts after the one that was served last. */
 export function rotateAfter(names: readonly string[], last: string | undefined): string[] {
   const sorted = [...names].sort();
   const at = last === undefined ? 0 : sorted.findIndex((name) => name > last);
   return at <= 0 ? sorted : [...sorted.slice(at), ...sorted.slice(0, at)];
 }
 
-/** Takes one of each queue in turn until `max`; answers whose turn was last. */
+/** Takes one message of each queue in turn, up to `max`; `last` is the position of the queue served last. */
 export function roundRobin<T>(
   queues: readonly (readonly T[])[],
   max: number,

@@ -1,6 +1,6 @@
 /**
- * The work that time alone causes. No sweeper needs a leader: each change is guarded, so any
- * number of replicas may sweep at once, and the second to come changes nothing.
+ * Work caused by time alone. It needs no leader: each change is guarded, so any number of replicas may sweep at
+ * once, and the second one finds nothing to change.
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { isUnavailable } from "../../shared/core/errors.ts";
@@ -13,26 +13,22 @@ import { applyTimeout } from "../domain/timeouts.ts";
 import type { DueMessage, MessageStore, SendStore, ServiceClients } from "./ports.ts";
 import type { Changes } from "./update-messages.ts";
 
-/** The sweeps; each answers whether more is to be done at once. */
+/** The sweeps; each returns whether more work is due now. */
 export type Sweeps = {
-  /** Ends the states whose time has come. */
+  /** Ends the states whose time has passed. */
   due(): Promise<boolean>;
-  /** Deletes what is past its keeping time. */
+  /** Deletes messages and records past their retention time. */
   retention(): Promise<boolean>;
 };
 
-/**
- * What is due at one instant goes through the changes ahead of the outcomes and receipts that its
- * first messages cause, which would otherwise take their turns between the pages.
- */
+/** Large, so that messages due at one instant are not delayed by the outcomes and receipts of the first of them. */
 const DUE_PAGE = 5000;
-/** States with a time to end that ask no neighbour. */
+/** Statuses that end without a call to another service. */
 const NOT_SCHEDULED: readonly MessageStatus[] = ["queued", "sent"];
-/** Keys are deleted this long after they have ended, by a walk in order of their making. */
+/** Keys are deleted this long after they expire, in order of creation. */
 const KEY_SLACK_MS = 3_600_000;
 const NO_RIGHTS_NEEDED: SendingRights = { tenantMaySend: true, senderIsUsable: true };
 
-/** Makes them. */
 export function createSweeps(options: {
   readonly store: MessageStore;
   readonly sends: SendStore;
@@ -47,10 +43,10 @@ export function createSweeps(options: {
 }): Sweeps {
   const { store, sends, changes, services, clock, timeouts, availabilityOf, log } = options;
 
-  /** The last of a page's unexpected faults, which are told once however many there are. */
+  /** The last unexpected error of a page; one log line per page. */
   let fault: unknown;
 
-  /** Whether a scheduled message may still be sent; undefined while that cannot be told. */
+  /** Whether a scheduled message may still be sent; undefined while that is unknown. */
   async function rightsOf(message: DueMessage): Promise<SendingRights | undefined> {
     if (message.status !== "scheduled") return NO_RIGHTS_NEEDED;
     try {
@@ -61,7 +57,7 @@ export function createSweeps(options: {
         senderIsUsable: sender !== undefined,
       };
     } catch (error) {
-      // Whatever went wrong with one of them must not keep the others from their ends.
+      // One faulty message must not block the others.
       if (!isUnavailable(error)) fault = error;
       return undefined;
     }
@@ -69,7 +65,7 @@ export function createSweeps(options: {
 
   async function end(message: DueMessage): Promise<boolean> {
     const rights = await rightsOf(message);
-    // Nobody to ask: the message stays due, and the next sweep asks again.
+    // The message stays due; the next sweep tries again.
     if (rights === undefined) return false;
     try {
       await changes.change(message.id, (current, nowMs) =>
@@ -77,7 +73,7 @@ export function createSweeps(options: {
       );
       return true;
     } catch (error) {
-      // It stays due. In an outage the whole sweep waits; what is wrong with one keeps no other.
+      // The message stays due. An outage ends the sweep; any other error concerns this message alone.
       if (isUnavailable(error)) throw error;
       fault = error;
       return false;
@@ -93,7 +89,7 @@ export function createSweeps(options: {
       if (fault !== undefined) log.warn({ error: fault }, "some due messages stay due");
       if (due.length < DUE_PAGE) return false;
       if (ended.includes(true)) return true;
-      // A page of scheduled messages whose tenants or senders cannot be asked now must not hide the rest.
+      // Scheduled messages whose tenant or sender ID is unknown now must not hide the rest.
       const others = await store.findDue(nowMs, DUE_PAGE, NOT_SCHEDULED);
       const othersEnded = await Promise.all(others.map(end));
       return others.length === DUE_PAGE && othersEnded.includes(true);
@@ -102,7 +98,7 @@ export function createSweeps(options: {
       const nowMs = clock.now();
       const keys = await sends.deleteExpired(nowMs, options.idempotencyMs + KEY_SLACK_MS);
       const messages = await store.deleteBefore(nowMs - options.keepMs);
-      if (keys + messages > 0) log.info({ keys, messages }, "deleted what is past its time");
+      if (keys + messages > 0) log.info({ keys, messages }, "deleted expired keys and messages");
       return keys > 0 || messages > 0;
     },
   };

@@ -1,8 +1,8 @@
 /**
- * The one way in which stored messages change status: one transaction loads a batch, decides each
- * change in order and writes all of it with its events; then they are published. Changes of the
- * same message in one batch compose. A message that another hand changed meanwhile is a write
- * conflict; then nothing is written, and the whole batch is loaded and decided again.
+ * The only way to change the status of a stored message, apart from claims. One transaction loads a batch, decides
+ * each change in order, and writes all of them with their events; then the events are published. Changes of the
+ * same message in one batch compose. If another writer changed a message meanwhile, nothing is written, and the
+ * whole batch is loaded and decided again.
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
@@ -27,7 +27,7 @@ export type Decide<D extends Decision = Decision> = (message: Message, nowMs: nu
 /** Changes messages. */
 export type Changes = {
   /**
-   * Decides about a message and makes it durable; undefined when there is no such message.
+   * Decides about a message and stores the result; undefined if there is no such message.
    * `toRecord` adds an idempotency record to the same transaction; throws `conflict` when another request
    * holds its key.
    */
@@ -46,10 +46,9 @@ type Item = {
   readonly traceparent: string | undefined;
 };
 
-/** Between two batches: a carrier waits for the answer to its receipts, so this is short. */
-const PACE_MS = { least: 10, most: 60 };
+/** Between two batches. Short, because a carrier waits for the response to its receipts. */
+const INTERVAL_MS = { min: 10, max: 60 };
 
-/** Makes the engine. */
 export function createChanges(options: {
   readonly store: MessageStore;
   readonly notifications: QueueNotifications;
@@ -61,7 +60,7 @@ export function createChanges(options: {
   async function apply(items: readonly Item[]): Promise<(Decision | undefined | Error)[]> {
     let open = items.map((item, at) => ({ item, at }));
     const results: (Decision | undefined | Error)[] = new Array(items.length).fill(undefined);
-    // Each turn but the last takes out an item that lost its key.
+    // Each round but the last removes one item whose key another request holds.
     while (open.length > 0) {
       const ids = [...new Set(open.map(({ item }) => item.messageId))];
       const nowMs = clock.now();
@@ -82,7 +81,7 @@ export function createChanges(options: {
         continue;
       }
       for (const { at, result } of plan.results) results[at] = result;
-      notifications.ring(plan.changes.filter(hasEntered).map(({ after }) => after));
+      notifications.notify(plan.changes.filter(hasEntered).map(({ after }) => after));
       break;
     }
     return results;
@@ -92,8 +91,8 @@ export function createChanges(options: {
     name: "changes",
     batchMax: 500,
     queueMax: 20_000,
-    minIntervalMs: PACE_MS.least,
-    maxIntervalMs: PACE_MS.most,
+    minIntervalMs: INTERVAL_MS.min,
+    maxIntervalMs: INTERVAL_MS.max,
     isTransient: isUnavailable,
     flush: apply,
   });
@@ -105,7 +104,7 @@ export function createChanges(options: {
       toRecord?: (message: Message) => SendRecord,
     ) {
       const traceparent = options.trace.current();
-      // The batch keeps each item's own decision, so its type comes back as it went in.
+      // The batcher returns each item's own decision, so the type is the one of `decide`.
       return (await batcher.add({ messageId, decide, toRecord, traceparent })) as D | undefined;
     },
     close: () => batcher.close(),
@@ -125,7 +124,7 @@ function toChangeSet({ changes, events, records }: Plan): ChangeSet {
   return { changes, events, records: records.map(({ record }) => record) };
 }
 
-/** Decides every item in order, each on what the ones before it left; synchronous. */
+/** Decides every item in order, each on the result of the items before it; synchronous. */
 function decideAll(
   open: readonly { item: Item; at: number }[],
   loaded: readonly Message[],
@@ -157,7 +156,7 @@ function decideAll(
   return { changes, events, records, results };
 }
 
-/** Tells whether a change put the message into a queue it was not in before. */
+/** True if a change put the message into a queue that it was not in before. */
 function hasEntered({ before, after }: MessageChange): boolean {
   return after.phase === "waiting" && queueOf(after) !== queueOf(before);
 }

@@ -5,7 +5,7 @@ import type { QueueStore } from "../../../services/messaging/app/ports.ts";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { messageIn } from "../../support/messages.ts";
 
-/** A claimer over what its bells have named; the store has every message that is asked for. */
+/** A claimer over what its bells have messages; the store has every message that is asked for. */
 function openClaimer() {
   const clock = createManualClock(1_000_000);
   const store = {
@@ -21,12 +21,12 @@ function openClaimer() {
   const pending = createPendingIndex(store, clock);
   const claimer = createClaimer({ store, pending, clock });
   const ring = (tenantId: string, count: number, dueAtMs = clock.now()) => {
-    const named = Array.from({ length: count }, (_, at) => ({
+    const messages = Array.from({ length: count }, (_, at) => ({
       messageId: `msg_${tenantId}${String(at).padStart(20, "0")}`,
       dueAtMs,
     }));
-    const messageId = named[0]?.messageId ?? "";
-    pending.note("smsc", { priority: "single", tenantId, messageId, dueAtMs, named });
+    const messageId = messages[0]?.messageId ?? "";
+    pending.add("smsc", { priority: "single", tenantId, messageId, dueAtMs, messages });
   };
   const claim = async (max: number) => {
     const { messages, more } = await claimer.claim("smsc", "carrier-1", max);

@@ -24,7 +24,7 @@ describe("a queue's limit", () => {
     const limits = limitsOver({ stored: LIMIT, counts: 0 });
     for (let at = 0; at < LIMIT; at += 1) {
       limits.checkRoom("alpha", "single");
-      limits.note("alpha", "single");
+      limits.add("alpha", "single");
     }
     expect(() => limits.checkRoom("alpha", "single"))
       .to.throw("The queue is full")
@@ -36,7 +36,7 @@ describe("a queue's limit", () => {
   it("is lifted soon after the queue was drained, without waiting for the next round of counts", async () => {
     const queue = { stored: 0, counts: 0 };
     const limits = limitsOver(queue);
-    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    for (let at = 0; at < LIMIT; at += 1) limits.add("alpha", "single");
     expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
     await eventually(() => {
       limits.checkRoom("alpha", "single");
@@ -48,7 +48,7 @@ describe("a queue's limit", () => {
   it("is counted once for many refusals: counting walks the queue", async () => {
     const queue = { stored: LIMIT, counts: 0 };
     const limits = limitsOver(queue);
-    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    for (let at = 0; at < LIMIT; at += 1) limits.add("alpha", "single");
     for (let at = 0; at < 1000; at += 1)
       expect(() => limits.checkRoom("alpha", "single")).to.throw();
     await new Promise((resolve) => setImmediate(resolve));
@@ -60,9 +60,9 @@ describe("a queue's limit", () => {
   it("does not forget what came in while it was counted", async () => {
     const queue = { stored: 0, counts: 0 };
     const limits = limitsOver(queue);
-    limits.note("alpha", "single");
+    limits.add("alpha", "single");
     const counting = limits.recount();
-    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    for (let at = 0; at < LIMIT; at += 1) limits.add("alpha", "single");
     await counting;
     expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
   });
@@ -70,7 +70,7 @@ describe("a queue's limit", () => {
   it("holds while the database cannot be asked", async () => {
     const queue = { stored: 0, counts: 0, isAway: true };
     const limits = limitsOver(queue);
-    for (let at = 0; at < LIMIT; at += 1) limits.note("alpha", "single");
+    for (let at = 0; at < LIMIT; at += 1) limits.add("alpha", "single");
     expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
     await eventually(() => queue.counts === 1);
     expect(() => limits.checkRoom("alpha", "single")).to.throw("The queue is full");
