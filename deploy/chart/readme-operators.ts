@@ -57,23 +57,23 @@ export const OPERATORS_PART = `## Running smsctl against a release
 \`\`\`yaml
 ${POD}\`\`\`
 
-\`kubectl -n sms exec smsctl -- node services/smsctl/main.ts check\`, and so on. Everybody is the same user in this pod:
-with commands that have it (those that change wallets, \`tenant create\` and \`route import\`) give \`--actor NAME\`, so
-that the audit trail tells people apart. Files go in by standard input:
+\`kubectl -n sms exec smsctl -- node services/smsctl/main.ts check\`, and so on. All people are the same user in
+this pod. Give \`--actor NAME\` to the commands that take it (those that change wallets, \`tenant create\` and
+\`route import\`), so that the audit trail distinguishes people. Files go in through standard input:
 
 \`\`\`sh
 kubectl -n sms exec -i smsctl -- node services/smsctl/main.ts route import R --csv - --actor NAME < prices.csv
 \`\`\`
 
-- **Way in**: the network policies let it through once \`networkPolicy.operatorsFrom\` selects its label:
-  \`[{podSelector: {matchLabels: {app.kubernetes.io/name: smsctl}}}]\`, with a \`namespaceSelector\` beside the
-  \`podSelector\` when it lives elsewhere. \`connector unmatched\` asks the ops port of one carrier (\`--ops\` for the
-  others): where \`networkPolicy.monitoringFrom\` is set, select the pod there, too. The pod must not have the label
-  \`app.kubernetes.io/instance\` of the release, or its default deny closes the pod's ways out.
+- **Access**: the network policies allow the pod once \`networkPolicy.operatorsFrom\` selects its label:
+  \`[{podSelector: {matchLabels: {app.kubernetes.io/name: smsctl}}}]\`, with a \`namespaceSelector\` if it is in
+  another namespace. \`connector unmatched\` reads the ops port of one carrier (\`--ops\` for the others): if
+  \`networkPolicy.monitoringFrom\` is set, select the pod there too. The pod must not have the label
+  \`app.kubernetes.io/instance\` of the release, or its default deny blocks the pod's egress.
 - **Names**: \`kubectl -n sms get service -l sms/endpoints=pods\` lists the release's Services. Their prefix is its
-  name, with \`-sms\` behind it if that does not hold \`sms\`. The middle of each address is the release's namespace.
+  name, followed by \`-sms\` if it does not contain \`sms\`. The middle of each address is the release's namespace.
 - **Token**: the key \`rpc.existingSecretKey\` of the Secret \`rpc.existingSecret\`; with \`rpc.token\` as a value it is
-  the key \`rpc-token\` of the Secret that has the prefix as its name. Where \`rpc.callers\` is set, it must be one of
+  the key \`rpc-token\` of the Secret that has the prefix as its name. If \`rpc.callers\` is set, it must be one of
   those tokens, with the methods \`*\`.
 - **Mutual TLS**: \`secretName\` is \`rpc.tls.existingSecret\`; with cert-manager it is that of a Certificate of your
   own, by the same issuer, with \`commonName: smsctl\` and the usage \`client auth\`. Without \`rpc.tls.enabled\` leave
@@ -81,44 +81,43 @@ kubectl -n sms exec -i smsctl -- node services/smsctl/main.ts route import R --c
 
 ## Rotating credentials
 
-Credentials as values restart the pods that read them, at \`helm upgrade\`. What changes inside an \`existingSecret\`
-the chart cannot see, and a running pod does not notice. Restart the pods then, by hand or with a reloader that
-\`defaults.podAnnotations\` asks for:
+Credentials as values restart the pods that read them, at \`helm upgrade\`. The chart cannot see a change
+inside an \`existingSecret\`, and a running pod does not read it. Restart the pods then, by hand or with a reloader
+that \`defaults.podAnnotations\` configures:
 
 \`\`\`sh
 kubectl -n sms rollout restart deployment,statefulset -l app.kubernetes.io/instance=sms
 \`\`\`
 
-Certificates for calls between services and for NATS are read again while the pods run; those for MongoDB and Redis
+Certificates for calls between services and for NATS are reloaded while the pods run; those for MongoDB and Redis
 need the same restart.
 
 ### Token of calls between services
 
-\`rpc.token\` is what every process shows, and all that it accepts unless \`rpc.callers\` says otherwise. Replaced at
-once, old and new pods would refuse each other. So in three steps, each with a rollout that has ended before the next
-begins:
+Every process sends \`rpc.token\`, and accepts only that unless \`rpc.callers\` is set. After a replacement in one
+step, old and new pods would refuse each other. So replace it in three steps, and finish the rollout of each before the
+next:
 
-1. Accept both. Make a Secret and name it in \`rpc.callers.existingSecret\`; where there is one, put the new token
-   beside the old one of each caller:
+1. Accept both. Make a Secret and name it in \`rpc.callers.existingSecret\`; if there is one, add the new token
+   to the old one of each caller:
 
    \`\`\`sh
    kubectl -n sms create secret generic sms-callers \\
      --from-literal=callers='{"service": {"tokens": ["OLD", "NEW"], "methods": ["*"]}}'
    \`\`\`
 
-2. Show the new one: set \`rpc.token\`, or the key of \`rpc.existingSecret\`. The pod of \`smsctl\` must be made
-   anew, too.
+2. Send the new one: set \`rpc.token\`, or the key of \`rpc.existingSecret\`. Recreate the pod of \`smsctl\` too.
 3. Drop the old one from \`tokens\`.
 
 ### Encryption keys
 
-The first of \`encryption.keys\` seals, all open. A pod that does not know a key cannot open what another sealed with
-it, so each step is a rollout that has ended before the next begins:
+The first of \`encryption.keys\` encrypts, all of them decrypt. A pod without a key cannot decrypt data that another pod
+encrypted with it, so finish the rollout of each step before the next:
 
 1. Put the new key last: \`k1:…,k2:…\`.
 2. Move it first: \`k2:…,k1:…\`. From here on never roll back past step 1, to keys without the new one.
 
-Nothing is sealed anew by itself: the old key stays until every webhook's secret has been rotated and the secrets of
-every connector have been set again, and a day has passed since (\`IDEMPOTENCY_TTL_MS\`, if that is longer): so long
-the replaced secrets sign too, and answers to repeated requests are kept.
+Data is not encrypted again by itself. Keep the old key until every webhook secret has been rotated, the secrets of
+every connector have been set again, and one more day has passed (\`IDEMPOTENCY_TTL_MS\`, if that is longer): replaced
+secrets still sign, and stored responses are kept, for that time.
 `;
