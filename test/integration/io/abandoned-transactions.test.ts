@@ -7,7 +7,7 @@ import { silentLog } from "../../support/wallet-harness.ts";
 
 type Counter = { _id: string; value: number };
 
-describe("a transaction whose process died", () => {
+describe("a transaction of a dead process", () => {
   let servers: TestServers;
   let mongo: Mongo;
   before(async () => {
@@ -23,7 +23,7 @@ describe("a transaction whose process died", () => {
 
   const counters = () => mongo.db.collection<Counter>("counters");
 
-  it("is ended by the next one that needs its documents, within seconds, and has no effect", async () => {
+  it("is aborted within seconds by the next one that needs its documents, and has no effect", async () => {
     await counters().insertOne({ _id: "a", value: 0 });
     // What a killed process leaves behind: an open transaction that nobody goes on with.
     const dead = mongo.client.startSession();
@@ -41,7 +41,7 @@ describe("a transaction whose process died", () => {
     await dead.endSession();
   });
 
-  it("does no harm by being alive: it is undone and runs again", async () => {
+  it("is rolled back and run again when its process is alive", async () => {
     await counters().insertOne({ _id: "c", value: 0 });
     let runs = 0;
     await runTransaction(mongo.client, async (session) => {
@@ -55,7 +55,7 @@ describe("a transaction whose process died", () => {
     expect(await counters().findOne({ _id: "c" })).to.deep.equal({ _id: "c", value: 2 });
   });
 
-  it("is not taken for one while it is at work", async () => {
+  it("is not aborted while it is active", async () => {
     await counters().insertOne({ _id: "b", value: 0 });
     await runTransaction(mongo.client, async (session) => {
       await counters().updateOne({ _id: "b" }, { $inc: { value: 1 } }, { session });

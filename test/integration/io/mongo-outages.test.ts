@@ -35,7 +35,7 @@ const endOf = async (work: Promise<unknown>) => {
   return (await answerWithin(end, LIMIT_MS)) ?? "late";
 };
 
-describe("the database's outages", () => {
+describe("outages of the database", () => {
   let servers: TestServers;
   let link: TcpProxy;
   let mongo: Mongo;
@@ -56,7 +56,7 @@ describe("the database's outages", () => {
   });
   const things = () => mongo.db.collection<{ _id: string; text?: string }>("things");
 
-  it("fail a write that the socket has not taken when its connection is closed", async () => {
+  it("fail a write that the socket has not accepted when its connection closes", async () => {
     await things().insertOne({ _id: "first" });
     link.setMode({ kind: "black_hole" });
     const work = endOf(things().insertOne({ _id: "large", text: LARGE }));
@@ -70,7 +70,7 @@ describe("the database's outages", () => {
     expect(isMongoOutage(await work)).to.equal(true);
   });
 
-  it("never leave an operation whose connection is closed as it is being written", async () => {
+  it("never leave an operation pending when its connection closes during the write", async () => {
     let closed = 0;
     const trap = {
       toBSON() {
@@ -97,7 +97,7 @@ describe("the database's outages", () => {
     ["a change of many", () => things().updateMany({}, { $set: { text: "" } })],
     ["a read", () => things().find().toArray()],
   ] as const) {
-    it(`are known as such by ${what} over a link that is cut`, async () => {
+    it(`are recognised by ${what} over a link that is cut`, async () => {
       await things().findOne();
       link.setMode({ kind: "cut" });
       const end = await endOf(act());
@@ -106,7 +106,7 @@ describe("the database's outages", () => {
     });
   }
 
-  it("are not what a refused document is", async () => {
+  it("do not include a refused document", async () => {
     const end = await endOf(things().insertMany([{ _id: "first" }]));
     expect(end).to.be.instanceOf(Error);
     expect(isMongoOutage(end)).to.equal(false);

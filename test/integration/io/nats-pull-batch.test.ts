@@ -16,7 +16,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 
 const log = createLogger("test", "silent");
 
-describe("what JetStream has now", () => {
+describe("a JetStream pull without waiting", () => {
   let servers: TestServers;
   let nats: Nats;
   const durable = freshDatabase("pull");
@@ -57,7 +57,7 @@ describe("what JetStream has now", () => {
     return messages.map((message) => Number(message.string()));
   };
 
-  it("comes at once, in order, at most so many, and leaves no subscription behind", async () => {
+  it("returns at once, in order, at most the batch size, and leaves no subscription behind", async () => {
     for (let at = 0; at < 5; at += 1) await nats.jetstream.publish(subject, String(at));
     const before = subscriptions();
     expect(await pull(3)).to.deep.equal([0, 1, 2]);

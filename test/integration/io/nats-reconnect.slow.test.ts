@@ -32,7 +32,7 @@ describe("a connection to NATS", function () {
     await servers?.stop();
   });
 
-  it("is one after the server stood still, and hears each message once", async () => {
+  it("is a single one after the server was frozen, and delivers each message once", async () => {
     const heard: string[] = [];
     nats.connection.subscribe("note", {
       callback: (_error, message) => void heard.push(message.string()),
@@ -52,7 +52,7 @@ describe("a connection to NATS", function () {
     expect(heard).to.deep.equal(["one"]);
   });
 
-  it("is left for the next when the server takes nothing more, whatever waits to be written", async () => {
+  it("is replaced when the server accepts no more data, with any amount waiting to be written", async () => {
     const before = proxy.connections;
     proxy.setMode({ kind: "black_hole" });
     for (let at = 0; at < 32; at += 1) nats.connection.publish("note.large", LARGE);

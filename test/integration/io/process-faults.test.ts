@@ -7,7 +7,7 @@ import { expect } from "chai";
 const MAIN = join(import.meta.dirname, "../../../services/main.ts");
 const TOKEN = "secret-secret-secret";
 
-describe("a process whose settings are wrong", function () {
+describe("a process with invalid settings", function () {
   this.timeout(30_000);
 
   const RIGHT = {
@@ -39,7 +39,7 @@ describe("a process whose settings are wrong", function () {
     return { code, ...texts };
   }
 
-  it("says all of it at once, each on a line", async () => {
+  it("reports all faults at once, each on a line", async () => {
     const { code, out, err } = await start({
       RPC_TOKENS: `{"gateway": {"token": "${TOKEN}\\n", "methods": ["*"]}}`,
       ENCRYPTION_KEYS: "k1:c2hvcnQ=",

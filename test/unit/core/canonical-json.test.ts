@@ -27,7 +27,7 @@ describe("canonicalJson", () => {
     });
   }
 
-  it("keeps the value: parsing the text gives it back", () => {
+  it("round-trips: parsing the text returns the value", () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         const plain: unknown = JSON.parse(JSON.stringify(value));
@@ -45,7 +45,7 @@ describe("canonicalJson", () => {
     );
   });
 
-  it("has the members of every object in ascending order and no white space", () => {
+  it("sorts the members of every object and writes no white space", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.integer()), (value) => {
         const names = Object.keys(value).sort();
@@ -55,7 +55,7 @@ describe("canonicalJson", () => {
     );
   });
 
-  it("takes __proto__ as data and pollutes nothing", () => {
+  it("treats __proto__ as a plain name and changes no prototype", () => {
     const value: unknown = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
     expect(canonicalJson(value)).to.equal('{"__proto__":{"polluted":true},"a":1}');
     expect(({} as Record<string, unknown>).polluted).to.equal(undefined);
@@ -77,7 +77,7 @@ describe("canonicalJson", () => {
     expect(() => canonicalJson(cycle)).to.throw(RangeError);
   });
 
-  it("throws for what JSON cannot hold", () => {
+  it("throws for values that JSON cannot hold", () => {
     for (const value of [undefined, Number.NaN, 1n, () => 0, Symbol("s"), new Date(), new Map()]) {
       expect(() => canonicalJson(value)).to.throw(TypeError);
       if (value !== undefined) expect(() => canonicalJson({ a: value })).to.throw(TypeError);
@@ -91,7 +91,7 @@ describe("fingerprint", () => {
     expect(fingerprint({ b: 2, a: 1 })).to.deep.equal(expected);
   });
 
-  it("is one for equal values and another for different ones", () => {
+  it("is equal for equal values and different for different ones", () => {
     fc.assert(
       fc.property(jsonValue, jsonValue, (left, right) => {
         const isSame = canonicalJson(left) === canonicalJson(right);
@@ -101,7 +101,7 @@ describe("fingerprint", () => {
     );
   });
 
-  it("tells lists of values apart that hold the same text in other places", () => {
+  it("differs for lists with the same text in different places", () => {
     const prints = [["a", "b"], ["ab"], ["a\nb"], ["b", "a"], [["a", "b"]], ["a", "b", ""], []].map(
       (values) => fingerprint(...values).toString("hex"),
     );

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { createManualClock } from "../../../services/shared/core/clock.ts";
 import { createUnbroken } from "../../../services/shared/core/continuity.ts";
 
-describe("for how long something goes on unbroken", () => {
+describe("continuity", () => {
   function setUp() {
     const [wall, steady] = [createManualClock(1_000_000), createManualClock(0)];
     const hearing = createUnbroken(wall, steady, 30_000);
@@ -13,7 +13,7 @@ describe("for how long something goes on unbroken", () => {
     return { wall, hearing, pass };
   }
 
-  it("begins with the process", () => {
+  it("starts with the process", () => {
     const { hearing, pass } = setUp();
     expect(hearing.forMs()).to.equal(0);
     for (let time = 0; time < 5; time += 1) {
@@ -23,7 +23,7 @@ describe("for how long something goes on unbroken", () => {
     expect(hearing.forMs()).to.equal(75_000);
   });
 
-  it("begins anew after an outage, a standstill, or a step of the wall's clock", () => {
+  it("starts again after an outage, a pause, or a step of the system clock", () => {
     const { wall, hearing, pass } = setUp();
     const hear = () => {
       pass(15_000);

@@ -37,7 +37,7 @@ describe("parseRecipient", () => {
     });
   }
 
-  it("judges every opening of a Nigerian number as libphonenumber does, in every form", () => {
+  it("agrees with libphonenumber on every prefix of Nigerian numbers, in every form", () => {
     const tails = fc.sample(digits(6), { numRuns: 10_000, seed: 234 });
     for (let opening = 0; opening < 10_000; opening++) {
       const national = `${String(opening).padStart(4, "0")}${tails[opening]}`;
@@ -53,7 +53,7 @@ describe("parseRecipient", () => {
     }
   }).timeout(20_000);
 
-  it("judges any international number as libphonenumber does", () => {
+  it("agrees with libphonenumber on any international number", () => {
     const prefix = fc.constantFrom("1", "7", "20", "27", "33", "44", "86", "91", "233", "234", "");
     fc.assert(
       fc.property(prefix, fc.integer({ min: 3, max: 13 }).chain(digits), (code, rest) => {
@@ -76,7 +76,7 @@ describe("parseRecipient", () => {
     );
   });
 
-  it("answers a number that it reads again as itself, with a country code it begins with", () => {
+  it("returns a number that parses to itself and begins with its country code", () => {
     const any = fc.integer({ min: 6, max: 15 }).chain(digits);
     fc.assert(
       fc.property(fc.constantFrom("", "+", "0", "00", "009"), any, (prefix, rest) => {
@@ -128,7 +128,7 @@ describe("maskNumber", () => {
 });
 
 describe("normaliseNumber", () => {
-  it("answers what parseRecipient accepts, and the E.164 form of valid numbers that are no mobiles", () => {
+  it("returns the same as parseRecipient for mobiles, and the E.164 form of other valid numbers", () => {
     for (const { input, e164 } of table.accepted) expect(normaliseNumber(input)).to.equal(e164);
     for (const [input, e164] of [
       ["0201 234 5678", "+2342012345678"],
@@ -144,14 +144,14 @@ describe("normaliseNumber", () => {
     }
   });
 
-  it("answers nothing for what is no number: short codes, garbage, too many digits or characters", () => {
+  it("returns undefined for short codes, garbage, too many digits or too many characters", () => {
     for (const input of ["12345", "911", "nobody", "", "+", "+2341", "08031234567890123"]) {
       expect(normaliseNumber(input), input).to.equal(undefined);
     }
     expect(normaliseNumber(`+442071838750${" ".repeat(256)}`)).to.equal(undefined);
   });
 
-  it("reads its own answer as itself", () => {
+  it("is idempotent", () => {
     fc.assert(
       fc.property(fc.integer({ min: 6, max: 15 }).chain(digits), (rest) => {
         const number = normaliseNumber(`+${rest}`);

@@ -47,7 +47,7 @@ describe("recipients of every country (the examples of libphonenumber's metadata
   });
 });
 
-describe("writing of recipients", () => {
+describe("spellings of recipients", () => {
   const separators = fc.stringMatching(/^[ \-.()[\]\u00a0\u2011\u2013\u200e]{0,3}$/);
   const zeros = fc.constantFrom(0x30, 0x660, 0x6f0, 0xff10);
 
@@ -84,7 +84,7 @@ describe("writing of recipients", () => {
     );
   });
 
-  it("refuses what is too short to be anyone's number: up to six digits", () => {
+  it("refuses up to six digits: too short for any number", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 999_999 }), (digits) => {
         expect(parseRecipient(String(digits)).ok).to.equal(false);

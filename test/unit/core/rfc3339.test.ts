@@ -21,7 +21,7 @@ describe("parseBound", () => {
     });
   }
 
-  it("refuses what is no instant", () => {
+  it("refuses texts that are not an instant", () => {
     expect(parseBound("2026-02-31T09:30:00.3119Z")).to.equal(undefined);
   });
 });
@@ -42,7 +42,7 @@ describe("parseInstant", () => {
     fc.assert(fc.property(instant, (ms) => parseInstant(formatInstant(ms)) === ms));
   });
 
-  it("takes any offset off, whatever the case of its letters and the length of fraction", () => {
+  it("subtracts any offset, with any case of letters and any length of fraction", () => {
     const offset = fc.integer({ min: -1439, max: 1439 });
     const digits = fc.stringMatching(/^[0-9]{0,20}$/);
     const day = fc.integer({ min: 0, max: YEAR_9999_END - 86_400_000 });
@@ -87,7 +87,7 @@ describe("parseInstant", () => {
     }
   });
 
-  it("never throws and never answers NaN", () => {
+  it("never throws and never returns NaN", () => {
     const near = fc.stringMatching(/^[0-9TtZz:.+\- ]{0,40}$/);
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: "binary" }), near), (text) => {
@@ -115,7 +115,7 @@ describe("formatInstant", () => {
     }
   });
 
-  it("throws for what is no instant", () => {
+  it("throws for numbers that are not an instant", () => {
     for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, -8.64e15 - 1]) {
       expect(() => formatInstant(ms)).to.throw(RangeError);
     }

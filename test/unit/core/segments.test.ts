@@ -64,7 +64,7 @@ describe("segments", () => {
     });
   }
 
-  it("counts what splitting makes, for every text", () => {
+  it("counts as many segments as splitText makes, for every text", () => {
     fc.assert(
       fc.property(text, (body) => {
         const { encoding, segments } = splitText(body);
@@ -111,7 +111,7 @@ describe("segments", () => {
     );
   });
 
-  it("walks every length around every edge", () => {
+  it("is right for every length around every limit", () => {
     for (let length = 1; length <= 1600; length++) {
       const gsm7 = length <= 160 ? 1 : Math.ceil(length / 153);
       const ucs2 = length <= 70 ? 1 : Math.ceil(length / 67);

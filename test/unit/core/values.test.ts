@@ -42,7 +42,7 @@ describe("identifiers", () => {
     }
   });
 
-  it("carry the instant they were made at, and a lowest id bounds a range", () => {
+  it("contain their time of creation, and a lowest id bounds a range", () => {
     const before = Date.now();
     const id = newId("message");
     expect(idTimeMs(id))
@@ -70,7 +70,7 @@ describe("identifiers", () => {
 });
 
 describe("money", () => {
-  it("shows four decimals, always", () => {
+  it("always shows four decimals", () => {
     const table: [bigint, string][] = [
       [0n, "0.0000"],
       [1n, "0.0001"],
@@ -83,7 +83,7 @@ describe("money", () => {
     for (const [amount, shown] of table) expect(formatAmount(amount)).to.equal(shown);
   });
 
-  it("reads back what it shows, exactly", () => {
+  it("parses its own output exactly", () => {
     fc.assert(
       fc.property(fc.bigInt(-(10n ** 16n), 10n ** 16n), (amount) => {
         expect(parseAmount(formatAmount(amount))).to.equal(amount);
@@ -91,7 +91,7 @@ describe("money", () => {
     );
   });
 
-  it("refuses what is not a decimal of at most four places", () => {
+  it("refuses texts that are not a decimal of at most four places", () => {
     for (const text of ["", "1.", ".5", "1.00001", "1e3", "NaN", " 1", "1,0", "99999999999999"]) {
       expect(parseAmount(text), text).to.equal(undefined);
     }
@@ -99,7 +99,7 @@ describe("money", () => {
 });
 
 describe("errors", () => {
-  it("of unknown kind become internal_error, with the cause kept and no text of it shown", () => {
+  it("that are not AppErrors become internal_error with their cause, and their text is not shown", () => {
     const cause = new Error("secret detail");
     const error = asAppError(cause);
     expect(error.code).to.equal("internal_error");
@@ -107,7 +107,7 @@ describe("errors", () => {
     expect(error.message).not.to.include("secret");
   });
 
-  it("that may be retried say after how long", () => {
+  it("that may be retried have a wait", () => {
     for (const [code, kind] of Object.entries(ERRORS)) {
       expect("retryAfterMs" in kind, code).to.equal(kind.retryable);
     }

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { evictOldest, setRecent } from "../../../services/shared/flow/lru.ts";
 
-describe("bounded memories", () => {
-  it("keep the most recent keys, a key set again among them", () => {
+describe("an LRU map", () => {
+  it("keeps the most recently set keys", () => {
     const map = new Map<string, number>();
     for (const [at, key] of ["a", "b", "c", "a", "d"].entries()) setRecent(map, key, at, 3);
     expect([...map]).to.deep.equal([
@@ -13,7 +13,7 @@ describe("bounded memories", () => {
     ]);
   });
 
-  it("never hold more than the bound, nor forget more than an eighth beside what is too much", () => {
+  it("never exceeds the limit, and evicts at most an eighth of it at once", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 64 }),
@@ -35,7 +35,7 @@ describe("bounded memories", () => {
     );
   });
 
-  it("shorten sets as well", () => {
+  it("evicts from sets too", () => {
     const set = new Set([1, 2, 3, 4]);
     evictOldest(set, 4);
     expect(set.size).to.equal(4);
@@ -43,7 +43,7 @@ describe("bounded memories", () => {
     expect([...set]).to.deep.equal([3, 4]);
   });
 
-  it("cost about the same however large they are: no line of holes is walked again and again", () => {
+  it("costs about the same at every size: no repeated walk over deleted keys", () => {
     const perSetMs = (max: number) => {
       const map = new Map<string, number>();
       const sets = 20_000;

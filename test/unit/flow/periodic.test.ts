@@ -3,8 +3,8 @@ import { startLoop } from "../../../services/shared/flow/periodic.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { eventually } from "../../support/poll.ts";
 
-describe("a loop whose work fails", () => {
-  it("pauses no longer than it is told, however often it has failed", async () => {
+describe("a loop with failing work", () => {
+  it("waits at most retryMaxMs after any number of failures", async () => {
     let runs = 0;
     const loop = startLoop({
       name: "failing",

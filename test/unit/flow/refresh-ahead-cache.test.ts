@@ -36,8 +36,8 @@ function makeCache(sizeMax = 100) {
   };
 }
 
-describe("facts of other services", () => {
-  it("are asked for once, told at once from then on, and asked again behind from half their age", async () => {
+describe("a refresh-ahead cache", () => {
+  it("loads a key once, then answers at once, and reloads in the background from half the age on", async () => {
     const { cache, clock, asked } = makeCache();
     expect(await cache.get("a")).to.equal("a1");
     clock.advance(MAX_AGE_MS / 2 - 1);
@@ -49,7 +49,7 @@ describe("facts of other services", () => {
     expect(asked).to.have.length(2);
   });
 
-  it("are never older than their age, counted from the question", async () => {
+  it("never returns a value older than maxAgeMs, counted from the start of its load", async () => {
     const { cache, clock, waiting, hold } = makeCache();
     hold();
     const answer = cache.get("a");
@@ -64,21 +64,21 @@ describe("facts of other services", () => {
     expect(await anew).to.equal("a2");
   });
 
-  it("are asked for anew when the clock was set back", async () => {
+  it("loads again when the clock was set back", async () => {
     const { cache, clock } = makeCache();
     await cache.get("a");
     clock.advance(-1);
     expect(await cache.get("a")).to.equal("a2");
   });
 
-  it("that many ask for at once are one question", async () => {
+  it("loads a key once for concurrent callers", async () => {
     const { cache, asked } = makeCache();
     const answers = await Promise.all(Array.from({ length: 50 }, () => cache.get("a")));
     expect(new Set(answers)).to.deep.equal(new Set(["a1"]));
     expect(asked).to.have.length(1);
   });
 
-  it("that could not be learnt are not remembered, and do not take the place of what is known", async () => {
+  it("does not cache a failure, and keeps the fresh value", async () => {
     const { cache, clock, waiting, hold } = makeCache();
     hold();
     const refused = cache.get("a");
@@ -94,7 +94,7 @@ describe("facts of other services", () => {
     expect(cache.get("a")).to.equal("a2");
   });
 
-  it("that are forgotten while they are asked for are not kept", async () => {
+  it("does not keep a value that was forgotten during its load", async () => {
     const { cache, asked, waiting, hold } = makeCache();
     hold();
     const before = cache.get("a");
@@ -107,7 +107,7 @@ describe("facts of other services", () => {
     expect(asked).to.deep.equal(["a", "b", "a"]);
   });
 
-  it("are forgotten by the keys that are meant, and no more are kept than there is room for", async () => {
+  it("forgets the matching keys, and evicts the oldest beyond its size", async () => {
     const { cache, asked } = makeCache(2);
     await cache.get("a");
     await cache.get("b");

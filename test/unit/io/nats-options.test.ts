@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { ConfigError } from "../../../services/shared/io/config.ts";
 import { natsOptions } from "../../../services/shared/io/nats-options.ts";
 
-describe("what NATS_URL says", () => {
+describe("NATS_URL", () => {
   const cases: readonly (readonly [string, object])[] = [
     ["nats://a:4222", { servers: ["nats://a:4222"] }],
     ["nats://a:4222,nats://b:4222", { servers: ["nats://a:4222", "nats://b:4222"] }],

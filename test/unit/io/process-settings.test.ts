@@ -10,7 +10,7 @@ import {
 import { addressesNeeded } from "../../../services/shared/service-addresses.ts";
 
 describe("the settings of a process", () => {
-  it("have all their faults told together, each once", () => {
+  it("are reported with all faults together, each once", () => {
     const first = () => readConfig({}, { URI: text(), SIZE: whole(1, 9, 5) });
     const second = () => readConfig({ SIZE: "x" }, { URI: text(), SIZE: whole(1, 9, 5) });
     expect(faultsOf([first, () => 1, second])).to.deep.equal([
@@ -29,7 +29,7 @@ describe("the settings of a process", () => {
       .and.not.instanceOf(ConfigError);
   });
 
-  it("name the services outside which those inside call", () => {
+  it("require the addresses of called services in other processes", () => {
     expect([...addressesNeeded(["gateway"])]).to.have.members([
       "TENANT_GRPC",
       "SENDER_ID_GRPC",

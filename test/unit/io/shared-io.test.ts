@@ -48,7 +48,7 @@ describe("settings", () => {
 describe("secrets at rest", () => {
   const key = (byte: number) => Buffer.alloc(32, byte).toString("base64");
 
-  it("open only with their key, unaltered, and in their own place", () => {
+  it("decrypt only with their key, unaltered, and in their own context", () => {
     const box = createSecretBox(`a:${key(1)}`);
     const sealed = box.seal("whsec_x", "endpoint 1");
     expect(box.open(sealed, "endpoint 1")).to.equal("whsec_x");
@@ -57,19 +57,19 @@ describe("secrets at rest", () => {
     expect(() => createSecretBox(`a:${key(2)}`).open(sealed, "endpoint 1")).to.throw();
   });
 
-  it("can be opened whatever their key is called", () => {
+  it("decrypt with any name of the key", () => {
     const box = createSecretBox(`2024.1:${key(1)}`);
     expect(box.open(box.seal("whsec_x", "endpoint 1"), "endpoint 1")).to.equal("whsec_x");
   });
 
-  it("can be read after a new first key was added", () => {
+  it("decrypt after a new first key was added", () => {
     const sealed = createSecretBox(`old:${key(1)}`).seal("x", "c");
     const rotated = createSecretBox(`new:${key(2)},old:${key(1)}`);
     expect(rotated.open(sealed, "c")).to.equal("x");
     expect(rotated.seal("x", "c").startsWith("new.")).to.equal(true);
   });
 
-  it("differ each time they are sealed", () => {
+  it("encrypt to a different text each time", () => {
     const box = createSecretBox(`a:${key(1)}`);
     expect(box.seal("x", "c")).not.to.equal(box.seal("x", "c"));
   });
@@ -78,16 +78,16 @@ describe("secrets at rest", () => {
     expect(() => createSecretBox("a:c2hvcnQ=")).to.throw(/32 bytes/);
   });
 
-  it("refuse two keys of one id: what the one has sealed, the other could not open", () => {
+  it("refuse two keys with the same id: one could not decrypt the texts of the other", () => {
     const keys = `a:${key(1)},b:${key(2)},a:${key(3)}`;
     expect(() => createSecretBox(keys)).to.throw("ENCRYPTION_KEYS has the id a twice");
   });
 });
 
-describe("the life of a process", () => {
+describe("a lifecycle", () => {
   const options = { log: silent, drainDelayMs: 0, closeTimeoutMs: 200 };
 
-  it("closes last opened first, and is not ready from the first moment of draining", async () => {
+  it("closes last opened first, and is not ready once draining begins", async () => {
     const lifecycle = createLifecycle(options);
     const closed: string[] = [];
     for (const name of ["database", "events", "server"]) {
@@ -103,7 +103,7 @@ describe("the life of a process", () => {
     expect(closed).to.deep.equal(["server", "events", "database"]);
   });
 
-  it("names the dependencies that do not answer", async () => {
+  it("names the failing dependencies", async () => {
     const lifecycle = createLifecycle(options);
     lifecycle.addReadinessCheck("good", () => undefined);
     lifecycle.addReadinessCheck("bad", () => Promise.reject(new Error("away")));
@@ -111,7 +111,7 @@ describe("the life of a process", () => {
     expect(await lifecycle.failingChecks()).to.deep.equal(["bad"]);
   });
 
-  it("goes on past a part that hangs or fails, and says so", async () => {
+  it("closes the other parts when one hangs or fails, and reports it", async () => {
     const lifecycle = createLifecycle(options);
     const closed: string[] = [];
     lifecycle.onClose("first", () => void closed.push("first"));
@@ -123,7 +123,7 @@ describe("the life of a process", () => {
 });
 
 describe("the age of an outbox", () => {
-  it("is told in seconds, and is no number while the database does not answer", async () => {
+  it("is in seconds, and NaN while the database does not answer", async () => {
     const registry = createMetrics();
     watchOutboxAge(registry, "messaging", async () => ({ count: 1, oldestMs: 61_500 }));
     watchOutboxAge(registry, "wallet", async () => ({ count: 0, oldestMs: 0 }));
@@ -136,7 +136,7 @@ describe("the age of an outbox", () => {
 });
 
 describe("logs", () => {
-  it("never show bodies, numbers or secrets, at any depth a call site uses", () => {
+  it("never contain bodies, numbers or secrets, at any depth that call sites use", () => {
     const lines: string[] = [];
     const sink = new Writable({
       write(chunk, _encoding, done) {

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { rpcTlsFilesOf, tlsFilesOf } from "../../../services/shared/io/tls-files.ts";
 
-describe("certificate files of a connection", () => {
-  it("are none unless the environment names one", () => {
+describe("TLS files of a connection", () => {
+  it("are undefined unless the environment names one", () => {
     expect(tlsFilesOf({}, "NATS")).to.equal(undefined);
     expect(tlsFilesOf({ NATS_TLS_CA_FILE: "" }, "NATS")).to.equal(undefined);
     expect(tlsFilesOf({ REDIS_TLS_CA_FILE: "/ca" }, "NATS")).to.equal(undefined);
@@ -25,7 +25,7 @@ describe("certificate files of a connection", () => {
   });
 });
 
-describe("certificate files of the services among each other", () => {
+describe("TLS files of mutual TLS between services", () => {
   const all = { RPC_TLS_CERT_FILE: "/crt", RPC_TLS_KEY_FILE: "/key", RPC_TLS_CA_FILE: "/ca" };
 
   it("are all three or none", () => {
@@ -39,7 +39,7 @@ describe("certificate files of the services among each other", () => {
   });
 
   for (const name of Object.keys(all)) {
-    it(`are refused without ${name}: everything would go in clear`, () => {
+    it(`are refused without ${name}: the process would use plaintext`, () => {
       expect(() => rpcTlsFilesOf({ ...all, [name]: "" })).to.throw("go together");
     });
   }

@@ -45,7 +45,7 @@ describe("traces", () => {
     return opened;
   }
 
-  it("are off without an endpoint, and when told so", () => {
+  it("are off without an endpoint, and when disabled", () => {
     expect(readTracingConfig({})).to.equal(undefined);
     expect(readTracingConfig({ [ENDPOINT]: "" })).to.equal(undefined);
     const on = { [ENDPOINT]: UNREACHABLE };
@@ -54,7 +54,7 @@ describe("traces", () => {
     expect(readTracingConfig(on)).to.include({ OTEL_TRACES_SAMPLER: "parentbased_always_on" });
   });
 
-  it("load no package of OpenTelemetry while they are off", () => {
+  it("load no OpenTelemetry package while off", () => {
     const sources = repositoryFiles().filter(({ path }) =>
       /^(services|gateway)\/.*\.ts$/.test(path),
     );
@@ -70,13 +70,13 @@ describe("traces", () => {
     expect(paths(others)).to.deep.equal([]);
   });
 
-  it("refuse a sampler or a share that is none", () => {
+  it("refuse an invalid sampler or ratio", () => {
     const on = { [ENDPOINT]: UNREACHABLE };
     expect(() => readTracingConfig({ ...on, OTEL_TRACES_SAMPLER: "some" })).to.throw("SAMPLER");
     expect(() => readTracingConfig({ ...on, OTEL_TRACES_SAMPLER_ARG: "2" })).to.throw("ARG");
   });
 
-  it("leave nothing in stored work or log lines while they are off", () => {
+  it("add nothing to stored work or log lines while off", () => {
     expect(recordedTrace(`${PARENT}-01`)).to.equal(undefined);
     expect(traceFields(`${PARENT}-01`)).to.deep.equal({});
   });
@@ -103,7 +103,7 @@ describe("traces", () => {
     });
   }
 
-  it("record about the share that is asked for", () => {
+  it("record about the configured ratio", () => {
     const tracer = open({ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" });
     let recorded = 0;
     for (let at = 0; at < 4000; at += 1) {
@@ -113,13 +113,13 @@ describe("traces", () => {
     expect(recorded).to.be.within(800, 1200);
   });
 
-  it("work long after its cause is linked to it and begins a trace of its own", () => {
+  it("link late work to its cause and start a new trace for it", () => {
     const parent = `${PARENT}-01`;
     expect(following(parent, 600_000)).to.deep.equal({ parent });
     expect(following(parent, 600_001)).to.deep.equal({ links: [parent] });
   });
 
-  it("more than the queue has room for is dropped", async function () {
+  it("drop spans beyond the size of the queue", async function () {
     this.timeout(10_000);
     const queue = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" };
     const countBefore = receiver.spans.length;
@@ -130,7 +130,7 @@ describe("traces", () => {
     expect(receiver.spans.length - countBefore).to.be.within(50, 150);
   });
 
-  it("an endpoint that is away costs a few seconds at the end", async function () {
+  it("close within a few seconds when the endpoint is away", async function () {
     this.timeout(10_000);
     const queue = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_SCHEDULE_DELAY: "1" };
     const tracer = open({ [ENDPOINT]: UNREACHABLE, ...queue });

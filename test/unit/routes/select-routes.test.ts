@@ -79,11 +79,11 @@ describe("choosing routes", () => {
     expect(selectRoutes(table([route("a", { prices })]), QUERY)[0]?.price).to.equal(5n);
   });
 
-  it("finds no route for a number that no price covers", () => {
+  it("finds no route for a number without a price", () => {
     expect(select([route("a")], { digits: "447700900123" })).to.deep.equal([]);
   });
 
-  it("answers alike for the same opening and apart for another", () => {
+  it("returns equal matches for the same prefix and other matches for another", () => {
     const prices = [{ prefix: "2348031", price: 1n }];
     const compiled = table([route("a", { prices }), route("b")]);
     const ask = (digits: string) =>
@@ -147,7 +147,7 @@ describe("choosing routes", () => {
     });
   }
 
-  it("goes by priority, lower first, whatever the weights", () => {
+  it("orders by priority, lower first, regardless of weights", () => {
     const routes = [
       route("c", { priority: 3, weight: 1000 }),
       route("a", { priority: 1 }),
@@ -176,7 +176,7 @@ describe("choosing routes", () => {
     expect(found).to.deep.equal(["good", "failing", "paused"]);
   });
 
-  it("puts each of equal priority first in its share", () => {
+  it("places routes of equal priority first in proportion to their weights", () => {
     const compiled = table([
       route("one", { weight: 1 }),
       route("three", { weight: 3 }),
@@ -194,7 +194,7 @@ describe("choosing routes", () => {
     expect(first.never).to.equal(0);
   });
 
-  it("explains every route once, in the order of trial, the first one chosen", () => {
+  it("explains every route once, in the order of attempts, the chosen one first", () => {
     const routes = [route("b", { priority: 2 }), route("a"), route("off", { enabled: false })];
     const explained = explainRoutes(table(routes), QUERY);
     expect(explained.map(({ routeId, serves, chosen }) => [routeId, serves, chosen])).to.deep.equal(

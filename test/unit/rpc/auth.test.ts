@@ -6,7 +6,7 @@ import { createRpcAuth, readRpcCallers } from "../../../services/shared/rpc/auth
 const LONG = "0123456789abcdef";
 
 describe("RPC callers from settings", () => {
-  it("are none when nothing is set, and one that may call everything with RPC_TOKEN alone", () => {
+  it("are empty when nothing is set, and one caller with all methods with RPC_TOKEN alone", () => {
     expect(readRpcCallers(undefined)).to.deep.equal([]);
     expect(readRpcCallers("", "")).to.deep.equal([]);
     expect(readRpcCallers("", LONG)).to.deep.equal([
@@ -14,7 +14,7 @@ describe("RPC callers from settings", () => {
     ]);
   });
 
-  it("are those of RPC_TOKENS alone when it is set: the process's own token opens nothing", () => {
+  it("are those of RPC_TOKENS alone when it is set: the process's own token is not accepted", () => {
     const json = JSON.stringify({
       gateway: { token: LONG, methods: ["sms.v1.MessagingService/*"] },
       smsctl: { tokens: [`${LONG}1`, `${LONG}2`], certificates: ["ops"], methods: ["*"] },
@@ -26,7 +26,7 @@ describe("RPC callers from settings", () => {
     expect(() => createRpcAuth(callers).authorize("a.B/C", `Bearer ${LONG}own`)).to.throw();
   });
 
-  it("take a token with a space in it, which a header carries", () => {
+  it("accept a token with a space in it", () => {
     const phrase = "correct horse battery";
     const callers = readRpcCallers("", phrase);
     expect(createRpcAuth(callers).authorize("a.B/C", `Bearer ${phrase}`)).to.equal("service");
@@ -78,7 +78,7 @@ describe("RPC authorisation", () => {
     }
   };
 
-  it("lets each caller call its methods and no other", () => {
+  it("allows each caller its methods and no other", () => {
     const table = [GET, FUND, OTHER].map((method) =>
       ["all", "wal", "one"].map((token) => outcome(method, `Bearer ${LONG}-${token}`)),
     );
@@ -90,14 +90,14 @@ describe("RPC authorisation", () => {
     expect(outcome(FUND, `Bearer ${LONG}-one`), "asked again").to.equal("PermissionDenied");
   });
 
-  it("knows nobody by a missing, wrong, bare or differently spelt token", () => {
+  it("accepts no missing, wrong, bare or differently spelt token", () => {
     const wrong = [undefined, "", "Bearer ", `${LONG}-all`, `bearer ${LONG}-all`, `Bearer ${LONG}`];
     for (const authorization of wrong) {
       expect(outcome(GET, authorization), authorization).to.equal("Unauthenticated");
     }
   });
 
-  it("takes a client certificate for a token, and a token before a certificate", () => {
+  it("accepts a client certificate in place of a token, and prefers the token", () => {
     expect(outcome(GET, undefined, "one.sms")).to.equal("one");
     expect(outcome(FUND, undefined, "one.sms")).to.equal("PermissionDenied");
     expect(outcome(GET, undefined, "two.sms")).to.equal("Unauthenticated");

@@ -17,14 +17,14 @@ describe("RPC call context", () => {
     expect(context).to.include({ requestId: "req_1", tenantId: "ten_1", traceparent: TRACE });
   });
 
-  it("makes a request id where there is none or one that has no place in a log line", () => {
+  it("creates a request id when it is missing or unsafe to log", () => {
     for (const given of [undefined, "", "a b", "a\nb", "x".repeat(129), "é"]) {
       const { requestId } = read(given === undefined ? {} : { "x-request-id": given });
       expect(requestId).to.match(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
     }
   });
 
-  it("drops tenants and traces that are not well-formed (W3C Trace Context section 3.2)", () => {
+  it("drops malformed tenants and traces (W3C Trace Context section 3.2)", () => {
     for (const tenant of ["", "ten 1", "ten_1;drop", "x".repeat(65)]) {
       expect(read({ "x-tenant-id": tenant }).tenantId, tenant).to.equal(undefined);
     }
@@ -55,7 +55,7 @@ describe("RPC call context", () => {
     expect(activeCall()).to.equal(undefined);
   });
 
-  it("is left by shared work, which belongs to no caller", () => {
+  it("does not apply to detached work", () => {
     runInCall({ requestId: "req_a", deadlineAtMs: 1 }, () => {
       expect(runDetached(activeCall)).to.equal(undefined);
       expect(activeCall()?.requestId).to.equal("req_a");

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { shortenDeadline } from "../../../services/shared/rpc/clamp-deadline.ts";
 
-describe("deadlines that are far away", () => {
+describe("deadlines far in the future", () => {
   for (const [sent, read] of [
     ["5S", "5S"],
     ["99999999n", "99999999n"],

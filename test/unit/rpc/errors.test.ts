@@ -39,7 +39,7 @@ describe("RPC error mapping", () => {
     }
   });
 
-  it("only late and unreachable are service_unavailable among statuses without our details", () => {
+  it("without our details, only deadline and unreachable are service_unavailable", () => {
     for (const code of codes()) {
       const expected =
         code === Code.Unavailable || code === Code.DeadlineExceeded
@@ -52,7 +52,7 @@ describe("RPC error mapping", () => {
     }
   });
 
-  it("a call that the other end broke off, without a status, is an outage", () => {
+  it("a call cut by the other side without a status is an outage", () => {
     const of = (code: Code, how: string) =>
       toAppError(new ConnectError(`Received RST_STREAM with code ${how}`, code)).code;
     const cut = "0 (Call ended without gRPC status)";
@@ -66,7 +66,7 @@ describe("RPC error mapping", () => {
     expect(of(Code.Internal, own)).to.equal("internal_error");
   });
 
-  it("details of another domain or with an unknown reason are not taken for ours", () => {
+  it("details of another domain or with an unknown reason are ignored", () => {
     const of = (domain: string, reason: string) =>
       new ConnectError("text", Code.NotFound, undefined, [
         { desc: ErrorInfoSchema, value: { domain, reason } },
@@ -76,7 +76,7 @@ describe("RPC error mapping", () => {
     expect(toAppError(of("sms", "toString")).code).to.equal("internal_error");
   });
 
-  it("a handler's own ConnectError passes as it is; a received one is read first", () => {
+  it("a handler's own ConnectError passes unchanged; a received one is converted first", () => {
     const own = new ConnectError("nothing here", Code.NotFound);
     expect(showError(own)).to.deep.equal({ error: own, isFault: false });
     const received = markReceived(new ConnectError("nothing here", Code.NotFound));
@@ -88,7 +88,7 @@ describe("RPC error mapping", () => {
     expect(business.isFault).to.equal(false);
   });
 
-  it("anything thrown that is no error of ours is a fault with fixed text", () => {
+  it("any other exception is a fault with a fixed text", () => {
     for (const thrown of [new TypeError("x is undefined"), "text", undefined, null, 7]) {
       const { error, isFault } = showError(thrown);
       expect(isFault).to.equal(true);
@@ -97,7 +97,7 @@ describe("RPC error mapping", () => {
     }
   });
 
-  it("texts that no header can carry are made to fit", () => {
+  it("texts that no header can carry are encoded or cut", () => {
     const status = encodeStatus(new ConnectError(`${"é".repeat(5000)}`, Code.Aborted));
     expect(status.details).to.have.lengthOf(256);
     const plain = encodeStatus(new ConnectError(`${"e".repeat(5000)}`, Code.Aborted));
@@ -122,14 +122,14 @@ describe("RPC error mapping", () => {
     expect(received.findDetails(BadRequestSchema)[0]?.fieldViolations ?? []).not.to.be.empty;
   });
 
-  it("one wrong field whose text is too long is told in short", () => {
+  it("the text of a single invalid field that is too long is shortened", () => {
     const fields = [{ field: "scopes", code: "invalid_value", message: "x".repeat(5000) }];
     const received = sent(new AppError("validation_error", "Not valid.", { fields }));
     const [violation] = received.findDetails(BadRequestSchema)[0]?.fieldViolations ?? [];
     expect(violation).to.include({ field: "scopes", reason: "invalid_value" });
   });
 
-  it("a status whose details are damaged is still a status", () => {
+  it("a status with damaged details is still valid", () => {
     const status = encodeStatus(toConnectError(new AppError("not_found", "No.")));
     status.metadata.set("grpc-status-details-bin", Buffer.of(0xff, 0xff, 0xff));
     expect(decodeStatus(status)).to.include({ code: Code.NotFound, rawMessage: "No." });

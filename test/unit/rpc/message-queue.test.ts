@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createInbox } from "../../../services/shared/rpc/message-queue.ts";
 
-describe("RPC inbox", () => {
+describe("an RPC message queue", () => {
   function open() {
     let requested = 0;
     const inbox = createInbox<number>(() => {
@@ -11,7 +11,7 @@ describe("RPC inbox", () => {
     return { inbox, reader, requested: () => requested };
   }
 
-  it("asks for a message only when the one before was taken", async () => {
+  it("requests a message only when the one before was read", async () => {
     const { inbox, reader, requested } = open();
     inbox.open();
     inbox.push(1);
@@ -25,7 +25,7 @@ describe("RPC inbox", () => {
     expect(requested()).to.equal(3);
   });
 
-  it("delivers what came before the end, then ends, for ever", async () => {
+  it("delivers the messages before the end, then stays ended", async () => {
     const { inbox, reader } = open();
     inbox.push(1);
     inbox.end();
@@ -50,7 +50,7 @@ describe("RPC inbox", () => {
     expect(await second.reader.next().catch((thrown: unknown) => thrown)).to.equal(error);
   });
 
-  it("an error drops what was not read; a second end changes nothing", async () => {
+  it("drops unread messages on an error, and ignores a second end", async () => {
     const { inbox, reader } = open();
     const error = new Error("cut");
     inbox.push(1);

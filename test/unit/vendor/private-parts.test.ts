@@ -77,10 +77,14 @@ describe("private parts of libraries", () => {
     await once(client, "data");
     expect(responseOn(socket)).to.equal(undefined);
     ask();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(responses, "while paused").to.have.length(1);
-    resumeRequests(socket);
+    // A later request on another connection arrives while the paused one waits.
+    const other = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    other.write("GET / HTTP/1.1\r\nHost: b\r\n\r\n");
     await eventually(() => responses.length === 2);
+    expect(responses[1]?.req.headers.host, "while paused").to.equal("b");
+    other.destroy();
+    resumeRequests(socket);
+    await eventually(() => responses.length === 3);
     client.destroy();
     server.close();
     server.closeAllConnections();
