@@ -1,4 +1,4 @@
-/** Wrong requests to the services themselves: each is refused, by the name of what is wrong with it. */
+/** Invalid requests to the services themselves: each is refused with the name of the invalid field. */
 import { expect } from "chai";
 import type { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { MessageStatus, type OutcomeKind } from "../../../proto/gen/sms/v1/messaging_pb.js";
@@ -14,7 +14,7 @@ import { ONE_PROCESS, startTestStack, type TestStack } from "../../support/stack
 const TENANT = newId("tenant");
 const TIMES = (count: number) => Array.from({ length: count }, () => ({}));
 
-/** What is asked, and the field that the refusal names. */
+/** The request, and the field that the refusal names. */
 const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, string]>> = {
   "a negative page of tenants": [({ tenants }) => tenants.listTenants({ limit: -1 }), "limit"],
   "tenants behind no cursor": [({ tenants }) => tenants.listTenants({ cursor: "zzz" }), "cursor"],
@@ -118,7 +118,7 @@ const REFUSALS: Readonly<Record<string, [(on: Clients) => Promise<unknown>, stri
   ],
 };
 
-describe("RPC: wrong requests", function () {
+describe("RPC: invalid requests", function () {
   this.timeout(30_000);
   let stack: TestStack;
   let services: Clients;
@@ -149,7 +149,7 @@ describe("RPC: wrong requests", function () {
     });
   }
 
-  it("a settlement with a wrong capture moves nothing of those beside it", async () => {
+  it("a settlement with an invalid capture moves no money of the others in its batch", async () => {
     const { tenants, wallets } = services;
     const { tenant } = await tenants.createTenant({ name: `Settled ${Date.now()}` });
     const tenantId = tenant?.id ?? "";
@@ -173,7 +173,7 @@ describe("RPC: wrong requests", function () {
     expect((await refusalOf(other)).code).to.equal("idempotency_key_reused");
   });
 
-  it("an id of a message that no clock could make is a place in a list like others", async () => {
+  it("a message id beyond any clock is a valid cursor of a list", async () => {
     const beforeId = `msg_${"Z".repeat(26)}`;
     const createdBeforeMs = BigInt(Date.now());
     const { messaging } = services;
@@ -185,7 +185,7 @@ describe("RPC: wrong requests", function () {
     expect(messages).to.deep.equal([]);
   });
 
-  it("a status that is asked for twice is asked for once", async () => {
+  it("a repeated status filter counts once", async () => {
     const { tenants, senderIds } = services;
     const { tenant } = await tenants.createTenant({ name: `Asked ${Date.now()}` });
     const tenantId = tenant?.id ?? "";
@@ -195,7 +195,7 @@ describe("RPC: wrong requests", function () {
     expect(listed.senderIds).to.deep.equal([]);
   });
 
-  it("a filter that is said a million times is as good as once", async () => {
+  it("a filter repeated a million times counts once", async () => {
     const { messaging, webhooks, wallets } = services;
     const delivered = Array.from({ length: 1_000_000 }, () => MessageStatus.DELIVERED);
     const { messages } = await messaging.listMessages({ tenantId: TENANT, statuses: delivered });
@@ -207,7 +207,7 @@ describe("RPC: wrong requests", function () {
     expect((await wallets.listEntries({ tenantId: TENANT, kinds: held })).entries).to.be.empty;
   });
 
-  it("the same review by several at once is made once, and told to all", async () => {
+  it("concurrent equal reviews are applied once, and all callers get the result", async () => {
     const { tenants, senderIds } = services;
     const { tenant } = await tenants.createTenant({ name: `Reviewed ${Date.now()}` });
     const tenantId = tenant?.id ?? "";
@@ -221,7 +221,7 @@ describe("RPC: wrong requests", function () {
     expect(reviews[0]?.senderId?.status).to.equal(SenderIdStatus.APPROVED);
   });
 
-  it("no key has an answer under an endpoint that is not there", async () => {
+  it("no idempotency key has a response under an endpoint that does not exist", async () => {
     const { webhooks } = services;
     const asked = webhooks.checkKey({
       ...{ tenantId: TENANT, endpointId: newId("webhookEndpoint"), operation: 2 },

@@ -1,14 +1,13 @@
 /**
- * Every RPC of every service, found in the generated code: nobody without a good token gets as far
- * as having a request decoded. The request here is no message at all, which only a caller who was
- * let in can hear about.
+ * Every RPC of every service, found in the generated code: a caller without a valid token is refused before its
+ * request is decoded. The request here is malformed, so only an authorised caller gets a decoding error.
  */
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { expect } from "chai";
 import { allRpcMethods, type RpcMethod } from "../../support/rpc-methods.ts";
 import { ONE_PROCESS, startTestStack, type TestStack } from "../../support/stack.ts";
 
-/** A field with a number of nine octets, which protobuf does not have. */
+/** A field with a tag of nine bytes, which protobuf does not have. */
 const NO_MESSAGE = Buffer.from("ffffffffffffffffff", "hex");
 const AS_IS = (octets: Buffer): Buffer => octets;
 
@@ -81,7 +80,7 @@ describe("RPC callers: every method of every service", function () {
     `Bearer ${stack.grpc_token}x`,
     `Basic ${Buffer.from(`service:${stack.grpc_token}`).toString("base64")}`,
     stack.grpc_token,
-    // A customer's key opens nothing inside.
+    // A customer's API key is not a service token.
     `Bearer ${stack.api_key}`,
   ];
 
@@ -98,7 +97,7 @@ describe("RPC callers: every method of every service", function () {
   });
 
   for (const method of methods) {
-    it(`${method.name} refuses whoever has no token or a wrong one, before any work`, async () => {
+    it(`${method.name} refuses a caller with no token or a wrong one, before any work`, async () => {
       for (const authorization of wrongTokens()) {
         const error = await call(method, authorization);
         expect(error.code, `${authorization}: ${error.details}`).to.equal(status.UNAUTHENTICATED);

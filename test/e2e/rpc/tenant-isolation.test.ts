@@ -1,4 +1,4 @@
-/** Invariant 9 over gRPC: of every RPC, with the descriptors that the services are made from. */
+/** Invariant 9 over gRPC, for every RPC in the descriptors that the services are built from. */
 
 import { toJson } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
@@ -49,7 +49,7 @@ describe("tenants over gRPC", function () {
     await rest?.close();
   });
 
-  /** What a call answers, as text: the messages, or the code and text of its error. */
+  /** The result of a call as text: the messages, or the code and text of its error. */
   async function ask({ desc }: RpcMethod, request: Record<string, unknown>): Promise<string> {
     const client = createClient(desc.parent, transport) as Record<
       string,
@@ -69,24 +69,24 @@ describe("tenants over gRPC", function () {
     }
   }
 
-  it("every method has its row, and every row its method", () => {
+  it("every method has a row, and every row a method", () => {
     expect(Object.keys(RPC_CASES).sort()).to.deep.equal([...methods.keys()].sort());
   });
 
-  it("a method that takes a tenant and something else is no internal one by oversight", () => {
+  it("a method with a tenant and another field is not marked internal by mistake", () => {
     const reasons = Object.entries(RPC_CASES).flatMap(([name, entry]) => {
       const fields = methods.get(name)?.desc.input.fields.map((field) => field.name) ?? [];
       const isScoped =
         fields.includes("tenant_id") && fields.some((field) => /^(?!tenant).*_ids?$/.test(field));
       return isScoped && entry.kind === "internal" ? [name] : [];
     });
-    // Both take names that messaging makes; PlaceHold has a test of its own below.
+    // Both take ids that messaging creates; PlaceHold has a test of its own below.
     expect(reasons).to.deep.equal(["MessagingService/SendMessages", "WalletService/PlaceHold"]);
   });
 
   for (const [name, entry] of Object.entries(RPC_CASES)) {
     if (entry.kind === "thing") {
-      it(`${name}: another tenant's thing answers as one that never was`, async () => {
+      it(`${name}: a resource of another tenant answers as one that never existed`, async () => {
         const method = methods.get(name) as RpcMethod;
         const free = freeNames();
         const foreign = await ask(method, entry.request(stranger.tenantId, own));
@@ -97,7 +97,7 @@ describe("tenants over gRPC", function () {
       });
     }
     if (entry.kind === "list") {
-      it(`${name}: nothing of another tenant's is in the answer`, async () => {
+      it(`${name}: the response contains nothing of another tenant`, async () => {
         const method = methods.get(name) as RpcMethod;
         const answer = await ask(method, entry.request(stranger.tenantId, own));
         expect(answer).to.not.contain('"code"');
@@ -113,7 +113,7 @@ describe("tenants over gRPC", function () {
     }
   }
 
-  it("a page that begins after another tenant's id is a page of one's own", async () => {
+  it("a page that starts after another tenant's id contains the caller's own messages only", async () => {
     const method = methods.get("MessagingService/ListMessages") as RpcMethod;
     const page = (beforeId: string) =>
       ask(method, { tenantId: stranger.tenantId, mode: 1, limit: 50, beforeId });
@@ -125,7 +125,7 @@ describe("tenants over gRPC", function () {
       const all = [owner, stranger].map(({ tenantId }) => rest.wallets.getWallet({ tenantId }));
       return (await Promise.all(all)).map(({ wallet }) => [wallet?.balance, wallet?.held]);
     };
-    // Until then the owner's own message may be settled in between.
+    // Before that, the owner's own message may be settled in between.
     await eventually(async () => (await balances()).every(([, held]) => held === 0n));
     const before = await balances();
     const method = methods.get("WalletService/PlaceHold") as RpcMethod;

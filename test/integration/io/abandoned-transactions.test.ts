@@ -25,7 +25,7 @@ describe("a transaction of a dead process", () => {
 
   it("is aborted within seconds by the next one that needs its documents, and has no effect", async () => {
     await counters().insertOne({ _id: "a", value: 0 });
-    // What a killed process leaves behind: an open transaction that nobody goes on with.
+    // A killed process leaves an open transaction without an owner.
     const dead = mongo.client.startSession();
     dead.startTransaction();
     await counters().updateOne({ _id: "a" }, { $inc: { value: 100 } }, { session: dead });

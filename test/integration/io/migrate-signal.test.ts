@@ -1,4 +1,4 @@
-/** A migration that is told to end does so at once, as the first process of a container too. */
+/** A signal ends a migration at once, even as the first process of a container. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -15,7 +15,7 @@ describe("a migration that waits for a server", function () {
     ["SIGINT", 130],
   ] as const) {
     it(`ends with ${code} on ${signal}, by its own handler`, async () => {
-      // Takes connections and says nothing.
+      // Accepts connections and stays silent.
       const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
       await once(silent, "listening");
       const child = spawn(process.execPath, [MAIN, "migrate"], {
@@ -29,7 +29,7 @@ describe("a migration that waits for a server", function () {
       try {
         await once(silent, "connection");
         child.kill(signal);
-        // Without a handler the signal would have ended it: a code of null, and nothing at all as process 1.
+        // Without a handler the signal would end it with a code of null, and would not end process 1 at all.
         expect(await once(child, "exit")).to.deep.equal([code, null]);
       } finally {
         child.kill("SIGKILL");

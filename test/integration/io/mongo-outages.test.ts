@@ -11,12 +11,12 @@ import { openTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 import { silentLog } from "../../support/wallet-harness.ts";
 
 const LIMIT_MS = 4000;
-/** More than the sockets between here and a server that does not read take at once. */
+/** More than the socket buffers to a server that does not read can hold. */
 const LARGE = "x".repeat(14 * 1024 * 1024);
 
 type Connection = { readonly socket: Socket; destroy(): void };
 
-/** The driver's connections that are in use, which no part of it shows. */
+/** The driver's connections in use, read from its private parts. */
 function inUse(client: MongoClient): Connection[] {
   type Pool = { readonly checkedOut: ReadonlySet<Connection> };
   type Topology = {
@@ -26,7 +26,7 @@ function inUse(client: MongoClient): Connection[] {
   return [...topology.s.servers.values()].flatMap(({ pool }) => [...pool.checkedOut]);
 }
 
-/** How work ended: its error, "done", or "late" when it did not. */
+/** The end of work: its error, "done", or "late" when it did not end. */
 const endOf = async (work: Promise<unknown>) => {
   const end = work.then(
     () => "done",
@@ -66,7 +66,7 @@ describe("outages of the database", () => {
     );
     if (connection === undefined) expect.fail("no connection waits for its socket");
     connection.destroy();
-    // Tried once more over a new connection, which the black hole does not let through either.
+    // The driver retries once over a new connection, which the black hole blocks too.
     expect(isMongoOutage(await work)).to.equal(true);
   });
 

@@ -46,7 +46,7 @@ describe("a JetStream pull without waiting", () => {
     await servers.stop();
   });
 
-  /** Subscriptions that the client has now. */
+  /** The client's current subscriptions. */
   const subscriptions = () =>
     (
       nats.connection as unknown as { protocol: { subscriptions: { size(): number } } }
@@ -61,7 +61,7 @@ describe("a JetStream pull without waiting", () => {
     for (let at = 0; at < 5; at += 1) await nats.jetstream.publish(subject, String(at));
     const before = subscriptions();
     expect(await pull(3)).to.deep.equal([0, 1, 2]);
-    // Fewer than asked for, and none.
+    // Fewer than requested, and none.
     expect(await pull(100)).to.deep.equal([3, 4]);
     const fromMs = performance.now();
     for (let at = 0; at < 20; at += 1) expect(await pull(10)).to.deep.equal([]);
@@ -69,12 +69,12 @@ describe("a JetStream pull without waiting", () => {
     expect(subscriptions()).to.equal(before);
   });
 
-  it("a migration that fails ends with 1, and does not hang on its connections", async function () {
+  it("a failed migration exits with 1, and does not hang on its connections", async function () {
     this.timeout(30_000);
     const MONGODB_PREFIX = freshDatabase("migrate");
     const mongo = await new MongoClient(servers.mongodbUri).connect();
     const carrier = mongo.db(`${MONGODB_PREFIX}_carrier`);
-    // Another index of the name that the migration wants to give.
+    // Another index with the name that the migration needs.
     await carrier.collection("leases").createIndex({ other: 1 }, { name: "expiry" });
     const { mongodbUri: MONGODB_URI, natsUrl: NATS_URL } = servers;
     const env = { ...process.env, MONGODB_URI, MONGODB_PREFIX, NATS_URL, LOG_LEVEL: "error" };
@@ -92,7 +92,7 @@ describe("a JetStream pull without waiting", () => {
     }
     await mongo.close();
     expect(code).to.equal(1);
-    // It says what stopped it, and at this level not what went before.
+    // At this log level it prints only the error.
     expect(said).to.contain("the migration failed").and.to.not.contain('"migrated"');
   });
 });

@@ -1,4 +1,4 @@
-/** What is left of dials that a frozen server did not greet in time. */
+/** Dials that a frozen server did not answer in time. */
 import { expect } from "chai";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { type Nats, openNats } from "../../../services/shared/io/nats.ts";
@@ -6,11 +6,11 @@ import { eventually } from "../../support/poll.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 import { openTcpProxy, type TcpProxy } from "../../support/tcp-proxy.ts";
 
-/** A dial is given up after five seconds. */
+/** A dial times out after 5 s. */
 const TWO_DIALS_MS = 30_000;
-/** Two pings, five seconds apart, are left without an answer. */
+/** Two pings, 5 s apart, stay unanswered. */
 const STALE_MS = 30_000;
-/** More of these than all buffers on the way can hold. */
+/** Together more than all buffers to the server can hold. */
 const LARGE = new Uint8Array(512 * 1024);
 
 describe("a connection to NATS", function () {

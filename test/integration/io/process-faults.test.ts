@@ -1,4 +1,4 @@
-/** A process whose settings are wrong says all that is wrong, on standard error, and nothing of secrets. */
+/** A process with invalid settings reports all faults on standard error, without secrets. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ describe("a process with invalid settings", function () {
     expect(out + err).not.to.include(TOKEN);
   });
 
-  it("takes no token that fits in no header", async () => {
+  it("refuses a token that does not fit in a header", async () => {
     const { code, out, err } = await start({ RPC_TOKEN: `${TOKEN}\n` });
     expect(code).to.equal(1);
     expect(err.match(/RPC_TOKEN: must be printable ASCII/g)).to.have.length(1);

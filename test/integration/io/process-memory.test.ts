@@ -8,9 +8,11 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 import { openWallet, type WalletHarness } from "../../support/wallet-harness.ts";
 import { startWallet } from "../../support/wallet-process.ts";
 
-/** Section 10 of the design gives one idle service process 120 MB; without a lean start this one takes 118. */
+/**
+ * The budget of one idle service process is 120 MB; without the cache of stripped types this one takes 118.
+ */
 const RESIDENT_MAX_MIB = 110;
-/** What stays once starting is over, a quarter of room added; starting itself takes 40 and more. */
+/** The memory after the start plus a quarter; the start itself takes 40 MB and more. */
 const HEAP_MAX_MIB = 32;
 
 describe("the memory of an idle process", function () {
@@ -28,7 +30,7 @@ describe("the memory of an idle process", function () {
     await servers.stop();
   });
 
-  it("is within its budget after the first idle seconds, for starting leaves nothing behind", async () => {
+  it("is within its budget after the first idle seconds", async () => {
     execFileSync(process.execPath, [join(ROOT, "services/strip-types-cache.mjs")], {
       stdio: "ignore",
     });
@@ -43,7 +45,7 @@ describe("the memory of an idle process", function () {
           expect(mib("nodejs_heap_size_total_bytes")).to.be.within(5, HEAP_MAX_MIB);
           return true;
         },
-        // Where the machine is slow, a process counts as idle after fifteen quiet looks, one a second.
+        // On a slow machine a process counts as idle after fifteen quiet samples, one per second.
         { timeoutMs: 25_000, everyMs: 500 },
       );
     } finally {

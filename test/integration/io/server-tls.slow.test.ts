@@ -18,7 +18,7 @@ const ALL = [
   ...["messaging", "carrier", "webhook", "gateway"],
 ];
 const CONCERNS = ["MONGODB", "NATS", "REDIS"] as const;
-/** OpenSSL's words for a certificate that no known authority signed. */
+/** OpenSSL's error for a certificate of an unknown authority. */
 const UNKNOWN_AUTHORITY = /unable to (verify the first|get local issuer) certificate|self-signed/;
 
 describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the chart gives", function () {
@@ -33,7 +33,7 @@ describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the char
 
   after(() => servers?.stop());
 
-  it("every service gets ready, and serves", async () => {
+  it("every service becomes ready, and serves", async () => {
     const { ops, grpc, stop } = await start("all", ALL, {});
     await eventually(async () => (await fetch(`${ops}/readyz`)).ok, {
       timeoutMs: 30_000,
@@ -48,7 +48,7 @@ describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the char
   });
 
   for (const concern of CONCERNS) {
-    it(`${concern}: a server that another authority signed is refused, and the log says why`, async () => {
+    it(`${concern}: a server certificate of another authority is refused, and the log says why`, async () => {
       const name = `other-ca-${concern}`;
       const { ops, stop } = await start(name, ["carrier", "messaging", "routing"], {
         [`${concern}_TLS_CA_FILE`]: servers.otherCa,
@@ -58,12 +58,12 @@ describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the char
         what: `a line about ${concern}`,
       });
       expect(words).to.match(UNKNOWN_AUTHORITY);
-      // Redis is never waited for: what it limits has a local fallback.
+      // A service starts without Redis: every use of it has a local fallback.
       if (concern !== "REDIS") expect((await fetch(`${ops}/readyz`)).status).to.equal(503);
       await stop();
     });
 
-    it(`${concern}: without a certificate of its own a process is refused`, async () => {
+    it(`${concern}: a process without a client certificate is refused`, async () => {
       const name = `no-certificate-${concern}`;
       const { ops, stop } = await start(name, ["carrier", "messaging", "routing"], {
         [`${concern}_TLS_CERT_FILE`]: "",
@@ -78,7 +78,7 @@ describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the char
     });
   }
 
-  it("a certificate without its key, or a file that is not there, stops the process with its name", async () => {
+  it("a certificate without its key, or a missing file, fails the start with its name", async () => {
     const cases = [
       [{ NATS_TLS_KEY_FILE: "" }, "NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE belong together"],
       [{ MONGODB_TLS_CA_FILE: "/nowhere/ca.crt" }, "/nowhere/ca.crt"],
@@ -159,7 +159,7 @@ describe("MongoDB, NATS and Redis over mutual TLS, by the settings that the char
       .map((line) => JSON.parse(line) as { message: string; error?: unknown });
   }
 
-  /** What a process says of a server that it cannot use. */
+  /** The log of a process about a server that it cannot use. */
   function complaintIn(name: string, concern: (typeof CONCERNS)[number]): string | undefined {
     const lead = {
       MONGODB: "MongoDB does not answer",

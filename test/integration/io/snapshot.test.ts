@@ -13,7 +13,7 @@ describe("a snapshot of a database", function () {
   let servers: TestServers;
   let mongo: Mongo;
   before(async () => {
-    // Of its own: how long instants are kept is a setting of the whole server.
+    // A server of its own: the snapshot history is a setting of the whole server.
     servers = await startOwnServers();
     const database = freshDatabase("snapshot");
     mongo = await openMongo({ uri: servers.mongodbUri, database, log: silentLog });
@@ -28,7 +28,7 @@ describe("a snapshot of a database", function () {
 
   const counted = () => mongo.db.collection<Counted>("counted");
 
-  it("shows every collection at the instant of the first read, and holds up no writer", async () => {
+  it("shows every collection at the instant of the first read, and blocks no writer", async () => {
     const snapshot = openSnapshot(mongo.client);
     const read = (name: string) =>
       snapshot.chunks(
@@ -52,13 +52,13 @@ describe("a snapshot of a database", function () {
     expect(seen).to.deep.equal(Array.from({ length: 60 }, () => 0));
   });
 
-  it("says so when the database no longer keeps the instant", async () => {
+  it("reports when the database no longer keeps the instant", async () => {
     const admin = mongo.client.db("admin");
     await admin.command({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 0 });
     const snapshot = openSnapshot(mongo.client);
     const find = () => counted().find({}, { ...snapshot.options, batchSize: 10 });
     await snapshot.chunks(find(), ({ value }) => value).next();
-    // Each write makes the oldest kept instant younger.
+    // Each write advances the oldest instant that is kept.
     const failure = await eventually(
       async () => {
         await counted().updateMany({}, { $inc: { value: 1 } });

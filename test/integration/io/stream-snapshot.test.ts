@@ -9,7 +9,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 
 const MESSAGES = 300;
 const HANDLED = 120;
-/** Several chunks of a snapshot together. */
+/** Larger than several chunks of a snapshot. */
 const MESSAGE_BYTES = 4096;
 
 describe("a stream's backup", () => {
@@ -43,7 +43,7 @@ describe("a stream's backup", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("brings back every message, and each consumer where it stood", async () => {
+  it("restores every message, and the position of each consumer", async () => {
     const manager = await connection.jetstreamManager();
     expect(await backupStream(connection, stream, folder)).to.equal(MESSAGES);
     await manager.streams.delete(stream);
@@ -57,14 +57,14 @@ describe("a stream's backup", () => {
     expect(Buffer.from(next?.data ?? []).equals(noise(HANDLED))).to.equal(true);
   });
 
-  it("is not brought back over a stream that is there", async () => {
+  it("is not restored over an existing stream", async () => {
     const failure = await restoreStream(connection, stream, folder).catch((error: Error) => error);
     expect(failure).to.be.instanceOf(Error);
     expect(String(failure)).to.match(/already/);
   });
 });
 
-/** Bytes that do not compress, the same for the same number. */
+/** Incompressible bytes, reproducible from a seed. */
 function noise(seed: number): Buffer {
   const bytes = Buffer.alloc(MESSAGE_BYTES);
   let state = seed + 1;

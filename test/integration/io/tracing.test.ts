@@ -1,4 +1,4 @@
-/** One message's trace over every process, as a collector gets it. */
+/** One message's trace over every process, as a collector receives it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -33,12 +33,12 @@ describe("traces", () => {
     });
     const answer = await callRest(stack, "POST", "/v1/sms/messages", {
       body: { to: TO, from: stack.sender_id, body: BODY },
-      // A caller that asks not to be recorded does not decide what we record.
+      // A caller's "not sampled" flag does not decide what we record.
       headers: { traceparent: `00-${TRACE_ID}-${CALLER_SPAN}-00` },
     });
     expect(answer.status).to.equal(202);
     message = answer.body.data as SeenMessage;
-    // The wallet hears of the one change that moves money, webhooks of both.
+    // The wallet consumes the one change that moves money, webhooks consume both.
     await eventually(() => attempts().length >= 2 && batches().length >= 3, {
       timeoutMs: 30_000,
       what: "the spans of two webhooks and of the batches before them",
@@ -84,7 +84,7 @@ describe("traces", () => {
     });
   });
 
-  it("a batch of events is a trace of its own, linked to the making of each event", () => {
+  it("a batch of events is a trace of its own, linked to the producer of each event", () => {
     expect(named("create events.message").map(({ kind }) => kind)).to.deep.equal([
       PRODUCER,
       PRODUCER,
@@ -132,7 +132,7 @@ describe("traces", () => {
     expect(attempts()[0]?.attributes).to.include({ "http.response.status_code": 204 });
   });
 
-  it("no span says what only the customer and the handset may know", () => {
+  it("no span contains bodies, numbers or keys", () => {
     const all = JSON.stringify(collector.spans);
     for (const secret of [BODY, TO.slice(1), TO.slice(4), stack.api_key, stack.grpc_token]) {
       expect(all).not.to.include(secret);
@@ -145,7 +145,7 @@ describe("traces", () => {
     expect(line).to.include('"route":"/v1/sms/messages"');
   });
 
-  it("what waits is sent when a process ends", async function () {
+  it("waiting spans are exported when a process ends", async function () {
     this.timeout(60_000);
     const before = collector.spans.length;
     const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -157,7 +157,7 @@ describe("traces", () => {
     expect(found.map(({ name }) => name)).to.include("GET /v1/balance");
   });
 
-  /** The spans from the first of ours to this one. */
+  /** The spans from our first span to this one. */
   function pathTo(span: ReceivedSpan): ReceivedSpan[] {
     const parent = ours().find(({ spanId }) => spanId === span.parentId);
     return parent === undefined ? [span] : [...pathTo(parent), span];

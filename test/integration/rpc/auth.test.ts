@@ -77,7 +77,7 @@ describe("RPC authentication", () => {
     expect(answers).to.equal(1);
   });
 
-  it("over mutual TLS takes the caller from its certificate, and nobody without one", async () => {
+  it("over mutual TLS identifies the caller by its certificate, and refuses a caller without one", async () => {
     const authority = createTestAuthority();
     const { ca } = authority;
     const { port } = await links.serve({ routes, auth, tls: { ...authority.server(), ca } });

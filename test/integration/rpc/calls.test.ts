@@ -52,7 +52,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       expect(await collect(client.count({ value: 0n }))).to.deep.equal([]);
     });
 
-    it("takes a stream of requests", async () => {
+    it("accepts a stream of requests", async () => {
       const client = await serve({
         async sum(requests) {
           let total = 0n;
@@ -88,7 +88,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       expect(heard).to.deep.equal(["ONE", "TWO", "THREE"]);
     });
 
-    it("hands an AppError to the caller whole: code, text, fields, facts and wait", async () => {
+    it("passes an AppError to the caller with code, text, fields, facts and wait", async () => {
       const fields = [{ field: "to", code: "required", message: "Say who to send to." }];
       const extra = { required_amount: "4.0000", currency: "NGN" };
       const client = await serve({
@@ -138,7 +138,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       expect((await failureOf(client.say({}))).code).to.equal(Code.Unimplemented);
     });
 
-    it("ends a call at its deadline even when the handler goes on, and tells the handler", async () => {
+    it("ends a call at its deadline even when the handler continues, and aborts its signal", async () => {
       const aborted = Promise.withResolvers<unknown>();
       const client = await serve({
         say: (_request, { signal }) =>
@@ -180,7 +180,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       expect(left).to.be.within(1, 800);
     });
 
-    it("does not bind what a handler leaves behind by the deadline of the call it served", async () => {
+    it("does not apply the deadline of a served call to work that its handler leaves running", async () => {
       const left = Promise.withResolvers<unknown>();
       let later = (): void => {};
       const client = await serve({
@@ -327,7 +327,7 @@ for (const [kind, open] of Object.entries(RPC_KINDS)) {
       expect(reports.every(({ durationMs }) => durationMs >= 0)).to.equal(true);
     });
 
-    it("reads a failed further call before passing it on: unreachable there is unavailable here", async () => {
+    it("converts the failure of a further call: unreachable there is unavailable here", async () => {
       const gone = links.connect({ target: "127.0.0.1:1" });
       const client = await serve({
         say: () => createClient(EchoService, gone).say({}),

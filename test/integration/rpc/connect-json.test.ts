@@ -79,7 +79,7 @@ describe("RPC in JSON on the ops port", () => {
     expect(reports.at(-1)).to.include({ method: GET_WALLET, code: "OK" });
   });
 
-  it("shows a page of customers' data to callers that may read it, and to nobody else", async () => {
+  it("shows a page of customer data only to callers that may read it", async () => {
     const get = async (token: string | undefined, method = "GET") =>
       (
         await fetch(`${base}/a-page?x`, {
@@ -94,7 +94,7 @@ describe("RPC in JSON on the ops port", () => {
     expect(await get(TOKEN, "POST"), "another handler's").to.equal(418);
   });
 
-  it("gives our errors with their code, and hides those it does not know", async () => {
+  it("returns our errors with their code, and hides other errors", async () => {
     const missing = await post(GET_WALLET, { tenantId: "none" });
     expect(missing.status).to.equal(404);
     expect(missing.body).to.include({ code: "not_found", message: "No such wallet." });
@@ -105,7 +105,7 @@ describe("RPC in JSON on the ops port", () => {
     expect(reports.at(-1)?.code).to.equal("INTERNAL");
   });
 
-  it("asks for the same tokens as gRPC", async () => {
+  it("requires the same tokens as gRPC", async () => {
     expect((await post(GET_WALLET, {}, "")).status).to.equal(401);
     const refused = await post("sms.v1.WalletService/FundWallet", {});
     expect(refused.status).to.equal(403);
@@ -119,7 +119,7 @@ describe("RPC in JSON on the ops port", () => {
     expect(body.code).to.equal("resource_exhausted");
   });
 
-  it("leaves other paths to others", async () => {
+  it("does not handle other paths", async () => {
     expect((await fetch(`${base}/metrics`)).status).to.equal(418);
   });
 });

@@ -1,4 +1,4 @@
-/** What grpc-js would keep, or end, wrongly: dials into silence, and connections on their way out. */
+/** Faults of grpc-js's connections that `shared/vendor/grpc-connections.ts` patches. */
 import { createClient } from "@connectrpc/connect";
 import { expect } from "chai";
 import { pause } from "../../../services/shared/flow/backoff.ts";
@@ -24,7 +24,7 @@ describe("RPC connections", function () {
         },
       });
 
-  it("a dial that gets no answer is given up, and the next one is made", async () => {
+  it("a dial without an answer times out, and the next one starts", async () => {
     const { port } = await links.serve({ routes: answerAfter(0) });
     const proxy = await openTcpProxy();
     proxy.aimAt(port);
@@ -36,12 +36,12 @@ describe("RPC connections", function () {
     proxy.setMode({ kind: "open" });
     await isUp;
     expect((await client.say({ value: "heard" })).value).to.equal("heard");
-    // Those that were given up are not kept beside it.
+    // Connections of dials that timed out are closed.
     await eventually(() => proxy.open === 1);
     await proxy.close();
   });
 
-  it("a call outlives its connection's age, however long it takes", async () => {
+  it("a call of any length outlives its connection's age", async () => {
     const takesMs = KEEP_ALIVE_MS + 5000;
     const routes = answerAfter(takesMs);
     const { target } = await links.serve({ routes, maxConnectionAgeMs: 500 });

@@ -1,4 +1,4 @@
-/** Keys, tenants and sender IDs asked for many at once, on a real database. */
+/** Batched look-ups of keys, tenants and sender IDs on a real database. */
 import { expect } from "chai";
 import { toSenderIdEvent } from "../../../services/sender-id/adapters/events.ts";
 import { createSenderIdService } from "../../../services/sender-id/app/sender-ids.ts";
@@ -16,7 +16,7 @@ import { createTenantStore } from "../../../services/tenant/store/tenant-store.t
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
 
-describe("asked together", () => {
+describe("batched look-ups", () => {
   const log = createLogger("test", "silent");
   let servers: TestServers;
   let mongo: Mongo;
@@ -39,7 +39,7 @@ describe("asked together", () => {
     const newKey = (tenantId: string) =>
       service().createApiKey({ tenantId, mode: "live", scopes: [], allowedNetworks: [] });
 
-    it("answers each secret in its place: good, unknown, revoked, and the same one twice", async () => {
+    it("return each secret in its place: valid, unknown, revoked, and the same one twice", async () => {
       const one = await service().createTenant({ name: newId("tenant").slice(4) });
       const other = await service().createTenant({ name: newId("tenant").slice(4) });
       const [first, second, gone] = [
@@ -66,7 +66,7 @@ describe("asked together", () => {
       ]);
     });
 
-    it("answers no tenant that does not exist", async () => {
+    it("return no tenant that does not exist", async () => {
       const tenant = await service().createTenant({ name: newId("tenant").slice(4) });
       const found = await service().findTenants([newId("tenant"), tenant.id]);
       expect(found.map(({ id }) => id)).to.deep.equal([tenant.id]);
@@ -90,7 +90,7 @@ describe("asked together", () => {
       );
     };
 
-    it("answers each name in its place, without regard to case, and none of another tenant", async () => {
+    it("return each name in its place, case-insensitively, and none of another tenant", async () => {
       const [one, other] = [newId("tenant"), newId("tenant")];
       const acme = await service().create(one, "Acme", true);
       const shop = await service().create(other, "Shop", true);

@@ -171,7 +171,7 @@ describe("a stock grpc-js client", () => {
     expect(total).to.equal(500_500n);
   });
 
-  it("talks both ways on one stream", async () => {
+  it("exchanges messages in both directions on one stream", async () => {
     const stream = client.makeBidiStreamRequest("/test.EchoService/Chat", packText, readText);
     const heard: string[] = [];
     stream.write(text("0"));
@@ -183,7 +183,7 @@ describe("a stock grpc-js client", () => {
     expect(heard).to.deep.equal(Array.from({ length: 50 }, (_, n) => String(n)));
   });
 
-  it("gets UNIMPLEMENTED for an unknown method and INVALID_ARGUMENT for bytes that are no message", async () => {
+  it("gets UNIMPLEMENTED for an unknown method and INVALID_ARGUMENT for malformed bytes", async () => {
     const call = (path: string, bytes: Buffer) =>
       failureOf(
         new Promise((resolve, reject) => {
@@ -224,7 +224,7 @@ describe("a stock grpc-js client", () => {
   });
 
   for (const version of ["v1", "v1alpha"]) {
-    it(`learns the services by reflection ${version}, as grpcurl does`, async () => {
+    it(`lists the services by reflection ${version}, as grpcurl does`, async () => {
       const ask = await openReflection(client, version);
       const listed = await ask({ case: "listServices", value: "" });
       expect(listed.case).to.equal("listServicesResponse");
@@ -238,7 +238,7 @@ describe("a stock grpc-js client", () => {
         "test.EchoService",
       ]);
 
-      // What the details of an error are, which such tools show.
+      // The types of error details, which such tools show.
       for (const name of ["ErrorInfo", "BadRequest", "RetryInfo"]) {
         const symbol = `google.rpc.${name}`;
         const [file] = filesOf(await ask({ case: "fileContainingSymbol", value: symbol }));
@@ -272,7 +272,7 @@ describe("a stock grpc-js client", () => {
 type Question = ServerReflectionRequest["messageRequest"];
 type Answer = ServerReflectionResponse["messageResponse"];
 
-/** Asks one question after the other on one stream; `undefined` closes it. */
+/** Sends one request after the other on one stream; `undefined` closes it. */
 async function openReflection(client: Client, version: string) {
   const stream = client.makeBidiStreamRequest(
     `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,

@@ -25,7 +25,7 @@ describe("RPC server lifecycle", () => {
   const links = createRpcLinks();
   afterEach(() => links.close());
 
-  /** Calls that wait inside the handler until they are let go. */
+  /** Calls that wait inside the handler until the test releases them. */
   function createGate() {
     const gate = Promise.withResolvers<void>();
     let waiting = 0;
@@ -39,7 +39,7 @@ describe("RPC server lifecycle", () => {
     return { routes, open: gate.resolve, waiting: () => waiting };
   }
 
-  it("a drain lets calls under way finish, refuses new connections and reports no force", async () => {
+  it("a drain lets calls in progress finish, refuses new connections and cuts no call", async () => {
     const gate = createGate();
     const { server, target } = await links.serve({ routes: gate.routes });
     const client = createClient(EchoService, links.connect({ target }));
@@ -58,7 +58,7 @@ describe("RPC server lifecycle", () => {
     expect(server.inFlight).to.equal(0);
   });
 
-  it("a drain under load loses no call when another replica is there", async () => {
+  it("a drain under load loses no call when another replica exists", async () => {
     const handled = new Map<string, number>();
     const routes = echo({
       async say({ value }) {
@@ -97,13 +97,13 @@ describe("RPC server lifecycle", () => {
     ).to.equal(true);
   });
 
-  it("a drain still answers a call that was on its way when it began", async () => {
+  it("a drain still answers a call that was in transit when it began", async () => {
     const { server, target } = await links.serve({ routes: echo({ say: (request) => request }) });
     const session = connect(`http://${target}`);
     try {
       await once(session, "remoteSettings");
       const drained = server.drain(5000);
-      // Sent before the goodbye can have been read.
+      // Sent before the client can have read the GOAWAY.
       const call = session.request({
         ":method": "POST",
         ":path": `/${EchoService.typeName}/Say`,
@@ -120,7 +120,7 @@ describe("RPC server lifecycle", () => {
     }
   });
 
-  it("a drain ends what is left after its limit with UNAVAILABLE, and tells the handlers", async () => {
+  it("a drain ends the remaining calls at its limit with UNAVAILABLE, and aborts their handlers", async () => {
     const ended = Promise.withResolvers<void>();
     const { server, target } = await links.serve({
       routes: echo({
@@ -138,7 +138,7 @@ describe("RPC server lifecycle", () => {
     await ended.promise;
   });
 
-  it("a client finds its server again after a restart on the same port", async () => {
+  it("a client reconnects after a restart of its server on the same port", async () => {
     const routes = echo({ say: (request) => request });
     const before = await links.serve({ routes });
     const transport = links.connect({ target: before.target });
@@ -163,7 +163,7 @@ describe("RPC server lifecycle", () => {
     }
   });
 
-  it("calls go round all replicas, by address and by name", async () => {
+  it("calls are balanced over all replicas, by address and by name", async () => {
     for (const host of ["127.0.0.1", "localhost"]) {
       const counts = [0, 0];
       const count = (index: number) =>
@@ -206,7 +206,7 @@ describe("RPC server lifecycle", () => {
     await proxy.close();
   });
 
-  it("thousands of cancelled calls do not cost the others on the connection theirs", async () => {
+  it("thousands of cancelled calls do not end the other calls of their connection", async () => {
     const gate = Promise.withResolvers<void>();
     let begun = 0;
     const { server, target } = await links.serve({
@@ -257,7 +257,7 @@ describe("RPC server lifecycle", () => {
     expect(server.inFlight).to.equal(0);
   });
 
-  it("a call that came without a deadline ends at the server's limit", async () => {
+  it("a call without a deadline ends at the server's limit", async () => {
     const { target } = await links.serve({
       routes: echo({ say: () => new Promise(() => {}) }),
       unaryTimeoutMs: 50,
@@ -276,7 +276,7 @@ describe("RPC server lifecycle", () => {
     }
   });
 
-  it("a deadline a month away has not passed", async () => {
+  it("a deadline a month away has not expired", async () => {
     const { target } = await links.serve({ routes: echo({ say: () => ({}) }) });
     const stock = new Client(target, credentials.createInsecure());
     const deadline = Date.now() + 30 * 86_400_000;
@@ -292,7 +292,7 @@ describe("RPC server lifecycle", () => {
     }
   });
 
-  it("health is told per service, watched, and NOT_SERVING from the first moment of a drain", async () => {
+  it("health is reported per service, can be watched, and is NOT_SERVING once a drain begins", async () => {
     const gate = createGate();
     const { server, target } = await links.serve({ routes: gate.routes });
     const transport = links.connect({ target });

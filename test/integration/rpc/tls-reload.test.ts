@@ -30,11 +30,11 @@ describe("mutual TLS from files", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("new certificates and authorities are taken without a restart, by server and client alike", async () => {
+  it("server and client use new certificates and authorities without a restart", async () => {
     const [old, next] = [createTestAuthority(), createTestAuthority()];
     const server = write("server", old.server(), old.ca);
     const client = write("client", old.client("gateway"), old.ca);
-    // Connections grow old fast, so that the client connects again and again.
+    // A short connection age makes the client reconnect again and again.
     const options = { routes, tls: server, maxConnectionAgeMs: 50, maxConnectionAgeGraceMs: 50 };
     const { target } = await links.serve(options);
     const transport = links.connect({ target, tls: { ...client, serverName } });
@@ -49,14 +49,14 @@ describe("mutual TLS from files", () => {
     expect((await eventually(call)).value).to.equal("heard");
   });
 
-  it("a file that is missing stops the start", async () => {
+  it("a missing file fails the start", async () => {
     const authority = createTestAuthority();
     const files = write("server", authority.server(), authority.ca);
     const missing = { ...files, keyFile: join(folder, "nothing.key") };
     expect(await failure(links.serve({ routes, tls: missing }))).to.match(/nothing\.key/);
   });
 
-  it("probes without a certificate ask for health on a port of its own, and for nothing else", async () => {
+  it("probes without a certificate get health, and nothing else, on a separate port", async () => {
     const authority = createTestAuthority();
     const tls = write("server", authority.server(), authority.ca);
     const { server } = await links.serve({ routes, tls });
@@ -71,7 +71,7 @@ describe("mutual TLS from files", () => {
     expect((await ask()).status).to.equal(HealthCheckResponse_ServingStatus.NOT_SERVING);
   });
 
-  /** Replaces the files as a mounted Secret does: each is whole at any moment. */
+  /** Replaces the files atomically, as a mounted Secret does. */
   function write(name: string, { cert, key }: Pair, ca: Buffer): RpcTlsFiles {
     const put = (extension: string, contents: Buffer) => {
       const file = join(folder, `${name}.${extension}`);

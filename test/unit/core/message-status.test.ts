@@ -8,7 +8,7 @@ import {
 } from "../../../services/shared/core/message-status.ts";
 import { isLegalMove } from "../../../services/shared/core/state-table.ts";
 
-/** Every move of the transition table in the contract, and that to `failed`, as from → to. */
+/** Every transition of the contract's table, and those to `failed`, as from → to. */
 const MOVES = new Set([
   "scheduled → queued",
   "scheduled → cancelled",
@@ -24,7 +24,7 @@ const MOVES = new Set([
   "expired → undelivered",
 ]);
 
-/** The table of statuses in the contract: final, charged. */
+/** The contract's table of statuses: final, charged. */
 const FACTS: Readonly<Record<MessageStatus, readonly [boolean, boolean]>> = {
   scheduled: [false, false],
   queued: [false, false],

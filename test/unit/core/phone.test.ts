@@ -12,7 +12,9 @@ const REFUSED = { ok: false, code: "invalid_recipient" };
 const digits = (length: number) =>
   fc.integer({ min: 0, max: 10 ** length - 1 }).map((n) => String(n).padStart(length, "0"));
 
-/** What libphonenumber alone says of `+` and digits: the E.164 number of a mobile, or nothing. */
+/**
+ * The result of libphonenumber alone for `+` and digits: the E.164 number of a mobile, or undefined.
+ */
 function mobileByLibrary(international: string): string | undefined {
   const number = parsePhoneNumberFromString(international);
   const type = number?.getType();

@@ -30,12 +30,14 @@ const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 400 }),
 );
 
-/** What the encoder of the wire makes of a text. */
+/** The encoded form of a text on the wire. */
 function septetsOf(text: string): number {
   return encodeGsm7(text)?.length ?? Number.NaN;
 }
 
-/** The fewest segments that keep pairs whole, worked out anew from characters and their costs. */
+/**
+ * The fewest segments that keep pairs whole, computed independently from characters and their costs.
+ */
 function countByHand(body: string, isGsm7: boolean): number {
   const [single, room] = isGsm7 ? [160, 153] : [70, 67];
   const costs = Array.from(body, (character) => (isGsm7 ? septetsOf(character) : character.length));

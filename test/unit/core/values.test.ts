@@ -28,7 +28,7 @@ describe("identifiers", () => {
   });
 
   it("have the form that the contract fixes", () => {
-    // `decisions.md` "Identifiers", and the audit's own.
+    // Examples of the contract (`docs/contract.md#requests`).
     const PREFIXES = {
       ...{ tenant: "ten", apiKey: "key", message: "msg", send: "snd", reservation: "rsv" },
       ...{ senderId: "sid", campaign: "cmp", event: "evt", webhookEndpoint: "whe" },
@@ -50,7 +50,7 @@ describe("identifiers", () => {
       .and.at.most(Date.now() + 1);
     expect(lowestIdAt("message", idTimeMs(id)) <= id).to.equal(true);
     expect(lowestIdAt("message", idTimeMs(id) + 1) > id).to.equal(true);
-    // The epoch and what lies before it is an instant, too, and not "now".
+    // The epoch and earlier instants are valid instants, and do not mean "now".
     for (const early of [0, -1, Number.MIN_SAFE_INTEGER]) {
       expect(lowestIdAt("message", early)).to.equal(`msg_${"0".repeat(26)}`);
     }

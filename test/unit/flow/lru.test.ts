@@ -52,7 +52,7 @@ describe("an LRU map", () => {
       for (let at = 0; at < sets; at += 1) setRecent(map, `k${max + at}`, at, max);
       return (performance.now() - startedMs) / sets;
     };
-    // One key forgotten at a time costs 10 to 20 times as much in the large one.
+    // Evicting one key at a time costs 10 to 20 times as much in the large map.
     const ratios = Array.from({ length: 5 }, () => perSetMs(30_000) / perSetMs(1000));
     expect(Math.min(...ratios)).to.be.below(4);
   });

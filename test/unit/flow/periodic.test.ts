@@ -16,7 +16,7 @@ describe("a loop with failing work", () => {
         throw new Error("away");
       },
     });
-    // The pauses before the fifth run alone would take more than 700 ms otherwise.
+    // Without retryMaxMs the waits before the fifth run alone would exceed 700 ms.
     const fromMs = performance.now();
     await eventually(() => runs >= 10);
     expect(performance.now() - fromMs).to.be.lessThan(700);

@@ -5,7 +5,7 @@ import { eventually } from "../../support/poll.ts";
 
 const MAX_AGE_MS = 5000;
 
-/** A cache of facts that number their questions, and are answered when they are told to be. */
+/** A cache whose loads are numbered, and wait for the test once `hold` was called. */
 function makeCache(sizeMax = 100) {
   const clock = createManualClock(1_800_000_000_000);
   const asked: string[] = [];

@@ -63,7 +63,7 @@ describe("traces", () => {
     const paths = (files: readonly SourceFile[]) => files.map(({ path }) => path);
     const tracer = "services/shared/io/tracer.ts";
     expect(paths(importing(/^@opentelemetry\//))).to.deep.equal([tracer]);
-    // The one that imports it does so when an endpoint is set.
+    // `process.ts` imports the tracer when an endpoint is set.
     const [only, ...others] = importing(/shared\/io\/tracer\.ts$/);
     expect(only?.text).to.include('await import("./io/tracer.ts")');
     expect(only?.text).not.to.match(/from "\.\/io\/tracer\.ts"/);

@@ -13,7 +13,7 @@ import {
 } from "../../../services/shared/rpc/error-status.ts";
 import { decodeStatus, encodeStatus } from "../../../services/shared/rpc/wire-status.ts";
 
-/** The error as the caller has it after the wire. */
+/** The error as the caller receives it over the wire. */
 const sent = (error: AppError): ConnectError => decodeStatus(encodeStatus(toConnectError(error)));
 
 describe("RPC error mapping", () => {
