@@ -333,7 +333,7 @@ function arrowsOf(
   });
 }
 
-/** The calls column of the table in ARCHITECTURE.md. */
+/** The calls column of the table in docs/architecture.md. */
 function documentedArrows(): string[] {
   const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
   const rows = text.split("\n").filter((line) => /^\| \[/.test(line));
