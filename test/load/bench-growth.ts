@@ -28,11 +28,11 @@ const HEAD = [
   "what grows",
   "to",
   "µs CPU a message",
-  "beside",
+  "small stack",
   "ratio",
-  "verdict",
+  "result",
   "idle",
-  "risen most",
+  "largest increases",
 ];
 
 type Point = {

@@ -3,9 +3,9 @@ import type { CpuProfile, ProfileNode } from "./v8-profile.ts";
 
 /** Files of this project, by the step that they are. The first that fits counts. */
 const STEPS: readonly (readonly [step: string, files: RegExp])[] = [
-  ["key, address, rate, room", /^gateway\/(auth|rate-limit|idempotency|admit|load-gate|room|shed)/],
+  ["key, address, rate, concurrency limit", /^gateway\/(auth|rate-limit|idempotency|admit|load-gate|room|shed)/],
   ["check and render bodies", /^gateway\/(schemas|routes|render|json|body|problem)/],
-  ["send together", /^gateway\/send-together/],
+  ["send batcher", /^gateway\/send-together/],
   ["HTTP", /^gateway\//],
   ["accept", /^messaging\/(send-many|service\/(accept|commit-sends|idempotency))/],
   ["accept", /^messaging\/(store\/sends|domain\/(draft|send))/],
