@@ -1,4 +1,4 @@
-/** Clients that begin and do not go on, and clients that ask for too much at once. */
+/** Clients that stall, and clients that send or request too much at once. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect } from "chai";
@@ -8,7 +8,7 @@ import { API_KEY, exchange, openRestApp, type RestApp } from "../../support/rest
 const SEND = "/v1/sms/messages";
 const GOOD = JSON.stringify({ to: "08031234567", from: "Acme", body: "Hello" });
 
-describe("REST: crowds", () => {
+describe("REST: memory budgets", () => {
   let app: RestApp | undefined;
   let sockets: Socket[] = [];
 
@@ -24,7 +24,7 @@ describe("REST: crowds", () => {
   const begun = (length: number) =>
     `POST ${SEND} HTTP/1.1\r\n${lines("Content-Type: application/json", `Content-Length: ${length}`)}`;
 
-  /** Opens a connection that sends this and nothing more; collects what comes back. */
+  /** Opens a connection that sends these bytes and no more; collects the response. */
   async function stall(
     port: number,
     bytes: string,
@@ -51,7 +51,7 @@ describe("REST: crowds", () => {
     return answer.status;
   }
 
-  it("bodies that do not come take no room from others", async () => {
+  it("stalled bodies do not count toward the load limit", async () => {
     app = await openRestApp({ requestsMax: 3 });
     const { port } = app;
     await Promise.all(Array.from({ length: 20 }, () => stall(port, begun(9))));
@@ -61,7 +61,7 @@ describe("REST: crowds", () => {
     expect(balance.answers[0]?.status).to.equal(404);
   });
 
-  it("where too many bodies are on their way, the one that has taken longest gives way with 503", async () => {
+  it("with too many bodies in transit the oldest gets 503", async () => {
     app = await openRestApp({ bodyBounds: { receivedMax: 5, bytesMax: 1e9 } });
     const stalled: Awaited<ReturnType<typeof stall>>[] = [];
     for (let at = 0; at < 6; at += 1) stalled.push(await stall(app.port, begun(9)));
@@ -70,7 +70,7 @@ describe("REST: crowds", () => {
     expect(await send()).to.equal(202);
   });
 
-  it("where bodies are too large together, the oldest of those that come gives way", async () => {
+  it("when all bodies together are too large, the oldest in transit is evicted", async () => {
     app = await openRestApp({ bodyBounds: { receivedMax: 100, bytesMax: 250_000 } });
     const first = await stall(app.port, `${begun(200_000)}${"x".repeat(100_000)}`);
     const second = await stall(app.port, `${begun(200_000)}${"x".repeat(100_000)}`);
@@ -81,7 +81,7 @@ describe("REST: crowds", () => {
     expect(await send()).to.equal(202);
   });
 
-  it("a body in chunks of one octet keeps little more than its octets", async function () {
+  it("a body in chunks of one byte takes little more memory than its bytes", async function () {
     this.timeout(20_000);
     app = await openRestApp();
     const start = `POST ${SEND} HTTP/1.1\r\n${lines(
@@ -99,7 +99,7 @@ describe("REST: crowds", () => {
     await eventually(() => text().startsWith("HTTP/1.1 422 "));
   });
 
-  it("a body that gave way ends its connection, and gets one answer", async () => {
+  it("an evicted body closes its connection and gets one response", async () => {
     app = await openRestApp({ bodyBounds: { receivedMax: 1, bytesMax: 1e9 } });
     const { socket, text } = await stall(app.port, begun(9));
     await stall(app.port, begun(9));
@@ -108,7 +108,7 @@ describe("REST: crowds", () => {
     expect(text()).to.match(/^HTTP\/1\.1 503 [\s\S]*connection: close/i);
   });
 
-  it("nothing is read behind garbage while the answer before it is not taken", async function () {
+  it("nothing is read behind garbage while the response before it is unread", async function () {
     this.timeout(20_000);
     app = await openRestApp();
     const { socket } = await stall(app.port, "");
@@ -121,11 +121,11 @@ describe("REST: crowds", () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       left = socket.writableLength;
     }
-    expect(left, "octets that the gateway did not take").to.be.above(offered / 2);
+    expect(left, "bytes that the gateway did not read").to.be.above(offered / 2);
     expect(await send()).to.equal(202);
   });
 
-  it("a client that sends far ahead without reading is cut off", async () => {
+  it("a client that pipelines too many requests is disconnected", async () => {
     app = await openRestApp();
     const { socket } = await stall(app.port, "");
     socket.pause();
@@ -136,7 +136,7 @@ describe("REST: crowds", () => {
     expect(await send()).to.equal(202);
   });
 
-  it("garbage behind two good requests takes neither one's answer", async () => {
+  it("garbage behind two valid requests does not prevent their responses", async () => {
     let go: () => void = () => undefined;
     const slow = new Promise<void>((resolve) => {
       go = resolve;
@@ -161,7 +161,7 @@ describe("REST: crowds", () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([404, 202, 400]);
   });
 
-  it("a list of a million wrong event types gets one fault, in bounded time and memory", async function () {
+  it("a list of a million invalid event types gets one fault, in bounded time and memory", async function () {
     this.timeout(20_000);
     app = await openRestApp();
     const before = process.memoryUsage().rss;

@@ -1,4 +1,4 @@
-/** Ending the process drops no request: connections in use leave after an answer. */
+/** Stopping the process drops no request: connections in use close after a response. */
 import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request } from "node:http";
 import { expect } from "chai";
@@ -43,7 +43,7 @@ describe("REST: draining", () => {
     });
   }
 
-  it("busy connections are told to close, and each request on them is answered", async () => {
+  it("busy connections get Connection: close, and each of their requests is answered", async () => {
     app = await openRestApp();
     let answered = 0;
     const callers = Array.from({ length: 20 }, async () => {
@@ -59,7 +59,7 @@ describe("REST: draining", () => {
     await Promise.all([app.drain(), ...callers]);
   });
 
-  it("connections leave as soon as the process is leaving, before it closes", async () => {
+  it("connections close after a response as soon as the process is leaving", async () => {
     let isLeaving = false;
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
@@ -80,7 +80,7 @@ describe("REST: draining", () => {
     }
   });
 
-  it("what was sent ahead of the last answer is not carried out", async () => {
+  it("requests pipelined behind the last response are not executed", async () => {
     const handled: string[] = [];
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
@@ -103,7 +103,7 @@ describe("REST: draining", () => {
     }
   });
 
-  it("requests under way on one connection are all answered when closing begins", async () => {
+  it("all requests in progress on one connection are answered when closing begins", async () => {
     const answers: (() => void)[] = [];
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
@@ -121,7 +121,7 @@ describe("REST: draining", () => {
     await closed;
   });
 
-  it("nobody is let in while an answer is still being read", async () => {
+  it("no connection is accepted while a response is still being read", async () => {
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       fast503: () => false,
@@ -141,13 +141,13 @@ describe("REST: draining", () => {
     await closed;
   });
 
-  it("an answer that is still being read is read to its end", async () => {
-    const bytes = Buffer.alloc(16_777_216, "x");
+  it("a response that is still being read is sent to its end", async () => {
+    const sent = Buffer.alloc(16_777_216, "x");
     const http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 0 },
       fast503: () => false,
       remainingCapacity: () => 1,
-      handle: (_request, response) => response.end(bytes),
+      handle: (_request, response) => response.end(sent),
       onError: () => undefined,
     });
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -155,13 +155,13 @@ describe("REST: draining", () => {
     });
     const closed = http.close();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    let octets = 0;
-    for await (const chunk of answer) octets += (chunk as Buffer).length;
-    expect(octets).to.equal(bytes.length);
+    let bytes = 0;
+    for await (const chunk of answer) bytes += (chunk as Buffer).length;
+    expect(bytes).to.equal(sent.length);
     await closed;
   });
 
-  it("a request at work is waited for", async () => {
+  it("closing waits for a request in progress", async () => {
     const events = new EventTarget();
     app = await openRestApp({
       ports: {
@@ -188,7 +188,7 @@ describe("REST: draining", () => {
     while (performance.now() < endMs) await new Promise((resolve) => setImmediate(resolve));
     expect(isDrained).to.equal(false);
     events.dispatchEvent(new Event("go"));
-    // Its connection leaves with the answer, though it arrived before anything was told to leave.
+    // The connection closes with the response, although the request arrived before the drain began.
     expect(await slow).to.deep.equal({ status: 202, closesConnection: true });
     await drained;
   });

@@ -1,4 +1,4 @@
-/** The headers of every answer (`service.md` "Endpoints", "Versioning"; `decisions.md`). */
+/** The headers of every response (`docs/contract.md#requests`, `docs/contract.md#versioning`). */
 import { expect } from "chai";
 import type { Operation } from "../../../gateway/operations/operation.ts";
 import { createAnswerCheck } from "../../support/openapi-check.ts";
@@ -63,16 +63,16 @@ describe("REST: headers", () => {
       () => call("POST", SEND, { body: "x", headers: { "content-type": "a/b" } }),
     ],
     ["a wrong field", 422, () => call("POST", SEND, { body: {} })],
-    ["an empty bucket", 429, () => call("POST", SEND, { body: GOOD, decision: limited })],
-    ["a fault", 500, () => call("GET", "/v1/fault", { extraOperations: [FAULTY] })],
-    ["no room", 503, () => call("POST", SEND, { body: GOOD, requestsMax: 0 })],
+    ["an exceeded rate limit", 429, () => call("POST", SEND, { body: GOOD, decision: limited })],
+    ["a bug", 500, () => call("GET", "/v1/fault", { extraOperations: [FAULTY] })],
+    ["overload", 503, () => call("POST", SEND, { body: GOOD, requestsMax: 0 })],
     ["OPTIONS", 204, () => call("OPTIONS", SEND)],
     ["a page", 200, () => call("GET", "/docs")],
     ["the OpenAPI document", 200, () => call("GET", "/openapi.json")],
   ];
 
   for (const [what, status, provoke] of ALL) {
-    it(`X-Request-Id and Cache-Control are on the answer to ${what} (${status})`, async () => {
+    it(`X-Request-Id and Cache-Control are on the response to ${what} (${status})`, async () => {
       const answer = await provoke();
       expect(answer.status).to.equal(status);
       expect(answer.headers.get("x-request-id")).to.match(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -80,7 +80,7 @@ describe("REST: headers", () => {
     });
   }
 
-  it("the three RateLimit headers are on every answer after the limiter, and on none before", async () => {
+  it("the RateLimit headers are on every response after the rate limit, and on none before", async () => {
     for (const [what, status, provoke] of ALL) {
       await app?.close();
       app = undefined;
@@ -92,7 +92,7 @@ describe("REST: headers", () => {
     }
   });
 
-  it("403 ip_not_allowed comes before the limiter, and the document says that 403 may", async () => {
+  it("403 ip_not_allowed comes before the rate limit, and the document allows 403 without its headers", async () => {
     const answer = await call("GET", "/v1/balance", { caller: { allowsAddress: () => false } });
     const text = await answer.text();
     expect(JSON.parse(text)).to.include({ code: "ip_not_allowed", status: 403 });
@@ -117,7 +117,7 @@ describe("REST: headers", () => {
     expect(answer.headers.get("www-authenticate")).to.equal("Bearer");
   });
 
-  it("the answer to a fault tells nothing of it", async () => {
+  it("the response to a bug reveals nothing about it", async () => {
     const answer = await call("GET", "/v1/fault", { extraOperations: [FAULTY] });
     const text = await answer.text();
     expect(JSON.parse(text)).to.include({ code: "internal_error", status: 500 });
@@ -140,7 +140,7 @@ describe("REST: headers", () => {
     ["429", 429, { body: GOOD, decision: limited }],
     ["503", 503, { body: GOOD, requestsMax: 0 }],
   ] as const) {
-    it(`the deprecated path says so on ${what}`, async () => {
+    it(`the deprecated path has the deprecation headers on ${what}`, async () => {
       const answer = await call("POST", OLD, options);
       expect(answer.status).to.equal(status);
       expect(deprecation(answer)).to.deep.equal([
@@ -155,14 +155,14 @@ describe("REST: headers", () => {
     [413, { body: "x".repeat(4_194_305) }],
     [415, { body: "x", headers: { "content-type": "text/plain" } }],
   ] as const) {
-    it(`the deprecated path does not say so on ${status}: the request never reached it`, async () => {
+    it(`the deprecated path has no deprecation headers on ${status}, which precedes the operation`, async () => {
       const answer = await call("POST", OLD, options);
       expect(answer.status).to.equal(status);
       expect(deprecation(answer)).to.deep.equal([null, null, null]);
     });
   }
 
-  it("nothing else is deprecated: the new path, the list and the cancel", async () => {
+  it("the new path, the list and the cancel are not deprecated", async () => {
     for (const [method, path] of [
       ["POST", SEND],
       ["GET", `${OLD}?limit=0`],
@@ -172,7 +172,7 @@ describe("REST: headers", () => {
     }
   });
 
-  it("after the removal a send to the old path answers 404, and the list there goes on", async () => {
+  it("after the removal a send to the old path gets 404, and the list there still works", async () => {
     const gone = { keepsDeprecatedPath: false };
     const answer = await call("POST", OLD, { ...gone, body: GOOD });
     expect(answer.status).to.equal(404);
@@ -195,7 +195,7 @@ describe("REST: headers", () => {
     expect(answer.headers.get("allow")).to.equal("POST, OPTIONS");
   });
 
-  it("HEAD answers as GET does, without the body", async () => {
+  it("HEAD responds like GET, without the body", async () => {
     for (const path of ["/openapi.json", `${OLD}?limit=0`, `${OLD}/x`]) {
       const get = await call("GET", path);
       const head = await call("HEAD", path);
@@ -229,7 +229,7 @@ describe("REST: headers", () => {
     expect(other.headers.get("vary")).to.equal("Origin");
   });
 
-  it("a GET with a body obeys the same rules of size and type", async () => {
+  it("the body of a GET has the same limits of size and type", async () => {
     app = await openRestApp();
     const get = (headers: string, body: string) =>
       exchange(
@@ -246,7 +246,7 @@ describe("REST: headers", () => {
     expect(await get("X-Nothing: 1", "")).to.equal(422);
   });
 
-  it("Expect: 100-continue is answered before the body, with 100 or with the refusal", async () => {
+  it("Expect: 100-continue gets 100 or the refusal before the body is sent", async () => {
     app = await openRestApp();
     const body = JSON.stringify(GOOD);
     const head = (length: number) =>
@@ -265,7 +265,7 @@ describe("REST: headers", () => {
     expect(accepted.answers[0]?.status).to.equal(202);
   });
 
-  it("a cancel takes no body, an empty one in chunks, or an empty object", async () => {
+  it("a cancel accepts no body, an empty chunked body, or an empty object", async () => {
     app = await openRestApp();
     const path = `/v1/messages/msg_${"0".repeat(26)}/cancel`;
     const base = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${API_KEY}\r\n`;
@@ -281,7 +281,7 @@ describe("REST: headers", () => {
   });
 });
 
-/** An endpoint with a bug in it. */
+/** An operation with a bug. */
 const FAULTY: Operation = {
   method: "GET",
   path: "/v1/fault",

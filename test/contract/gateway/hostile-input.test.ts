@@ -1,4 +1,4 @@
-/** Bad input never hurts: a clear error or a timeout, and the next request is served as ever. */
+/** Hostile input gets a clear error or a timeout, and the next request is served. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
@@ -12,7 +12,7 @@ import {
 
 const SEND = "/v1/sms/messages";
 
-describe("REST: input that means harm", () => {
+describe("REST: hostile input", () => {
   let app: RestApp | undefined;
   const open = async (options?: RestAppOptions) => {
     app = await openRestApp(options);
@@ -86,7 +86,7 @@ describe("REST: input that means harm", () => {
     }
   });
 
-  it("members called __proto__ and constructor are unknown fields, and change no object", async () => {
+  it("members named __proto__ and constructor are unknown fields, and change no object", async () => {
     await open();
     const answer = await post(
       good.replace("}", ',"__proto__":{"from":"Evil"},"constructor":{"prototype":{"x":1}}}'),
@@ -100,7 +100,7 @@ describe("REST: input that means harm", () => {
     expect(({} as Record<string, unknown>).x).to.equal(undefined);
   });
 
-  it("a body text with a lone surrogate is refused, not sent changed", async () => {
+  it("a body text with a lone surrogate is refused, not changed", async () => {
     await open();
     const answer = await post('{"to":"08031234567","from":"Acme","body":"\\ud83d"}');
     expect(answer.status).to.equal(422);
@@ -120,7 +120,7 @@ describe("REST: input that means harm", () => {
     await isStillServing();
   });
 
-  it("a list of two million numbers is too_many, without looking at each", async function () {
+  it("a list of two million numbers is too_many, without a check of each", async function () {
     this.timeout(20_000);
     await open();
     const to = `[${"1,".repeat(1_900_000)}1]`;
@@ -155,13 +155,13 @@ describe("REST: input that means harm", () => {
     await isStillServing();
   });
 
-  it("4 MiB exactly is read", async () => {
+  it("a body of exactly 4 MiB is accepted", async () => {
     await open();
     const answer = await post(good.padEnd(4_194_304, " "));
     expect(answer.status).to.equal(202);
   });
 
-  it("a body in chunks without end: 413 as soon as it is over, and the connection ends", async function () {
+  it("an endless chunked body gets 413 at the limit, and the connection closes", async function () {
     this.timeout(20_000);
     const { port } = await open();
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
@@ -183,7 +183,7 @@ describe("REST: input that means harm", () => {
     expect(ended).to.equal(true);
   });
 
-  it("a body that comes too slowly: 408, and the connection ends", async () => {
+  it("a body that arrives too slowly gets 408, and the connection closes", async () => {
     const { port } = await open({ bodyTimeoutMs: 100 });
     const { answers, ended } = await exchange(port, (send) =>
       send(`${head([authorization, json, "Content-Length: 100"])}{"to":`),
@@ -193,7 +193,7 @@ describe("REST: input that means harm", () => {
     expect(ended).to.equal(true);
   });
 
-  it("headers that come too slowly: 408, and the connection ends", async () => {
+  it("headers that arrive too slowly get 408, and the connection closes", async () => {
     const { port } = await open({
       serverOptions: { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 50 },
     });
@@ -204,7 +204,7 @@ describe("REST: input that means harm", () => {
     expect(ended).to.equal(true);
   });
 
-  it("what is missing and comes after the 408 is not carried out: the client was told so", async () => {
+  it("a request that completes after its 408 is not executed", async () => {
     const { port } = await open({
       serverOptions: { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 50 },
     });
@@ -225,7 +225,7 @@ describe("REST: input that means harm", () => {
     expect(app?.finished).to.deep.equal([]);
   });
 
-  it("a request that was refused before its body gets no second answer when that does not come", async () => {
+  it("a request refused before its body gets no second response when the body does not arrive", async () => {
     const { port } = await open({
       serverOptions: { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 50 },
     });
@@ -236,7 +236,7 @@ describe("REST: input that means harm", () => {
     expect(ended).to.equal(true);
   });
 
-  it("HTTP/1.0 gets no interim answer", async () => {
+  it("HTTP/1.0 gets no interim response", async () => {
     const { port } = await open();
     const lines = [authorization, json, "Expect: 100-continue", `Content-Length: ${good.length}`];
     const socket = connect(port, "127.0.0.1");
@@ -245,7 +245,7 @@ describe("REST: input that means harm", () => {
     expect(chunks.join("")).to.match(/^HTTP\/1\.1 202 /);
   });
 
-  it("a flood of headers: 431 as a problem", async () => {
+  it("too many headers get 431 as a problem", async () => {
     const { port } = await open();
     const flood = Array.from({ length: 2000 }, (_, at) => `X-Flood-${at}: ${"x".repeat(20)}`);
     const { answers } = await exchange(port, (send) => send(head(flood)));
@@ -255,7 +255,7 @@ describe("REST: input that means harm", () => {
     expect(answers[0]?.body).to.contain('"code":"headers_too_large"');
   });
 
-  it("an address of 20,000 characters: 431 as a problem", async () => {
+  it("a request target of 20,000 characters gets 431 as a problem", async () => {
     const { port } = await open();
     const { answers } = await exchange(port, (send) =>
       send(head([authorization], `/v1/messages?to=${"1".repeat(20_000)}`, "GET")),
@@ -301,7 +301,7 @@ describe("REST: input that means harm", () => {
     });
   }
 
-  it("malformed percent-encoding in a query is the parameter's fault", async () => {
+  it("malformed percent-encoding in a query is a fault of the parameter", async () => {
     await open();
     const answer = await fetch(`${app?.url}/v1/messages?from=%ff&to=%zz`, {
       headers: { authorization: `Bearer ${API_KEY}` },
@@ -314,7 +314,7 @@ describe("REST: input that means harm", () => {
     ]);
   });
 
-  it("pipelined requests are answered each, in order", async () => {
+  it("pipelined requests are answered in order", async () => {
     const { port } = await open();
     const one = (path: string) => head([authorization], path, "GET");
     const { answers } = await exchange(
@@ -325,14 +325,14 @@ describe("REST: input that means harm", () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([404, 422, 200]);
   });
 
-  it("garbage after a good request does not take the good request's answer", async () => {
+  it("garbage after a valid request does not prevent its response", async () => {
     const { port } = await open();
     const request = `${head([authorization, json, `Content-Length: ${good.length}`])}${good}`;
     const { answers } = await exchange(port, (send) => send(`${request}garbage\r\n\r\n`));
     expect(answers.map(({ status }) => status)).to.deep.equal([202, 400]);
   });
 
-  it("a client that goes away in the middle of its body hurts nobody", async () => {
+  it("a client that disconnects in the middle of its body does no harm", async () => {
     const { port } = await open();
     await exchange(
       port,
@@ -344,7 +344,7 @@ describe("REST: input that means harm", () => {
     await isStillServing();
   });
 
-  it("above the bound of requests in progress the rest gets 503 at once, with Retry-After", async () => {
+  it("requests above the load limit get 503 at once, with Retry-After", async () => {
     const waiting: (() => void)[] = [];
     await open({
       requestsMax: 2,

@@ -1,6 +1,6 @@
 /**
- * `decisions.md` "Authentication": the order of checks. Each request here is wrong in every way
- * from one check on, so its answer tells which check came first.
+ * The order of checks (`docs/contract.md#requests`). Each request fails every check from one on, so its response shows
+ * which check came first.
  */
 import { once } from "node:events";
 import { type IncomingMessage, request as openRequest } from "node:http";
@@ -21,7 +21,7 @@ const OTHER_BODY: KeyLocks = {
   acquire: async () => ({ state: "busy_other", release: async () => undefined }),
 };
 
-/** Ports whose messaging refuses every send with a code. */
+/** Ports with a messaging client that refuses every send with a code. */
 function refusing(code: ErrorCode) {
   const { messaging } = memoryPorts();
   const sendMessages = async () => {
@@ -32,7 +32,7 @@ function refusing(code: ErrorCode) {
 
 type Stage = { readonly name: string; readonly status: number; readonly code: ErrorCode };
 
-/** Every check, first to last, with what it answers. */
+/** Every check in order, with its response. */
 const STAGES: readonly Stage[] = [
   { name: "too large", status: 413, code: "payload_too_large" },
   { name: "media type", status: 415, code: "unsupported_media_type" },
@@ -52,7 +52,7 @@ describe("REST: the order of checks", () => {
     app = undefined;
   });
 
-  /** A pipeline and a request that are wrong in every check from number `from` on. */
+  /** A pipeline and a request that fail every check from number `from` on. */
   async function answerOf(from: number): Promise<Response> {
     const isWrong = (name: string) => STAGES.findIndex((stage) => stage.name === name) >= from;
     const options: RestAppOptions = {
@@ -88,7 +88,7 @@ describe("REST: the order of checks", () => {
     });
   });
 
-  it("nothing wrong: 202", async () => {
+  it("a request without faults gets 202", async () => {
     expect((await answerOf(STAGES.length)).status).to.equal(202);
   });
 
@@ -111,7 +111,7 @@ describe("REST: the order of checks", () => {
     expect((await fetch(url.replace(/:\d+/, `:${port}`), request)).status).to.equal(403);
   });
 
-  it("404 comes before idempotency: what is not there has no key", async () => {
+  it("404 comes before idempotency: a message that does not exist has no key", async () => {
     app = await openRestApp({ ports: { keyLocks: OTHER_BODY } });
     const answer = await fetch(`${app.url}/v1/messages/msg_${"0".repeat(26)}/cancel`, {
       method: "POST",
@@ -133,7 +133,7 @@ describe("REST: the order of checks", () => {
     });
   }
 
-  it("with a key, an unknown path below /v1 answers 404, and takes its token like any request", async () => {
+  it("with a key, an unknown path below /v1 answers 404, and takes a rate limit token like any request", async () => {
     app = await openRestApp();
     const headers = { authorization: `Bearer ${API_KEY}` };
     const answer = await fetch(`${app.url}/v1/nothing`, { headers });
@@ -175,7 +175,7 @@ describe("REST: the order of checks", () => {
     ["Host", ["a.example", "b.example"], 400],
     ["Content-Type", ["application/json", "text/plain"], 415],
   ] as const) {
-    it(`${status} for ${field} sent twice: which one was meant cannot be known`, async () => {
+    it(`${status} for ${field} sent twice, which is ambiguous`, async () => {
       app = await openRestApp();
       const fields = new Map<string, readonly string[]>([
         ["host", ["a.example"]],

@@ -1,4 +1,4 @@
-/** What a request is told that there is no room for, at the door and by the application. */
+/** The 503 under overload: the prebuilt one and the one of the application. */
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
@@ -9,15 +9,15 @@ const SEND = "/v1/sms/messages";
 const BODY = JSON.stringify({ to: "08031234567", from: "Acme", body: "Hello" });
 const ORIGIN = "https://app.example.com";
 
-describe("REST: no room", () => {
+describe("REST: overload", () => {
   let app: RestApp;
-  let shed: string[];
+  let refused: string[];
   beforeEach(async () => {
-    shed = [];
+    refused = [];
     app = await openRestApp({
       requestsMax: 0,
       corsOrigins: ["https://elsewhere.example.com"],
-      onRefused: (method, path) => void shed.push(`${method} ${path}`),
+      onRefused: (method, path) => void refused.push(`${method} ${path}`),
     });
   });
   afterEach(() => app.close());
@@ -48,26 +48,26 @@ describe("REST: no room", () => {
     return { headers: headers.sort(), body: answer?.body.replace(id, "") };
   }
 
-  it("the refusal at the door is the application's, but for the request's id", async () => {
-    const atTheDoor = await refusal(request(SEND));
-    expect(shed).to.deep.equal([`POST ${SEND}`]);
-    const byTheApp = await refusal(request(SEND, [`Origin: ${ORIGIN}`]));
-    expect(shed).to.have.length(1);
+  it("the fast 503 equals the application's, except for the request id", async () => {
+    const fast = await refusal(request(SEND));
+    expect(refused).to.deep.equal([`POST ${SEND}`]);
+    const byApplication = await refusal(request(SEND, [`Origin: ${ORIGIN}`]));
+    expect(refused).to.have.length(1);
     expect(app.finished.map(({ code }) => code)).to.deep.equal(["service_unavailable"]);
-    expect(atTheDoor).to.deep.equal(byTheApp);
-    expect(atTheDoor.headers).to.include("retry-after: 1");
+    expect(fast).to.deep.equal(byApplication);
+    expect(fast.headers).to.include("retry-after: 1");
   });
 
-  it("a connection goes on after refusals, whose bodies are read over", async () => {
+  it("a connection stays open after refusals, and their bodies are discarded", async () => {
     const three = request(SEND).repeat(3);
     const { answers } = await exchange(app.port, (send) => send(three), { count: 3 });
     expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
-    expect(shed).to.have.length(3);
+    expect(refused).to.have.length(3);
   });
 
   const GET = `GET /v1/balance HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`;
 
-  it("a request without a body is refused at the door, too, and its connection goes on", async () => {
+  it("a request without a body gets the fast 503, and its connection stays open", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let at = 0; at < 3; at += 1) {
       const call = get({ agent, port: app.port, host: "127.0.0.1", path: "/v1/balance" });
@@ -78,19 +78,19 @@ describe("REST: no room", () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     agent.destroy();
-    expect(shed).to.deep.equal(Array(3).fill("GET /v1/balance"));
+    expect(refused).to.deep.equal(Array(3).fill("GET /v1/balance"));
   });
 
-  it("requests sent ahead are refused in their order: the first at the door, the others behind it", async () => {
+  it("pipelined requests are refused in order: the first by the fast 503, the others by the application", async () => {
     const { answers } = await exchange(app.port, (send) => send(GET.repeat(3)), { count: 3 });
     expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
     const ids = answers.map(({ body }) => JSON.parse(body).request_id);
-    expect(shed).to.have.length(1);
+    expect(refused).to.have.length(1);
     expect(ids.slice(1)).to.deep.equal(app.finished.map(({ requestId }) => requestId));
   });
 
   for (const line of ["Connection: close", "Expect: 100-continue"]) {
-    it(`with ${line} the refusal is read before the connection ends, the body after it`, async () => {
+    it(`with ${line} the 503 arrives before the connection closes, and the body is drained`, async () => {
       const bytes = request(SEND, [line]);
       const [head = "", body = ""] = bytes.split("\r\n\r\n");
       const socket = connect({ port: app.port, host: "127.0.0.1", allowHalfOpen: true });
@@ -100,7 +100,7 @@ describe("REST: no room", () => {
       });
       socket.write(`${head}\r\n\r\n`);
       await once(socket, "data");
-      // To a connection that has ended the second of these cannot be written.
+      // The second write fails if the connection is closed.
       for (const half of [body.slice(0, 9), body.slice(9)]) {
         socket.write(half);
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -111,7 +111,7 @@ describe("REST: no room", () => {
         /^HTTP\/1\.1 503 [\s\S]*\r\nConnection: close\r\n[\s\S]*"service_unavailable"/,
       );
       expect(text.match(/HTTP\/1\.1/g)).to.have.length(1);
-      expect(shed).to.have.length(1);
+      expect(refused).to.have.length(1);
     });
   }
 
@@ -121,9 +121,9 @@ describe("REST: no room", () => {
     ["a path with a parameter", () => request("/v1/messages/msg_1/cancel")],
     ["an unknown path", () => request("/v1/nothing")],
   ] as const) {
-    it(`${what} is refused by the application, with all that its answer needs`, async () => {
+    it(`${what} is refused by the application, with all headers of its response`, async () => {
       await refusal(bytes());
-      expect(shed).to.deep.equal([]);
+      expect(refused).to.deep.equal([]);
       expect(app.finished.map(({ status }) => status)).to.deep.equal([503]);
     });
   }

@@ -1,4 +1,4 @@
-/** Pages of messages as time goes by between them (`service.md` "GET /v1/messages"). */
+/** Pages of messages while time passes between them (`docs/contract.md#lists`). */
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import type { OperationPorts } from "../../../gateway/operations/all.ts";
@@ -57,7 +57,7 @@ describe("REST: pages", () => {
       { created_after: "2025-11-21T12:00:00Z", created_before: "2025-12-01T00:00:00Z" },
     ],
   ] as const) {
-    it(`a window at the limit, ${what}, can be paged to its end`, async () => {
+    it(`a time range at the limit, ${what}, can be paged to its end`, async () => {
       const first = await page(query);
       expect(first.status).to.equal(200);
       nowMs += HOUR_MS;
@@ -69,7 +69,7 @@ describe("REST: pages", () => {
     });
   }
 
-  it("a cursor opens no window that its first page did not have", async () => {
+  it("a cursor does not extend the time range of its first page", async () => {
     const first = await page({ created_after: new Date(NOW_MS - HOUR_MS).toISOString() });
     const wider = { created_after: new Date(NOW_MS - 2 * DAYS_92_MS).toISOString() };
     const answer = await page({ ...wider, cursor: first.body.next_cursor });

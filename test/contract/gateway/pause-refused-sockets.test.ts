@@ -1,24 +1,24 @@
-/** Connections that ask again at once although they were refused. */
+/** Connections that retry at once after a 503. */
 import { Agent, createServer, get } from "node:http";
 import { expect } from "chai";
 import { type HttpServer, listen } from "../../../gateway/http/server.ts";
 
-describe("REST: connections that were refused", () => {
+describe("REST: a refused connection", () => {
   let http: HttpServer;
   let agent: Agent;
-  let room = 0;
+  let capacity = 0;
   beforeEach(async () => {
-    room = 0;
+    capacity = 0;
     agent = new Agent({ keepAlive: true, maxSockets: 1 });
     http = await listen(createServer(), {
       ...{ host: "127.0.0.1", port: 0, docsUrl: "", leaveMs: 100 },
       fast503(request, response) {
-        if (room > 0 || request.url !== "/") return false;
+        if (capacity > 0 || request.url !== "/") return false;
         response.writeHead(503).end();
         return true;
       },
-      handle: (_request, response) => response.writeHead(room > 0 ? 200 : 503).end(),
-      remainingCapacity: () => room,
+      handle: (_request, response) => response.writeHead(capacity > 0 ? 200 : 503).end(),
+      remainingCapacity: () => capacity,
       onError: () => undefined,
     });
   });
@@ -39,10 +39,10 @@ describe("REST: connections that were refused", () => {
   }
 
   for (const [what, path] of [
-    ["at the door", "/"],
+    ["by the fast 503", "/"],
     ["by the application", "/app"],
   ] as const) {
-    it(`and ask again at once wait half a second for the next refusal, ${what}`, async () => {
+    it(`that retries at once waits half a second for the next 503, ${what}`, async () => {
       expect((await ask(path)).ms).to.be.below(300);
       for (let round = 0; round < 3; round += 1) {
         const { status, ms } = await ask(path);
@@ -52,28 +52,28 @@ describe("REST: connections that were refused", () => {
     });
   }
 
-  it("are read as soon as there is room, and then as ever", async () => {
+  it("is read as soon as there is capacity, and then without delay", async () => {
     await ask();
     const second = ask();
     setTimeout(() => {
-      room = 1;
+      capacity = 1;
     }, 100);
     const { status, ms } = await second;
     expect(status).to.equal(200);
-    // Held for half a second at the most, it would not be read before that were it not for the room.
+    // Without capacity the pause would last 500 ms.
     expect(ms).to.be.within(90, 450);
     const times: number[] = [];
     for (let round = 0; round < 20; round += 1) times.push((await ask()).ms);
     expect(times.sort((a, b) => a - b)[10], "the median of those after it").to.be.below(90);
   });
 
-  it("and come back when they were told to do not wait", async () => {
+  it("that retries after Retry-After does not wait", async () => {
     await ask();
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect((await ask()).ms).to.be.below(300);
   });
 
-  it("wait no longer when the process is leaving", async () => {
+  it("is resumed when the process is leaving", async () => {
     await ask();
     const second = ask();
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -82,7 +82,7 @@ describe("REST: connections that were refused", () => {
     expect([status, ms < 400]).to.deep.equal([503, true]);
   });
 
-  it("wait while others are answered", async () => {
+  it("waits while other connections are served", async () => {
     await ask();
     const waiting = ask();
     const others = new Agent();

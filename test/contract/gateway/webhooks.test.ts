@@ -1,4 +1,4 @@
-/** What the gateway itself promises of operations on webhooks, over a webhook service in memory. */
+/** The gateway's part of the webhook operations, with a webhook service in memory. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import type { OperationPorts } from "../../../gateway/operations/all.ts";
@@ -16,7 +16,7 @@ const PATH = "/v1/webhook-endpoints";
 const ENDPOINT = newId("webhookEndpoint");
 const DELIVERY = newId("webhookDelivery");
 
-/** Every POST, with a body that it does not take. */
+/** Every POST operation, with an invalid body. */
 const KEYED = [
   ["", "CREATE_ENDPOINT", { url: 1 }],
   [`/${ENDPOINT}/rotate-secret`, "ROTATE_SECRET", { more: 1 }],
@@ -25,7 +25,7 @@ const KEYED = [
   [`/${ENDPOINT}/test`, "SEND_TEST_EVENT", { more: 1 }],
 ] as const;
 
-/** A webhook service of which a test says what it answers; anything else is never to be called. */
+/** A webhook service with the methods that a test gives; any other call fails. */
 function serving(methods: Record<string, (request: never) => Promise<unknown>>) {
   return methods as unknown as OperationPorts["webhooks"];
 }
@@ -38,7 +38,7 @@ const isGone = async () => {
   throw new AppError("not_found", "There is none.");
 };
 
-describe("REST: webhooks, before the service", () => {
+describe("REST: webhook operations in the gateway", () => {
   let app: RestApp | undefined;
   afterEach(async () => {
     await app?.close();
@@ -96,7 +96,7 @@ describe("REST: webhooks, before the service", () => {
         fingerprint: fingerprint(body),
       });
 
-      // Without a key, or a body that can be told from others, there is nothing to ask.
+      // Without a key or a parsed body there is nothing to look up.
       const never = { [finds]: isThere };
       expect((await post(never)).status).to.equal(422);
       expect((await post(never, "no key!")).status).to.equal(422);
@@ -104,7 +104,7 @@ describe("REST: webhooks, before the service", () => {
     });
   }
 
-  it("a repeat gets its answer whatever its query says, and no other request does", async () => {
+  it("a repeated request gets its stored response despite an invalid query; other requests do not", async () => {
     const path = `/${ENDPOINT}/recover?dry_run=true`;
     const since = "2026-11-01T00:00:00Z";
     const recoverDeliveries = async () => ({ recovered: 7n, replayed: true });
@@ -120,7 +120,7 @@ describe("REST: webhooks, before the service", () => {
     expect((await post(answered, { since: "yesterday" })).status).to.equal(422);
   });
 
-  it("texts are what protobuf makes of them, or the first answer would differ from its replay", async () => {
+  it("texts have lone surrogates replaced, so that the first response equals its replay", async () => {
     const seen: unknown[] = [];
     const schema = CreateEndpointRequestSchema;
     const createEndpoint = async (request: Parameters<typeof create<typeof schema>>[1]) => {
@@ -135,7 +135,7 @@ describe("REST: webhooks, before the service", () => {
     expect(seen).to.deep.equal([["https://example.com/\ufffd", "a\ufffd"]]);
   });
 
-  it("a list of deliveries that ends in 1970 or before has an end", async () => {
+  it("a list of deliveries with an end at or before 1970 keeps that end", async () => {
     const ends: bigint[] = [];
     const listDeliveries = async ({ createdBeforeMs }: ListDeliveriesRequest) => {
       ends.push(createdBeforeMs);

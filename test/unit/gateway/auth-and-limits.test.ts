@@ -51,7 +51,7 @@ describe("the caller's address", () => {
 });
 
 describe("the token bucket", () => {
-  it("never grants more than a full bucket and what has flowed in since", () => {
+  it("never grants more than a full bucket plus the refill", () => {
     const steps = fc.array(fc.nat({ max: 500_000 }), { maxLength: 200 });
     fc.assert(
       fc.property(
@@ -76,7 +76,7 @@ describe("the token bucket", () => {
     );
   });
 
-  it("a clock that steps back grants nothing, and goes on from there", () => {
+  it("a clock that is set back grants nothing, and the refill continues from there", () => {
     const { bucket } = takeToken(undefined, 1, 1, 10_000_000);
     const back = takeToken(bucket, 1, 1, 5_000_000);
     expect(back.isAllowed).to.equal(false);
@@ -104,7 +104,7 @@ describe("the authenticator", () => {
     key: { id: "key_1", mode: 1, scopes: ["balance:read"], allowedNetworks: [] },
     tenant: { id: "ten_1", rateLimit: 1, burst: 1, bulkMax: 1, currency: "NGN" },
   };
-  /** A tenant service of which each call answers the same about every key. */
+  /** A tenant service that gives the same response for every key. */
   function tenantsThat(answer: () => Promise<unknown>) {
     const calls: Buffer[][] = [];
     const client = {
@@ -114,8 +114,8 @@ describe("the authenticator", () => {
         return { answers: requests.map(() => one) };
       },
     };
-    const ask = createKeyLoader(client as unknown as Client<typeof TenantService>);
-    return { ask, calls };
+    const load = createKeyLoader(client as unknown as Client<typeof TenantService>);
+    return { load, calls };
   }
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -123,24 +123,24 @@ describe("the authenticator", () => {
       (error: AppError) => error.code,
     );
 
-  it("asks once for many requests at once, and by the secret's hash only", async () => {
-    const { ask, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(ask, 60_000);
+  it("loads a key once for many concurrent requests, by the hash of the secret only", async () => {
+    const { load, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(load, 60_000);
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
     expect(calls).to.deep.equal([[hash("sha256", secret, "buffer")]]);
   });
 
-  it("asks for different keys of the same moment in one call", async () => {
-    const { ask, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(ask, 60_000);
+  it("loads different keys of one tick in one call", async () => {
+    const { load, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(load, 60_000);
     const headers = [..."abc"].map((letter) => `Bearer sk_live_${letter.repeat(43)}`);
     await Promise.all(headers.map((one) => authenticator.authenticate(one)));
     expect(calls.map((keys) => keys.length)).to.deep.equal([3]);
   });
 
-  it("asks again once a key or its tenant is to be forgotten", async () => {
-    const { ask, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(ask, 60_000);
+  it("loads a key again after its key or tenant is invalidated", async () => {
+    const { load, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(load, 60_000);
     await authenticator.authenticate(header);
     authenticator.forgetKey(hash("sha256", secret, "hex"));
     await authenticator.authenticate(header);
@@ -151,9 +151,9 @@ describe("the authenticator", () => {
     expect(calls).to.have.length(3);
   });
 
-  it("asks again when the clock was set back, which says nothing about an age", async () => {
-    const { ask, calls } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(ask, 60_000);
+  it("loads a key again when the clock was set back", async () => {
+    const { load, calls } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(load, 60_000);
     await authenticator.authenticate(header);
     const { now } = Date;
     try {
@@ -165,10 +165,10 @@ describe("the authenticator", () => {
     expect(calls).to.have.length(2);
   });
 
-  it("an answer that was on its way when its key was to be forgotten is not kept", async () => {
+  it("a response in transit when its key is invalidated is not cached", async () => {
     const waiting: ((value: unknown) => void)[] = [];
-    const { ask, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
-    const authenticator = createAuthenticator(ask, 60_000);
+    const { load, calls } = tenantsThat(() => new Promise((resolve) => waiting.push(resolve)));
+    const authenticator = createAuthenticator(load, 60_000);
     const first = authenticator.authenticate(header);
     await eventually(async () => waiting.length === 1);
     authenticator.forgetKey(hash("sha256", secret, "hex"));
@@ -181,9 +181,9 @@ describe("the authenticator", () => {
     expect(calls).to.have.length(2);
   });
 
-  it("refuses keys that are unknown, malformed or missing, and keeps that too", async () => {
-    const { ask, calls } = tenantsThat(async () => ({}));
-    const authenticator = createAuthenticator(ask, 60_000);
+  it("refuses unknown, malformed and missing keys, and caches unknown ones", async () => {
+    const { load, calls } = tenantsThat(async () => ({}));
+    const authenticator = createAuthenticator(load, 60_000);
     for (const value of [
       header,
       header,
@@ -198,60 +198,60 @@ describe("the authenticator", () => {
     expect(calls).to.have.length(1);
   });
 
-  it("the scheme's name is read without regard to case", async () => {
-    const { ask } = tenantsThat(async () => good);
-    const authenticator = createAuthenticator(ask, 60_000);
+  it("accepts the scheme name in any case", async () => {
+    const { load } = tenantsThat(async () => good);
+    const authenticator = createAuthenticator(load, 60_000);
     expect((await authenticator.authenticate(`bearer ${secret}`)).tenantId).to.equal("ten_1");
   });
 
-  it("a tenant service that is away is 503, not 401, and is asked again", async () => {
-    const { ask, calls } = tenantsThat(async () => {
+  it("an unavailable tenant service is 503, not 401, and is not cached", async () => {
+    const { load, calls } = tenantsThat(async () => {
       throw new ConnectError("away", Code.Unavailable);
     });
-    const authenticator = createAuthenticator(ask, 60_000);
+    const authenticator = createAuthenticator(load, 60_000);
     expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
     expect(await codeOf(authenticator.authenticate(header))).to.equal("service_unavailable");
     expect(calls).to.have.length(2);
   });
 });
 
-describe("the load gate", () => {
-  it("lets in as many as there is room for, and one more for each that leaves", () => {
-    const gate = createLoadLimiter({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
-    gate.acquire();
-    gate.acquire();
-    expect(gate.hasCapacity()).to.equal(false);
-    expect(() => gate.acquire()).to.throw("busy");
-    gate.release();
-    expect(gate.hasCapacity()).to.equal(true);
-    gate.acquire();
-    expect(() => gate.acquire()).to.throw("busy");
-    gate.close();
+describe("the load limiter", () => {
+  it("admits requests up to the limit, and one more for each that finishes", () => {
+    const limiter = createLoadLimiter({ requestsMax: 2, delayMaxMs: 500, lagMaxMs: 60_000 });
+    limiter.acquire();
+    limiter.acquire();
+    expect(limiter.hasCapacity()).to.equal(false);
+    expect(() => limiter.acquire()).to.throw("busy");
+    limiter.release();
+    expect(limiter.hasCapacity()).to.equal(true);
+    limiter.acquire();
+    expect(() => limiter.acquire()).to.throw("busy");
+    limiter.close();
   });
 
-  it("takes room away while a queue does not move, and gives it back once it is gone", async () => {
-    const gate = createLoadLimiter({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
-    const enterMany = () => {
+  it("lowers the limit while a queue does not move, and raises it when the queue is gone", async () => {
+    const limiter = createLoadLimiter({ requestsMax: 2000, delayMaxMs: 500, lagMaxMs: 60_000 });
+    const acquireMany = () => {
       let count = 0;
-      while (count < 1500 && gate.hasCapacity()) {
-        gate.acquire();
+      while (count < 1500 && limiter.hasCapacity()) {
+        limiter.acquire();
         count += 1;
       }
       return count;
     };
-    expect(enterMany()).to.equal(1500);
-    await eventually(() => !gate.hasCapacity(), { what: "less room" });
-    for (let left = 1500; left > 600; left -= 1) gate.release();
-    expect(gate.hasCapacity()).to.equal(false);
-    for (let left = 600; left > 0; left -= 1) gate.release();
+    expect(acquireMany()).to.equal(1500);
+    await eventually(() => !limiter.hasCapacity(), { what: "a lower limit" });
+    for (let left = 1500; left > 600; left -= 1) limiter.release();
+    expect(limiter.hasCapacity()).to.equal(false);
+    for (let left = 600; left > 0; left -= 1) limiter.release();
     await eventually(
       () => {
-        const count = enterMany();
-        for (let left = count; left > 0; left -= 1) gate.release();
+        const count = acquireMany();
+        for (let left = count; left > 0; left -= 1) limiter.release();
         return count === 1500;
       },
-      { what: "all the room" },
+      { what: "the full limit" },
     );
-    gate.close();
+    limiter.close();
   });
 });

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { createGrowableBuffer } from "../../../gateway/http/growable-buffer.ts";
 
-describe("the octets of a body", () => {
-  it("are those that came, and what is kept is what was said", () => {
+describe("a growable buffer", () => {
+  it("returns the bytes appended, and reports its allocation", () => {
     const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 9000 }), { maxLength: 40 });
     fc.assert(
       fc.property(chunks, fc.nat(100_000), (parts, spare) => {
@@ -18,7 +18,7 @@ describe("the octets of a body", () => {
     );
   });
 
-  it("that come in one chunk are not copied", () => {
+  it("does not copy a single chunk", () => {
     const buffer = createGrowableBuffer(10);
     const chunk = Buffer.from("{}");
     expect(buffer.append(chunk)).to.equal(2);

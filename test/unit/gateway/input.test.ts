@@ -37,12 +37,12 @@ describe("a request target", () => {
     });
   }
 
-  it("is split whatever it is", () => {
+  it("is parsed without error for any text", () => {
     fc.assert(fc.property(fc.string(), (text) => void parseRequestTarget(text)));
   });
 });
 
-describe("the route table", () => {
+describe("the operation table", () => {
   const endpoint = (method: Operation["method"], path: string, isRemoved = false) =>
     ({ method, path, isRemoved }) as unknown as Operation;
   const routes = compileOperations([
@@ -69,11 +69,11 @@ describe("the route table", () => {
     }
   });
 
-  it("leaves what cannot be decoded as it is", () => {
+  it("leaves a malformed percent-encoding as it is", () => {
     expect(routes.match("/v1/things/%zz")?.params).to.deep.equal({ id: "%zz" });
   });
 
-  it("serves HEAD by GET, and names no method that was taken away", () => {
+  it("serves HEAD by GET, and does not list a removed method", () => {
     const match = routes.match("/v1/things");
     expect(operationFor(match, "HEAD")?.method).to.equal("GET");
     expect(operationFor(match, "PUT")).to.equal(undefined);
@@ -88,7 +88,7 @@ describe("the route table", () => {
 });
 
 describe("JSON bodies", () => {
-  it("have as many members in their text as in their value, unless a name came twice", () => {
+  it("have as many members in their text as in their value, unless a name is duplicate", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
         const text = Buffer.from(JSON.stringify(value, null, indent));
@@ -97,11 +97,11 @@ describe("JSON bodies", () => {
     );
   });
 
-  it("are surveyed whatever their bytes are", () => {
+  it("are prescanned without error for any bytes", () => {
     fc.assert(fc.property(fc.uint8Array(), (bytes) => void prescanJson(bytes)));
   });
 
-  it("nest 64 levels and no more", () => {
+  it("nest at most 64 levels", () => {
     const nested = (depth: number) =>
       Buffer.from(`${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`);
     expect(parseObject(nested(64)).size).to.equal(63);
@@ -130,7 +130,7 @@ describe("query strings", () => {
     expect({ ...values }).to.deep.equal({
       status: ["queued", "sent"],
       limit: 7,
-      // The + that was not encoded is one again: an offset cannot begin with a space.
+      // An unencoded + is restored: an offset cannot begin with a space.
       created_after: "2026-11-01T00:00:00+01:00",
       from: "A b",
       to: " 234",
@@ -174,19 +174,19 @@ describe("query strings", () => {
     expect(readSenders("usable=1").faults[0]?.code).to.equal("invalid_type");
   });
 
-  it("are read whatever they are", () => {
+  it("are parsed without error for any text", () => {
     fc.assert(fc.property(fc.string(), (text) => void read(text)));
   });
 });
 
 describe("idempotency keys", () => {
   for (const good of ["a", "A_z-09", "k".repeat(64)]) {
-    it(`${good.slice(0, 20)} is one`, () => {
+    it(`${good.slice(0, 20)} is valid`, () => {
       expect(readIdempotencyKey(good)).to.deep.equal({ key: good, faults: [] });
     });
   }
   for (const bad of ["", " a", "a b", "k".repeat(65), "ключ", "a,b", "a.b"]) {
-    it(`"${bad.slice(0, 20)}" is none`, () => {
+    it(`"${bad.slice(0, 20)}" is invalid`, () => {
       expect(readIdempotencyKey(bad).faults[0]).to.include({
         field: "Idempotency-Key",
         code: "invalid_format",
@@ -201,7 +201,7 @@ describe("field errors", () => {
   const codes = (errors: ReturnType<typeof single>) =>
     errors.map(({ field, code }) => `${field} ${code}`).sort();
 
-  it("come all at once, one a field, under the name the customer wrote", () => {
+  it("are reported all at once, one per field, under the name the customer wrote", () => {
     expect(
       codes(single({ to: 1, from: "x", body: "", more: 1, client_reference: 5 })),
     ).to.deep.equal([
@@ -213,7 +213,7 @@ describe("field errors", () => {
     ]);
   });
 
-  it("of items are named by their place", () => {
+  it("of items are named by their index", () => {
     const messages = [{ to: "1", body: "x" }, { to: 2 }, "no", { to: "1", body: "x", extra: 1 }];
     expect(codes(batch({ from: "Acme", messages }))).to.deep.equal([
       "messages[1].body required",
@@ -223,7 +223,7 @@ describe("field errors", () => {
     ]);
   });
 
-  it("hold no half of a surrogate pair in the names that they repeat", () => {
+  it("contain no lone surrogate in field names", () => {
     for (const name of ["\ud800", `a${"\ud83d\ude00".repeat(60)}`]) {
       const [fault] = single({ to: "1", from: "Acme", body: "x", [name]: 1 });
       expect(fault?.field.isWellFormed()).to.equal(true);
@@ -236,7 +236,7 @@ describe("field errors", () => {
     expect(codes(batch(body))).to.deep.equal(["send_at unknown_field"]);
   });
 
-  it("of a body too large to list them all are at least one", () => {
+  it("of a very large body are at least one", () => {
     const body = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`f${at}`, 0]));
     expect(single(body, 60_000)).to.have.length.within(1, 1000);
   });
@@ -249,7 +249,7 @@ describe("recipients of a list", () => {
     ["batch", BATCH, { messages: lone.map((to) => ({ to, body: "x" })) }],
   ] as const;
   for (const [name, kind, body] of kinds) {
-    it(`of a ${name} are what protobuf makes of them, or a replay would differ`, () => {
+    it(`of a ${name} have lone surrogates replaced, so that a replay is equal`, () => {
       const sent = create(SendMessagesRequestSchema, kind.read(body));
       const received = fromBinary(
         SendMessagesRequestSchema,
@@ -270,7 +270,7 @@ describe("send_at", () => {
     [1500, 5_400_000, "from 1500 ms to 90 minutes"],
     [0, 3_600_000, "from 0 ms to 1 hour"],
   ] as const) {
-    it(`is refused with the bounds there are: ${words}`, () => {
+    it(`is refused with the configured bounds: ${words}`, () => {
       const reading = parseSendAt("2027-11-21T12:00:00Z", now, { minMs, maxMs });
       const text = "fault" in reading ? reading.fault.message : "";
       expect(text).to.equal(`send_at lies ${words} ahead.`);

@@ -37,7 +37,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   })),
 );
 
-/** Validates against schemas of the document, references into its components included. */
+/** Validates against the schemas of the document, with references to its components. */
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema(document, "doc");
 function validate(schema: Json, value: unknown): string {
@@ -46,7 +46,7 @@ function validate(schema: Json, value: unknown): string {
 }
 
 describe("the OpenAPI document", () => {
-  it("is version 3.1 and has every endpoint once, each with its own operation id", () => {
+  it("is version 3.1 and has every operation once, each with its own id", () => {
     expect(document.openapi).to.equal("3.1.0");
     expect(operations.map(({ name }) => name).sort()).to.deep.equal(
       endpoints.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`).sort(),
@@ -55,11 +55,11 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).to.equal(ids.length);
   });
 
-  it("says of every group of operations what it is for", () => {
+  it("describes every group of operations", () => {
     for (const tag of document.tags) expect(tag, tag.name).to.have.property("description");
   });
 
-  it("has no reference that leads nowhere", () => {
+  it("has no broken reference", () => {
     for (const [, reference] of JSON.stringify(document).matchAll(/"\$ref":"#([^"]+)"/g)) {
       const found = (reference as string)
         .split("/")
@@ -78,7 +78,7 @@ describe("the OpenAPI document", () => {
         expect(declared.every(({ required }) => required)).to.equal(true);
       });
 
-      it("describes every status, with the headers that all answers have", () => {
+      it("describes every status, with the headers of all responses", () => {
         const statuses = Object.keys(operation.responses);
         expect(statuses).to.include.members(["401", "403", "413", "415", "429", "500", "503"]);
         for (const [status, { headers }] of Object.entries(operation.responses)) {
@@ -107,7 +107,7 @@ describe("the OpenAPI document", () => {
     });
   }
 
-  it("shows each operation problems of its own", () => {
+  it("shows problem examples for each operation", () => {
     const example = (path: string, method: string, status: string, code: string) => {
       const operation = (document.paths[path] as Record<string, OperationObject>)[method];
       const problem = operation?.responses[status]?.content?.["application/problem+json"];
@@ -142,7 +142,7 @@ describe("the OpenAPI document", () => {
     expect(change.detail).to.equal("The endpoint is being changed by others; try again.");
   });
 
-  it("names every header of a webhook that is the service's own", () => {
+  it("names every header that the service adds to a webhook", () => {
     const { parameters } = document.webhooks["message.status_changed"].post;
     const names = parameters.map(({ name }: { name: string }) => name);
     expect(names).to.deep.equal([
@@ -155,14 +155,14 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  it("says that a change of a webhook endpoint may meet another's", () => {
+  it("lists 409 for a change of a webhook endpoint", () => {
     const { operation } = operations.find(
       ({ name }) => name === "PATCH /v1/webhook-endpoints/{endpoint_id}",
     ) as (typeof operations)[number];
     expect(Object.keys(operation.responses)).to.include("409");
   });
 
-  it("promises RateLimit headers after the limiter, and on 403, 500 and 503 only at times", () => {
+  it("requires RateLimit headers after the rate limit, and makes them optional on 403, 500 and 503", () => {
     for (const { name, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
         const isBefore = ["400", "401", "408", "413", "415", "431"].includes(status);
@@ -178,7 +178,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("shows deprecation on the old send path only, not on 413, 415 and 431, at times on 400 and 408", () => {
+  it("shows deprecation on the old send path only, not on 413, 415 and 431, optional on 400 and 408", () => {
     for (const { name, operation } of operations) {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
         const isDeprecated = name === "POST /v1/messages";
@@ -194,7 +194,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("names every code of service.md's error table for the sends", () => {
+  it("names every error code of the contract for the sends", () => {
     const text = JSON.stringify(document.paths["/v1/sms/messages"]);
     for (const code of [
       "unauthenticated",
@@ -231,7 +231,7 @@ describe("the pages", () => {
     ),
   ]);
 
-  it("every error code has one, which says what happened, how to fix it and whether to retry", () => {
+  it("every error code has one with cause, fix and retry advice", () => {
     for (const code of ERROR_CODES) {
       const text = pages.get(`${DOCS_URL}/errors/${code}`) ?? "";
       expect(text).to.contain(ERRORS[code].title);
@@ -240,7 +240,7 @@ describe("the pages", () => {
     }
   });
 
-  it("the reference has a row for each member, also of lists and of what may be null", () => {
+  it("the reference has a row for each member, also of lists and nullable objects", () => {
     const text = pages.get(DOCS_URL) ?? "";
     for (const name of [
       "messages[].client_reference",
@@ -266,13 +266,13 @@ describe("the pages", () => {
     }
   });
 
-  it("work without a network: they load nothing, from anywhere", () => {
+  it("load nothing", () => {
     for (const [address, text] of pages) {
       expect(text, address).to.not.match(/<(script|img|link|iframe)\b|@import|url\(/i);
     }
   });
 
-  it("have no link that leads nowhere", () => {
+  it("have no broken link", () => {
     for (const [address, text] of pages) {
       for (const [, link = ""] of text.matchAll(/href="([^"]+)"/g)) {
         const isKnown = link.startsWith("#")

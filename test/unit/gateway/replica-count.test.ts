@@ -10,8 +10,8 @@ import { eventually } from "../../support/poll.ts";
 const log = createLogger("test", "silent");
 const MINUTE_MS = 60_000;
 
-describe("how many gateways share the rate limit", () => {
-  it("is what DNS has known within a minute, else the number that was set", () => {
+describe("the number of gateways", () => {
+  it("is the last DNS count of the past minute, else the configured number", () => {
     for (const [seen, nowMs, expected] of [
       [undefined, 0, 3],
       [{ count: 7, atMs: 0 }, 0, 7],
@@ -24,7 +24,7 @@ describe("how many gateways share the rate limit", () => {
     }
   });
 
-  it("follows those that come and go, through answers that fail", async () => {
+  it("follows DNS, also through failed queries", async () => {
     const answers = [2, new Error("SERVFAIL"), 5];
     const asked: string[] = [];
     const countAddresses: CountAddresses = async (host) => {
@@ -45,7 +45,7 @@ describe("how many gateways share the rate limit", () => {
     expect(asked.length).to.equal(before);
   });
 
-  it("asks one question at a time, and leaves one that is not answered when it closes", async () => {
+  it("makes one query at a time, and cancels it on close", async () => {
     let asked = 0;
     const countAddresses: CountAddresses = (_host, signal) => {
       asked += 1;
@@ -55,13 +55,13 @@ describe("how many gateways share the rate limit", () => {
     };
     const replicas = watchReplicas({ peers: "x", fallback: 4, log, countAddresses, intervalMs: 1 });
     await eventually(() => asked === 1);
-    // Time for many more, were they asked by the clock.
+    // Long enough for many queries at this interval.
     await new Promise((resolve) => setTimeout(resolve, 30));
     await replicas.close();
     expect([asked, replicas.count()]).to.deep.equal([1, 4]);
   });
 
-  it("asks nobody where no name is set", async () => {
+  it("makes no query without a name", async () => {
     const countAddresses: CountAddresses = () => Promise.reject(new Error("asked"));
     const replicas = watchReplicas({ peers: "", fallback: 4, log, countAddresses });
     expect(replicas.count()).to.equal(4);

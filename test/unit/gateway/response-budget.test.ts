@@ -9,7 +9,7 @@ import { eventually } from "../../support/poll.ts";
 
 const MIB = 1_048_576;
 
-describe("answers that are not read", () => {
+describe("unread responses", () => {
   let server: Server;
   let responses: ResponseBudget;
   const sockets: Socket[] = [];
@@ -29,7 +29,7 @@ describe("answers that are not read", () => {
     server.close();
   });
 
-  /** A client that asks and does not read. */
+  /** A client that sends requests and does not read. */
   function ask(times = 1): { isOpen: boolean } {
     const { port } = server.address() as AddressInfo;
     const socket = connect({ port, host: "127.0.0.1" });
@@ -41,7 +41,7 @@ describe("answers that are not read", () => {
     });
     socket.pause();
     socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(times));
-    // A socket that reads nothing does not notice its end.
+    // A paused socket notices its end only when it writes.
     const noticing = setInterval(() => socket.write(""), 50);
     socket.once("close", () => clearInterval(noticing));
     return client;
@@ -52,19 +52,19 @@ describe("answers that are not read", () => {
       server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
     });
 
-  it("are kept up to a bound over all connections; then the first ones give way", async () => {
+  it("are kept up to a budget over all connections; beyond it the oldest connections are closed", async () => {
     for (let at = 0; at < 8; at += 1) ask();
     await eventually(async () => (await openConnections()) === 3);
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(await openConnections()).to.equal(3);
   });
 
-  it("count although they wait behind another one of their connection", async () => {
+  it("count also when queued behind another response of their connection", async () => {
     ask(6);
     await eventually(async () => (await openConnections()) === 0);
   });
 
-  it("a client that reads has its answer", async () => {
+  it("do not affect clients that read", async () => {
     const { port } = server.address() as AddressInfo;
     const answers = await Promise.all(
       Array.from({ length: 3 }, async () => {

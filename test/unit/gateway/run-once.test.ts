@@ -19,7 +19,7 @@ describe("a keyed request", () => {
   });
   const codeOf = (work: Promise<unknown>) => work.catch((error: AppError) => error.code);
 
-  it("runs behind its lock, and gives it back", async () => {
+  it("runs under its lock, and releases it", async () => {
     const { keeper, released } = keyLocks("acquired");
     expect(
       await runOnce(
@@ -30,7 +30,7 @@ describe("a keyed request", () => {
     expect(released).to.deep.equal(["s"]);
   });
 
-  it("gives the lock back when it fails", async () => {
+  it("releases the lock when it fails", async () => {
     const { keeper, released } = keyLocks("acquired");
     const failing = {
       ...request(async () => undefined),
@@ -42,7 +42,7 @@ describe("a keyed request", () => {
     expect(released).to.deep.equal(["s"]);
   });
 
-  it("runs without a lock when Redis cannot be asked, and says so", async () => {
+  it("runs without a lock when Redis is unavailable, and reports it", async () => {
     const { keeper } = keyLocks("unknown");
     expect(
       await runOnce(
@@ -66,16 +66,16 @@ describe("a keyed request", () => {
 
   for (const [state, when] of [
     ["busy_same", "the same request has just finished"],
-    ["busy_other", "one with another body has the lock"],
+    ["busy_other", "a request with another body has the lock"],
   ] as const) {
-    it(`is answered what is stored when ${when}`, async () => {
+    it(`gets the stored response when ${when}`, async () => {
       const { keeper } = keyLocks(state);
       const asked = request(async () => "stored");
       expect(await runOnce(keeper, asked)).to.equal("stored");
     });
   }
 
-  it("is a conflict when nobody can say whether the same request has finished", async () => {
+  it("is a conflict when the lookup is unavailable and the same request holds the lock", async () => {
     const { keeper } = keyLocks("busy_same");
     const lookup = async () => {
       throw new AppError("service_unavailable", "Away.");
@@ -83,7 +83,7 @@ describe("a keyed request", () => {
     expect(await codeOf(runOnce(keeper, request(lookup)))).to.equal("conflict");
   });
 
-  it("is to be tried again when nobody can say whose the key is", async () => {
+  it("is service_unavailable when the lookup is unavailable and another body holds the lock", async () => {
     const { keeper } = keyLocks("busy_other");
     const lookup = async () => {
       throw new AppError("service_unavailable", "Away.");
@@ -92,8 +92,8 @@ describe("a keyed request", () => {
   });
 
   for (const [what, release, isWaitedFor] of [
-    ["waits until its lock is given back", 20, true],
-    ["waits for no lock that does not come back", 60_000, false],
+    ["waits for the release of its lock", 20, true],
+    ["does not wait for a release that hangs", 60_000, false],
   ] as const) {
     it(`when it fails ${what}`, async () => {
       let isFree = false;
@@ -117,7 +117,7 @@ describe("a keyed request", () => {
     });
   }
 
-  it("is a reused key while another body runs", async () => {
+  it("is idempotency_key_reused while another body runs", async () => {
     const { keeper } = keyLocks("busy_other");
     const answer = await codeOf(
       runOnce(

@@ -10,7 +10,7 @@ type Call = {
   requests: Request[];
   requestIds: string[];
   timeoutMs?: number;
-  /** Answers the requests at these positions, by their own bodies unless told otherwise. */
+  /** Answers the requests at these positions; by default with their own bodies. */
   answer(positions?: number[], results?: unknown[]): void;
   end(error?: unknown): void;
 };
@@ -18,7 +18,7 @@ type Call = {
 const accepted = ({ body }: Request) => ({ result: { case: "response", value: { sendId: body } } });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A messaging that holds every call until the test lets it go. */
+/** A messaging client that holds every call until the test ends it. */
 function heldMessaging(sendMany?: (call: { requests: Request[] }) => Promise<unknown>) {
   const calls: Call[] = [];
   async function* sendEach(
@@ -55,8 +55,8 @@ function heldMessaging(sendMany?: (call: { requests: Request[] }) => Promise<unk
   return { client: { sendEach, sendMany } as unknown as Client, calls };
 }
 
-/** Waits until so many calls have left. */
-async function departed(calls: readonly Call[], count: number): Promise<void> {
+/** Waits until `count` calls have started. */
+async function started(calls: readonly Call[], count: number): Promise<void> {
   while (calls.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
@@ -64,12 +64,12 @@ describe("single sends", () => {
   const send = (sendOne: ReturnType<typeof createSendBatcher>, body: string, tenantId = "ten_1") =>
     sendOne(tenantId, { tenantId, body }, `req_${body}`);
 
-  it("that have waited too long for their place do not leave any more", async () => {
+  it("that waited too long are refused and not sent", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendBatcher(client, 20);
     const all = Array.from({ length: 385 }, (_, at) => send(sendOne, `${at}`));
     const late = (all.at(-1) as Promise<unknown>).catch((error: AppError) => error.code);
-    await departed(calls, 6);
+    await started(calls, 6);
     await new Promise((resolve) => setTimeout(resolve, 40));
     for (const call of calls) {
       call.answer();
@@ -80,7 +80,7 @@ describe("single sends", () => {
     expect(calls.flatMap(({ requests }) => requests)).to.have.length(384);
   });
 
-  it("go at once when none went a moment ago, each under its own request id, for ten seconds", async () => {
+  it("after an idle interval start at once, under their request id, with a timeout of 10 s", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendBatcher(client), "a");
     await tick();
@@ -90,13 +90,13 @@ describe("single sends", () => {
     expect((await one).sendId).to.equal("a");
   });
 
-  it("that come soon after a call go together in the next, whatever their account, in order", async () => {
+  it("of all accounts that arrive after a call share the next one, in order", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendBatcher(client);
     const first = send(sendOne, "first");
     await tick();
     const sends = Array.from({ length: 100 }, (_, at) => send(sendOne, `${at}`, `ten_${at % 3}`));
-    await departed(calls, 3);
+    await started(calls, 3);
     expect(calls.map(({ requests }) => requests.length)).to.deep.equal([1, 64, 36]);
     for (const call of calls) call.answer();
     expect((await first).sendId).to.equal("first");
@@ -105,14 +105,14 @@ describe("single sends", () => {
     );
   });
 
-  it("are each answered when they have ended: a slow one delays nobody, nor do a hundred", async () => {
+  it("are answered one by one: slow sends do not delay others", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendBatcher(client);
     const slow: Promise<unknown>[] = [];
     for (let at = 0; at < 20; at += 1) {
       slow.push(send(sendOne, `slow ${at}`, "ten_slow"));
       const quick = send(sendOne, `quick ${at}`);
-      await departed(calls, at + 1);
+      await started(calls, at + 1);
       calls[at]?.answer([1]);
       expect((await quick).sendId).to.equal(`quick ${at}`);
     }
@@ -120,12 +120,12 @@ describe("single sends", () => {
     await Promise.all(slow);
   });
 
-  it("of one account in a flood leave room for those of others", async () => {
+  it("of one account in a flood leave capacity for other accounts", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendBatcher(client);
     const flood = Array.from({ length: 600 }, (_, at) => send(sendOne, `flood ${at}`, "ten_flood"));
     const other = send(sendOne, "other");
-    await departed(calls, 7);
+    await started(calls, 7);
     expect(calls.flatMap(({ requests }) => requests)).to.have.length(385);
     calls[6]?.answer();
     expect((await other).sendId).to.equal("other");
@@ -137,7 +137,7 @@ describe("single sends", () => {
     await Promise.all(flood);
   });
 
-  it("fail alone, with the code, fields and facts that their own call would have had", async () => {
+  it("fail one by one, with the error of a call of their own", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendBatcher(client);
     const good = send(sendOne, "good");
@@ -163,7 +163,7 @@ describe("single sends", () => {
     expect((await good).sendId).to.equal("good");
   });
 
-  it("are not made again when their call fails: what was answered stays, the rest is unknown", async () => {
+  it("are not retried when their call fails: results received stay, the rest is unavailable", async () => {
     const { client, calls } = heldMessaging();
     const sendOne = createSendBatcher(client);
     const codes = Promise.all(
@@ -182,7 +182,7 @@ describe("single sends", () => {
     expect(calls).to.have.length(1);
   });
 
-  it("without an answer of theirs at the end are a fault, not an acceptance", async () => {
+  it("without a result at the end of the call fail", async () => {
     const { client, calls } = heldMessaging();
     const one = send(createSendBatcher(client), "a").catch((error: AppError) => error.code);
     await tick();
@@ -194,7 +194,7 @@ describe("single sends", () => {
 describe("a list of recipients", () => {
   const request = { tenantId: "ten_1", body: "a" } as unknown as Parameters<typeof sendList>[1];
 
-  it("goes in a call of its own, under its request id", async () => {
+  it("uses a call of its own, under its request id", async () => {
     const asked: unknown[] = [];
     const { client } = heldMessaging(async (call) => {
       asked.push(call);
@@ -204,7 +204,7 @@ describe("a list of recipients", () => {
     expect(asked).to.deep.equal([{ requests: [request], requestIds: ["req_a"] }]);
   });
 
-  it("without a result is a fault, and one whose call fails is not made again", async () => {
+  it("fails without a result, and is not retried when its call fails", async () => {
     const codes = [async () => ({ results: [] }), () => Promise.reject(new Error("gone"))].map(
       (sendMany) =>
         sendList(heldMessaging(sendMany).client, request, "req_a").catch(

@@ -7,7 +7,7 @@ describe("the gateway's settings", () => {
   const read = (more: Record<string, string>) =>
     readConfig({ REDIS_URL: "x", NATS_URL: "x", CURSOR_KEY: "x", ...more }, GATEWAY_SETTINGS);
 
-  it("are taken with addresses and origins as they are written", () => {
+  it("accept addresses and origins", () => {
     const config = read({
       DOCS_URL: "https://docs.example.com/",
       BASE_URL: "http://localhost:8080",
@@ -29,12 +29,12 @@ describe("the gateway's settings", () => {
     ["BODY_BYTES_MAX", "16777216"],
     ["LIST_SPAN_MAX_MS", "86400000"],
   ] as const) {
-    it(`are refused with ${name}=${value}, which could not work`, () => {
+    it(`refuse ${name}=${value}`, () => {
       expect(() => read({ [name]: value })).to.throw(ConfigError, name);
     });
   }
 
-  it("leave a request longer than its body, so that a late body is answered as such", () => {
+  it("give the request a longer timeout than its body, so that a late body gets its own error", () => {
     expect(serverOptions(15_000).requestTimeout).to.equal(30_000);
     expect(serverOptions(120_000).requestTimeout).to.equal(135_000);
   });

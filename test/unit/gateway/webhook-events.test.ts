@@ -1,4 +1,4 @@
-/** The events of the OpenAPI document beside the bodies that the webhook service makes. */
+/** Compares the events of the OpenAPI document with the bodies that the webhook service sends. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import { buildOpenApi } from "../../../gateway/docs/openapi.ts";
@@ -67,7 +67,7 @@ const reviews = ["approved", "rejected", "suspended", "reinstated"].map(
   (type): DomainEvent => ({ ...HEAD, kind: "sender_id", type, senderId: SENDER_ID }),
 );
 
-/** Bodies by type, as the webhook service makes them. */
+/** Bodies by type, as the webhook service builds them. */
 const SENT = new Map<string, unknown>([
   ...[...messages, ...wallets, ...reviews]
     .flatMap(webhookEventsOf)
@@ -82,7 +82,7 @@ const document = buildOpenApi(createOperations(memoryPorts(), true), {
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema(document, "doc");
 
-/** Every member of a value by its path, in its order; arrays and null end a path. */
+/** The path of every member of a value, in order; arrays and null end a path. */
 function membersOf(value: unknown, path = ""): string[] {
   if (typeof value !== "object" || value === null) return [path];
   return Object.entries(value).flatMap(([name, inner]) => membersOf(inner, `${path}/${name}`));
@@ -97,7 +97,7 @@ describe("the events of the OpenAPI document", () => {
     expect([...SENT.keys()]).to.have.members(Object.keys(document.webhooks));
   });
 
-  it("have an operation id each", () => {
+  it("have an operation id", () => {
     const ids = Object.values(document.webhooks).map(({ post }) => post.operationId);
     expect(new Set(ids).size).to.equal(ids.length);
     expect(ids).to.include.members(["messageStatusChanged", "senderIdApproved", "webhookTest"]);
@@ -108,8 +108,8 @@ describe("the events of the OpenAPI document", () => {
     const example = "example" in shown ? shown.example : undefined;
     const wanted = JSON.parse(JSON.stringify(schema).replace("#/components", "doc#/components"));
 
-    it(`${type}: what is sent and the example are as the schema says`, () => {
-      // What is announced only has no example.
+    it(`${type}: the body sent and the example match the schema`, () => {
+      // A type that is only announced has no example.
       expect(example === undefined).to.equal(type === "message.rejected");
       for (const body of [example ?? SENT.get(type), SENT.get(type)]) {
         expect(ajv.validate(wanted, body), ajv.errorsText()).to.equal(true);
@@ -117,7 +117,7 @@ describe("the events of the OpenAPI document", () => {
       }
     });
 
-    it(`${type}: the example has the members of what is sent, in their order`, () => {
+    it(`${type}: the example has the members of the body sent, in order`, () => {
       const known = (value: unknown) =>
         membersOf(value).map((path) => path.replace(/\/error\/.*/, "/error"));
       expect([...new Set(known(example ?? SENT.get(type)))]).to.deep.equal([
