@@ -1,28 +1,46 @@
-/** What a process was doing, sample by sample: the step of a message's way, or the layer below it. */
+/** Divides a process's CPU samples by step of a message, or by library. */
 import type { CpuProfile, ProfileNode } from "./v8-profile.ts";
 
-/** Files of this project, by the step that they are. The first that fits counts. */
+/** Steps by the project's files. The first pattern that matches counts. */
 const STEPS: readonly (readonly [step: string, files: RegExp])[] = [
-  ["key, address, rate, concurrency limit", /^gateway\/(auth|rate-limit|idempotency|admit|load-gate|room|shed)/],
-  ["check and render bodies", /^gateway\/(schemas|routes|render|json|body|problem)/],
-  ["send batcher", /^gateway\/send-together/],
+  [
+    "key, address, rate, concurrency limit",
+    /^gateway\/(auth|rate-limit|idempotency|load-shedding)\//,
+  ],
+  ["send batcher", /^gateway\/operations\/sends\/send-batcher/],
+  [
+    "check and render bodies",
+    /^gateway\/((schemas|operations|render|json)\/|http\/(body|problem))/,
+  ],
   ["HTTP", /^gateway\//],
-  ["accept", /^messaging\/(send-many|service\/(accept|commit-sends|idempotency))/],
-  ["accept", /^messaging\/(store\/sends|domain\/(draft|send))/],
-  ["claim", /^messaging\/(service\/(claim|queue-)|domain\/claim|store\/queue)/],
-  ["outcomes and receipts", /^messaging\/(service\/changes|store\/messages|domain\/(outcome|rec))/],
-  ["publish", /^(shared\/io\/(outbox|publisher)|messaging\/events)/],
+  [
+    "accept",
+    /^messaging\/(adapters\/rpc-batch-send|app\/(accept|commit-sends|idempotency)|store\/sends)/,
+  ],
+  ["accept", /^messaging\/domain\/(build-messages|send)/],
+  [
+    "claim",
+    /^messaging\/(adapters\/rpc-batch-claim|app\/(claim|queue-|pending)|domain\/(claim|fair)|store\/queue)/,
+  ],
+  [
+    "outcomes and receipts",
+    /^messaging\/(app\/(update-messages|carrier-reports)|store\/messages|domain\/(outcome|rec))/,
+  ],
+  ["publish", /^(shared\/io\/(outbox|publisher)|messaging\/adapters\/events)/],
   ["decide", /^wallet\/domain/],
-  ["settle", /^wallet\/(events|service\/settle)/],
-  ["holds and settlements", /^wallet\/(store|service\/(flush|command))/],
-  ["SMPP", /^carrier\/smpp/],
-  ["tell outcomes", /^carrier\/outcomes/],
-  ["receipts", /^carrier\/(receipt|recent|events)/],
+  ["settle", /^wallet\/(adapters\/events|app\/settle)/],
+  ["holds and settlements", /^wallet\/(store|app\/(commit|command))/],
+  ["SMPP", /^shared\/smpp/],
+  ["report outcomes", /^carrier\/app\/outcome/],
+  ["receipts", /^carrier\/(app\/(receipt|recent)|adapters\/receipt|domain\/receipt)/],
   ["submit", /^carrier\//],
-  ["plan deliveries", /^webhook\/(events|service\/(deliver|endpoint-reader)|domain)/],
-  ["store deliveries", /^webhook\/(store|service\/settler)/],
-  ["HTTP", /^webhook\/sender/],
-  ["attempt", /^webhook\/service/],
+  ["HTTP", /^webhook\/adapters\/http-client/],
+  [
+    "plan deliveries",
+    /^webhook\/(adapters\/(events|proto-events)|app\/(deliver|endpoint-loader)|domain)/,
+  ],
+  ["store deliveries", /^webhook\/(store|app\/result-writer)/],
+  ["attempt", /^webhook\/app/],
   ["answer", /^(tenant|sender-id|routing)\//],
   ["RPC", /^shared\/rpc/],
   ["logs, metrics, traces", /^shared\/io\/(log|metrics|trac|rpc-metrics|batch-span)/],

@@ -5,8 +5,8 @@ import type { CpuProfile, ProfileNode } from "../../load/v8-profile.ts";
 
 const ROOT = "file:///app";
 const IN = {
-  accept: `${ROOT}/services/messaging/service/accept.ts`,
-  batcher: `${ROOT}/services/shared/core/batcher.ts`,
+  accept: `${ROOT}/services/messaging/app/accept.ts`,
+  batcher: `${ROOT}/services/shared/flow/batcher.ts`,
   auth: `${ROOT}/gateway/auth/authenticate.ts`,
   driver: `${ROOT}/node_modules/mongodb/lib/cmap/connection.js`,
   bson: `${ROOT}/node_modules/bson/lib/bson.cjs`,
@@ -31,7 +31,7 @@ describe("a profile by step", () => {
   for (const [step, stack] of [
     ["accept", ["(root)", IN.accept]],
     ["accept", ["(root)", IN.rpc, IN.accept, IN.batcher, IN.driver, IN.bson]],
-    ["key, address, rate, room", ["(root)", IN.http, IN.auth]],
+    ["key, address, rate, concurrency limit", ["(root)", IN.http, IN.auth]],
     ["MongoDB driver", ["(root)", IN.driver, IN.bson]],
     ["RPC", ["(root)", IN.http2]],
     ["RPC", ["(root)", IN.rpc, "writeBuffer"]],
@@ -60,7 +60,7 @@ describe("a profile by step", () => {
     const rows = [
       { process: "gateway", step: "HTTP", accept: 30, dispatch: 10 },
       { process: "gateway", step: "RPC", accept: 2, dispatch: 0 },
-      { process: "gateway", step: "send together", accept: 0, dispatch: 1 },
+      { process: "gateway", step: "send batcher", accept: 0, dispatch: 1 },
       { process: "wallet", step: "decide", accept: 25, dispatch: 25 },
     ];
     expect(stepRows(rows, 3)).to.deep.equal([
