@@ -1,10 +1,10 @@
 /**
- * A customer's program as the documentation asks for it: every send has an idempotency key, and
- * anything that may be retried is retried with the same key, waiting 1 s, 2 s, 4 s and so on.
+ * A customer's program as documented: every send has an idempotency key, and every retryable error is retried with
+ * the same key after 1 s, 2 s, 4 s and so on.
  */
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 
-/** One message as the customer sees it. */
+/** A message in a REST response. */
 export type SeenMessage = {
   readonly id: string;
   readonly status: string;
@@ -15,7 +15,7 @@ export type SeenMessage = {
   readonly status_history?: readonly { status: string; occurred_at: string }[];
 };
 
-/** An answer of the REST API. */
+/** A REST response. */
 export type RestAnswer = {
   readonly status: number;
   readonly headers: Headers;
@@ -50,7 +50,7 @@ export async function callRest(
   };
 }
 
-/** Calls with a key until the answer is final, as the documented retry rule says. */
+/** Calls with a key until the response is final, by the documented retry rule. */
 export async function callUntilFinal(
   stack: Pick<StackFile, "gateway" | "api_key">,
   method: string,
@@ -73,14 +73,14 @@ export async function callUntilFinal(
   }
 }
 
-/** The nth ordinary recipient: a valid Nigerian mobile that is no test number, each different. */
+/** The nth ordinary recipient: a distinct valid Nigerian mobile that is not a test number. */
 export function recipient(count: number): string {
   const rest = count % 9000;
   const block = Math.floor(count / 9000);
   return `+23480${3 + (block % 7)}${String(Math.floor(block / 7)).padStart(3, "0")}${String(rest).padStart(4, "0")}`;
 }
 
-/** Sends `count` messages, `inFlight` at once; answers their ids in order of acceptance. */
+/** Sends `count` messages, `inFlight` at once; returns their ids in order of acceptance. */
 export async function sendMany(
   stack: Pick<StackFile, "gateway" | "api_key" | "sender_id">,
   options: {
@@ -112,7 +112,7 @@ export async function sendMany(
   return accepted;
 }
 
-/** Reads messages until each has a status in `wanted`; answers them by id. */
+/** Reads messages until each has a status in `wanted`; returns them by id. */
 export async function waitForStatuses(
   stack: Pick<StackFile, "gateway" | "api_key">,
   ids: Iterable<string>,

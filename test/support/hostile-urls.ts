@@ -1,4 +1,4 @@
-/** URLs that break a rule by themselves, whatever a name server says. */
+/** URLs that break a rule, independent of DNS. */
 export const HOSTILE_URLS = `
 http://example.com/
 HTTP://example.com/

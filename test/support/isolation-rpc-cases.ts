@@ -1,10 +1,9 @@
 /**
- * What of each RPC has to do with tenants. Every method has its row: a new one without a row fails
- * the test that reads them.
+ * The tenant isolation of each RPC. Every method has a row: the test fails for a new method without one.
  */
 import { KeyedOperation } from "../../proto/gen/sms/v1/webhook_pb.js";
 
-/** Things that the owner has; by name, their ids. */
+/** The ids of the owner's resources, by name. */
 export type Owned = {
   readonly message: string;
   readonly scheduled: string;
@@ -15,20 +14,20 @@ export type Owned = {
   readonly endpoint: string;
   readonly doomed: string;
   readonly delivery: string;
-  /** An idempotency key under which it has sent, and created an endpoint. */
+  /** An idempotency key used for a send and for the creation of an endpoint. */
   readonly key: string;
 };
 
-/** A request in the name of a tenant, about the thing that `own` is or may be. */
+/** Builds a request of a tenant about a resource in `own`. */
 type MakeRequest = (tenantId: string, own: Owned) => Record<string, unknown>;
 
-/** What is asked of a method. */
+/** The isolation rule of a method. */
 export type RpcCase =
-  /** It takes a tenant and something of it: another's thing answers as one that never was. */
+  /** Takes a tenant and a resource of it: another tenant's resource gets the response of an unknown one. */
   | { readonly kind: "thing"; readonly request: MakeRequest }
-  /** It takes a tenant: nothing of another's is in the answer. `shows` must be in the owner's. */
+  /** Takes a tenant: the response has nothing of another tenant. `shows` must be in the owner's response. */
   | { readonly kind: "list"; readonly request: MakeRequest; readonly shows?: keyof Owned }
-  /** It takes no tenant, or names of the service's own making. The text says who may call it. */
+  /** Takes no tenant, or ids made by the service. The text names the allowed callers. */
   | { readonly kind: "internal"; readonly why: string };
 
 const thing = (request: MakeRequest): RpcCase => ({ kind: "thing", request });
@@ -43,7 +42,7 @@ const OPERATORS = "operators look after all tenants; the gateway never calls it"
 const OWN_NAMES = "reservation ids are made by messaging; no tenant can name one";
 const MAKES = "it makes something new for the tenant it names, and reads nothing";
 
-/** By `Service/Method`; called in this order, so what ends a thing comes after what shows it. */
+/** By `Service/Method`, in call order: methods that end a resource come after those that read it. */
 export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "MessagingService/SendMessages": internal(MAKES),
   "MessagingService/SendMany": internal(MAKES),

@@ -1,4 +1,4 @@
-/** Two customers of one stack, the first with one of everything that a customer can have. */
+/** Two customers of one stack; the first, the owner, has one of every resource. */
 import { expect } from "chai";
 import { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import { MessageSource, SendEndpoint } from "../../proto/gen/sms/v1/messaging_pb.js";
@@ -7,7 +7,7 @@ import type { Owned } from "./isolation-rpc-cases.ts";
 import { eventually } from "./poll.ts";
 import type { Customer, RestStack } from "./rest.ts";
 
-/** The numbers, texts and references that are the owner's alone. */
+/** Numbers, texts and references that only the owner uses. */
 export const OWNERS = {
   to: "+2348031112223",
   body: "What only the owner may read",
@@ -20,10 +20,10 @@ export const OWNERS = {
 const PATH = "/v1/sms/messages";
 const HOOKS = "/v1/webhook-endpoints";
 
-/** Settings of the stack: what fails is tried again after the test, not in the middle of it. */
+/** Settings of the stack: failed work is retried after the test, not during it. */
 export const ISOLATION_SETTINGS = { WEBHOOK_RETRY_DELAYS_MS: "3600000,3600000" } as const;
 
-/** Makes the owner's things; all of them are there, and at rest, when it returns. */
+/** Creates the owner's resources; on return all exist and none changes by itself. */
 export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned> {
   const { tenantId } = owner;
   const made = await rest.senderIds.createSenderId({
@@ -68,21 +68,21 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
   };
 }
 
-/** Until nothing of the owner's changes by itself any more: all sent, settled and notified. */
+/** Waits until nothing of the owner's changes by itself: all sent, settled and notified. */
 async function waitForRest(
   owner: Customer,
   sent: { readonly id: string; readonly held_amount: string },
   endpoints: readonly string[],
 ): Promise<void> {
   const read = async (path: string) => (await owner.call("GET", path)).body.data;
-  // Three sends wait for tomorrow, each with a hold like that of the one sent.
+  // Three sends are scheduled for tomorrow, each with a hold like that of the one sent.
   const held = (3 * Number(sent.held_amount)).toFixed(4);
   await eventually(
     async () => {
       if ((await read(`/v1/messages/${sent.id}`)).status !== "delivered") return false;
       if ((await read("/v1/balance")).held !== held) return false;
       const lists = await Promise.all(endpoints.map((id) => read(`${HOOKS}/${id}/deliveries`)));
-      // Each hears of `sent` and of `delivered`, and the first of a test; none is tried again soon.
+      // Each gets `sent` and `delivered`, and the first a test event; none is retried soon.
       const isTried = ({ attempts }: { attempts: readonly unknown[] }) => attempts.length > 0;
       return lists.flat().length === 5 && lists.flat().every(isTried);
     },
@@ -90,7 +90,7 @@ async function waitForRest(
   );
 }
 
-/** Names of the same kinds that nobody has. */
+/** Unused values of the same kinds. */
 export function freeNames(): Owned {
   return {
     message: newId("message"),
@@ -106,7 +106,7 @@ export function freeNames(): Owned {
   };
 }
 
-/** A text in which names are replaced by what they name, so that answers can be compared. */
+/** Replaces ids in a text by placeholders, so that responses can be compared. */
 export function maskNames(text: string, names: Owned): string {
   return Object.entries(names).reduce(
     (masked, [what, name]) => masked.replaceAll(name, what),

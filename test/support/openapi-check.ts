@@ -1,4 +1,4 @@
-/** Holds real answers against the OpenAPI document that the service itself publishes. */
+/** Checks real responses against the published OpenAPI document. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect } from "chai";
 import type { RestAnswer } from "./rest.ts";
@@ -14,10 +14,10 @@ type Document = {
   components: { headers: Record<string, Header> };
 };
 
-/** Throws unless the answer of an operation is one that the document describes. */
+/** Throws unless the document describes the response of an operation. */
 export type AnswerCheck = (method: string, path: string, answer: RestAnswer) => void;
 
-/** Throws unless a webhook's body is a `message.status_changed` event as the document has it. */
+/** Throws unless a webhook's body is a `message.status_changed` event of the document. */
 export function createEventCheck(document: Document): (event: unknown) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
   ajv.addSchema(document, "doc");
@@ -27,7 +27,7 @@ export function createEventCheck(document: Document): (event: unknown) => void {
   };
 }
 
-/** Makes a check of the document; `path` is the template, such as `/v1/messages/{message_id}`. */
+/** Creates the check; `path` is a template, such as `/v1/messages/{message_id}`. */
 export function createAnswerCheck(document: Document): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
   ajv.addSchema(document, "doc");

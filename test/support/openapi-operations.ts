@@ -1,6 +1,6 @@
-/** The operations of the published OpenAPI document, as tests that go through all of them need them. */
+/** The operations of the published OpenAPI document, for tests that run over all of them. */
 
-/** One parameter, with what its schema says. */
+/** One parameter with its schema. */
 export type Parameter = {
   readonly name: string;
   readonly in: "path" | "query" | "header";
@@ -43,7 +43,7 @@ export function operationsOf(document: {
   );
 }
 
-/** The path with its parameters filled in; throws for a parameter that `values` does not know. */
+/** Fills in the parameters of the path; throws for a parameter that is missing in `values`. */
 export function fillPath(path: string, values: Readonly<Record<string, string>>): string {
   return path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = values[name];

@@ -1,24 +1,24 @@
-/** A customer's server that speaks octets over TLS, so that a test can say any answer in any pieces. */
+/** A TLS server for webhooks that writes raw bytes, so that a test controls every piece of a response. */
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
 
-/** One request as its octets came. */
+/** One request as received. */
 export type RawRequest = {
   readonly socket: TLSSocket;
   readonly text: string;
   /** Counted from 1 on its connection. */
   readonly number: number;
-  /** In how many pieces it came. */
+  /** In how many pieces it arrived. */
   readonly pieces: number;
 };
 
-/** What the server does with a whole request. */
+/** Handles a complete request. */
 export type RawBehaviour = (request: RawRequest) => void;
 
 export type RawReceiver = Awaited<ReturnType<typeof startRawReceiver>>;
 
-/** Starts a server on a free port of loopback; it answers 204 until told otherwise. */
+/** Starts a server on a free port of loopback; by default it answers 204. */
 export async function startRawReceiver(tls: {
   readonly certFile: string;
   readonly keyFile: string;
@@ -57,14 +57,14 @@ export async function startRawReceiver(tls: {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    /** Whole requests, oldest first. */
+    /** Complete requests, oldest first. */
     requests,
     /** Connections whose handshake ended, oldest first. */
     sockets,
     behave(next: RawBehaviour) {
       behave = next;
     },
-    /** Takes connections over: nothing is read of them any more. */
+    /** Handles new connections instead: the server no longer reads them. */
     onConnection(next: (socket: TLSSocket) => void) {
       onConnection = next;
     },
@@ -80,7 +80,7 @@ const answerNoContent: RawBehaviour = ({ socket }) => {
   socket.write("HTTP/1.1 204 No Content\r\n\r\n");
 };
 
-/** Answers with lines, whose ends are written as one character and sent as two. */
+/** Responds with lines; `\n` is sent as CRLF. */
 export function say(lines: string): RawBehaviour {
   return ({ socket }) => void socket.write(lines.replaceAll("\n", "\r\n"));
 }

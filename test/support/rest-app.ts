@@ -1,6 +1,5 @@
 /**
- * The gateway's whole pipeline on a real HTTP server, over ports in memory: for tests of what the
- * pipeline itself promises, without the services behind it.
+ * The whole gateway on a real HTTP server, with ports in memory instead of the services.
  */
 import { createServer } from "node:http";
 import { connect } from "node:net";
@@ -29,7 +28,7 @@ import {
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
 
-/** Settings of one test's pipeline; what is absent takes part in nothing. */
+/** Settings of one test's gateway. */
 export type RestAppOptions = {
   readonly caller?: Partial<Caller>;
   readonly ports?: Partial<OperationPorts>;
@@ -46,21 +45,21 @@ export type RestAppOptions = {
   readonly onRefused?: (method: string, path: string) => void;
 };
 
-/** A running pipeline. */
+/** A running gateway. */
 export type RestApp = {
   readonly port: number;
   readonly url: string;
-  /** Requests that were answered, in order. */
+  /** Finished requests, in order. */
   readonly finished: FinishedRequest[];
   close(): Promise<void>;
-  /** Closes as the process does when it is told to end: no request is dropped. */
+  /** Closes like a process on SIGTERM: no request is dropped. */
   drain(): Promise<void>;
 };
 
 /** The address of the documentation in these tests. */
 export const DOCS_URL = "https://docs.example.com";
 
-/** A key that the pipeline knows; any other is unknown. */
+/** The only valid key. */
 export const API_KEY = `sk_live_${"k".repeat(43)}`;
 
 const CALLER: Caller = {
@@ -83,12 +82,12 @@ const CALLER: Caller = {
   currency: "NGN",
 };
 
-/** A lock that nobody else holds. */
+/** Locks that are always free. */
 export const OPEN_LOCKS: KeyLocks = {
   acquire: async () => ({ state: "acquired", release: async () => undefined }),
 };
 
-/** Opens it on a free port of 127.0.0.1. */
+/** Starts the gateway on a free port of 127.0.0.1. */
 export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp> {
   const caller = { ...CALLER, ...options.caller };
   const operations = [
@@ -161,7 +160,7 @@ export async function openRestApp(options: RestAppOptions = {}): Promise<RestApp
   };
 }
 
-/** Ports that accept every send as one queued message and know nothing else. */
+/** Ports that accept every send as one queued message; all other resources are unknown. */
 export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPorts {
   const messaging = {
     sendMessages: async () =>
@@ -198,12 +197,12 @@ async function noMessage(): Promise<never> {
   throw new AppError("not_found", "There is no such message.");
 }
 
-/** What came back over a raw connection: answers as text, in order. */
+/** A response on a raw connection. */
 export type RawAnswer = { readonly status: number; readonly head: string; readonly body: string };
 
 /**
- * Writes bytes to a fresh connection and collects answers until the server ends it, or until
- * `count` answers are there. `write` may go on writing while answers come.
+ * Writes bytes to a new connection and collects responses until the server closes it, or until there are `count`.
+ * `write` may continue while responses arrive.
  */
 export function exchange(
   port: number,

@@ -1,6 +1,6 @@
 /**
- * The REST API as its customers see it, for black-box tests: one whole stack that all files of a
- * run share, and as many customers on it as tests want, each with settings of its own.
+ * The REST API for black-box tests: one stack shared by all files of a run, and customers on it with their own
+ * settings.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -15,19 +15,19 @@ import { WalletService } from "../../proto/gen/sms/v1/wallet_pb.js";
 import { createGrpcJsTransport, type RpcTransport } from "../../services/shared/rpc/transport.ts";
 import { startTestStack, type TestStack } from "./stack.ts";
 
-/** An answer with its body parsed; `body` is loose, for tests look into it member by member. */
+/** A response with its body parsed; `body` is untyped, because tests read single members. */
 export type RestAnswer = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what comes back is what the test is to find out.
+  // biome-ignore lint/suspicious/noExplicitAny: the test checks the type.
   readonly body: any;
 };
 
-/** What a call may carry. */
+/** Options of a call. */
 export type RestCall = {
   readonly body?: unknown;
-  /** A body as it is, instead of JSON. */
+  /** A raw body instead of JSON. */
   readonly raw?: string | Uint8Array<ArrayBuffer>;
   /** The idempotency key. */
   readonly key?: string;
@@ -42,11 +42,11 @@ export type Customer = {
   readonly testKey: string;
   readonly sender: string;
   call(method: string, path: string, options?: RestCall): Promise<RestAnswer>;
-  /** One more key. */
+  /** Creates one more key. */
   addKey(options: { scopes?: string[]; mode?: Mode; networks?: string[] }): Promise<string>;
 };
 
-/** The stack with clients for what customers cannot do themselves. */
+/** The stack, with clients of the internal services. */
 export type RestStack<S extends StackFile = StackFile> = {
   readonly stack: S;
   readonly tenants: Client<typeof TenantService>;
@@ -58,7 +58,7 @@ export type RestStack<S extends StackFile = StackFile> = {
   close(): Promise<void>;
 };
 
-/** What a customer is to be. */
+/** Settings of a new customer. */
 export type CustomerOptions = {
   readonly rateLimit?: number;
   readonly burst?: number;
@@ -66,7 +66,7 @@ export type CustomerOptions = {
   readonly emailVerified?: boolean;
   /** In 1/10,000 of the currency unit. */
   readonly funds?: bigint;
-  /** The tenant is made, and its wallet is not. */
+  /** Creates the tenant without a wallet. */
   readonly hasNoWallet?: boolean;
 };
 
@@ -113,8 +113,8 @@ function useStack<S extends StackFile>(stack: S, stop: () => Promise<void>): Res
 let shared: Promise<RestStack> | undefined;
 
 /**
- * The one stack with default settings that every test file of a run shares; with TEST_STACK (the
- * path of a `stack.json`) one that is up already.
+ * The stack with default settings that all test files of a run share. TEST_STACK, the path of a `stack.json`, uses a
+ * running one instead.
  */
 export function sharedRestStack(): Promise<RestStack> {
   const file = process.env.TEST_STACK;
@@ -127,13 +127,13 @@ export function sharedRestStack(): Promise<RestStack> {
   return shared;
 }
 
-// A root hook: it runs once, after every file.
+// A root hook: it runs once, after all files.
 after(async function () {
   this.timeout(60_000);
   await (await shared)?.close();
 });
 
-/** Calls the API once, exactly as told: nothing is added but the content type of a body. */
+/** Calls the API once; adds only the content type of a body. */
 export async function callRest(
   gateway: string,
   method: string,

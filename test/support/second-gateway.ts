@@ -1,4 +1,4 @@
-/** One more gateway process beside a stack's own: same settings, ports of its own. */
+/** A second gateway process for a stack: the same settings, its own ports. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -8,10 +8,10 @@ import { freePorts } from "../../deploy/dev/ports.ts";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { eventually } from "./poll.ts";
 
-/** The second gateway's address, and how to end it. */
+/** The second gateway. */
 export type SecondGateway = { readonly url: string; readonly stop: () => Promise<void> };
 
-/** Starts it with the environment of the stack's gateway, which the kernel remembers (proc(5)). */
+/** Starts it with the environment of the stack's gateway, read from /proc (proc(5)). */
 export async function startSecondGateway(
   stack: StackFile,
   settings: Readonly<Record<string, string>> = {},

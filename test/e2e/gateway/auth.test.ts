@@ -1,4 +1,4 @@
-/** `service.md` "Authentication" and "Rate limiting", over two gateways. */
+/** `docs/contract.md#authentication` and `docs/contract.md#rate-limits`, with two gateways. */
 import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import { callRest, openRestStack, type RestCall, type RestStack } from "../../support/rest.ts";
@@ -8,7 +8,7 @@ import type { TestStack } from "../../support/stack.ts";
 const SEND = "/v1/sms/messages";
 const GOOD = { to: "08031234567", from: "Acme", body: "Hello" };
 
-/** Every endpoint of service.md with the scope it needs. */
+/** Every operation of the contract with its scope. */
 const SCOPES: readonly (readonly [string, string, string])[] = [
   ["POST", SEND, "messages:send"],
   ["POST", `${SEND}/bulk`, "messages:send"],
@@ -23,7 +23,7 @@ const SCOPES: readonly (readonly [string, string, string])[] = [
   ["POST", "/v1/webhook-endpoints", "webhooks:manage"],
 ];
 
-describe("REST: who may call, and how often", function () {
+describe("REST: authentication and rate limits", function () {
   this.timeout(60_000);
   let rest: RestStack<TestStack>;
   let second: SecondGateway;
@@ -41,7 +41,7 @@ describe("REST: who may call, and how often", function () {
   const elsewhere = (method: string, path: string, options: RestCall) =>
     callRest(second.url, method, path, options);
 
-  it("each endpoint needs its scope, and no other", async () => {
+  it("each operation needs its own scope only", async () => {
     const customer = await rest.addCustomer();
     for (const scope of new Set(SCOPES.map(([, , needed]) => needed))) {
       const apiKey = await customer.addKey({ scopes: [scope] });
@@ -57,7 +57,7 @@ describe("REST: who may call, and how often", function () {
     }
   });
 
-  it("a revoked key is gone on every gateway within 5 seconds", async () => {
+  it("a revoked key is refused on every gateway within 5 seconds", async () => {
     const customer = await rest.addCustomer();
     const apiKey = await customer.addKey({});
     for (const call of [rest.call, elsewhere]) {
@@ -156,7 +156,7 @@ describe("REST: who may call, and how often", function () {
     expect(granted, "and not less than the bucket held").to.be.at.least(burst);
   });
 
-  it("the headers tell the truth: one less each time, full again after RateLimit-Reset", async () => {
+  it("RateLimit-Remaining falls by one each time, and the bucket is full after RateLimit-Reset", async () => {
     const customer = await rest.addCustomer({ rateLimit: 1, burst: 5 });
     const seen: number[] = [];
     for (let at = 0; at < 5; at += 1) {
@@ -179,7 +179,7 @@ describe("REST: who may call, and how often", function () {
     expect((await customer.call("GET", "/v1/balance")).status).to.equal(200);
   });
 
-  it("without Redis requests are limited by each gateway's share, and none fails", async () => {
+  it("without Redis each gateway limits requests to its share, and none fails", async () => {
     const rate = 10;
     const customer = await rest.addCustomer({ rateLimit: rate, burst: 10 });
     const { apiKey } = customer;
@@ -196,7 +196,7 @@ describe("REST: who may call, and how often", function () {
       }
       expect([...statuses.keys()].sort()).to.deep.equal([200, 429]);
       const spentS = (performance.now() - startMs) / 1000;
-      // The first gateway believes that it is alone and lets all through, the second its half.
+      // The first gateway counts one replica and admits all; the second admits its half.
       expect(statuses.get(200)).to.be.at.most(Math.ceil((10 + rate * spentS) * 1.5) + 2);
     } finally {
       await rest.stack.restart("redis");

@@ -1,4 +1,4 @@
-/** `service.md` "Errors": the whole table, a row a test, each provoked from outside. */
+/** The error table of `docs/contract.md#errors`: one test for each row, caused from outside. */
 import { expect } from "chai";
 import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { eventually } from "../../support/poll.ts";
@@ -19,7 +19,7 @@ type Row = {
   check?(answer: RestAnswer): void;
 };
 
-describe("REST errors: the table of service.md", () => {
+describe("REST: errors of the contract", () => {
   let rest: RestStack;
   let customer: Customer;
   let poor: Customer;
@@ -285,7 +285,7 @@ describe("REST errors: the table of service.md", () => {
     expect(answer?.status, "the key stays with the first request").to.equal(202);
   });
 
-  it("503 service_unavailable when a part is away; Retry-After is given, and nothing is done later", async function () {
+  it("503 service_unavailable with Retry-After when a service is unavailable, and no late effect", async function () {
     this.timeout(60_000);
     const { messaging, webhook } = rest.stack.pids as Record<string, number>;
     const send_at = new Date(Date.now() + 3_600_000);
@@ -317,7 +317,7 @@ describe("REST errors: the table of service.md", () => {
       expect(Number(answer.headers.get("retry-after"))).to.be.at.least(1);
     }
 
-    // The services now read what waited for them; these come behind it.
+    // The services now read the buffered requests; these arrive after them.
     const resumed = [
       await customer.call("POST", SEND, { body: body() }),
       await customer.call("POST", `${other}/cancel`),
@@ -330,7 +330,7 @@ describe("REST errors: the table of service.md", () => {
     expect((await customer.call("GET", endpoint)).body.data.description).to.equal("before");
   });
 
-  it("a request whose client has left before it is begun is not carried out", async function () {
+  it("a request whose client left before it started is not executed", async function () {
     this.timeout(30_000);
     const gateway = rest.stack.pids.gateway as number;
     const left = { ...body(), client_reference: "errors-left" };
@@ -349,7 +349,7 @@ describe("REST errors: the table of service.md", () => {
     } finally {
       process.kill(gateway, "SIGCONT");
     }
-    // On another connection, so behind it: the gateway takes up what waits in the order it came.
+    // On another connection, so after it: the gateway handles buffered requests in order of arrival.
     for (let after = 0; after < 3; after += 1) {
       expect((await customer.call("POST", SEND, { body: body() })).status).to.equal(202);
     }
@@ -368,7 +368,7 @@ function codesByField(errors: readonly { field: string; code: string }[]) {
   return Object.fromEntries(errors.map(({ field, code }) => [field, code]));
 }
 
-/** What every error response has (`service.md` "Errors"). */
+/** Checks the members of every error response (`docs/contract.md#errors`). */
 function expectProblem(rest: RestStack, answer: RestAnswer, status: number, code: string): void {
   expect(answer.body?.code, answer.text).to.equal(code);
   expect(answer.status).to.equal(status);

@@ -1,4 +1,4 @@
-/** The worked examples of the documentation, each run against the real service. */
+/** Runs each worked example of the documentation against the real service. */
 import { execFile, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -11,7 +11,7 @@ import { skipSince } from "../../support/skip.ts";
 
 const FOLDER = join(ROOT, "gateway/docs/examples");
 
-/** How each language's programs are run, and what tells that its toolchain is there. */
+/** The command of each language, and a probe for its toolchain. */
 const LANGUAGES = [
   { extension: "sh", command: "sh", probe: ["curl", "--version"] },
   { extension: "ts", command: process.execPath, probe: [process.execPath, "--version"] },
@@ -35,7 +35,7 @@ describe("the worked examples", function () {
     customer = await rest.addCustomer();
   });
 
-  it("are there for every program in every language", () => {
+  it("exist for every program in every language", () => {
     const files = readdirSync(FOLDER);
     for (const program of PROGRAMS) {
       for (const { extension } of LANGUAGES) expect(files).to.include(`${program}.${extension}`);
@@ -46,7 +46,7 @@ describe("the worked examples", function () {
     describe(language.extension, () => {
       const [tool, ...words] = language.probe;
       before(function () {
-        // A language that is not installed cannot be tried; the others still are.
+        // Skip a language that is not installed.
         const { status } = spawnSync(tool, words, { stdio: "ignore" });
         if (status !== 0) skipSince(this, `there is no ${tool}`);
       });
@@ -81,7 +81,7 @@ describe("the worked examples", function () {
         expect(output.trim()).to.equal(`${id} queued`);
       });
 
-      it("retries safely: through a 503 and a lost answer there is one message", async () => {
+      it("retries safely: after a 503 and a lost response there is one message", async () => {
         const proxy = await openFaultyProxy(rest.stack.gateway);
         try {
           const TO = newNumber();
@@ -113,7 +113,7 @@ describe("the worked examples", function () {
   }
 });
 
-/** A way to the gateway on which the first request is refused and the second's answer is lost. */
+/** A proxy to the gateway that refuses the first request and drops the response to the second. */
 async function openFaultyProxy(gateway: string) {
   const keys: string[] = [];
   const server: Server = createServer(async (request, response) => {

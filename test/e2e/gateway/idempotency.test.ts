@@ -1,4 +1,4 @@
-/** `service.md` "Idempotency", over two gateways and with Redis at its worst. */
+/** `docs/contract.md#idempotency`, with two gateways and with a flushed, slow and stopped Redis. */
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { eventually } from "../../support/poll.ts";
@@ -55,7 +55,7 @@ describe("REST: idempotency", function () {
     expect(again.headers.get("x-request-id")).to.not.equal(first.headers.get("x-request-id"));
   }
 
-  it("same body, first succeeded: the stored first response again, on every gateway", async () => {
+  it("a repeat after success gets the stored first response, on every gateway", async () => {
     const key = newKey();
     const body = { ...GOOD, client_reference: "once" };
     const first = await send(key, body);
@@ -70,7 +70,7 @@ describe("REST: idempotency", function () {
     expect(await countOf("once"), "nothing is sent again").to.equal(1);
   });
 
-  it("bulk and batch are replayed whole", async () => {
+  it("bulk and batch responses are replayed in full", async () => {
     for (const [path, body] of [
       [`${SEND}/bulk`, { to: ["08031234567", "nobody", "\ud800"], from: "Acme", body: "Hello" }],
       [`${SEND}/batch`, { from: "Acme", messages: [{ to: "08031234567", body: "Hello" }] }],
@@ -81,7 +81,7 @@ describe("REST: idempotency", function () {
     }
   });
 
-  it("the same body is judged on the parsed JSON: member order and white space do not matter", async () => {
+  it("bodies are compared as parsed JSON: member order and white space do not matter", async () => {
     const key = newKey();
     const first = await customer.call("POST", SEND, {
       key,
@@ -105,7 +105,7 @@ describe("REST: idempotency", function () {
     expectReplay(first, await send(key));
   });
 
-  it("a key belongs to one endpoint: the same key on single and bulk counts as two", async () => {
+  it("a key belongs to one operation: the same key on single and bulk is two keys", async () => {
     const key = newKey();
     const single = await send(key);
     const bulk = await send(key, { ...GOOD, to: ["08031234567"] }, `${SEND}/bulk`);
@@ -114,7 +114,7 @@ describe("REST: idempotency", function () {
     expectReplay(single, await send(key));
   });
 
-  it("both single-send paths share keys: a retry may move between them", async () => {
+  it("both single-send paths share keys: a retry may use the other path", async () => {
     const key = newKey();
     const first = await send(key, GOOD, OLD);
     expectReplay(first, await send(key, GOOD, SEND));
@@ -131,7 +131,7 @@ describe("REST: idempotency", function () {
     expect(theirs.body.data.id).to.not.equal(first.body.data.id);
   });
 
-  it("a test key is never answered what a live key stored", async () => {
+  it("a test key never gets the stored response of a live key", async () => {
     const key = newKey();
     await send(key);
     const answer = await customer.call("POST", SEND, { key, body: GOOD, apiKey: customer.testKey });
@@ -152,7 +152,7 @@ describe("REST: idempotency", function () {
     expect((await post(GOOD)).status).to.equal(202);
   });
 
-  it("a replay answers although the body would not pass any more", async () => {
+  it("a replay succeeds although the body is no longer valid", async () => {
     const key = newKey();
     const at = Date.now() + 61_000;
     const body = { ...GOOD, send_at: new Date(at).toISOString() };
@@ -162,7 +162,7 @@ describe("REST: idempotency", function () {
     expectReplay(first, await send(key, body));
   });
 
-  it("50 identical requests at once: one effect, and each answer is that 202 or a 409 conflict", async () => {
+  it("50 identical concurrent requests have one effect, and each gets that 202 or a 409 conflict", async () => {
     const key = newKey();
     const body = { ...GOOD, client_reference: "fifty" };
     const answers = await Promise.all(
@@ -203,7 +203,7 @@ describe("REST: idempotency", function () {
     expect(reused.body.code).to.equal("idempotency_key_reused");
   });
 
-  it("a test key is not told of what a live key has cancelled", async () => {
+  it("a test key does not get a live key's stored cancel", async () => {
     const key = newKey();
     const at = new Date(Date.now() + 3_600_000).toISOString();
     const { id } = (await send(newKey(), { ...GOOD, send_at: at })).body.data;
@@ -223,7 +223,7 @@ describe("REST: idempotency", function () {
     expect(answer.status).to.equal(200);
   });
 
-  it("an emptied Redis forgets nothing", async () => {
+  it("a flushed Redis loses no stored response", async () => {
     const key = newKey();
     const first = await send(key);
     const redis = new Redis(rest.stack.redis_url);

@@ -1,4 +1,4 @@
-/** Connections that only sit there: they cost little, disturb nobody, and are ended in time. */
+/** Idle connections cost little, do not affect other clients, and are closed in time. */
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect } from "chai";
@@ -25,7 +25,7 @@ describe("REST: 10,000 idle connections", function () {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   };
 
-  it("others are served as ever, memory stays low, and the idle ones are ended", async () => {
+  it("other clients are served, memory stays low, and the idle connections are closed", async () => {
     const { hostname, port } = new URL(rest.stack.gateway);
     const before = residentBytes();
     let open = 0;

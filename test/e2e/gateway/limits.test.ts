@@ -1,4 +1,4 @@
-/** `service.md` "Limits": the whole table, each row at its edge and one beyond it. */
+/** The limits of the contract: each at its edge and one beyond it. */
 import { expect } from "chai";
 import { MESSAGING_SETTINGS } from "../../../services/messaging/config.ts";
 import { SIGNATURE_TOLERANCE_S } from "../../../services/shared/core/webhook-signature.ts";
@@ -15,7 +15,7 @@ const SEND = "/v1/sms/messages";
 const BULK = `${SEND}/bulk`;
 const DAY_MS = 86_400_000;
 
-describe("REST limits: the table of service.md", () => {
+describe("REST: limits of the contract", () => {
   let rest: RestStack;
   let customer: Customer;
 
@@ -53,7 +53,7 @@ describe("REST limits: the table of service.md", () => {
     expectField(await bulk(["1", "2", "3"]), "to", "too_many");
   });
 
-  it("Items of a batch: 1 to 1,000, whatever an account's limit of bulk sends is", async () => {
+  it("Items of a batch: 1 to 1,000, independent of an account's limit for bulk sends", async () => {
     const item = (at: number) => ({ to: `+234803${String(at + 2_000_000)}`, body: "Hello" });
     for (const bulkMax of [2, 5000]) {
       const account = await rest.addCustomer({ bulkMax });
@@ -73,7 +73,7 @@ describe("REST limits: the table of service.md", () => {
     expectField(await send({ to: padded(257) }), "to", "too_long");
   });
 
-  it("Recipient string length: in a bulk send each recipient is judged on its own", async () => {
+  it("Recipient string length: in a bulk send each recipient is checked by itself", async () => {
     const to = ["08031234567", `08031234568${" ".repeat(300)}`];
     const answer = await customer.call("POST", BULK, { body: { to, from: "Acme", body: "Hi" } });
     expect(answer.status, answer.text.slice(0, 300)).to.equal(202);

@@ -1,4 +1,4 @@
-/** `service.md` "GET /v1/messages": filters, windows and cursors over real messages. */
+/** `docs/contract.md#lists`: filters, time ranges and cursors over real messages. */
 import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import {
@@ -55,7 +55,7 @@ describe("REST: listing messages", () => {
     expect(status, text).to.equal(200);
     return body;
   }
-  /** All rows, a few a page; fails when a row comes twice. */
+  /** All rows, a few per page; fails on a duplicate row. */
   async function walk(query: Record<string, string>, limit = 5): Promise<Row[]> {
     const rows: Row[] = [];
     let cursor: string | null = null;
@@ -75,7 +75,7 @@ describe("REST: listing messages", () => {
   }
   const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);
 
-  it("is newest first, whatever the page size, and next_cursor is null on the last page", async () => {
+  it("is newest first for every page size, and next_cursor is null on the last page", async () => {
     for (const limit of [1, 5, 11, 12, 13]) expect(idsOf(await walk({}, limit))).to.deep.equal(ids);
     expect((await page({ limit: "12" })).next_cursor).to.equal(null);
   });
@@ -122,7 +122,7 @@ describe("REST: listing messages", () => {
     expect((await page({ client_reference: "eve" })).data).to.deep.equal([]);
   });
 
-  it("campaign_id finds nothing for a campaign that is not there", async () => {
+  it("campaign_id finds nothing for an unknown campaign", async () => {
     expect((await page({ campaign_id: `cmp_${"0".repeat(26)}` })).data).to.deep.equal([]);
   });
 
@@ -136,7 +136,7 @@ describe("REST: listing messages", () => {
     expect(idsOf(before)).to.not.include(all[5]?.id);
   });
 
-  it("no gap and no repeat while messages arrive, with both bounds", async () => {
+  it("with both bounds there is no gap and no duplicate while messages arrive", async () => {
     const bounds = {
       created_after: new Date(Date.now() - 3_600_000).toISOString(),
       created_before: new Date().toISOString(),
@@ -149,7 +149,7 @@ describe("REST: listing messages", () => {
     expect([...idsOf(first.data), ...idsOf(rest_.data)]).to.deep.equal(ids);
   });
 
-  it("a cursor is good only for its own filters, account and mode, and only unchanged", async () => {
+  it("a cursor is valid only unchanged, with its own filters, account and mode", async () => {
     const { next_cursor: cursor } = await page({ limit: "1", status: "delivered" });
     const good = { limit: "2", status: "delivered", cursor: cursor ?? "" };
     expect((await call(good)).status).to.equal(200);
@@ -186,7 +186,7 @@ describe("REST: listing messages", () => {
     expect(twice.body.errors[0]).to.include({ field: "limit", code: "invalid_value" });
   });
 
-  it("rejected items of megabytes, kept as given, never make a list fail: their pages are shorter", async () => {
+  it("rejected items of megabytes, stored as given, make pages shorter instead of failing the list", async () => {
     const hoarder = await rest.addCustomer();
     const wanted: string[] = [];
     for (let at = 0; at < 3; at += 1) {

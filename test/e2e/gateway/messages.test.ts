@@ -1,4 +1,4 @@
-/** Sending, reading, listing and cancelling through the API, and what each answer holds. */
+/** Sending, reading, listing and cancelling through the API, with the content of each response. */
 import { expect } from "chai";
 import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
 import { eventually } from "../../support/poll.ts";
@@ -32,7 +32,7 @@ describe("REST: messages", () => {
     check = createAnswerCheck((await rest.call("GET", "/openapi.json")).body);
   });
 
-  /** Calls, and holds the answer against the OpenAPI document. */
+  /** Calls, and checks the response against the OpenAPI document. */
   async function call(method: string, path: string, options?: RestCall): Promise<RestAnswer> {
     const answer = await customer.call(method, path, options);
     const template = (path.split("?")[0] ?? "").replace(/msg_[^/]+/, "{message_id}");
@@ -47,7 +47,7 @@ describe("REST: messages", () => {
   const list = async (query: Record<string, string>) =>
     (await call("GET", `/v1/messages?${new URLSearchParams(query)}`)).body;
 
-  it("a single send answers 202 with the message, as the field table has it", async () => {
+  it("a single send gets 202 with all fields of the message", async () => {
     const { status, body } = await send({ client_reference: "order-1" });
     expect(status).to.equal(202);
     expect(Object.keys(body)).to.deep.equal(["data"]);
@@ -98,7 +98,7 @@ describe("REST: messages", () => {
     "e\u0301",
     "\u0000x",
   ]) {
-    it(`the body ${JSON.stringify(text)} is kept exactly as given`, async () => {
+    it(`the body ${JSON.stringify(text)} is stored exactly as given`, async () => {
       const sent = await send({ body: text });
       expect(sent.body.data.body).to.equal(text);
       const read = await call("GET", sent.headers.get("location") ?? "");
@@ -106,7 +106,7 @@ describe("REST: messages", () => {
     });
   }
 
-  it("a recipient that is no mobile number fails a single send at the field to", async () => {
+  it("a recipient that is not a mobile number fails a single send at the field to", async () => {
     const before = (await list({})).data.length;
     for (const to of ["nobody", "012345678", "+2341", "😀", "08031234567890123"]) {
       const { status, body } = await send({ to });
@@ -117,7 +117,7 @@ describe("REST: messages", () => {
     expect((await list({})).data.length, "no message is created").to.equal(before);
   });
 
-  it("a country that no route serves is destination_not_supported", async () => {
+  it("a country without a route is destination_not_supported", async () => {
     const { status, body } = await send({ to: "+14155552671" });
     expect(status).to.equal(422);
     expect(body.errors[0]).to.include({ field: "to", code: "destination_not_supported" });
@@ -142,7 +142,7 @@ describe("REST: messages", () => {
     expect(Object.keys(page.data[0])).to.deep.equal(MESSAGE_FIELDS);
   });
 
-  it("a bulk send answers one entry per recipient, in submitted order", async () => {
+  it("a bulk send returns one entry per recipient, in submitted order", async () => {
     const to = ["08031111111", "nobody", "0803 111 1112", "+2348031111111", "+14155552671"];
     const { status, body } = await call("POST", `${SEND}/bulk`, {
       body: { to, from: "acme", body: "x".repeat(161), client_reference: "all" },
@@ -180,7 +180,7 @@ describe("REST: messages", () => {
     }
   });
 
-  it("a recipient that was parsed but is no mobile is shown and listed in E.164; others as given", async () => {
+  it("a number that is not a mobile is shown and listed in E.164; unparsed recipients as given", async () => {
     const to = ["0201 234 5678", "+44 20 7183 8750", "12345", "08031111115"];
     const { body } = await call("POST", `${SEND}/bulk`, { body: { to, from: "Acme", body: "Hi" } });
     const shown = body.data.messages.map((entry: { to: string }) => entry.to);
@@ -190,7 +190,7 @@ describe("REST: messages", () => {
     expect(listed[0].error.code).to.equal("invalid_recipient");
   });
 
-  it("if no recipient passes, errors has one entry per recipient, be they 1,000", async () => {
+  it("if no recipient passes, errors has one entry per recipient, up to 1,000", async () => {
     const field = (name: string) =>
       Array.from({ length: 1000 }, (_, at) => name.replace("#", `${at}`));
     const to = field("nobody #");
@@ -210,7 +210,7 @@ describe("REST: messages", () => {
     }
   });
 
-  it("a batch sends each its own text, and judges each item on its own", async () => {
+  it("a batch sends each recipient its own text, and checks each item by itself", async () => {
     const messages = [
       { to: "08031111113", body: "Hello Ada", client_reference: "a" },
       { to: "08031111114", body: "x".repeat(1531) },
@@ -248,7 +248,7 @@ describe("REST: messages", () => {
     ]);
   });
 
-  it("a send that the balance does not cover whole accepts nothing of it", async () => {
+  it("a send that the balance does not cover in full is refused as a whole", async () => {
     const poor = await rest.addCustomer({ funds: 100_000n });
     const body = { to: ["08031111111", "08031111112", "08031111113"], from: "Acme", body: "Hi" };
     const answer = await poor.call("POST", `${SEND}/bulk`, { body });
@@ -279,7 +279,7 @@ describe("REST: messages", () => {
     });
   });
 
-  it("a test key sends test messages at no cost, and each key's list shows its own mode", async () => {
+  it("a test key sends test messages at no cost, and lists show the mode of the key only", async () => {
     const tester = await rest.addCustomer({ funds: 0n });
     const body = { to: "08031234567", from: "Acme", body: "Hello" };
     const sent = await rest.call("POST", SEND, { apiKey: tester.testKey, body });
@@ -298,7 +298,7 @@ describe("REST: messages", () => {
     expect(mine.body.data.map((message: { id: string }) => message.id)).to.deep.equal([id]);
   });
 
-  it("a cancel may carry no body or an empty object, and nothing else", async () => {
+  it("a cancel accepts no body or an empty object only", async () => {
     const at = { send_at: new Date(Date.now() + 3_600_000).toISOString() };
     const { body: sent } = await send(at);
     const path = `/v1/messages/${sent.data.id}/cancel`;
@@ -313,7 +313,7 @@ describe("REST: messages", () => {
     expect((await call("POST", path)).body).to.deep.equal(cancelled.body);
   });
 
-  it("another organisation's message cannot be read or cancelled, nor told from none", async () => {
+  it("another tenant's message cannot be read or cancelled, and looks like an unknown one", async () => {
     const { body: sent } = await send({ send_at: new Date(Date.now() + 3_600_000).toISOString() });
     const stranger = await rest.addCustomer();
     const path = `/v1/messages/${sent.data.id}`;

@@ -1,4 +1,4 @@
-/** A cancel that races with the dispatch: exactly one of them wins, every time. */
+/** A cancel races with the dispatch: exactly one of them wins. */
 import { expect } from "chai";
 import { eventually } from "../../support/poll.ts";
 import { type Customer, type RestStack, sharedRestStack } from "../../support/rest.ts";

@@ -1,6 +1,6 @@
 /**
- * Invariant 9 over REST, for every operation that the service publishes in its own OpenAPI
- * document: what is another tenant's and what never was are answered alike, to the last header.
+ * Invariant 9 over REST, for every operation of the OpenAPI document: another tenant's resource and an unknown one
+ * get the same response, including all headers.
  */
 import { expect } from "chai";
 import type { Owned } from "../../support/isolation-rpc-cases.ts";
@@ -22,10 +22,10 @@ import {
 } from "../../support/rest.ts";
 import { ONE_PROCESS, type TestStack } from "../../support/stack.ts";
 
-/** What may differ between two answers of the same kind. */
+/** Headers that may differ between two equal responses. */
 const VOLATILE = new Set(["date", "x-request-id", "ratelimit-remaining", "ratelimit-reset"]);
 
-/** Every way to ask, so that no order of checks tells a foreign id from a free one. */
+/** Every variant of a request, so that no order of checks separates a foreign id from an unknown one. */
 const VARIANTS: Readonly<Record<string, (example: unknown) => RestCall & { query?: string }>> = {
   "the example's body": (example) => (example === undefined ? {} : { body: example }),
   "no body": () => ({}),
@@ -42,7 +42,7 @@ const VARIANTS: Readonly<Record<string, (example: unknown) => RestCall & { query
   "a malformed idempotency key": () => ({ key: "not a key!" }),
 };
 
-/** For each query parameter of a list: what the owner's rows have, and what nobody's have. */
+/** For each query parameter of a list: a value of the owner's rows, and an unused value. */
 function filterValues(own: Owned, free: Owned, cursor: string): Record<string, [string, string]> {
   const forged = `${cursor.slice(0, -1)}${cursor.endsWith("A") ? "B" : "A"}`;
   return {
@@ -90,7 +90,7 @@ describe("tenants over REST", function () {
     delivery_id: names.delivery,
   });
 
-  /** An answer without what may differ, its names replaced by what they name. */
+  /** A response without the parts that may differ, with ids replaced by placeholders. */
   function comparable(answer: RestAnswer, names: Owned): object {
     const { request_id, ...body } = answer.body ?? {};
     const headers = [...answer.headers].filter(([name]) => !VOLATILE.has(name));
@@ -98,7 +98,7 @@ describe("tenants over REST", function () {
     return { status: answer.status, ...JSON.parse(text) };
   }
 
-  /** That nothing of the owner's is in an answer. */
+  /** Checks that a response contains nothing of the owner's. */
   function expectNothingOfOwner(answer: RestAnswer, what: string): void {
     const shown = `${answer.text} ${JSON.stringify([...answer.headers])}`;
     const things = [owner.tenantId, OWNERS.body, OWNERS.to, OWNERS.reference, OWNERS.sender];
@@ -125,7 +125,7 @@ describe("tenants over REST", function () {
   const lists = () =>
     operations.filter(({ parameters }) => parameters.some(({ in: place }) => place === "query"));
 
-  it("the document has operations of every sort, and each is tested by at least one case", () => {
+  it("the document has operations of every kind, and at least one case tests each", () => {
     const tested = new Set([...withNames(), ...lists()].map(({ id }) => id));
     const others = operations.filter(({ id }) => !tested.has(id));
     expect(operations.length).to.be.at.least(19);
@@ -137,7 +137,7 @@ describe("tenants over REST", function () {
     }
   });
 
-  it("another tenant's id answers like a free one: every operation, however it is asked", async () => {
+  it("another tenant's id gets the response of an unknown one, for every operation and variant", async () => {
     const free = freeNames();
     const before = await ownersView();
     for (const { id, method, path, example } of withNames()) {
@@ -146,7 +146,7 @@ describe("tenants over REST", function () {
         if (method === "GET" && (request.body ?? request.raw) !== undefined) continue;
         const ask = (names: Record<string, string>) =>
           stranger.call(method, `${fillPath(path, names)}${query}`, request);
-        // The owner asks first, so that whatever is cached is warm.
+        // The owner's request fills the caches first.
         if (method === "GET") await owner.call(method, fillPath(path, namesOf(own)));
         const foreign = await ask(namesOf(own));
         const what = `${id} with ${variant}`;
@@ -155,7 +155,7 @@ describe("tenants over REST", function () {
           comparable(await ask(namesOf(free)), free),
         );
         if (!path.includes("{delivery_id}")) continue;
-        // An endpoint of one's own with another's delivery.
+        // The tenant's own endpoint with another tenant's delivery.
         const mixed = (names: Owned) => ask({ ...namesOf(names), endpoint_id: strangersEndpoint });
         expect(comparable(await mixed(own), own), `${what}, own endpoint`).to.deep.equal(
           comparable(await mixed(free), free),
@@ -165,7 +165,7 @@ describe("tenants over REST", function () {
     expect(await ownersView(), "nothing of the owner's has changed").to.equal(before);
   });
 
-  it("a filter by what another tenant has answers like one by what nobody has", async () => {
+  it("a filter by another tenant's value gets the response of an unused value", async () => {
     for (const { id, path, parameters } of lists()) {
       const target = fillPath(path, { endpoint_id: strangersEndpoint });
       const owners = fillPath(path, namesOf(own));
@@ -187,7 +187,7 @@ describe("tenants over REST", function () {
         const [owned = "", nobodys = ""] = pair ?? [];
         const ask = (value: string, limit = "") =>
           stranger.call("GET", `${target}?${name}=${encodeURIComponent(value)}${limit}`);
-        // Warm, for whatever is kept of lists.
+        // Fill the caches.
         await owner.call("GET", `${owners}?${name}=${encodeURIComponent(owned)}`);
         const answer = await ask(owned);
         expectNothingOfOwner(answer, `${id}?${name}`);
@@ -204,7 +204,7 @@ describe("tenants over REST", function () {
     }
   });
 
-  it("what is read without any id is one's own: nothing of another tenant's is in it", async () => {
+  it("operations without an id return nothing of another tenant", async () => {
     const reads = operations.filter(({ method, path }) => method === "GET" && !path.includes("{"));
     for (const { id, path } of reads) {
       const shown = await owner.call("GET", path);
@@ -223,7 +223,7 @@ describe("tenants over REST", function () {
     expect((await stranger.call("GET", deliveries)).body.data, "events").to.deep.equal([]);
   });
 
-  it("an idempotency key is its tenant's: the same key with another body is another request", async () => {
+  it("an idempotency key belongs to its tenant: the same key of another tenant is another request", async () => {
     const url = rest.stack.receiver.url;
     const makers = operations.filter(
       ({ path, parameters }) =>
@@ -256,7 +256,7 @@ describe("tenants over REST", function () {
     }
   });
 
-  it("another tenant's sender ID is as unusable as one that nobody has", async () => {
+  it("another tenant's sender ID is refused like an unknown one", async () => {
     const sends = operations.filter(
       ({ method, path }) => method === "POST" && /messages(\/bulk|\/batch)?$/.test(path),
     );
@@ -271,7 +271,7 @@ describe("tenants over REST", function () {
     }
   });
 
-  it("the ids were good: their owner is answered by every operation", async () => {
+  it("the ids are valid: every operation succeeds for their owner", async () => {
     const rank = ({ method }: OpenApiOperation) => (method === "DELETE" ? 1 : 0);
     const ordered = withNames().sort((a, b) => rank(a) - rank(b));
     const since = new Date(Date.now() - 60_000).toISOString();

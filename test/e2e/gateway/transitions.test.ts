@@ -1,7 +1,7 @@
 /**
- * `service.md` "States and transitions": the whole table through the REST API, with the carrier
- * of the development stack deciding by the last digits of the recipient (`decisions.md` "Test
- * numbers"). Of each message the status, its history, its money and its events are looked at.
+ * The transition table of `docs/contract.md#statuses`, through the REST API. The carrier of the development stack
+ * decides by the last digits of the recipient (`docs/contract.md#test-mode`). Each test checks status, history, money
+ * and events.
  */
 import { expect } from "chai";
 import { createEventCheck } from "../../support/openapi-check.ts";
@@ -11,7 +11,7 @@ import type { TestStack } from "../../support/stack.ts";
 
 const SEND = "/v1/sms/messages";
 
-/** Waits that would take days, made short. */
+/** Short values for waits of days. */
 const SETTINGS = {
   SEND_AT_MIN_MS: "500",
   SCHEDULER_INTERVAL_MS: "50",
@@ -19,7 +19,7 @@ const SETTINGS = {
   SUBMISSION_UNKNOWN_WAIT_MS: "1000",
 };
 
-describe("REST transitions: the table of service.md", function () {
+describe("REST: transitions of the contract", function () {
   this.timeout(60_000);
   let rest: RestStack<TestStack>;
   let expectEvent: (event: unknown) => void;
@@ -63,7 +63,7 @@ describe("REST transitions: the table of service.md", function () {
   const path = (found: { status_history: { status: string }[] }) =>
     found.status_history.map(({ status }) => status);
 
-  /** The statuses that events have told of a message, once there are as many. */
+  /** The statuses in the events of a message, once there are as many as expected. */
   async function events(id: string, wanted: readonly string[]): Promise<void> {
     await eventually(
       async () => {
@@ -74,7 +74,7 @@ describe("REST transitions: the table of service.md", function () {
           .filter(({ type }) => type === "message.status_changed");
         expect(got.every(({ verified }) => verified)).to.equal(true);
         for (const event of told) expectEvent(event);
-        // An event may come more than once; a change has one event.
+        // An event may be delivered more than once; a change has one event id.
         const statuses = new Map(
           told.map(({ id, data }) => [id, `${data.previous_status} → ${data.object.status}`]),
         );
@@ -151,7 +151,7 @@ describe("REST transitions: the table of service.md", function () {
 
   it("queued → cancelled: cancel of a message that is not yet being sent", async () => {
     const carrier = rest.stack.pid("carrier");
-    // A carrier that was stopped in the middle of a claim may have taken it: then 409 is right.
+    // A carrier stopped in the middle of a claim may have claimed it: then 409 is correct.
     const { id, answer } = await eventually(async () => {
       process.kill(carrier, "SIGSTOP");
       try {

@@ -1,4 +1,4 @@
-/** `decisions.md` "Webhook endpoint management": every operation over REST, on the real service. */
+/** `docs/contract.md#webhook-endpoints`: every operation over REST, on the real service. */
 import { expect } from "chai";
 import { HOSTILE_URLS } from "../../support/hostile-urls.ts";
 import { type AnswerCheck, createAnswerCheck } from "../../support/openapi-check.ts";
@@ -44,7 +44,7 @@ describe("REST: webhook endpoints", function () {
     return answer.body.data;
   }
 
-  it("one is created with defaults, its secret is shown once, and it can be read and listed", async () => {
+  it("creation applies defaults and shows the secret once; the endpoint can be read and listed", async () => {
     const answer = await call("POST", PATH, { body: { url } });
     const { secret, ...made } = answer.body.data;
     expect(secret).to.match(/^whsec_/);
@@ -75,7 +75,7 @@ describe("REST: webhook endpoints", function () {
     });
   }
 
-  it(`none of ${HOSTILE_URLS.length} hostile URLs can be saved, and every refusal looks the same`, async () => {
+  it(`all ${HOSTILE_URLS.length} hostile URLs are refused with the same response`, async () => {
     expect(HOSTILE_URLS.length).to.be.at.least(80);
     const { id } = await create();
     const refusals = new Set<string>();
@@ -97,9 +97,9 @@ describe("REST: webhook endpoints", function () {
     expect(data.map((endpoint: { url: string }) => endpoint.url)).to.deep.equal([url]);
   });
 
-  it("a change touches only what it names; nothing and nonsense are refused", async () => {
+  it("a change updates only the given members; empty and invalid changes are refused", async () => {
     const { id } = await create({ description: "mine" });
-    // A key means nothing here, whatever its form.
+    // This operation ignores the key, even a malformed one.
     const disabled = await call("PATCH", `${PATH}/${id}`, {
       body: { status: "disabled" },
       key: "no key",
@@ -125,7 +125,7 @@ describe("REST: webhook endpoints", function () {
     }
   });
 
-  it("the secret is rotated; the new one is shown once", async () => {
+  it("rotation shows the new secret once", async () => {
     const { id, secret } = await create();
     const rotated = await call("POST", `${PATH}/${id}/rotate-secret`);
     expect(rotated.status).to.equal(200);
@@ -140,7 +140,7 @@ describe("REST: webhook endpoints", function () {
     const sent = await call("POST", `${PATH}/${id}/test`);
     expect(sent.status, sent.text).to.equal(202);
     expect(sent.body.data.event_type).to.equal("webhook.test");
-    // The receiver of the stack does not know this secret, and refuses.
+    // The receiver of the stack has another secret, and refuses.
     const attempted = (count: number) =>
       eventually(
         async () => {
@@ -163,7 +163,7 @@ describe("REST: webhook endpoints", function () {
     expect((await call("POST", `${PATH}/${id}/recover`)).status, "since is required").to.equal(422);
   });
 
-  it("creating with a key twice makes one endpoint and shows the same secret", async () => {
+  it("creation repeated with a key makes one endpoint and shows the same secret", async () => {
     const options = { key: "hook-1", body: { url } };
     const first = await call("POST", PATH, options);
     const again = await call("POST", PATH, options);
@@ -179,7 +179,7 @@ describe("REST: webhook endpoints", function () {
     }
   });
 
-  it("an unknown delivery is not found, whatever else is wrong with its resending", async () => {
+  it("resending an unknown delivery is not_found before any other fault", async () => {
     const { id } = await create();
     const path = `${PATH}/${id}/deliveries/whd_${"0".repeat(26)}/resend`;
     await call("PATCH", `${PATH}/${id}`, { body: { status: "disabled" } });
@@ -189,7 +189,7 @@ describe("REST: webhook endpoints", function () {
     }
   });
 
-  it("a deleted one is gone, and unknown, malformed and foreign ones were never there", async () => {
+  it("deleted, unknown, malformed and foreign endpoints are not_found", async () => {
     const { id } = await create();
     expect((await call("DELETE", `${PATH}/${id}`)).status).to.equal(204);
     const stranger = await rest.addCustomer();

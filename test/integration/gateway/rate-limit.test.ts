@@ -1,4 +1,4 @@
-/** The limiter on a real Redis: the Lua script and its pure twin agree, and batches are fair. */
+/** The rate limiter on a real Redis: the Lua script agrees with the pure function, and batches are fair. */
 import { createSocket } from "node:dgram";
 import { expect } from "chai";
 import { pino } from "pino";
@@ -26,7 +26,7 @@ describe("the rate limiter on Redis", function () {
     await servers?.stop();
   });
 
-  it("grants exactly the bucket to requests that come all at once", async () => {
+  it("grants exactly the bucket to concurrent requests", async () => {
     const limiter = createRateLimiter(redis, () => 1);
     const tenant = freshSubject("limit");
     const decisions = await Promise.all(
@@ -53,7 +53,7 @@ describe("the rate limiter on Redis", function () {
     expect(granted.length).to.be.within(30, 31);
   });
 
-  it("without Redis each gateway takes its share of those that there are, and a new share at once", async () => {
+  it("without Redis each gateway limits to its share, and follows a new replica count at once", async () => {
     const away = openRedis({ url: "redis://127.0.0.1:1", log: pino({ level: "silent" }) });
     let count = 2;
     const limiter = createRateLimiter(away, () => count);
@@ -70,7 +70,7 @@ describe("the rate limiter on Redis", function () {
     away.disconnect();
   });
 
-  it("gateways are counted by the addresses of their name, in whichever family there are more", async () => {
+  it("the replica count is the larger of the A and AAAA counts", async () => {
     const { signal } = new AbortController();
     const answers = (...addresses: string[]) => startDnsServer(() => addresses);
     for (const [server, count] of [
@@ -85,7 +85,7 @@ describe("the rate limiter on Redis", function () {
     }
   });
 
-  it("a name server that says nothing is given up, and left at once when the gateway closes", async () => {
+  it("a silent name server times out, and its query is cancelled when the gateway closes", async () => {
     const silent = createSocket("udp4");
     await new Promise<void>((resolve) => silent.bind(0, "127.0.0.1", resolve));
     const server = `127.0.0.1:${silent.address().port}`;
@@ -106,7 +106,7 @@ describe("the rate limiter on Redis", function () {
     silent.close();
   });
 
-  it("tokens flow back at the rate", async () => {
+  it("tokens refill at the rate", async () => {
     const limiter = createRateLimiter(redis, () => 1);
     const tenant = freshSubject("flow");
     expect((await limiter.take(tenant, 20, 1)).isAllowed).to.equal(true);
@@ -118,7 +118,7 @@ describe("the rate limiter on Redis", function () {
     expect(performance.now() - startMs).to.be.below(2000);
   });
 
-  it("a bucket that is full again leaves nothing behind in Redis", async () => {
+  it("a full bucket expires in Redis", async () => {
     const limiter = createRateLimiter(redis, () => 1);
     const tenant = freshSubject("gone");
     await limiter.take(tenant, 100, 1);
