@@ -1,4 +1,4 @@
-/** Requests that have an effect at most runIdempotently per idempotency key (`docs/contract.md#idempotency`). */
+/** At most one effect per idempotency key (`docs/contract.md#idempotency`). */
 import { AppError } from "../../shared/core/errors.ts";
 
 /** Identifies a request. An empty key means that the caller gave none. */
@@ -21,7 +21,7 @@ export type Codec<Response> = {
   readonly decode: (bytes: Uint8Array) => Response;
 };
 
-/** Runs effects at most runIdempotently per key; `Session` is the database's transaction, opaque here. */
+/** `Session` is a database transaction, opaque here. */
 export type Idempotency<Session> = {
   /** The stored response of this request. Throws idempotency_key_reused. */
   find<Response>(request: RequestKey, codec: Codec<Response>): Promise<Response | undefined>;

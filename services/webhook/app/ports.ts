@@ -44,7 +44,7 @@ export class UndeliverableError extends Error {
 /** The result of storing one delivery; `known` means that it was stored before. */
 export type Inserted = "stored" | "known" | Error;
 
-/** What one attempt did to its delivery. */
+/** The result of one attempt, with the next state of its delivery. */
 export type AttemptResult = {
   readonly claimed: Claimed;
   /** Undefined when no request was made, because the endpoint is disabled or deleted. */
@@ -183,7 +183,7 @@ export type OperatorAlert = {
 /** Sends alerts to operators. */
 export type OperatorAlerts = { send(alert: OperatorAlert): void };
 
-/** Tells the other replicas that an endpoint was disabled or deleted. Messages may be lost. */
+/** Publishes to other replicas that an endpoint was disabled or deleted. Messages may be lost. */
 export type StopPublisher = { publish(endpointId: string): void };
 
 /** Stops the requests of a disabled or deleted endpoint that have not left, on every replica. */

@@ -33,7 +33,7 @@ export function createStartQueue<Item extends StartQueueEntry>(
   const slow: Item[] = [];
   let isScheduled = false;
 
-  function startSome(): void {
+  function startPortion(): void {
     isScheduled = false;
     let slowStarts = 0;
     for (let starts = 0; starts < STARTS_PER_TURN; starts += 1) {
@@ -50,7 +50,7 @@ export function createStartQueue<Item extends StartQueueEntry>(
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    setImmediate(startSome);
+    setImmediate(startPortion);
   }
 
   return {
