@@ -1,7 +1,7 @@
 /**
  * Saves memory at start (`docs/adr/0091-cache-type-stripped-sources.md`): run a process as
- * `node --import ./services/strip-types-cache.mjs services/main.ts <name>…`. JavaScript, because it runs before anything
- * can run TypeScript. Without it everything works the same.
+ * `node --import ./services/strip-types-cache.mjs services/main.ts <name>…`. JavaScript, because it runs before
+ * anything can run TypeScript. Without it everything works the same.
  *
  * - Node strips types with a WebAssembly program of 16 MB that stays in memory. `node services/strip-types-cache.mjs`
  *   strips every file beforehand. A process that preloads this file reads the cache by the hash of each source;
