@@ -16,6 +16,7 @@ import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
+import { retry } from "../../shared/flow/retry.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";
 import type { Outcome } from "../domain/message.ts";
 import type { Submission, UnknownSubmission } from "../domain/submission.ts";
@@ -189,17 +190,17 @@ export function createOutcomeReporter(options: {
   }
 
   async function storeWithRetry(what: string, work: () => Promise<void>): Promise<void> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        await work();
-        if (attempt > 0) unstored -= 1;
-        return;
-      } catch (error) {
-        if (attempt === 0) unstored += 1;
+    let isRetrying = false;
+    await retry(work, {
+      baseMs: 50,
+      capMs: 2000,
+      onRetry(error, attempt) {
+        if (!isRetrying) unstored += 1;
+        isRetrying = true;
         log.warn({ error, what, attempt }, "a store call is retried");
-        await pause(backoffMs(attempt, 50, 2000));
-      }
-    }
+      },
+    });
+    if (isRetrying) unstored -= 1;
   }
 
   return {

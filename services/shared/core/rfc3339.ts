@@ -45,8 +45,8 @@ export function parseBound(text: string): number | undefined {
   return cutMs !== undefined && FINER.test(text) ? cutMs + 1 : cutMs;
 }
 
-let knownDay = Number.NaN;
-let knownDayText = "";
+let cachedDay = Number.NaN;
+let cachedDayText = "";
 const TWO_DIGITS = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, "0"));
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, "0"));
 
@@ -57,10 +57,10 @@ const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).pa
 export function formatInstant(instantMs: number): string {
   const whole = Math.trunc(instantMs);
   const day = Math.floor(whole / DAY_MS);
-  if (day !== knownDay) {
+  if (day !== cachedDay) {
     const text = new Date(whole).toISOString();
-    knownDayText = text.slice(0, -13);
-    knownDay = day;
+    cachedDayText = text.slice(0, -13);
+    cachedDay = day;
     return text;
   }
   const rest = whole - day * DAY_MS;
@@ -68,7 +68,7 @@ export function formatInstant(instantMs: number): string {
   const minutes = Math.floor(seconds / 60);
   const hh = TWO_DIGITS[Math.floor(minutes / 60)];
   const mm = TWO_DIGITS[minutes % 60];
-  return `${knownDayText}${hh}:${mm}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[rest % 1000]}Z`;
+  return `${cachedDayText}${hh}:${mm}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[rest % 1000]}Z`;
 }
 
 /** Days since 1970 of the full-date at the start of the text. */

@@ -5,7 +5,7 @@ export type RetryOptions = {
   /** The first wait is at most this long, in milliseconds; each later one twice the one before. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** Once aborted, the next failure is final and a wait ends early. */
+  /** An abort ends the wait; one last attempt follows. */
   readonly signal?: AbortSignal | undefined;
   /** Attempts in total; unlimited unless set. */
   readonly attemptsMax?: number;

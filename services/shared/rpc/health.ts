@@ -58,11 +58,11 @@ export function createHealth(services: readonly string[]): HealthControl {
       watchers.add(onChange);
       signal.addEventListener("abort", onChange, { once: true });
       try {
-        let told: Status | undefined;
+        let sent: Status | undefined;
         while (!signal.aborted) {
           const status = statusOf(service);
-          if (status !== told) {
-            told = status;
+          if (status !== sent) {
+            sent = status;
             yield { status };
           } else if (isStopped) {
             return;

@@ -152,15 +152,15 @@ const IPV4 = /^\d+\.\d+\.\d+\.\d+:\d+$/;
 function roundRobin(channels: readonly Channel[]): () => Channel {
   const [only, second] = channels;
   if (only !== undefined && second === undefined) return () => only;
-  let turn = 0;
+  let next = 0;
   return () => {
-    turn += 1;
-    const inTurn = channels.map((_, offset) => channels[(turn + offset) % channels.length]);
+    next += 1;
+    const ordered = channels.map((_, offset) => channels[(next + offset) % channels.length]);
     // Reading the state also starts a connection where there is none.
-    const isReady = inTurn.map(
+    const isReady = ordered.map(
       (channel) => channel?.getConnectivityState(true) === connectivityState.READY,
     );
-    return inTurn[Math.max(0, isReady.indexOf(true))] as Channel;
+    return ordered[Math.max(0, isReady.indexOf(true))] as Channel;
   };
 }
 

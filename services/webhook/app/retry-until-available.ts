@@ -1,7 +1,7 @@
 /** Retries through an outage of the database, for work that must neither fail nor be lost. */
 import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { backoffMs, pause } from "../../shared/flow/backoff.ts";
+import { retry } from "../../shared/flow/retry.ts";
 
 export type RetryUntilAvailable = {
   /** Rejects with errors other than outages, and after `stop`. */
@@ -19,21 +19,16 @@ export function createRetryUntilAvailable(what: string, log: Logger): RetryUntil
   return {
     async run(work) {
       let isWaiting = false;
+      const onRetry = (error: unknown): void => {
+        if (isWaiting) return;
+        isWaiting = true;
+        blocked += 1;
+        log.warn({ error, what }, "waiting for the database");
+      };
       try {
-        for (let attempt = 0; ; attempt += 1) {
-          try {
-            return await work();
-          } catch (error) {
-            if (!isUnavailable(error) || stopping.signal.aborted) throw error;
-            if (!isWaiting) {
-              isWaiting = true;
-              blocked += 1;
-              log.warn({ error, what }, "waiting for the database");
-            }
-            // Short: the driver has waited for seconds, and deliveries become due meanwhile.
-            await pause(backoffMs(attempt, 50, 250), stopping.signal);
-          }
-        }
+        // Short waits: the driver has waited for seconds, and deliveries become due meanwhile.
+        const limits = { baseMs: 50, capMs: 250, signal: stopping.signal };
+        return await retry(work, { ...limits, isRetryable: isUnavailable, onRetry });
       } finally {
         if (isWaiting) blocked -= 1;
       }
