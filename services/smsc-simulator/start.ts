@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { type Config, ConfigError, readConfig } from "../shared/io/config.ts";
 import type { ServiceContext } from "../shared/io/service-context.ts";
-import { startSimulator } from "./app/simulator.ts";
 import { SIMULATOR_SETTINGS } from "./config.ts";
+import { startSimulator } from "./create-simulator.ts";
 
 /** SMPP 3.4 sections 5.2.1 and 5.2.2, without the octet that ends each. */
 const LENGTHS_MAX = [

@@ -17,7 +17,7 @@ import { newId } from "../../services/shared/core/ids.ts";
 import { pause } from "../../services/shared/flow/backoff.ts";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { openRedis } from "../../services/shared/io/redis.ts";
-import { startSimulator } from "../../services/smsc-simulator/app/simulator.ts";
+import { startSimulator } from "../../services/smsc-simulator/create-simulator.ts";
 import { claimed } from "../support/carrier-messages.ts";
 import { startServers } from "../support/servers.ts";
 import { report } from "./report.ts";

@@ -9,7 +9,7 @@ import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { ConnectorType, RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
 import { createLogger } from "../../services/shared/io/log.ts";
 import { createGrpcJsTransport } from "../../services/shared/rpc/transport.ts";
-import { startSimulator } from "../../services/smsc-simulator/app/simulator.ts";
+import { startSimulator } from "../../services/smsc-simulator/create-simulator.ts";
 
 const ACCOUNT = { systemId: "growth", password: "growth" };
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { createSmppClient } from "../../services/shared/smpp/client.ts";
 import { startSmppServer } from "../../services/shared/smpp/server.ts";
-import { startSimulator } from "../../services/smsc-simulator/app/simulator.ts";
+import { startSimulator } from "../../services/smsc-simulator/create-simulator.ts";
 
 type OtherSession = {
   on(event: string, listener: (pdu: { response(options?: object): object }) => void): void;

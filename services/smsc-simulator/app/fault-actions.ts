@@ -9,16 +9,16 @@ import {
   unknownCommand,
   zeroLength,
 } from "../domain/malformed-pdus.ts";
-import type { Submit, Submits } from "./submits.ts";
+import type { Submit, SubmitActions } from "./submit.ts";
 
-type Act = (submits: Submits, submit: Submit, fault: FaultSetting) => void;
+type Act = (submits: SubmitActions, submit: Submit, fault: FaultSetting) => void;
 
 const WRONG_SEQUENCE_STEP = 1_000_000;
 const LATE_MS = 15_000;
 const SLOW_MS = 2000;
 const OCTET_INTERVAL_MS = 500;
 const ANSWER_AFTER_RECEIPT_MS = 300;
-/** A frozen link that the peer has given up is forgotten by then. */
+/** When a frozen link is closed; the peer has given it up long before. */
 const HALF_OPEN_MS = 120_000;
 
 const refuse =
@@ -26,7 +26,7 @@ const refuse =
   (submits, submit, fault) =>
     submits.refuse(submit, fault.status ?? standard);
 
-/** Takes the message and writes these octets in place of the answer. */
+/** Accepts the message and writes these octets instead of the answer. */
 const answerWith =
   (octets: (submit: Submit) => Buffer): Act =>
   (submits, submit) => {
@@ -35,7 +35,7 @@ const answerWith =
     submit.peer.session.sendRaw(octets(submit));
   };
 
-/** Writes these octets and then answers as if nothing had been. */
+/** Writes these octets and then accepts the message. */
 const precedeWith =
   (octets: () => Buffer): Act =>
   (submits, submit) => {
@@ -93,9 +93,9 @@ const ACTIONS: Partial<Record<FaultName, Act>> = {
   },
 };
 
-/** Does to a submit what a fault of the catalogue says. */
+/** Applies a fault of the catalogue to a submit. */
 export function actOnFault(
-  submits: Submits,
+  submits: SubmitActions,
   submit: Submit,
   fault: { name: FaultName } & FaultSetting,
 ): void {
@@ -104,7 +104,7 @@ export function actOnFault(
   else act(submits, submit, fault);
 }
 
-/** Writes octet by octet; ends when the session has. */
+/** Writes octet by octet until the session closes. */
 function dribble(submit: Submit, octets: Buffer, intervalMs: number): void {
   const { session } = submit.peer;
   let at = 0;

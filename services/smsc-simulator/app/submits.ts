@@ -1,16 +1,16 @@
-import type { PduOf } from "../../shared/smpp/pdu.ts";
 import { STATUS } from "../../shared/smpp/statuses.ts";
 import { planSubmit, type TestPlan } from "../../shared/smpp/test-numbers.ts";
 import type { BehaviourSwitch } from "../domain/behaviour.ts";
 import { submitIdentity } from "../domain/deduplicate.ts";
 import { sampleLatency } from "../domain/latency.ts";
 import { SlidingRate } from "../domain/sliding-rate.ts";
-import type { Counters, SeenSubmit } from "./counters.ts";
+import type { Counters } from "./counters.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { actOnFault } from "./fault-actions.ts";
 import type { MessageStore } from "./message-store.ts";
 import { isReceiptWanted, receiptDelivery } from "./receipt-delivery.ts";
 import type { Peer } from "./sessions.ts";
+import type { Submit, SubmitActions } from "./submit.ts";
 
 const REFUSALS = {
   invalid_destination: STATUS.ESME_RINVDSTADR,
@@ -19,20 +19,11 @@ const REFUSALS = {
   queue_full: STATUS.ESME_RMSGQFUL,
 } as const;
 
-/** The test numbers' ordinary second; `receipts.delay_ms` takes its place. */
+/** The default delay of receipts in the test numbers; `receipts.delay_ms` replaces it. */
 const PLAIN_DELAY_MS = 1000;
 
-/** A submit_sm or data_sm that is being answered. */
-export interface Submit {
-  pdu: PduOf<"submit_sm"> | PduOf<"data_sm">;
-  peer: Peer;
-  seen: SeenSubmit;
-  plan: TestPlan;
-  messageId: string;
-}
-
-/** Decides and does what becomes of submits: limits first, then the test numbers, then faults. */
-export class Submits {
+/** Answers submits: the limits decide first, then the test numbers, then the faults. */
+export class Submits implements SubmitActions {
   readonly behaviour: BehaviourSwitch;
   readonly #counters: Counters;
   readonly #deliveries: Deliveries;
@@ -78,18 +69,16 @@ export class Submits {
     }
   }
 
-  /** Takes the message, answers after the latency and `extraMs`, and lets the receipts follow. */
   accept(submit: Submit, extraMs: number): void {
-    this.#settle(submit, false);
+    this.#count(submit, false);
     const latencyMs = this.#latencyMs();
     const isReceiptFirst = submit.plan.receipts[0]?.afterMs === 0;
     if (isReceiptFirst) this.sendReceipts(submit, 0);
-    // Of two timers that end together the one set first goes first.
+    // Of two timers with the same end the one set first fires first.
     after(latencyMs + extraMs, () => this.answer(submit));
     if (!isReceiptFirst) this.sendReceipts(submit, latencyMs);
   }
 
-  /** Writes the accepting answer; `sequence` may lie. */
   answer(submit: Submit, sequence?: number): void {
     const { pdu, peer, messageId } = submit;
     peer.open--;
@@ -97,23 +86,21 @@ export class Submits {
   }
 
   refuse(submit: Submit, status: number): void {
-    this.#settle(submit, true);
+    this.#count(submit, true);
     after(this.#latencyMs(), () => {
       submit.peer.open--;
       submit.peer.session.respond(submit.pdu, { status, body: { messageId: "" } });
     });
   }
 
-  /** Takes the message and says nothing. */
   leave(submit: Submit): void {
-    this.#settle(submit, false);
+    this.#count(submit, false);
     submit.peer.open--;
     submit.peer.session.ignore();
   }
 
-  /** Counts a submit as refused that is answered by other means. */
   leaveRefused(submit: Submit): void {
-    this.#settle(submit, true);
+    this.#count(submit, true);
     submit.peer.open--;
     submit.peer.session.ignore();
   }
@@ -155,13 +142,13 @@ export class Submits {
     return sampleLatency(this.behaviour.current.latency_ms, this.behaviour.random);
   }
 
-  #settle(submit: Submit, isRefused: boolean): void {
+  #count(submit: Submit, isRefused: boolean): void {
     this.#counters.settle(destinationOf(submit.pdu), submit.seen, isRefused);
     if (!isRefused) this.#messages.add(submit.messageId);
   }
 }
 
-/** The digits that the counters and the test numbers go by. */
+/** The digits of the recipient, as counters and test numbers use them. */
 function destinationOf(pdu: Submit["pdu"]): string {
   const { destinationAddr } = pdu.body;
   return destinationAddr.startsWith("+") ? destinationAddr.slice(1) : destinationAddr;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { encodePdu } from "../../../services/shared/smpp/codec.ts";
-import { startSimulator } from "../../../services/smsc-simulator/app/simulator.ts";
+import { startSimulator } from "../../../services/smsc-simulator/create-simulator.ts";
 import type { FuzzTarget } from "../run-target.ts";
 import { talk } from "../talk.ts";
 import { generateFrame } from "./smpp.ts";

@@ -4,7 +4,10 @@ import type { LinkInfo, SmppClientOptions } from "../../../services/shared/smpp/
 import { parseReceipt } from "../../../services/shared/smpp/receipts.ts";
 import type { SubmitOutcome } from "../../../services/shared/smpp/submit-outcome.ts";
 import type { CountersSnapshot } from "../../../services/smsc-simulator/app/counters.ts";
-import { type Simulator, startSimulator } from "../../../services/smsc-simulator/app/simulator.ts";
+import {
+  type Simulator,
+  startSimulator,
+} from "../../../services/smsc-simulator/create-simulator.ts";
 import { eventually } from "../../support/poll.ts";
 
 const NUMBER = "2348031230000";

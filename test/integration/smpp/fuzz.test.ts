@@ -3,7 +3,10 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { encodePdu } from "../../../services/shared/smpp/codec.ts";
 import { COMMAND_IDS } from "../../../services/shared/smpp/commands.ts";
-import { type Simulator, startSimulator } from "../../../services/smsc-simulator/app/simulator.ts";
+import {
+  type Simulator,
+  startSimulator,
+} from "../../../services/smsc-simulator/create-simulator.ts";
 import { eventually } from "../../support/poll.ts";
 
 const ENQUIRY = 0x7abcdef0;

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { createLogger } from "../../../services/shared/io/log.ts";
-import { startSimulator } from "../../../services/smsc-simulator/app/simulator.ts";
+import { startSimulator } from "../../../services/smsc-simulator/create-simulator.ts";
 import { kannelMissing, sendSmsPath, startKannel } from "../../support/kannel.ts";
 import { eventually } from "../../support/poll.ts";
 import { skipSince } from "../../support/skip.ts";

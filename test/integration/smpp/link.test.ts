@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
 import { SmppSettingsSchema } from "../../../proto/gen/sms/v1/routing_pb.js";
-import type { Link } from "../../../services/carrier/app/link.ts";
 import { createSmppLink } from "../../../services/carrier/adapters/links/smpp-link.ts";
+import type { Link } from "../../../services/carrier/app/link.ts";
 import { createBind } from "../../../services/carrier/app/paced-link.ts";
 import type { IncomingReceipt, PartOutcome } from "../../../services/carrier/domain/message.ts";
 import { systemClock } from "../../../services/shared/core/clock.ts";

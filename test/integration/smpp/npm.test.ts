@@ -4,7 +4,10 @@ import { expect } from "chai";
 import { createSmppClient, type SmppClient } from "../../../services/shared/smpp/client.ts";
 import { splitMessage } from "../../../services/shared/smpp/message-parts.ts";
 import { parseReceipt, type Receipt } from "../../../services/shared/smpp/receipts.ts";
-import { type Simulator, startSimulator } from "../../../services/smsc-simulator/app/simulator.ts";
+import {
+  type Simulator,
+  startSimulator,
+} from "../../../services/smsc-simulator/create-simulator.ts";
 import { eventually } from "../../support/poll.ts";
 
 /** What these tests use of the npm package smpp, which has no types of its own. */

@@ -6,7 +6,7 @@ import {
   type Simulator,
   type SimulatorOptions,
   startSimulator,
-} from "../../../services/smsc-simulator/app/simulator.ts";
+} from "../../../services/smsc-simulator/create-simulator.ts";
 import { eventually } from "../../support/poll.ts";
 import { createTestAuthority } from "../../support/rpc-certificates.ts";
 

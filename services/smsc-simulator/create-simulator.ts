@@ -1,21 +1,19 @@
 import type { TlsOptions } from "node:tls";
-import type { Pdu } from "../../shared/smpp/pdu.ts";
-import { type BindRequest, startSmppServer } from "../../shared/smpp/server.ts";
-import type { Session } from "../../shared/smpp/session.ts";
-import { STATUS } from "../../shared/smpp/statuses.ts";
-import { startControl } from "../adapters/control.ts";
-import { BehaviourSwitch } from "../domain/behaviour.ts";
-import { isSubmit } from "../domain/deduplicate.ts";
-import { deliverBeforeBind, outbind } from "../domain/malformed-pdus.ts";
-import { Counters } from "./counters.ts";
-import { Deliveries } from "./deliveries.ts";
-import { MessageStore } from "./message-store.ts";
-import { type HandsetMessage, handsetDeliveries } from "./mobile-originated.ts";
-import { answerOther } from "./non-submit-requests.ts";
-import { Peers } from "./sessions.ts";
-import { Submits } from "./submits.ts";
+import { startSmppServer } from "../shared/smpp/server.ts";
+import { startControl } from "./adapters/control.ts";
+import { Binds } from "./app/binds.ts";
+import { Counters } from "./app/counters.ts";
+import { Deliveries } from "./app/deliveries.ts";
+import { MessageStore } from "./app/message-store.ts";
+import { type HandsetMessage, handsetDeliveries } from "./app/mobile-originated.ts";
+import { answerOther } from "./app/non-submit-requests.ts";
+import { Peers } from "./app/sessions.ts";
+import { Submits } from "./app/submits.ts";
+import { BehaviourSwitch } from "./domain/behaviour.ts";
+import { isSubmit } from "./domain/deduplicate.ts";
+import { deliverBeforeBind, outbind } from "./domain/malformed-pdus.ts";
 
-/** Where the simulator listens and whom it lets in. */
+/** The addresses and the account of the simulator. */
 export interface SimulatorOptions {
   host: string;
   /** 0 takes a free port. */
@@ -34,11 +32,11 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-/** Deliveries that may wait for their answer on one session. */
+/** Unanswered deliveries of one session. */
 const DELIVERY_WINDOW = 100;
-/** An ESME that has not answered by then gets the delivery again. */
+/** A delivery without an answer is sent again after this time. */
 const ANSWER_WAIT_MS = 5000;
-/** The window that is enforced is the behaviour's; this one only bounds memory. */
+/** Bounds the memory; the window of the behaviour is the one that is enforced. */
 const INCOMING_MAX = 100_000;
 
 /** Starts an SMSC with its control port. Rejects when an address cannot be used. */
@@ -65,7 +63,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       incomingMax: INCOMING_MAX,
       responseTimeoutMs: ANSWER_WAIT_MS,
     },
-    authenticate: (bind, session) => binds.judge(bind, session),
+    authenticate: (bind, session) => binds.authenticate(bind, session),
     intercept: (pdu, session) => binds.intercept(pdu, session),
     onConnect(session) {
       const fault = behaviour.strike("connect");
@@ -114,37 +112,4 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       await Promise.all([control.close(), server.close()]);
     },
   };
-}
-
-/** Judges binds and strikes the faults of binding, unbinding and enquire_link. */
-class Binds {
-  readonly #options: SimulatorOptions;
-  readonly #behaviour: BehaviourSwitch;
-  readonly #refused = new WeakMap<Session, number>();
-
-  constructor(options: SimulatorOptions, behaviour: BehaviourSwitch) {
-    this.#options = options;
-    this.#behaviour = behaviour;
-  }
-
-  judge(bind: BindRequest, session: Session): number {
-    const refusal = this.#refused.get(session);
-    if (refusal !== undefined) return refusal;
-    const { systemId, password } = this.#options;
-    if (bind.body.systemId !== systemId) return STATUS.ESME_RINVSYSID;
-    if (bind.body.password !== password) return STATUS.ESME_RINVPASWD;
-    return STATUS.ESME_ROK;
-  }
-
-  /** Returns true when a fault swallows the PDU. */
-  intercept(pdu: Pdu, session: Session): boolean {
-    if (pdu.command === "unbind") return this.#behaviour.strike("unbind") !== undefined;
-    if (pdu.command === "enquire_link") return this.#behaviour.strike("enquire_link") !== undefined;
-    if (!pdu.command.startsWith("bind_") || pdu.command.endsWith("_resp")) return false;
-    const fault = this.#behaviour.strike("bind");
-    if (fault === undefined) return false;
-    if (fault.name === "bind_unanswered") return true;
-    this.#refused.set(session, fault.status ?? STATUS.ESME_RBINDFAIL);
-    return false;
-  }
 }
