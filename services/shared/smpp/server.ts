@@ -23,14 +23,14 @@ export interface SmppServerOptions {
   /** Sessions at a time; more are closed at once. 1,000 by default. */
   sessionsMax?: number;
   /** Limits of every session. */
-  session?: Omit<SessionOptions, "role" | "onRequest" | "intercept" | "onClose" | "onState">;
+  session?: Omit<SessionOptions, "role" | "onClose" | "onState">;
   /** Judges a bind: the status to answer with, ESME_ROK to accept. */
   authenticate: (bind: BindRequest, session: Session) => number;
   onBound?: (session: Session, bind: BindRequest, mode: BindMode) => void;
   onRequest: (request: Pdu, session: Session) => void;
   onClose?: (session: Session, reason: CloseReason) => void;
   onConnect?: (session: Session) => void;
-  /** See `SessionOptions.intercept`. */
+  /** See `SessionCallbacks.intercept`. */
   intercept?: (pdu: Pdu, session: Session) => boolean;
 }
 

@@ -29,7 +29,7 @@ import {
 import { STATUS } from "./statuses.ts";
 import { NO_TLVS, type Tlvs } from "./tlvs.ts";
 
-/** Ends after which what was written may still reach the peer, so the socket closes when it has. */
+/** After these ends written octets may still reach the peer, so the socket closes when they have left. */
 const GRACEFUL: ReadonlySet<CloseReason> = new Set([
   "requested",
   "unbound",
@@ -37,30 +37,38 @@ const GRACEFUL: ReadonlySet<CloseReason> = new Set([
   "framing",
   "bind_refused",
 ]);
-/** Time for the last octets of a graceful end. */
+/** How long a graceful end waits for the last octets. */
 const LAST_OCTETS_MS = 1000;
 
-/** The state that an accepted bind leads to. */
+/** The state after an accepted bind. */
 const BOUND_BY = {
   bind_transmitter: "bound_tx",
   bind_receiver: "bound_rx",
   bind_transceiver: "bound_trx",
 } as const;
 
-/** What `respond` sends back. */
+/** The callbacks that receive the session. */
+export interface SessionCallbacks {
+  /** Handles a request of the peer; must answer by `session.respond`, now or later. */
+  onRequest: (request: Pdu, session: Session) => void;
+  /** Called first with every readable PDU; the session ignores the PDU when it returns true. */
+  intercept?: (pdu: Pdu, session: Session) => boolean;
+}
+
+/** The content of a response. */
 export interface Reply {
   status?: number;
   body?: OutgoingPdu["body"];
   tlvs?: Tlvs;
-  /** Another sequence number than the request's; only a simulator has a reason to. */
+  /** Replaces the sequence number of the request; for the simulator. */
   sequence?: number;
 }
 
-/** What a session has met so far. */
+/** Counters of a session. */
 export interface SessionCounts {
-  /** Requests of the peer that were answered with an error before anyone saw them. */
+  /** Requests of the peer that the session itself answered with an error. */
   requestsRefused: number;
-  /** Answers that belong to no request. */
+  /** Answers without a request. */
   unmatchedAnswers: number;
   badPdus: number;
 }
@@ -72,7 +80,7 @@ export interface SessionCounts {
 export class Session {
   readonly counts: SessionCounts = { requestsRefused: 0, unmatchedAnswers: 0, badPdus: 0 };
   readonly #socket: Socket;
-  readonly #options: ResolvedOptions;
+  readonly #options: ResolvedOptions & SessionCallbacks;
   readonly #sender: Sender;
   readonly #frames: FrameReader;
   readonly #tick: NodeJS.Timeout;
@@ -87,7 +95,7 @@ export class Session {
   #closeAtMs = 0;
   #isEnding = false;
 
-  constructor(socket: Socket, options: SessionOptions) {
+  constructor(socket: Socket, options: SessionOptions & SessionCallbacks) {
     this.#socket = socket;
     this.#options = resolveOptions(options);
     this.#sender = new Sender(socket, this.#options, {

@@ -1,11 +1,17 @@
-/** What is said to a submit. `drop_link` ends the connection without an answer. */
+/**
+ * The test numbers: the last four digits of a recipient choose the answer to a submit and its receipts
+ * (`docs/contract.md#test-mode`). They belong to the carrier's test route and to the SMSC simulator, which must agree on
+ * them and may not import each other; no other code uses this file.
+ */
+
+/** The answer to a submit. `drop_link` closes the connection without an answer. */
 export type TestAnswer =
   | { kind: "accept"; afterMs: number }
   | { kind: "refuse"; reason: "invalid_destination" | "throttled" | "system_error" | "queue_full" }
   | { kind: "none" }
   | { kind: "drop_link" };
 
-/** A receipt that follows, counted from the submit. */
+/** A receipt of the submit; `afterMs` counts from the submit. */
 export interface TestReceipt {
   afterMs: number;
   state: "delivered" | "undelivered" | "expired";
@@ -14,13 +20,13 @@ export interface TestReceipt {
   idForm: "as_answered" | "decimal";
 }
 
-/** What happens to one submit. */
+/** The answer and the receipts of one submit. */
 export interface TestPlan {
   answer: TestAnswer;
   receipts: readonly TestReceipt[];
 }
 
-/** How long "message queue full" lasts for a number ending in 9913. */
+/** How long numbers that end in 9913 answer "message queue full". */
 const QUEUE_FULL_MS = 5000;
 
 const ACCEPT: TestAnswer = { kind: "accept", afterMs: 0 };
@@ -70,9 +76,8 @@ const PLANS: Readonly<Record<string, PlanOf>> = {
 };
 
 /**
- * Decides by the last four digits of the recipient what becomes of a submit; every other number is
- * delivered after one second. `submitCount` counts the submits of this message from 1, this one
- * included; `sinceFirstMs` is the time since the first of them.
+ * Plans a submit by the last four digits of the recipient; other numbers are delivered after one second. `submitCount`
+ * counts the submits of this message from 1; `sinceFirstMs` is the time since the first of them.
  */
 export function planSubmit(
   destination: string,

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { expect } from "chai";
 import { encodePdu } from "../../../services/shared/smpp/codec.ts";
 import type { OutgoingPdu } from "../../../services/shared/smpp/pdu.ts";
-import { Session } from "../../../services/shared/smpp/session.ts";
+import { Session, type SessionCallbacks } from "../../../services/shared/smpp/session.ts";
 import type { CloseReason, SessionOptions } from "../../../services/shared/smpp/session-options.ts";
 import { eventually } from "../../support/poll.ts";
 import { RawPeer } from "../../support/raw-smpp-peer.ts";
@@ -24,7 +24,7 @@ describe("SMPP session over TCP", () => {
 
   /** A session with its peer; the session's closing reason ends up in `closed`. */
   async function pair(
-    options: Partial<SessionOptions>,
+    options: Partial<SessionOptions & SessionCallbacks>,
   ): Promise<{ session: Session; peer: RawPeer; closed: CloseReason[] }> {
     const { port } = server.address() as AddressInfo;
     const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
@@ -42,7 +42,7 @@ describe("SMPP session over TCP", () => {
     return { session, peer, closed };
   }
 
-  async function bound(options: Partial<SessionOptions> = {}) {
+  async function bound(options: Partial<SessionOptions & SessionCallbacks> = {}) {
     const made = await pair(options);
     const outcome = made.session.bind("transceiver", { systemId: "me", password: "pw" });
     const bind = await made.peer.got("bind_transceiver");
