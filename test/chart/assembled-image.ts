@@ -42,7 +42,7 @@ export type Image = {
 export type RunningImage = {
   /** Sends a signal to process 1. */
   signal(name: NodeJS.Signals): void;
-  /** Exit code and what was said, once it has ended. */
+  /** Exit code and output, after the exit. */
   readonly ended: Promise<{ readonly code: number | null; readonly said: string }>;
 };
 
@@ -52,7 +52,7 @@ type Locked = { readonly packages: Record<string, { dev?: boolean; devOptional?:
 export function assembleImage(): Image {
   mkdirSync(join(ROOT, ".local"), { recursive: true });
   const path = mkdtempSync(join(ROOT, ".local/image-"));
-  // The image's user is not the one who made the folder.
+  // The image's user does not own the folder.
   chmodSync(path, 0o755);
   copyFiles(path);
   copyPackages(path);
@@ -62,7 +62,7 @@ export function assembleImage(): Image {
   return openImage(path, hasLibraries, () => rmSync(path, { recursive: true, force: true }));
 }
 
-/** Runs what is in a folder that is an image's root. */
+/** Runs the programs of a folder that is an image's root. */
 export function openImage(path: string, hasLibraries: boolean, remove: () => void): Image {
   const works = (as: Image["as"]) => runToEnd(path, as, ["-e", ""], {}).status === 0;
   const as = (hasLibraries ? (["container", "chroot"] as const) : []).find(works) ?? "files";
@@ -92,7 +92,7 @@ function copyFiles(image: string): void {
       cpSync(join(ROOT, one), to, { recursive: true });
     }
   }
-  // What the base image and the recipe make beside them.
+  // Folders that the base image and the Dockerfile create.
   mkdirSync(join(image, "tmp"));
   const journal = join(image, "var/lib/sms/journal");
   mkdirSync(journal, { recursive: true });
@@ -119,7 +119,7 @@ function copyPackages(image: string): void {
   }
 }
 
-/** Copies the libraries that a program is linked to; false where `ldd` does not tell. */
+/** Copies the libraries that a program is linked to; false when `ldd` fails. */
 export function copyLibraries(program: string, image: string): boolean {
   const found = spawnSync("ldd", [program], { encoding: "utf8" });
   if (found.status !== 0) return false;
@@ -131,7 +131,7 @@ export function copyLibraries(program: string, image: string): boolean {
 }
 
 const CHROOT = ["chroot", `--userspec=${USER}:${USER}`];
-/** As the chart's securityContext has it: a root nobody writes, a small /tmp, no new privileges. */
+/** As in the chart's securityContext: a read-only root, a small /tmp, no new privileges. */
 const CONTAINER = `
 mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" "$1" &&
 mount -t tmpfs -o size=64m,mode=1777 tmpfs "$1/tmp" &&

@@ -201,12 +201,12 @@ chartSuite("availability and shutdown", () => {
     ]) {
       expect(render(MINIMAL, { set })).to.not.be.empty;
     }
-    // What the chart takes for the default is the service's.
+    // The chart's default equals the service's.
     const env = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
     expect(readCarrierConfig(env).CARRIER_DRAIN_MS).to.equal(10_000);
   });
 
-  // What the chart takes for the default is the service's.
+  // The chart's default equals the service's.
   const ENV = { MONGODB_URI: "x", NATS_URL: "x", REDIS_URL: "x" };
   const KEYED_ENV = { ...ENV, ENCRYPTION_KEYS: TEST_ENCRYPTION_KEYS };
   for (const [what, service, name, other, defaults] of [

@@ -219,7 +219,7 @@ function previousChart(folder: string): string | undefined {
 
 /** A namespace with everything that may stand in the way, volumes, and kinds of operators. */
 function namespaceObjects(namespace: string): string {
-  // Three for each installation: nobody wipes one that was used.
+  // Three for each installation, because a used one is not wiped.
   const volumes = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => ({
     apiVersion: "v1",
     kind: "PersistentVolume",

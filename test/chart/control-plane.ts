@@ -8,7 +8,7 @@ const CLUSTER = process.env.KUBE_TEST_KUBECONFIG;
 export const clusterMissing: string | undefined =
   CLUSTER === undefined ? "$KUBE_TEST_KUBECONFIG names no cluster" : undefined;
 
-/** What a program of the cluster said. */
+/** The output of a program of the cluster. */
 export type Said = { readonly stdout: string; readonly stderr: string };
 
 const env = { ...process.env, KUBECONFIG: CLUSTER };
@@ -25,7 +25,7 @@ export function run(program: string, args: readonly string[], input?: string): S
   return done;
 }
 
-/** The same beside other work. */
+/** The same, asynchronous. */
 export function runBeside(program: string, args: readonly string[]): Promise<Said> {
   const child = spawn(program, [...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   const said = { stdout: "", stderr: "" };
@@ -42,7 +42,7 @@ export function runBeside(program: string, args: readonly string[]): Promise<Sai
   });
 }
 
-/** Makes objects of some YAML. */
+/** Applies the objects of a YAML text. */
 export function apply(yaml: string): void {
   run("kubectl", ["apply", "--server-side", "-f", "-"], yaml);
 }
@@ -63,7 +63,7 @@ export function objectsIn(namespace: string | undefined): string[] {
   return stdout.split("\n").filter(Boolean).sort();
 }
 
-/** Waits until a namespace, and the cluster, hold what they held before. */
+/** Waits until the namespace and the cluster hold the same objects as before. */
 export async function expectAsBefore(
   namespace: string,
   before: { readonly own: readonly string[]; readonly cluster: readonly string[] },

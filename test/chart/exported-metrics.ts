@@ -11,7 +11,7 @@ import { rpcMetrics } from "../../services/shared/io/rpc-metrics.ts";
 import { createWalletMetrics } from "../../services/wallet/metrics.ts";
 import { addWebhookGauges, createWebhookMetrics } from "../../services/webhook/metrics.ts";
 
-/** A registry in which every service has registered what it reports, with nothing measured yet. */
+/** A registry with the metrics of every service, without values. */
 export function registryOfEverything(): Registry {
   const metrics = createMetrics();
   const count = async () => 0;
@@ -29,7 +29,7 @@ export function registryOfEverything(): Registry {
   const figures = () => ({ oldestDueMs: 0, waiting: 0, slots }) as never;
   createWebhookMetrics(metrics);
   addWebhookGauges(metrics, { figures, eventLag: count, deadLetters: count });
-  // Only what is read when somebody scrapes.
+  // Only metrics that are read at a scrape.
   const messaging = { queries: { queues: async () => [] } } as unknown as OpenMessaging;
   registerMetrics(metrics, messaging, outbox, () => []);
   watchOutboxAge(metrics, "sender_id", outbox.backlog);

@@ -97,14 +97,14 @@ export function renderText(valuesFile: string | undefined, options: RenderOption
   });
 }
 
-/** What Helm says when it refuses to render; throws when it does not refuse. */
+/** Helm's error when rendering fails; throws when it succeeds. */
 export function refusal(valuesFile: string | undefined, options: RenderOptions = {}): string {
   const run = spawnSync(current.program, argumentsOf(valuesFile, options), { encoding: "utf8" });
   if (run.status === 0) throw new Error("the render went through");
   return run.stderr;
 }
 
-/** What Helm says after an installation: no render without a cluster has it, so it is rendered as an object's text. */
+/** The NOTES of an installation. `helm template` omits them, so they are rendered as an object's text. */
 export function notes(valuesFile: string, options: RenderOptions = {}): string {
   const folder = mkdtempSync(join(tmpdir(), "chart-"));
   try {

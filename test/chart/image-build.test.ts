@@ -18,7 +18,7 @@ import { skipSince } from "../support/skip.ts";
 import { copyLibraries, DOCKERFILE, type Image, openImage } from "./assembled-image.ts";
 
 const REVISION = "0123456789abcdef0123456789abcdef01234567";
-/** What the recipe's first stages call, beside Node and npm. */
+/** The programs of the Dockerfile's first stages, besides Node and npm. */
 const TOOLS = ["sh", "env", "mkdir", "cp", "chown", "find"];
 
 type Config = {

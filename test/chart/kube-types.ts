@@ -1,4 +1,4 @@
-/** The parts of Kubernetes objects that the chart's tests look at. */
+/** The parts of Kubernetes objects that the chart's tests read. */
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -122,7 +122,7 @@ export type ScalingMetric = {
 
 export type Trigger = { readonly type: string; readonly metadata: Labels };
 
-/** The fields of every kind's `spec` that are looked at. */
+/** The fields of every kind's `spec` that tests read. */
 export type Spec = PodSpec & {
   readonly replicas?: number;
   readonly template?: { readonly metadata: Partial<Metadata>; readonly spec: PodSpec };

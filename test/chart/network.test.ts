@@ -298,7 +298,7 @@ function policyOf(objects: readonly KubeObject[], name: string): KubeObject | un
   return ofKind(objects, "NetworkPolicy").find(({ metadata }) => metadata.name === name);
 }
 
-/** Peers that are nobody in particular: none named, addresses, or every namespace there is. */
+/** Unspecific peers: none, addresses, or every namespace. */
 function isAnyone(peers: PolicyRule["to"]): boolean {
   if (peers === undefined || peers.length === 0) return true;
   return peers.some(

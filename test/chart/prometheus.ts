@@ -1,4 +1,4 @@
-/** A Prometheus of a test's own, and what it answers. */
+/** A Prometheus for one test. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ALL_VALUES, chartSuite, MINIMAL, render } from "./helm.ts";
 import { isHook, label, ofKind, servingWorkloads, workloadsOf } from "./workloads.ts";
 
-/** Names of variables that may be written down although they look like secrets. */
+/** Variables with names like secrets that may be in plain text. */
 const NOT_SECRET = /_(FILE|MS|MAX)$/;
 const INLINE = "ci/inline-credentials-values.yaml";
 

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHART } from "../../deploy/chart/layout.ts";
 
-/** What a variable or the dot stands for; `undefined` is something that is no value. */
+/** The values path of a variable or the dot; `undefined` when it is no value. */
 type Place = { readonly kind: "root" | "component" } | { readonly kind: "value"; path: string };
 
 const ROOT: Place = { kind: "root" };
@@ -22,7 +22,7 @@ export function templateTexts(): (readonly [string, string])[] {
     .map((name) => [name, readFileSync(join(folder, name), "utf8")] as const);
 }
 
-/** Paths that templates use, without repeats. What only a check looks at is not used. */
+/** Distinct paths that templates use, except those used only by checks. */
 export function templatePaths(): string[] {
   const texts = templateTexts().filter(([name]) => name !== "checks.yaml");
   return [...new Set(texts.flatMap(([, text]) => pathsOf(text)))].sort();

@@ -1,7 +1,7 @@
 /** Finds the pods, containers and references among the objects of a render. */
 import type { Container, KubeObject, Labels, Metadata, PodSpec } from "./kube-types.ts";
 
-/** A pod as it would run, whatever makes it. */
+/** A pod, whichever workload creates it. */
 export type Workload = {
   readonly object: KubeObject;
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed, whatever else runs. */
+/** Pseudo-random numbers, the same for the same seed. */
 export type Random = {
   /** A whole number from 0 to below `limit`. */
   below(limit: number): number;

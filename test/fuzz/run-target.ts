@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mutate } from "./mutate.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** Something that takes input from outside, and what must hold whatever that is. */
+/** A consumer of outside input, and the property that must hold for every input. */
 export type FuzzTarget = {
   readonly name: string;
   open(): Promise<OpenTarget>;
@@ -23,14 +23,14 @@ export type OpenTarget = {
 /** An input that broke a promise. */
 export type Failure = { readonly input: Buffer; readonly error: Error };
 
-/** What a run has done. */
+/** The result of a run. */
 export type RunReport = {
   readonly runs: number;
   readonly elapsedMs: number;
   readonly failures: readonly Failure[];
 };
 
-/** No input may take longer: this is what "hangs" means here. */
+/** The time limit per input; a longer one counts as a hang. */
 const CHECK_MS = 10_000;
 /** More of them say no more. */
 const FAILURES_MAX = 5;
@@ -61,7 +61,7 @@ export async function runTarget(
   while (isLeft()) {
     const isNew = target.generate !== undefined && random.oneIn(2);
     const base = isNew ? target.generate?.(random) : undefined;
-    // What was made well is fed as it is half of the time, and spoilt otherwise.
+    // Half of the valid inputs are fed unchanged, half are mutated.
     if (base !== undefined && random.oneIn(2)) await feed(base);
     else await feed(mutate(base ?? random.pick(pool), random, pool));
   }
@@ -77,7 +77,7 @@ async function failureOf(target: OpenTarget, input: Buffer): Promise<Error | und
   let timer: NodeJS.Timeout | undefined;
   let onCrash: (error: Error) => void = () => undefined;
   const begunMs = performance.now();
-  // What a handler of the target throws outside of the check would end a real process.
+  // An uncaught error of the target's handlers would end a real process.
   const crash = new Promise<never>((_resolve, reject) => {
     onCrash = reject;
   });
@@ -97,7 +97,7 @@ async function failureOf(target: OpenTarget, input: Buffer): Promise<Error | und
   }
 }
 
-/** Leaves away what the failure does not need: halves, quarters and so on, while it still fails. */
+/** Shrinks a failing input: removes halves, quarters and so on while it still fails. */
 async function shrink(target: OpenTarget, input: Buffer, error: Error): Promise<Failure> {
   let best = { input, error };
   let tries = 0;

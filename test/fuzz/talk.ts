@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** Writes octets to a server of this machine, ends, and gives back what came until the other side ended too. */
+/** Writes bytes to a local server, ends the connection, and returns the bytes received until its end. */
 export function talk(port: number, octets: Buffer): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -10,7 +10,7 @@ import { smppTarget } from "./targets/smpp.ts";
 import { smppClientTarget } from "./targets/smpp-client.ts";
 import { smppLinkTarget } from "./targets/smpp-link.ts";
 
-/** Everything that reads what comes from outside. */
+/** All consumers of outside input. */
 export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   phoneTarget,
   receiptTarget,

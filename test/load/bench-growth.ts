@@ -16,11 +16,11 @@ import { spreadOf } from "./spread.ts";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const MESSAGES = Number(process.env.MESSAGES ?? 1500);
-/** What a process has compiled shows in its cost: both stacks are new and send so many before. */
+/** Compiled code lowers a process's cost, so both stacks are new and send this many messages first. */
 const WARM_UP = 4 * MESSAGES;
 const RATIO_MAX = 1.15;
 const IDLE_MS = 3000;
-/** Looks until the database has ended writing what was put in: that is no message's cost. */
+/** Waits until the database has written the seeded data, which is no message's cost. */
 const CALM_LOOKS_MAX = 60;
 /** A stack is calm when it idles at no more than so much above the one that stays small, in thousandths of a core. */
 const CALM_ABOVE_MILLICORES = 100;
@@ -137,7 +137,7 @@ function toLine(point: Point): string[] {
   ];
 }
 
-/** Waits until a stack that has just grown is calm; answers what it idles at then, or at the last look. */
+/** Waits until a grown stack is idle; returns its idle load at the last sample. */
 async function measureCalm(stack: TestStack, small: TestStack): Promise<number> {
   const smallMillicores = await measureIdle(small, IDLE_MS);
   for (let look = 1; ; look += 1) {

@@ -11,7 +11,7 @@ import { type Row, report } from "./report.ts";
 import { openConnections } from "./sends.ts";
 import { loadStack } from "./stack.ts";
 
-/** What the budget is about: fewer messages fit into memory, and say nothing about it. */
+/** The size of the budget: fewer messages fit into memory and prove nothing. */
 const COUNT_OF_BUDGET = 10_000_000;
 const COUNT = Number(process.env.COUNT ?? COUNT_OF_BUDGET);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
@@ -31,7 +31,7 @@ try {
   await stop();
 }
 
-/** Stores them, unless the stack is somebody else's; answers how many there are. */
+/** Stores the history, except in a foreign stack; returns the number of messages. */
 async function withMessages(): Promise<number> {
   const client = await new MongoClient(stack.mongodb_uri).connect();
   try {
@@ -48,7 +48,7 @@ async function withMessages(): Promise<number> {
 async function fill(client: MongoClient): Promise<void> {
   const startedMs = performance.now();
   await seedHistory(client, { tenantId: stack.tenant_id, senderId: stack.sender_id, count: COUNT });
-  // Pages are measured on stored history, and not beside the writing back of what was just seeded.
+  // Measure pages on stored history, after the write-back of the seeded data.
   await client.db("admin").command({ fsync: 1 });
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   process.stdout.write(`${COUNT} messages seeded in ${seconds} s\n`);
@@ -76,7 +76,7 @@ function filters(): [string, () => URLSearchParams, "full" | "few" | "none"][] {
     ["to", ask(() => ({ to: pastRecipient(any()) })), "few"],
     ["client_reference", ask(() => ({ client_reference: `past-${any()}` })), "few"],
     ["source=quick_send", ask(() => ({ source: "quick_send" })), "full"],
-    // The only status beside `delivered` that the history has from this sender.
+    // The only other status that the history has from this sender.
     ["status and from", ask(() => ({ status: "undelivered", from: "history" })), "full"],
     ["campaign_id", ask(() => ({ campaign_id: "cmp_01ARZ3NDEKTSV4RRFFQ69G5FAV" })), "none"],
   ];

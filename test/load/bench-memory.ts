@@ -15,7 +15,7 @@ const READY_MAX_MS = 1500;
 const STACK_MAX_MS = 10_000;
 const MEMORY_MAX_MIB = 120;
 const MEMORY_AIM_MIB = 80;
-/** What starting leaves to do is done by then. */
+/** Start-up work is finished by then. */
 const IDLE_MS = 20_000;
 
 /** Each process of one layout while nothing happens, and how long it took to be ready. */
@@ -26,7 +26,7 @@ type Measured = {
 };
 
 const measured: Measured[] = [];
-// A process for each service, as in production, and what `make up` makes of it on a small machine.
+// One process per service, as in production, and the layout of `make up` on a small machine.
 for (const name of ["apart", "core"] as const) measured.push(await measure(name));
 const slowest = Math.max(...measured.flatMap(({ readyMs }) => readyMs));
 const largest = Math.max(...measured.flatMap(({ residentMib }) => residentMib));

@@ -26,7 +26,7 @@ const NORMAL_SHARE = 0.8;
 /** The queue's limit of the second part; small, so that it fills in seconds. */
 const QUEUE_MAX = Number(process.env.QUEUE_MAX ?? 20_000);
 
-/** Code is compiled on its way: a peak that is still rising makes too small a flood. */
+/** Warms up the compiler: a peak that is still rising makes too small a flood. */
 const WARM_UP_MS = 12_000;
 
 /** More callers than the gateway lets in at once, or a flood could never build up. */
@@ -47,7 +47,7 @@ async function flood(): Promise<Row[]> {
   const processes = processLayout(process.env);
   const stack = await startTestStack({ processes, settings: { LOG_LEVEL: "warn" } });
   try {
-    // What is accepted stays in the queue: the accept path alone is flooded.
+    // Accepted messages stay in the queue, so only the accept path is flooded.
     await setConnector(stack, ConnectorState.PAUSED);
     const before = await measureOurAccept(stack, {
       warmupMs: WARM_UP_MS,

@@ -32,7 +32,7 @@ try {
   await stop();
 }
 
-/** What one turn measured. */
+/** The result of one round. */
 type Turn = Pick<EndToEnd, "tailS" | "acceptP99Ms" | "refused"> & {
   /** CPU microseconds per message, by process. */
   readonly costs: ReadonlyMap<string, number>;

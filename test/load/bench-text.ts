@@ -30,7 +30,7 @@ function measure<Input>(name: string, inputs: Input[], work: (input: Input) => u
   );
 }
 
-/** Bodies of exactly so many code units; parsed from JSON, so that they are flat strings. */
+/** Bodies of an exact number of code units; parsed from JSON, so that they are flat strings. */
 function bodies(length: number, pattern: string): string[] {
   const texts = Array.from({ length: INPUTS }, (_, index) =>
     `${index} ${pattern.repeat(length)}`.slice(0, length),

@@ -73,7 +73,7 @@ function placeNaively({ store }: WalletHarness, tenantId: string) {
       .catch(() => FAILED);
 }
 
-/** Callers with little to do, in a process of their own, while `press` goes on. */
+/** Callers with light load, in their own process, during `press`. */
 async function measureCalm(
   target: string,
   press?: (isOver: () => boolean) => Promise<unknown>,
@@ -93,7 +93,7 @@ async function measureCalm(
 async function measureReplicas(one: WalletClient, all: WalletClient, hot: string) {
   let alone = 0;
   let together = 0;
-  // In turns, so that what else the machine does meets both.
+  // Alternate, so that other work of the machine affects both.
   for (let turn = 0; turn < TURNS; turn += 1) {
     alone += (await rateOf(48, 20, placeMany(one, hot, 20))).perSecond;
     together += (await rateOf(48, 20, placeMany(all, hot, 20))).perSecond;

@@ -57,7 +57,7 @@ async function addTenants(bench: Bench, kind: string, count: number): Promise<st
   return tenants;
 }
 
-/** Publishes events evenly spaced, to the tenants by turn, whatever the service does. */
+/** Publishes events evenly spaced, to the tenants in round robin, independent of the service. */
 async function publishOpen(
   nats: Nats,
   tenants: readonly string[],
@@ -104,7 +104,7 @@ function createArrivals() {
   };
 }
 
-/** A run at a fixed rate; answers what the receivers of these tenants saw. */
+/** A run at a fixed rate; returns the records of these tenants' receivers. */
 async function calm(bench: Bench, tenants: readonly string[], perSecond: number, seconds: number) {
   const before = await bench.receiver.collect();
   const paths = new Set(tenants.map((tenantId) => `/ok/${tenantId}`));
@@ -180,12 +180,12 @@ async function addWaiting(bench: Bench, count: number): Promise<void> {
   }
 }
 
-/** Takes away what `addWaiting` has added. */
+/** Removes the deliveries of `addWaiting`. */
 async function removeWaiting(bench: Bench): Promise<void> {
   await bench.db.collection("deliveries").deleteMany({ endpoint_id: /^whe_waiting_/ });
 }
 
-/** What goes on beside a run; `prepare` comes before it and `clear` after it. */
+/** A disturbance during a run; `prepare` comes before it and `clear` after it. */
 type Disturbance = {
   readonly prepare?: () => Promise<unknown>;
   readonly disturb: () => Promise<unknown>;

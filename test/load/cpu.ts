@@ -1,4 +1,4 @@
-/** CPU time of processes, read from /proc: what a measurement can trust on a noisy machine. */
+/** CPU time of processes from /proc: reliable even on a noisy machine. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
@@ -39,7 +39,7 @@ export function openFiles(pid: number): { readonly files: number; readonly socke
   return { files: names.length, sockets };
 }
 
-/** A file may be closed between the listing and this look. */
+/** A file may be closed between the listing and this read. */
 function isSocket(link: string): boolean {
   try {
     return readlinkSync(link).startsWith("socket:");

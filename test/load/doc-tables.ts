@@ -1,4 +1,4 @@
-/** Tables that a command measures and writes into the documentation. */
+/** Writes measured tables into the documentation. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** Lines of cells; the first is the head. */

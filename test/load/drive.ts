@@ -6,10 +6,10 @@
  */
 import { build, type Histogram } from "hdr-histogram-js";
 
-/** One unit of work by one of the callers, meant to begin at `dueMs`; answers whether it counts as a success. */
+/** One unit of work of a caller, due at `dueMs`; returns whether it succeeded. */
 export type Work = (caller: number, dueMs: number) => Promise<boolean>;
 
-/** What a run measured; latencies in milliseconds. A run in which nothing succeeded has none that mean anything. */
+/** The result of a run; latencies in milliseconds, meaningless when nothing succeeded. */
 export type Measured = {
   readonly succeeded: number;
   readonly failed: number;
@@ -73,7 +73,7 @@ export async function driveOpen(options: {
   return tally.result(measureMs / 1000);
 }
 
-/** Collects latencies in milliseconds and answers their percentiles, 100 being the longest. */
+/** Collects latencies in milliseconds and returns percentiles; 100 is the maximum. */
 export function latenciesOf() {
   const latencies: Histogram = build({ highestTrackableValue: 120_000_000 });
   return {

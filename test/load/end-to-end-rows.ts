@@ -8,7 +8,7 @@ import type { Row } from "./report.ts";
 /** Where no peer is installed: the least that Kannel held when the budget was set (design 10). */
 const LEAST_PEER_RATE = 1000;
 
-/** The steady rate that we hold from the request to the settlement, beside the one Kannel holds. */
+/** The steady rate that we hold from request to settlement, and Kannel's. */
 export async function heldRate(stack: StackFile): Promise<Row> {
   const ours: Driven = (load) => measureOurEndToEnd(stack, load);
   const both = await besideKannel((kannel) => climb({ ours, kannel }));

@@ -13,7 +13,7 @@ export type EndToEndTarget = {
 /** How much is sent, and for how long. */
 export type Load = { readonly perSecond: number; readonly seconds: number };
 
-/** What an end-to-end run measured. */
+/** The result of an end-to-end run. */
 export type EndToEnd = {
   readonly perSecond: number;
   readonly wanted: number;
@@ -26,7 +26,7 @@ export type EndToEnd = {
 };
 
 const CONNECTIONS = 128;
-/** What is asked for is a rate that lasts, not that of processes which have compiled nothing yet. */
+/** The warm-up: we measure a lasting rate, not that of cold processes. */
 export const WARM_UP_S = 3;
 const WAIT_MS = 120_000;
 const POLL_MS = 250;
@@ -46,14 +46,14 @@ export async function measureEndToEnd(target: EndToEndTarget, load: Load): Promi
   const run = createRun(target, connections);
   try {
     const warmUp = await run({ ...load, seconds: WARM_UP_S });
-    // What did not end would be counted for the run after it.
+    // Unfinished messages would count for the next run.
     return warmUp.done < warmUp.wanted ? warmUp : await run(load);
   } finally {
     for (const connection of connections) connection.close();
   }
 }
 
-/** Makes a run that goes on counting where the one before it ended. */
+/** Returns a run that continues the message count of the previous run. */
 function createRun(target: EndToEndTarget, connections: readonly LoadConnection[]) {
   let count = 0;
   let doneBefore = 0;

@@ -4,7 +4,7 @@ export type Sample = readonly [atS: number, value: number];
 /** How much a series may rise over the time it is judged by; the larger of the two counts. */
 export type Tolerance = { readonly share: number; readonly absolute: number };
 
-/** What became of a series. */
+/** The trend of a series. */
 export type Verdict = {
   readonly median: number;
   /** By how much the fitted line rises from the first to the last sample judged. */
@@ -13,7 +13,7 @@ export type Verdict = {
   readonly isFlat: boolean;
 };
 
-/** What is judged: the first quarter is the warm-up. */
+/** The samples to compare: the first quarter is the warm-up. */
 const WARM_UP_SHARE = 0.25;
 
 /** Lines through more samples than this are fitted to every nth one. */

@@ -1,4 +1,4 @@
-/** The ways in which an installation grows, each as far as a stack of a test can show it. */
+/** The axes of growth, each as far as a test stack can show it. */
 import { MongoClient } from "mongodb";
 import type { StackFile } from "../../deploy/dev/stack-file.ts";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -12,7 +12,7 @@ import { seedHistory } from "./history.ts";
 export type Axis = {
   readonly what: string;
   readonly points: readonly number[];
-  /** Makes the stack larger by what lies between two sizes. */
+  /** Grows the stack from one size to the next. */
   grow(stack: StackFile, from: number, to: number): Promise<void>;
   /** The sends that go through all of it; those of the demo tenant unless given. */
   sender?(stack: StackFile): (at: number) => Buffer;

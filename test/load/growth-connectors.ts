@@ -42,7 +42,7 @@ export async function addConnectors(stack: StackFile, from: number, to: number):
     await routing.createRoute({ route: { ...shape, prices: PRICES } });
   }
   transport.close();
-  // Messaging reads the route table anew, and every connector is bound, within a few seconds.
+  // Within a few seconds messaging reloads the route table and every connector is bound.
   await new Promise((resolve) => setTimeout(resolve, 8000));
 }
 

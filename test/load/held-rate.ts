@@ -10,7 +10,7 @@ export type Run = {
   readonly isHeld: boolean;
 };
 
-/** What a system made of rising rates. */
+/** The results of a system at rising rates. */
 export type Climb = {
   /** The highest rate that was held, in messages a second; 0 where none was. */
   readonly perSecond: number;
@@ -24,7 +24,7 @@ const TAIL_S = 1;
 const FIRST_RATE = 600;
 const LEAST_RATE = 50;
 const STEP = 1.1;
-/** What was not held may have met a busy moment of the machine. */
+/** A rate that was not held may have hit a busy moment of the machine. */
 const TRIES = 2;
 
 /**

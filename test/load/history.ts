@@ -3,7 +3,7 @@ import { encodeTime } from "ulid";
 import { type MessageDocument, SEARCH } from "../../services/messaging/store/documents.ts";
 import type { MessageStatus } from "../../services/shared/core/message-status.ts";
 
-/** What history is made of. */
+/** The parts of the history. */
 export type HistoryPlan = {
   readonly tenantId: string;
   readonly senderId: string;

@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from "node:net";
 
-/** What came back. */
+/** The response. */
 export type LoadAnswer = {
   readonly status: number;
   /** The status line and the headers, as they came. */
@@ -15,7 +15,7 @@ export type LoadAnswer = {
 
 /** One kept-alive connection. */
 export type LoadConnection = {
-  /** Sends a whole request and answers its response; rejects when the connection breaks. */
+  /** Sends a request and returns its response; rejects when the connection breaks. */
   send(request: Buffer): Promise<LoadAnswer>;
   close(): void;
 };

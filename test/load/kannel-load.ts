@@ -1,4 +1,4 @@
-/** Kannel under the same work as our stack: the same texts, recipients, window and simulator. */
+/** Runs Kannel with the same texts, recipients, window and simulator as our stack. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ import { ordinaryRecipient, sendText } from "./sends.ts";
 /** As many submits may wait for their answer as our connector has. */
 const WINDOW = 100;
 
-/** A port that nothing listens on: the SMSC that stands still. */
+/** A port without a listener: a stopped SMSC. */
 const NO_SMSC_PORT = 1;
 
 /**
@@ -57,7 +57,7 @@ export async function measureKannelEndToEnd(
   }
 }
 
-/** Requests accepted per second while the SMSC stands still and everything queues. */
+/** Requests accepted per second while the SMSC is stopped and all messages queue. */
 export async function measureKannelAccept(shape: {
   readonly connections: number;
   readonly warmupMs: number;

@@ -4,10 +4,10 @@ import type { Driven } from "./held-rate.ts";
 import { measureKannelAccept, measureKannelEndToEnd } from "./kannel-load.ts";
 import { startSimulatorProcess } from "./simulator-process.ts";
 
-/** Kannel beside a row of ours; undefined where it is not installed. */
+/** Kannel's figure for one of our rows; undefined without Kannel. */
 export type KannelPeer = { readonly name: string; readonly text: string; readonly ratio: number };
 
-/** Runs something with Kannel's own SMSC, which stands for the carrier; undefined without Kannel. */
+/** Runs work against Kannel's fake SMSC as the carrier; undefined without Kannel. */
 export async function besideKannel<T>(
   work: (kannel: Driven) => Promise<T>,
 ): Promise<T | undefined> {
@@ -20,7 +20,7 @@ export async function besideKannel<T>(
   }
 }
 
-/** Kannel's accept rate at as many connections, beside our figure. */
+/** Kannel's accept rate at the same number of connections, and our figure. */
 export async function kannelAcceptPeer(
   ours: number,
   shape: Parameters<typeof measureKannelAccept>[0],
@@ -29,7 +29,7 @@ export async function kannelAcceptPeer(
   return toPeer(ours, (await measureKannelAccept(shape)).perSecond);
 }
 
-/** A figure of Kannel beside ours. A Kannel that carried nothing is set up wrongly, and no measure of anything. */
+/** Kannel's figure and ours. Rejects a Kannel that sent nothing: its set-up is wrong. */
 export function toPeer(ours: number, theirs: number): KannelPeer {
   if (!(theirs > 0)) throw new Error("Kannel carried nothing, so there is nothing to compare with");
   return {

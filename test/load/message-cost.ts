@@ -16,14 +16,14 @@ export type MessageCost = {
   readonly allUs: number;
 };
 
-/** The outside world: what it costs is not ours. */
+/** The simulators, whose cost is not ours. */
 export const OUTSIDE: ReadonlySet<string> = new Set(["smsc-simulator", "receiver"]);
 
 const CONNECTIONS = 64;
 const SETTLE_MS = 240_000;
 const POLL_MS = 250;
 
-/** Sends `count` messages and waits for the last of them; answers what each has cost. */
+/** Sends `count` messages and waits for the last; returns the cost of each. */
 export async function measureCost(
   stack: StackFile,
   count: number,
@@ -98,7 +98,7 @@ export async function settled(client: MongoClient, firstId: string, count: numbe
       messages.countDocuments(open, { limit: 1, hint: "_id_" }),
       deliveries.countDocuments(pending, { limit: 1, hint: QUEUE_INDEX }),
     ]);
-    // Twice: the last events may be on their way to the webhook service at the first look.
+    // Twice: at the first check the last events may be in flight to the webhook service.
     calm = underWay + toNotify === 0 ? calm + 1 : 0;
     if (calm === 2) return;
   }

@@ -5,7 +5,7 @@ export type MongodTime = ReadonlyMap<string, number>;
 
 type Top = { totals: Record<string, { total?: { time: number } }> };
 
-/** Reads what mongod's `top` command has counted; the services' databases alone. */
+/** Reads the counters of mongod's `top` command, for the services' databases only. */
 export async function mongodTime(client: MongoClient): Promise<MongodTime> {
   const { totals } = (await client.db("admin").command({ top: 1 })) as unknown as Top;
   const own = Object.entries(totals).filter(([name]) => name.startsWith("sms_"));

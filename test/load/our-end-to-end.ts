@@ -6,7 +6,7 @@ import { IS_PENDING, QUEUE_INDEX } from "../../services/webhook/store/queue.ts";
 import { type EndToEnd, type Load, measureEndToEnd } from "./end-to-end.ts";
 import { singleSend } from "./sends.ts";
 
-/** A message is sent and delivered, and the customer is told of both. */
+/** A message has two webhooks: sent and delivered. */
 const WEBHOOKS_OF_A_MESSAGE = 2;
 
 /**

@@ -3,7 +3,7 @@ import { latenciesOf } from "./drive.ts";
 import type { Row } from "./report.ts";
 import { openConnections, saysWhen, singleSend } from "./sends.ts";
 
-/** What became of the sends offered in a flood. */
+/** The results of the sends in a flood. */
 export type Overload = {
   /** Sends a second that were due, whether callers were free to send them or not. */
   readonly demand: number;
@@ -18,17 +18,17 @@ export type Overload = {
   /** Of accepted requests, from when they were sent. */
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** How long after they were due the accepted ones were answered; it includes what they waited for a free caller. */
+  /** Latency of accepted sends from their due time; includes the wait for a free caller. */
   readonly dueP99Ms: number;
 };
 
 /** Twice the delay that the gateway tolerates inside, and the way there and back. */
 const P99_MAX_MS = 1500;
 
-/** A flood is one when at least this share of what it should be was demanded. */
+/** The minimum share of the planned requests for a valid flood. */
 const DEMAND_SHARE_MIN = 0.9;
 
-/** Requests made beforehand: making each anew would cost as much as refusing it. */
+/** Prebuilt requests: building each would cost as much as refusing it. */
 const PREPARED = 2000;
 
 /**
@@ -77,7 +77,7 @@ export async function driveOverload(
   return { demand: shape.perSecond, offered, ...seen, seconds, ...late };
 }
 
-/** What a flood showed, beside its budgets; it should have been `factor` times the peak. */
+/** The rows of a flood of `factor` times the peak, with their budgets. */
 export function floodRows(flooded: Overload, what: string, factor: number, peak: number): Row[] {
   const { demand, accepted, refused, other, seconds, offered, withoutRetryAfter } = flooded;
   const { p99Ms, maxMs, dueP99Ms } = flooded;
@@ -101,7 +101,7 @@ export function floodRows(flooded: Overload, what: string, factor: number, peak:
       path: "accepted requests meanwhile, from when they were sent",
       budget: `p99 ≤ ${P99_MAX_MS} ms`,
       aim: "",
-      // Since they were due is not judged: so many callers cannot send three times the peak in time.
+      // Latency since the due time has no budget: the callers cannot send three times the peak in time.
       measured:
         `p99 ${whole(p99Ms)} ms, most ${whole(maxMs)} ms` +
         (isTimed ? `; p99 ${whole(dueP99Ms)} ms since they were due` : ""),

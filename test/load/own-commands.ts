@@ -1,4 +1,4 @@
-/** Rows of the budgets that are a benchmark of their own, and their short form in `make bench`. */
+/** Budget rows with their own benchmark, and their short form in `make bench`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -8,7 +8,7 @@ import type { Row } from "./report.ts";
 
 /** A benchmark with rows of its own. */
 export type OwnCommand = {
-  /** What a person types for the whole of it. */
+  /** The command of the full benchmark. */
   readonly command: string;
   readonly file: string;
   readonly args?: readonly string[];
@@ -33,10 +33,10 @@ export const OWN_COMMANDS = {
   },
 } as const satisfies Record<string, OwnCommand>;
 
-/** Far beyond what the short form takes. */
+/** Far longer than the short form takes. */
 const TIMEOUT_MS = 240_000;
 
-/** Runs it in a process of its own and answers its rows; one that fails is a row not met. */
+/** Runs it in its own process and returns its rows; a failed run is a row not met. */
 export async function runOwnCommand(own: OwnCommand): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), "sms-bench-"));
   const out = join(folder, "rows.json");

@@ -1,7 +1,7 @@
 /** The tables of `make profile`. */
 import type { Table } from "./doc-tables.ts";
 
-/** What one step of one process costs per message: until it is accepted, and from there to its end. */
+/** The cost per message of one step of one process, before and after acceptance. */
 export type StepRow = {
   readonly process: string;
   readonly step: string;

@@ -22,9 +22,9 @@ import { loadStack } from "./stack.ts";
 import { allowProfiles, startProfile } from "./v8-profile.ts";
 
 const COUNT = Number(process.env.COUNT ?? 5000);
-/** Servers, and what stands in for the outside world. */
+/** Servers and simulators. */
 const NOT_NODE = new Set([...OUTSIDE, "mongod", "nats-server", "redis"]);
-/** What is smaller than this is summed up under "(other)". */
+/** Smaller shares are summed under "(other)". */
 const LEAST_US = 3;
 
 type Costs = ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ type Shares = ReadonlyMap<string, ReadonlyMap<string, number>>;
 type Phases<T> = { readonly accept: T; readonly dispatch: T };
 
 allowProfiles();
-// A process per service, unless asked otherwise: that tells their parts apart.
+// By default one process per service, to separate their costs.
 const { stack, stop } = await loadStack({}, processLayout({ PROCESSES: "apart", ...process.env }));
 const client = await new MongoClient(stack.mongodb_uri).connect();
 try {
@@ -56,7 +56,7 @@ try {
   await stop();
 }
 
-/** Sends COUNT messages while the connector stands still, then lets them come to their end. */
+/** Sends COUNT messages while the connector is paused, then resumes it and waits for their end. */
 async function inPhases<T>(observe: (work: () => Promise<void>) => Promise<T>): Promise<Phases<T>> {
   const firstId = newId("message");
   await setConnector(stack, ConnectorState.PAUSED);
@@ -68,7 +68,7 @@ async function inPhases<T>(observe: (work: () => Promise<void>) => Promise<T>): 
   return { accept, dispatch };
 }
 
-/** What the services' profilers and mongod's own counters saw while `work` ran. */
+/** The samples of the services' profilers and mongod's counters during `work`. */
 async function sharesWhile(work: () => Promise<void>): Promise<Shares> {
   const services = processesIn(stack.pids).filter(([name]) => !NOT_NODE.has(name));
   const profilers = await Promise.all(services.map(([, pid]) => startProfile(pid)));
@@ -82,7 +82,7 @@ async function sharesWhile(work: () => Promise<void>): Promise<Shares> {
   return shares;
 }
 
-/** Divides what each process cost without a profiler by the shares that were seen with it. */
+/** Divides each process's cost, measured without a profiler, by the shares measured with one. */
 function costsByStep(costs: Phases<Costs>, shares: Phases<Shares>): StepRow[] {
   const rows = new Map<string, StepRow>();
   for (const phase of ["accept", "dispatch"] as const) {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join, relative } from "node:path";
 
-/** One row of a benchmark: what was wanted and what was measured. */
+/** One row of a benchmark: budget and measurement. */
 export type Row = {
   readonly path: string;
   /** The budget ("at least") and the aim, as texts with units. */
@@ -12,7 +12,7 @@ export type Row = {
   readonly met: boolean;
   /** Why the budget says nothing about this run, shown in place of a verdict. */
   readonly notJudged?: string;
-  /** What measures this row alone, at its full length. */
+  /** The command that measures this row alone, at full length. */
   readonly command?: string;
   /** The same work on the row's peer, in the same run: its figure, and ours over its. */
   readonly peer?: { readonly name: string; readonly text: string; readonly ratio?: number };
@@ -88,7 +88,7 @@ export function printTable(lines: readonly (readonly string[])[]): void {
   }
 }
 
-/** Prints the machine and keeps a result as JSON below `.local/bench`; answers the file. */
+/** Prints the machine and saves a result as JSON below `.local/bench`; returns the file. */
 export function keepResult(name: string, result: Readonly<Record<string, unknown>>): string {
   const machine = describeMachine();
   process.stdout.write(

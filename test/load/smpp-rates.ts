@@ -24,7 +24,7 @@ const smpp = createRequire(import.meta.url)("smpp") as {
 /** The SMPP servers there are to submit to. */
 export type ServerKind = "ours" | "npm" | "simulator";
 const HOST = "127.0.0.1";
-/** What every submit carries. */
+/** The fields of every submit. */
 export const SMPP_TEXT = "Your code is 123456. Do not share it with anyone at all, not even us.";
 /** Whom every submit is for. */
 export const SMPP_RECIPIENT = "2348031230000";
@@ -71,7 +71,7 @@ export async function withServer<T>(
   }
 }
 
-/** Keeps `window` calls under way for `forMs` and returns how many ended per second; one that fails ends it all. */
+/** Keeps `window` calls in flight for `forMs` and returns calls per second; throws when one fails. */
 async function ratePerSecond(
   window: number,
   forMs: number,
@@ -89,7 +89,7 @@ async function ratePerSecond(
   return (done * 1000) / (performance.now() - startedAtMs);
 }
 
-/** Submits per second of our client, `window` under way at a time. */
+/** Submits per second of our client with `window` in flight. */
 export async function ourSubmits(port: number, window: number, forMs: number): Promise<number> {
   let bound = (): void => {};
   const isBound = new Promise<void>((resolve) => {

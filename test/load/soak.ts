@@ -26,7 +26,7 @@ const CAPACITY_SECONDS = 6;
 const SAMPLES = 240;
 const SAMPLE_MIN_MS = 2000;
 
-/** What each thing may rise by over the time judged. */
+/** The allowed growth of each series. */
 const TOLERANCES: Readonly<Record<string, Tolerance>> = {
   memory: { share: 0.1, absolute: 20 },
   "p50 of accepts": { share: 0.25, absolute: 5 },
@@ -42,13 +42,13 @@ const NOT_JUDGED = new Set(["smsc-simulator", "receiver", "mongod"]);
 /** A heap grows towards its usual size for some minutes; a shorter run does not judge memory. */
 const MEMORY_MINUTES = 12;
 
-/** Pools close what they have not used for half a minute. */
+/** Pools close connections after 30 s without use. */
 const REST_MS = 45_000;
 
-/** What may be open at rest after the load and was not before it: reconnections, a larger pool of a driver's. */
+/** Allowed additional handles at rest after the load: reconnections, a driver's larger pool. */
 const REST_TOLERANCE = 10;
 
-/** Samples by what is measured, then by whose it is. */
+/** Samples by series, then by process. */
 const series = new Map<string, Map<string, Sample[]>>();
 const failures: string[] = [];
 
@@ -75,7 +75,7 @@ async function halfOfCapacity(): Promise<number> {
   return Math.max(1, Math.round(perSecond / 2));
 }
 
-/** What each process has open while nothing is asked of it. */
+/** The open handles of each idle process. */
 async function openAtRest(): Promise<ReadonlyMap<string, ReturnType<typeof openFiles>>> {
   await new Promise((resolve) => setTimeout(resolve, REST_MS));
   return new Map(processesIn(stack.pids).map(([name, pid]) => [name, openFiles(pid)]));
@@ -116,7 +116,7 @@ async function soak(perSecond: number, forMs: number): Promise<void> {
   await allEnded(firstId, succeeded);
 }
 
-/** What was accepted has come to its end: flat accepts alone say nothing of what is behind them. */
+/** Accepted messages have ended: a flat accept rate alone does not prove that. */
 async function allEnded(firstId: string, count: number): Promise<void> {
   const client = await new MongoClient(stack.mongodb_uri).connect();
   try {

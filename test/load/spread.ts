@@ -1,4 +1,4 @@
-/** The middle and the ends of several measurements of the same thing. */
+/** Median, minimum and maximum of repeated measurements. */
 export type Spread = { readonly median: number; readonly min: number; readonly max: number };
 
 /** Sums up measurements; of an even number the middle is the mean of the two middle ones. */

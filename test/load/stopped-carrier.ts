@@ -2,7 +2,7 @@ import { MongoClient } from "mongodb";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { openConnections, saysWhen, singleSend } from "./sends.ts";
 
-/** What was seen of a queue that fills while the carrier is away, and drains afterwards. */
+/** The records of a queue that fills during an outage of the carrier, then drains. */
 export type StoppedCarrier = {
   readonly accepted: number;
   readonly refusedEarly: number;
@@ -18,13 +18,13 @@ export type StoppedCarrier = {
   readonly isOpenAgain: boolean;
 };
 
-/** Sends under way at once: so many may be past the check when the queue fills. */
+/** Concurrent sends: this many may be past the check when the queue fills. */
 export const FILL_CALLERS = 64;
 
 /** Sends offered beyond the limit, as a share of it. */
 const BEYOND = 0.5;
 
-/** Queues are counted anew every ten seconds; until then a drained one may still look full. */
+/** Queues are recounted every 10 s; until then a drained one may still seem full. */
 const OPEN_AGAIN_MS = 25_000;
 const DRAIN_MS = 180_000;
 

@@ -18,7 +18,7 @@ const TOP = 34;
 const BOTTOM = 28;
 const TICKS = 4;
 
-/** Told apart by colour-blind readers too (Okabe and Ito), then repeated with dashes. */
+/** Colours for colour-blind readers (Okabe and Ito), then repeated with dashes. */
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 /** Draws panels below each other over a common time, as one SVG document. */

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 
-/** One place in the code that was seen running, and what it called. */
+/** One node of a CPU profile and its callees. */
 export type ProfileNode = {
   readonly id: number;
   readonly callFrame: { readonly functionName: string; readonly url: string };
@@ -26,7 +26,7 @@ export function allowProfiles(): void {
 const SAMPLE_US = 500;
 const OPEN_MS = 5000;
 
-/** Starts sampling; `stop` answers the profile and closes the inspector. */
+/** Starts sampling; `stop` returns the profile and closes the inspector. */
 export async function startProfile(pid: number): Promise<{ stop(): Promise<CpuProfile> }> {
   const inspector = await connect(await openInspector(pid));
   await inspector.call("Profiler.enable");
@@ -41,7 +41,7 @@ export async function startProfile(pid: number): Promise<{ stop(): Promise<CpuPr
   };
 }
 
-/** The address that a process tells in its log, once it is asked to open its inspector. */
+/** The inspector address in a process's log. */
 async function openInspector(pid: number): Promise<string> {
   process.kill(pid, "SIGUSR1");
   for (const untilMs = Date.now() + OPEN_MS; Date.now() < untilMs; ) {
@@ -53,7 +53,7 @@ async function openInspector(pid: number): Promise<string> {
   throw new Error(`process ${pid} tells no inspector's address in its log`);
 }
 
-/** The inspector's protocol: calls and answers as JSON, matched by id. */
+/** The inspector's protocol: JSON requests and responses, matched by id. */
 async function connect(address: string) {
   const socket = new WebSocket(address);
   await new Promise<void>((resolve, reject) => {

@@ -1,10 +1,10 @@
-/** Calls that press on a wallet, and how fast they were answered. */
+/** Calls that load a wallet, and their latency. */
 import { newId } from "../../services/shared/core/ids.ts";
 import type { WalletClient } from "../support/wallet-process.ts";
 
 const ACTOR = { name: "bench", address: "127.0.0.1" };
 
-/** What a call answers that is not to be counted. */
+/** The result of a call that does not count. */
 export const FAILED = Symbol("failed");
 
 /** Holds per second, and how long a call took. */

@@ -11,9 +11,9 @@ export type CarrierRequest = {
 export type HttpCarrier = {
   readonly url: string;
   readonly requests: readonly CarrierRequest[];
-  /** What it answers from now on; by default 200 with an id. */
+  /** Sets the next responses; by default 200 with an id. */
   answerWith(answer: { readonly status: number; readonly body?: object } | undefined): void;
-  /** Calls a receipt URL; answers the status. */
+  /** Calls a receipt URL; returns the status. */
   sendReceipt(url: string, status: string): Promise<number>;
   close(): Promise<void>;
 };

@@ -7,10 +7,10 @@
 /** Something that must be in no log: a body, a number, a key; at least six characters. */
 export type Forbidden = { readonly kind: string; readonly text: string };
 
-/** A line of the log that says what it must not, and what that is. */
+/** A log line with forbidden content, and the content. */
 export type Leak = { readonly kind: string; readonly line: string };
 
-/** What looks like a secret or a full number, without knowing it. */
+/** Patterns of secrets and full numbers. */
 export const LEAK_PATTERNS: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
   { kind: "an E.164 number", pattern: /(?<![\w+.-])\+[1-9]\d{7,14}(?!\d|[:.]\d)/ },
   { kind: "a Nigerian number", pattern: /(?<![\w.+-])(?:234|0)[789][01]\d{8}(?!\w|\.\d)/ },
@@ -21,7 +21,7 @@ export const LEAK_PATTERNS: readonly { readonly kind: string; readonly pattern: 
   { kind: "a password in an address", pattern: /\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*:[^\s@/"]+@/i },
 ];
 
-/** Texts are looked up by their first characters, so that thousands cost no more than a few. */
+/** Indexes texts by their first characters, so that thousands cost as much as a few. */
 const HEAD_LENGTH = 6;
 
 /** Every line that holds a forbidden text or matches a pattern, once for each kind of leak. */
@@ -37,7 +37,7 @@ export function findLeaks(log: string, forbidden: readonly Forbidden[]): Leak[] 
 /** A run of digits as long as a number, also after a plus sign in an address; no part of a name or fraction. */
 const DIGITS = /(?:(?<![A-Za-z0-9]|\d\.)|(?<=%2[Bb]))\d{8,15}(?![A-Za-z0-9])/g;
 
-/** Every line that holds one of these runs of digits, whatever stands around it. */
+/** Every line that contains one of these digit sequences, in any context. */
 export function findDigits(log: string, kind: string, runs: ReadonlySet<string>): Leak[] {
   if (runs.size === 0) return [];
   return log
@@ -74,7 +74,7 @@ function formsOf(text: string): Set<string> {
   const inJson = JSON.stringify(text).slice(1, -1);
   const octets = Buffer.from(text, "utf8");
   return new Set([
-    // Lines are looked at one by one, so of several lines the longest stands for all.
+    // Lines are scanned one by one, so the longest line of a text represents it.
     text.split("\n").reduce((longest, line) => (line.length > longest.length ? line : longest)),
     inJson,
     JSON.stringify(inJson).slice(1, -1),

@@ -6,7 +6,7 @@ import { bits, integer, oid, sequence, set, time, utf8 } from "../../deploy/dev/
 /** PEM contents of a certificate and its key. */
 export type Pair = { readonly cert: Buffer; readonly key: Buffer };
 
-/** An authority that signs what tests need. */
+/** A certificate authority for tests. */
 export type TestAuthority = {
   readonly ca: Buffer;
   readonly server: () => Pair;
@@ -16,7 +16,7 @@ export type TestAuthority = {
 const ECDSA_WITH_SHA256 = sequence(oid("1.2.840.10045.4.3.2"));
 const HOUR_MS = 3_600_000;
 
-/** Makes an authority with a new key. */
+/** Creates an authority with a new key. */
 export function createTestAuthority(): TestAuthority {
   const now = new Date();
   const { publicKey, privateKey: caKey } = newKeys();

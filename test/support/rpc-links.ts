@@ -13,7 +13,7 @@ import {
   type RpcTransportOptions,
 } from "../../services/shared/rpc/transport.ts";
 
-/** What a test opened; `close` ends it all. */
+/** The links of a test; `close` closes all. */
 export type RpcLinks = {
   serve(options: RpcServerOptions): Promise<{ server: RpcServer; port: number; target: string }>;
   connect(options: RpcTransportOptions): RpcTransport;
@@ -43,7 +43,7 @@ export function createRpcLinks(): RpcLinks {
   };
 }
 
-/** The two ways to reach the same routes; a caller must not be able to tell them apart. */
+/** The two transports to the same routes; callers must see no difference. */
 export const RPC_KINDS: Record<
   string,
   (

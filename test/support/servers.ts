@@ -12,7 +12,7 @@ export type TestServers = {
   readonly mongodbUri: string;
   readonly natsUrl: string;
   readonly redisUrl: string;
-  /** Ends what startServers started; servers that were only reused run on. */
+  /** Stops the started servers; reused servers keep running. */
   readonly stop: () => Promise<void>;
 };
 

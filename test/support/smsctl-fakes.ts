@@ -1,4 +1,4 @@
-/** What smsctl's commands ask of the services, which here are routes in memory. */
+/** In-memory services for smsctl's commands. */
 import { createClient, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
@@ -14,7 +14,7 @@ import type { Command } from "../../services/smsctl/cli/command.ts";
 import { createOptions } from "../../services/smsctl/cli/options.ts";
 import type { Json } from "../../services/smsctl/cli/to-json.ts";
 
-/** What the services answer. */
+/** The responses of the services. */
 export type Fakes = {
   tenants?: Partial<ServiceImpl<typeof TenantService>>;
   wallets?: Partial<ServiceImpl<typeof WalletService>>;
@@ -50,13 +50,13 @@ export function clientsOf(fakes: Fakes): Clients {
   } as unknown as Clients;
 }
 
-/** What a check of such services is given. */
+/** The arguments of a check of such services. */
 export function checkOf(fakes: Fakes): CheckRun {
   const { signal } = new AbortController();
   return { clients: clientsOf(fakes), tenantId: "", note: () => undefined, signal };
 }
 
-/** Runs a command's words and options; answers its code and result, or throws what it throws. */
+/** Runs a command line; returns its exit code and result, or throws its error. */
 export async function run(
   command: Command | undefined,
   words: string[],
@@ -84,7 +84,7 @@ export async function run(
   return { code, result: results[0] as Record<string, Json>, results, notes };
 }
 
-/** What is thrown; throws when nothing is. */
+/** Returns the thrown error; throws when there is none. */
 export async function errorOf(work: Promise<unknown>): Promise<AppError> {
   return work.then(
     () => {

@@ -4,7 +4,7 @@ import type { StackFile } from "../../deploy/dev/stack-file.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/smsctl/main.ts");
 
-/** What says to smsctl where a stack's services are. */
+/** The environment that points smsctl to a stack's services. */
 export function settingsOf(stack: Pick<StackFile, "grpc" | "grpc_token">): NodeJS.ProcessEnv {
   const addresses = Object.entries(stack.grpc).map(([name, address]) => [
     `${name.toUpperCase().replaceAll("-", "_")}_GRPC`,
@@ -24,7 +24,7 @@ export function overlooked(value: unknown, least: Readonly<Record<string, number
     .map(([what, count]) => `looked at ${looked[what] ?? 0} of ${count} ${what}`);
 }
 
-/** Runs `smsctl --json …` against a stack; answers its exit code and the JSON it printed. */
+/** Runs `smsctl --json …` against a stack; returns its exit code and JSON output. */
 export function smsctl(
   stack: Pick<StackFile, "grpc" | "grpc_token">,
   ...words: string[]

@@ -39,7 +39,7 @@ export type FunctionSpan = { readonly line: number; readonly lines: number };
 /**
  * The functions of a file, found by the indentation that the formatter guarantees: a block that is
  * opened at the end of a line is closed by the next `}` at the indentation of that line. A factory
- * that only holds the functions it returns is as long as what it does itself.
+ * that only holds the functions it returns counts without them.
  */
 export function functionsOf(text: string): FunctionSpan[] {
   const lines = text.split("\n");

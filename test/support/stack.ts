@@ -59,7 +59,7 @@ export async function startTestStack(
       dir,
       env: { ...options.settings, PORT_BASE: String(portBase) },
       onStart: guard.add,
-      // A test that kills one service means that one, whatever machine it runs on.
+      // A test that kills one service needs one process per service on every machine.
       processes: options.processes ?? SERVICE_PROCESSES,
     });
   } catch (error) {

@@ -1,7 +1,7 @@
 /** A TCP proxy on loopback that a test can cut, slow down, or turn into a black hole. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** What the link does. A black hole keeps its connections and lets nothing through until it ends. */
+/** The state of the link. A black hole keeps its connections and forwards nothing. */
 export type LinkMode =
   | { readonly kind: "open" }
   | { readonly kind: "cut" }
@@ -21,12 +21,12 @@ export type TcpProxy = {
   close(): Promise<void>;
 };
 
-/** Changes what the server answers; must keep the length. */
+/** Rewrites the server's bytes; must keep the length. */
 export type Rewrite = (chunk: Buffer) => Buffer;
 
 type Half = { readonly source: Socket; readonly sink: Socket; readonly rewrite?: Rewrite };
 
-/** Opens a proxy on a free port. `rewriteAnswers` sees what comes from the server. */
+/** Opens a proxy on a free port. `rewriteAnswers` gets the bytes from the server. */
 export async function openTcpProxy(
   rewriteAnswers?: (own: number, aim: number) => Rewrite,
 ): Promise<TcpProxy> {

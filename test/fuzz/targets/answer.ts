@@ -29,7 +29,7 @@ const LINES = [
 ];
 const BODIES = ["", "hello", "5\r\nhello\r\n0\r\n\r\n", "ffffff\r\n", "0\r\nX: y\r\n\r\n", "\r\n"];
 
-/** What a receiver may answer: read alike in any pieces, within bounds, and to its end or not at all. */
+/** Webhook responses: parsed the same in any chunks, within bounds, completely or not at all. */
 export const answerTarget: FuzzTarget = {
   name: "answer",
   open: async () => ({

@@ -17,7 +17,7 @@ const issued = BINDINGS.flatMap((binding) =>
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=.";
 
-/** Cursors of lists: whoever alters one, or takes one elsewhere, is told so. */
+/** List cursors: an altered or foreign cursor is rejected. */
 export const cursorTarget: FuzzTarget = {
   name: "cursor",
   open: async () => ({

@@ -30,7 +30,7 @@ const SEEDS = [
   `${'{"a":'.repeat(70)}1${"}".repeat(70)}`,
 ];
 
-/** Bodies: read or refused by name; what is read has one canonical text and a verdict. */
+/** Bodies: parsed or rejected with a code; a parsed body has one canonical text and a validation result. */
 export const jsonTarget: FuzzTarget = {
   name: "json",
   open: async () => ({

@@ -21,7 +21,7 @@ const STATES = new Set([
   ...["undeliverable", "accepted", "unknown", "rejected"],
 ]);
 
-/** The most octets of a text that the parser looks at. */
+/** The most bytes of a text that the parser reads. */
 const TEXT_BYTES_MAX = 1024;
 
 /** The texts of delivery receipts, which every maker of SMSCs writes in a way of its own. */
@@ -62,7 +62,7 @@ function judge(receipt: Receipt | undefined): void {
   }
 }
 
-/** What follows `text:` was written by whoever sent the message, and decides nothing. */
+/** The part after `text:` comes from the message's sender and decides nothing. */
 function ignoresTheCustomersWords(input: Buffer): void {
   const before = input.subarray(0, TEXT_BYTES_MAX / 2);
   // Read as two octets a character, the words below would be others.

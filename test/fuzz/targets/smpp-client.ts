@@ -41,7 +41,7 @@ export const smppClientTarget: FuzzTarget = {
           password: "secret",
           windowMax: 2,
           responseTimeoutMs: 2000,
-          // One link an input: what it does to the next one is the next input's matter.
+          // One link per input: later links belong to later inputs.
           reconnectMinMs: 60_000,
           beforeWrite: (tokens) => {
             for (const token of tokens) announced.add(token);
@@ -83,7 +83,7 @@ function answers(random: Random): Buffer {
   return Buffer.concat(frames);
 }
 
-/** Takes the bind, answers the first submit with the script, and leaves when it has been digested. */
+/** Accepts the bind, answers the first submit with the script, and closes after its processing. */
 function serve(socket: Socket, script: () => Buffer): void {
   let isScriptSent = false;
   socket.on("error", () => undefined);
