@@ -5,11 +5,11 @@ import type { ValueKey } from "./values-tree.ts";
 
 const HEAD = `# The sms chart
 
-Installs the SMS messaging service: eight services, a migration before each version, and what
-operators need around them. MongoDB (a replica set), NATS with JetStream, and Redis are external.
-Kubernetes 1.29 or newer, Helm 3 or 4. Each release needs a NATS account, or server, of its own: the names of
-the stream and its consumers are fixed, so two releases on one account take each other's events. Alerts, and the
-question that KEDA asks, go by the namespace: give each release its own.
+Installs the SMS messaging service: eight services, a migration before each version, network policies, alerts and
+dashboards. MongoDB (a replica set), NATS with JetStream, and Redis are external. It needs Kubernetes 1.29 or newer
+and Helm 3 or 4. Each release needs its own NATS account or server: the names of the stream and its consumers are
+fixed, so two releases on one account would take each other's events. Each release also needs its own namespace,
+because alerts and KEDA's query select by namespace.
 
 \`\`\`sh
 kubectl create namespace sms
@@ -21,28 +21,27 @@ kubectl -n sms create secret generic sms-credentials \\
 helm -n sms install sms helm/sms -f helm/sms/values-production.yaml -f your-values.yaml --wait --timeout 65m
 \`\`\`
 
-Then make a connector and a route with [\`smsctl\`](#running-smsctl-against-a-release): until there is a route, every
-send is refused. \`helm -n sms test sms --logs\` takes one message of test mode all the way, to a number that some route
-must serve (\`test.to\`).
+Then create a connector and a route with [\`smsctl\`](#running-smsctl-against-a-release). Without a route every send is
+refused. \`helm -n sms test sms --logs\` sends one test-mode message to a number that a route must serve
+(\`test.to\`).
 
 | file | for |
 | --- | --- |
 | [values-dev.yaml](values-dev.yaml) | one replica each, the SMSC simulator, small limits |
 | [values-production.yaml](values-production.yaml) | three replicas, autoscaling, alerts; add ingress and mutual TLS |
-| [values-10k.yaml](values-10k.yaml) | 10,000 sends a second: sizes, and KEDA for the consumers; stands alone |
+| [values-10k.yaml](values-10k.yaml) | 10,000 sends a second: sizes, and KEDA for the consumers; complete by itself |
 | [ci/](ci/) | values that the tests render, one file per way to install |
 
-What an upgrade needs is in [UPGRADING.md](UPGRADING.md), what changed in
-[CHANGELOG.md](CHANGELOG.md). Requests may be as large as \`gateway.settings.BODY_BYTES_MAX\`
-(4 MiB) and take up to 30 s: give whatever stands before the gateway the same limits. Errors
-link to their page at the first host of \`gateway.ingress\` or \`gateway.httpRoute\` without a \`*\`; where there is
-none, set \`gateway.settings.DOCS_URL\` to the public \`https://…/docs\`.
+[UPGRADING.md](UPGRADING.md) has the steps of an upgrade, [CHANGELOG.md](CHANGELOG.md) the changes. Requests may be as
+large as \`gateway.settings.BODY_BYTES_MAX\` (4 MiB) and take up to 30 s: give proxies in front of the gateway the same
+limits. Errors link to their page at the first host of \`gateway.ingress\` or \`gateway.httpRoute\` without a \`*\`;
+without one, set \`gateway.settings.DOCS_URL\` to the public \`https://…/docs\`.
 
 Under Argo CD set \`migration.useHelmHooks\` to \`false\` and a sync wave before 0 in \`migration.annotations\`, as
 [ci/gitops-values.yaml](ci/gitops-values.yaml) does. Under Flux leave \`useHelmHooks\` on: it runs Helm's hooks.
 
-The pod of \`helm test\` stays, with its log, until the next test, after \`helm uninstall\` too:
-\`kubectl -n sms delete pod -l app.kubernetes.io/component=test\` takes it away.
+The pod of \`helm test\` stays, with its log, until the next test, also after \`helm uninstall\`. Remove it with
+\`kubectl -n sms delete pod -l app.kubernetes.io/component=test\`.
 `;
 
 /** The README of a values tree. */
