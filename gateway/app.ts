@@ -13,6 +13,7 @@ import { announcesBody, type BodyLimits, readBody } from "./http/body.ts";
 import type { Cors } from "./http/cors.ts";
 import { mustDrain, respondAndDrain } from "./http/drain-request.ts";
 import { isDuplicateHeader } from "./http/duplicate-header.ts";
+import type { FinishedRequest } from "./http/finished-request.ts";
 import { problemHeaders, respondWithProblem, toProblem } from "./http/problem.ts";
 import { callerTrace, endRequestSpan, openRequestSpan } from "./http/request-span.ts";
 import type { RequestState } from "./http/request-state.ts";
@@ -40,21 +41,6 @@ export type AppParts = AdmissionParts & {
   readonly log: Logger;
   readonly bodyLimits: BodyLimits;
   readonly onFinish: (request: FinishedRequest) => void;
-};
-
-/** One finished request, for the access log and the metrics. */
-export type FinishedRequest = {
-  readonly requestId: string;
-  readonly method: string;
-  /** Path template; empty when no operation has the path. */
-  readonly route: string;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly tenantId: string;
-  readonly code: string;
-  /** Only with tracing on. */
-  readonly trace_id?: string;
-  readonly span_id?: string;
 };
 
 const NO_TRACE: Readonly<Record<string, string>> = {};

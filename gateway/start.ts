@@ -7,7 +7,7 @@ import { WalletService } from "../proto/gen/sms/v1/wallet_pb.js";
 import { WebhookService } from "../proto/gen/sms/v1/webhook_pb.js";
 import { type Config, readConfig } from "../services/shared/io/config.ts";
 import { openNats } from "../services/shared/io/nats.ts";
-import { openRedis } from "../services/shared/io/redis.ts";
+import { openRedis, type Redis } from "../services/shared/io/redis.ts";
 import type { ServiceContext } from "../services/shared/io/service-context.ts";
 import { createApp } from "./app.ts";
 import { createAuthenticator } from "./auth/authenticate.ts";
@@ -41,21 +41,11 @@ export function readSettings(env: NodeJS.ProcessEnv): GatewayConfig {
 
 /** Opens, wires and serves the REST gateway. */
 export async function start(context: ServiceContext): Promise<void> {
-  const { env, log, lifecycle } = context;
-  const config = readSettings(env);
+  const { log, lifecycle } = context;
+  const config = readSettings(context.env);
 
-  // Open.
-  const redis = openRedis({ url: config.REDIS_URL, log, commandTimeoutMs: REDIS_TIMEOUT_MS });
-  lifecycle.onClose("Redis", () => redis.disconnect());
-  const nats = await openNats({
-    url: config.NATS_URL,
-    name: `gateway ${hostname()}`,
-    log,
-    signal: lifecycle.signal,
-  });
-  lifecycle.onClose("NATS", () => nats.close());
+  const { redis, nats } = await openConnections(context, config);
 
-  // Admission: load, key, rate.
   const loadLimiter = createLoadLimiter({
     requestsMax: config.REQUESTS_MAX,
     delayMaxMs: config.REQUEST_DELAY_MAX_MS,
@@ -73,23 +63,9 @@ export async function start(context: ServiceContext): Promise<void> {
   lifecycle.onClose("gateway replicas", () => replicas.close());
   const rateLimiter = createRateLimiter(redis, replicas.count);
 
-  // Operations.
-  const messaging = context.client(MessagingService);
-  const ports: OperationPorts = {
-    messaging,
-    sendOne: createSendBatcher(messaging),
-    wallets: context.client(WalletService),
-    senderIds: context.client(SenderIdService),
-    webhooks: context.client(WebhookService),
-    keyLocks: createKeyLocks(redis),
-    cursors: createCursors(config.CURSOR_KEY),
-    clock: context.clock,
-    sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
-    spanMaxMs: config.LIST_SPAN_MAX_MS,
-  };
+  const ports = createPorts(context, config, redis);
   const operations = createOperations(ports, config.MESSAGE_SEND_SUNSET === "keep");
 
-  // Application.
   const addresses = publicAddresses(config);
   const { docsUrl } = addresses;
   const accessLog = createAccessLog(context, config.ACCESS_LOG);
@@ -119,7 +95,6 @@ export async function start(context: ServiceContext): Promise<void> {
     onRefused: accessLog.onRefused,
   });
 
-  // Serve.
   const server = createServer(serverOptions(config.BODY_TIMEOUT_MS));
   server.maxConnections = config.CONNECTIONS_MAX;
   const http = await listen(server, {
@@ -133,6 +108,37 @@ export async function start(context: ServiceContext): Promise<void> {
     onError: (error) => log.error({ error }, "a connection could not be accepted"),
   });
   lifecycle.onClose("HTTP server", () => http.close());
+}
+
+async function openConnections(context: ServiceContext, config: GatewayConfig) {
+  const { log, lifecycle } = context;
+  const redis = openRedis({ url: config.REDIS_URL, log, commandTimeoutMs: REDIS_TIMEOUT_MS });
+  lifecycle.onClose("Redis", () => redis.disconnect());
+  const nats = await openNats({
+    url: config.NATS_URL,
+    name: `gateway ${hostname()}`,
+    log,
+    signal: lifecycle.signal,
+  });
+  lifecycle.onClose("NATS", () => nats.close());
+  return { redis, nats };
+}
+
+/** The ports of the operations. */
+function createPorts(context: ServiceContext, config: GatewayConfig, redis: Redis): OperationPorts {
+  const messaging = context.client(MessagingService);
+  return {
+    messaging,
+    sendOne: createSendBatcher(messaging),
+    wallets: context.client(WalletService),
+    senderIds: context.client(SenderIdService),
+    webhooks: context.client(WebhookService),
+    keyLocks: createKeyLocks(redis),
+    cursors: createCursors(config.CURSOR_KEY),
+    clock: context.clock,
+    sendTime: { minMs: config.SEND_AT_MIN_MS, maxMs: config.SEND_AT_MAX_MS },
+    spanMaxMs: config.LIST_SPAN_MAX_MS,
+  };
 }
 
 /** The public addresses in responses and documents, without a trailing slash. */

@@ -1,10 +1,11 @@
 import type { Context } from "koa";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { isDuplicateHeader } from "../http/duplicate-header.ts";
-import type { Caller, RequestState } from "../http/request-state.ts";
+import type { RequestState } from "../http/request-state.ts";
 import { setHeader } from "../http/set-header.ts";
 import type { RateLimiter } from "../rate-limit/limiter.ts";
 import type { Authenticator } from "./authenticate.ts";
+import type { Caller } from "./caller.ts";
 import { type AddressMatcher, callerAddress } from "./caller-address.ts";
 
 export type AdmissionParts = {

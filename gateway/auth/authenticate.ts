@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { setRecent } from "../../services/shared/flow/lru.ts";
-import type { Caller } from "../http/request-state.ts";
+import type { Caller } from "./caller.ts";
 import type { LoadKey } from "./key-loader.ts";
 
 /** Resolves an `Authorization` header to a caller; throws `unauthenticated`. */

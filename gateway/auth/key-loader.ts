@@ -4,7 +4,7 @@ import type { AuthenticateResponse, TenantService } from "../../proto/gen/sms/v1
 import { AppError } from "../../services/shared/core/errors.ts";
 import { createDataLoader } from "../../services/shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../services/shared/rpc/call.ts";
-import type { Caller } from "../http/request-state.ts";
+import type { Caller } from "./caller.ts";
 import { compileNetworks } from "./caller-address.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { DURATION_BUCKETS_S, Histogram } from "../../services/shared/io/metrics.ts";
 import type { ServiceContext } from "../../services/shared/io/service-context.ts";
-import type { FinishedRequest } from "../app.ts";
+import type { FinishedRequest } from "./finished-request.ts";
 
 /** The access log and the request metrics. */
 export type AccessLog = {

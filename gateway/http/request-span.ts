@@ -2,7 +2,7 @@
 import type { Context } from "koa";
 import { type OpenSpan, tracer } from "../../services/shared/io/tracing.ts";
 import { TRACEPARENT } from "../../services/shared/rpc/call-context.ts";
-import type { FinishedRequest } from "../app.ts";
+import type { FinishedRequest } from "./finished-request.ts";
 
 /** The caller's `traceparent`, if it is well-formed. */
 export function callerTrace(headers: Context["req"]["headers"]): string | undefined {

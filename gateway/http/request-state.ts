@@ -1,22 +1,7 @@
-import type { Mode } from "../../proto/gen/sms/v1/common_pb.js";
 import type { OpenSpan } from "../../services/shared/io/tracing.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { PathMatch } from "../operations/operation-table.ts";
 import type { BodyReservation } from "./body-budget.ts";
-
-/** The caller: its key and tenant, as last confirmed by the tenant service. */
-export type Caller = {
-  readonly keyId: string;
-  readonly tenantId: string;
-  readonly mode: Mode.LIVE | Mode.TEST;
-  readonly scopes: ReadonlySet<string>;
-  readonly allowsAddress: (address: string) => boolean;
-  readonly isSuspended: boolean;
-  readonly isEmailVerified: boolean;
-  readonly rateLimit: number;
-  readonly burst: number;
-  readonly bulkMax: number;
-  readonly currency: string;
-};
 
 /** The `context.state` of a request, shared by all middleware. */
 export type RequestState = {

@@ -1,5 +1,5 @@
+import type { Caller } from "../auth/caller.ts";
 import type { OperationDoc } from "../docs/operation-doc.ts";
-import type { Caller } from "../http/request-state.ts";
 
 /** The input of a handler, after all earlier checks. */
 export type OperationRequest = {

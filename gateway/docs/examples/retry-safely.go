@@ -1,6 +1,6 @@
-// Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+// Sends one message exactly once, through errors and lost responses: every attempt carries the same
 // Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
-// message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+// message then, before it is sent again. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
 // in the environment.
 package main
 
@@ -86,5 +86,5 @@ func main() {
 		}
 		time.Sleep(wait)
 	}
-	log.Fatal("no answer within an hour: look for the message before sending it anew")
+	log.Fatal("no answer within an hour: look for the message before sending it again")
 }

@@ -1,7 +1,7 @@
 <?php
-// Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+// Sends one message exactly once, through errors and lost responses: every attempt carries the same
 // Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
-// message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+// message then, before it is sent again. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
 // in the environment.
 declare(strict_types=1);
 
@@ -74,4 +74,4 @@ for ($backOff = 1; time() < $giveUpAt; $backOff = min(60, $backOff * 2)) {
     }
     sleep($outcome > 0 ? $outcome : $backOff);
 }
-giveUp('no answer within an hour: look for the message before sending it anew');
+giveUp('no answer within an hour: look for the message before sending it again');

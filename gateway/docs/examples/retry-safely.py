@@ -1,7 +1,7 @@
-"""Sends one message exactly once, whatever goes wrong on the way.
+"""Sends one message exactly once, through errors and lost responses.
 
 Every attempt carries the same Idempotency-Key. Gives up after an hour, long before the key is
-forgotten (24 hours): look for the message then, before it is sent anew. Needs BASE_URL, API_KEY,
+forgotten (24 hours): look for the message then, before it is sent again. Needs BASE_URL, API_KEY,
 SENDER_ID, TO and IDEMPOTENCY_KEY in the environment.
 """
 
@@ -65,4 +65,4 @@ while time.monotonic() < give_up_at:
         sys.exit()
     time.sleep(outcome or back_off)
     back_off = min(60, back_off * 2)
-sys.exit("no answer within an hour: look for the message before sending it anew")
+sys.exit("no answer within an hour: look for the message before sending it again")

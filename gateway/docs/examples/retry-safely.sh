@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+# Sends one message exactly once, through errors and lost responses: every attempt carries the same
 # Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
-# message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+# message then, before it is sent again. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
 # in the environment.
 set -eu
 # curl leaves out a header without a value, and a repeat without the key would be a second message.
@@ -33,5 +33,5 @@ while [ "$(date +%s)" -lt "$give_up_at" ]; do
   sleep "${pause:-$wait}"
   wait=$((wait * 2 < 60 ? wait * 2 : 60))
 done
-echo "no answer within an hour: look for the message before sending it anew" >&2
+echo "no answer within an hour: look for the message before sending it again" >&2
 exit 1

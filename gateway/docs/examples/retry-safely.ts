@@ -1,7 +1,7 @@
 /**
- * Sends one message exactly once, whatever goes wrong on the way: every attempt carries the same
+ * Sends one message exactly once, through errors and lost responses: every attempt carries the same
  * Idempotency-Key. Gives up after an hour, long before the key is forgotten (24 hours): look for the
- * message then, before it is sent anew. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
+ * message then, before it is sent again. Needs BASE_URL, API_KEY, SENDER_ID, TO and IDEMPOTENCY_KEY
  * in the environment.
  */
 const { BASE_URL, API_KEY, SENDER_ID, TO, IDEMPOTENCY_KEY = "" } = process.env;
@@ -45,7 +45,7 @@ async function sendOnce(): Promise<{ id: string; status: string }> {
     if (typeof outcome === "object") return outcome;
     await new Promise((resolve) => setTimeout(resolve, (outcome || backOffS) * 1000));
   }
-  throw new Error("no answer within an hour: look for the message before sending it anew");
+  throw new Error("no answer within an hour: look for the message before sending it again");
 }
 
 const { id, status } = await sendOnce();
