@@ -38,7 +38,7 @@ export function createWalletMetrics(registry: Registry): RegisteredMetrics {
   });
   const settlements = new Counter({
     name: "wallet_settlements_total",
-    help: "Settlements asked for, by result; any `impossible` required a person.",
+    help: "Settlements requested, by result; any `impossible` needs an operator.",
     labelNames: ["result"],
     registers,
   });
@@ -46,18 +46,18 @@ export function createWalletMetrics(registry: Registry): RegisteredMetrics {
   settlements.labels("impossible").inc(0);
   const swept = new Counter({
     name: "wallet_swept_reservations_total",
-    help: "Reservations that stayed open past the grace time, by what was done.",
+    help: "Reservations that stayed open past the grace time, by action.",
     labelNames: ["action"],
     registers,
   });
   const breaches = new Gauge({
     name: "wallet_check_breaches",
-    help: "Broken invariants found by the last check of the books; anything but 0 required a person.",
+    help: "Broken invariants found by the last check of the ledger; anything but 0 needs an operator.",
     registers,
   });
   const checkSeconds = new Gauge({
     name: "wallet_check_duration_seconds",
-    help: "How long the last check of the books took.",
+    help: "Duration of the last check of the ledger.",
     registers,
   });
   return {
@@ -101,7 +101,7 @@ function watch(registry: Registry, sources: Parameters<RegisteredMetrics["watch"
   watchOutboxAge(registry, "wallet", sources.outbox);
   new Gauge({
     name: "wallet_dead_letters",
-    help: "Message events that contradict the books; anything but 0 required a person.",
+    help: "Message events that contradict the ledger; anything but 0 needs an operator.",
     registers,
     async collect() {
       this.set(await sources.deadLetters().catch(() => Number.NaN));

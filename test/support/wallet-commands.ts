@@ -66,12 +66,12 @@ function drafts(): fc.Arbitrary<Draft> {
   ) as fc.Arbitrary<Draft>;
 }
 
-function burst(asked: readonly Draft[]): fc.AsyncCommand<LedgerModel, RealWallet> {
+function burst(drafts: readonly Draft[]): fc.AsyncCommand<LedgerModel, RealWallet> {
   return {
     check: () => true,
-    toString: () => asked.map(describe).join(" + "),
+    toString: () => drafts.map(describe).join(" + "),
     async run(model, real) {
-      const ops = asked.flatMap((draft) => settleOn(model, draft));
+      const ops = drafts.flatMap((draft) => settleOn(model, draft));
       const answers = await finalResults(ops.map((op) => () => ask(real, op)));
       // A burst is one batch, decided in order. After a commit with a lost answer callers repeat all
       // of it, and the wallet decides refused commands again.

@@ -151,8 +151,8 @@ describe("the routing service", () => {
     const [kept] = (await service.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
     expect([kept?.smpp?.password, kept?.isUnreadable]).to.deep.equal(["pa55word", false]);
     expect(await codeOf(change({ password: "new-pass" }, "smpp.password"))).to.equal("done");
-    const [mended] = (await later.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
-    expect(mended?.smpp?.password).to.equal("new-pass");
+    const [repaired] = (await later.listConnectors()).filter(({ id }) => id === CONNECTOR.id);
+    expect(repaired?.smpp?.password).to.equal("new-pass");
   });
 
   it("repairs an HTTP connector without its key by a new receipt secret and all headers", async () => {
@@ -182,9 +182,9 @@ describe("the routing service", () => {
     expect(await change({ headers }, "http.headers")).to.match(/key/);
     expect(await change({ receiptSecret, headers: hidden }, ...both)).to.match(/key/);
     expect(await change({ receiptSecret, headers }, ...both)).to.equal("done");
-    const [mended] = (await later.listConnectors()).filter(({ id }) => id === "web");
-    expect(mended?.http).to.include({ url: http.url, receiptSecret });
-    expect(mended?.http?.headers).to.deep.equal(headers);
+    const [repaired] = (await later.listConnectors()).filter(({ id }) => id === "web");
+    expect(repaired?.http).to.include({ url: http.url, receiptSecret });
+    expect(repaired?.http?.headers).to.deep.equal(headers);
   });
 
   it("removes a connector whose key is missing", async () => {
@@ -293,7 +293,7 @@ describe("the routing service", () => {
   });
 
   it("refuses a route on an unknown connector or on the test connector", async () => {
-    for (const connectorId of ["nobody", "test"]) {
+    for (const connectorId of ["unknown", "test"]) {
       const made = await codeOf(() => service.createRoute({ ...ROUTE, connectorId }, "ada"));
       expect(made).to.equal("validation_error");
     }

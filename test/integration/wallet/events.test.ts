@@ -138,7 +138,7 @@ describe("the wallet and the event stream", () => {
     const letters = createDeadLetters(wallet.mongo.db, handle);
     const { letters: found } = await letters.list("", 10);
     const [letter] = found;
-    if (letter === undefined) throw new Error("nothing was put aside");
+    if (letter === undefined) throw new Error("there is no dead letter");
     expect(await letters.replay([])).to.equal(0);
     expect(await letters.count()).to.equal(1);
 
@@ -223,7 +223,7 @@ describe("the wallet and the event stream", () => {
     expect(await read.oldestMs()).to.be.within(300, Date.now() - beforeMs);
 
     isMended = true;
-    await eventually(() => count(0), { what: "the mended one" });
+    await eventually(() => count(0), { what: "the repaired event" });
     expect(await read.oldestMs()).to.equal(0);
     await read.close();
     const manager = await wallet.nats.connection.jetstreamManager();

@@ -190,7 +190,7 @@ describe("the wallet's ledger on MongoDB", () => {
             { $set: { open_amount: Long.fromNumber(5) } },
           ),
       ],
-      "records of a wallet that is gone": [
+      "records of a removed wallet": [
         /^1 there are records but no wallet/,
         ({ tenantId }) =>
           wallet.mongo.db.collection("wallets").deleteOne({ _id: tenantId as never }),

@@ -99,27 +99,29 @@ describe("operator actions on a wallet", function () {
       return { tenantId, reservationId, messageId, heldAmount: 5n, capturedAmount: 4n };
     });
     await client.settleMessages({ settlements });
-    const asked = async (owner: string, messageIds: string[]) => {
+    const settlementsOf = async (owner: string, messageIds: string[]) => {
       const found: string[] = [];
       for await (const part of client.streamSettlements({ tenantId: owner, messageIds })) {
         found.push(...part.settlements.map(({ messageId }) => messageId));
       }
       return found;
     };
-    expect(await asked(tenantId, [second, newId("message")])).to.deep.equal([second]);
-    expect(await asked("", [second, first])).to.deep.equal([first, second]);
-    expect(await asked(newId("tenant"), ids)).to.deep.equal([]);
-    expect(await asked(tenantId, [])).to.deep.equal([first, second]);
-    expect(await codeOf(asked(tenantId, Array(1001).fill(first)))).to.equal("validation_error");
+    expect(await settlementsOf(tenantId, [second, newId("message")])).to.deep.equal([second]);
+    expect(await settlementsOf("", [second, first])).to.deep.equal([first, second]);
+    expect(await settlementsOf(newId("tenant"), ids)).to.deep.equal([]);
+    expect(await settlementsOf(tenantId, [])).to.deep.equal([first, second]);
+    expect(await codeOf(settlementsOf(tenantId, Array(1001).fill(first)))).to.equal(
+      "validation_error",
+    );
   });
 
   it("StreamReservations returns open reservations with the grace time", async () => {
     const { tenantId } = await withHistory();
-    const told: unknown[] = [];
+    const graceTimes: unknown[] = [];
     for await (const { reservations, graceMs } of client.streamReservations({})) {
-      if (reservations.some((one) => one.tenantId === tenantId)) told.push(graceMs);
+      if (reservations.some((one) => one.tenantId === tenantId)) graceTimes.push(graceMs);
     }
-    expect(told).to.deep.equal([300_000n]);
+    expect(graceTimes).to.deep.equal([300_000n]);
   });
 
   it("a reference moves money once under concurrent requests of any amounts", async () => {

@@ -27,7 +27,7 @@ describe("three replicas on one wallet", () => {
     await servers.stop();
   });
 
-  const at = (turn: number) => replicas[turn % replicas.length] as WalletHarness;
+  const at = (index: number) => replicas[index % replicas.length] as WalletHarness;
   async function newTenant(amount: bigint): Promise<string> {
     const tenantId = newId("tenant");
     await at(0).wallets.create(tenantId, "NGN", 0n, actor);
@@ -35,13 +35,13 @@ describe("three replicas on one wallet", () => {
     return tenantId;
   }
   const hold = (
-    turn: number,
+    index: number,
     tenantId: string,
     reservationId: string,
     amount: bigint,
     messageCount = 1,
   ) =>
-    at(turn)
+    at(index)
       .wallets.placeHold(tenantId, {
         kind: "hold",
         reservationId,
@@ -57,9 +57,9 @@ describe("three replicas on one wallet", () => {
 
   it("hold the whole available amount and never more", async () => {
     const tenantId = await newTenant(300n);
-    const turns = Array.from({ length: 600 }, (_, turn) => turn);
+    const indexes = Array.from({ length: 600 }, (_, index) => index);
     const answers = await Promise.all(
-      turns.map((turn) => hold(turn, tenantId, newId("reservation"), 1n)),
+      indexes.map((index) => hold(index, tenantId, newId("reservation"), 1n)),
     );
     expect(answers.filter((answer) => answer === "ok")).to.have.length(300);
     expect(answers.filter((answer) => answer === "insufficient_balance")).to.have.length(300);
@@ -71,7 +71,7 @@ describe("three replicas on one wallet", () => {
     const tenantId = await newTenant(100n);
     const ids = Array.from({ length: 20 }, () => newId("reservation"));
     const answers = await Promise.all(
-      ids.flatMap((id) => [0, 1, 2].map((turn) => hold(turn, tenantId, id, 5n))),
+      ids.flatMap((id) => [0, 1, 2].map((index) => hold(index, tenantId, id, 5n))),
     );
     expect(new Set(answers)).to.deep.equal(new Set(["ok"]));
     expect(await at(1).wallets.get(tenantId)).to.include({ held: 100n });
@@ -85,14 +85,14 @@ describe("three replicas on one wallet", () => {
     const messages = Array.from({ length: 20 }, () => newId("message"));
     const results = await Promise.all(
       messages.flatMap((messageId) =>
-        [0, 1, 2].map((turn) =>
-          at(turn).settleMessages([
+        [0, 1, 2].map((index) =>
+          at(index).settleMessages([
             {
               tenantId,
               messageId,
               reservationId,
               heldAmount: 10n,
-              capturedAmount: BigInt(turn),
+              capturedAmount: BigInt(index),
             },
           ]),
         ),
@@ -109,8 +109,8 @@ describe("three replicas on one wallet", () => {
   it("move a funding once when all of them get it", async () => {
     const tenantId = await newTenant(1n);
     const outcomes = await Promise.all(
-      [0, 1, 2, 0, 1, 2].map((turn) =>
-        at(turn).wallets.fund(tenantId, { kind: "fund", amount: 7n, reference: "once", actor }),
+      [0, 1, 2, 0, 1, 2].map((index) =>
+        at(index).wallets.fund(tenantId, { kind: "fund", amount: 7n, reference: "once", actor }),
       ),
     );
     expect(outcomes.filter(({ replayed }) => !replayed)).to.have.length(1);
@@ -122,7 +122,7 @@ describe("three replicas on one wallet", () => {
     const tenants = await Promise.all(Array.from({ length: 40 }, () => newTenant(4n)));
     const answers = await Promise.all(
       tenants.flatMap((tenantId, wallet) =>
-        [0, 1, 2, 3, 4, 5].map((turn) => hold(wallet + turn, tenantId, newId("reservation"), 1n)),
+        [0, 1, 2, 3, 4, 5].map((index) => hold(wallet + index, tenantId, newId("reservation"), 1n)),
       ),
     );
     expect(answers.filter((answer) => answer === "ok")).to.have.length(160);

@@ -261,9 +261,14 @@ describe("the health of a connector whose binds report counters", () => {
   });
 
   it("decides by the share when one of the binds reports no counters", () => {
-    const told = report({ answers: 0, failures: 0, failureShare: 1 }, 1000);
-    const untold = report({ bind: "c2/0", failureShare: 1 }, 1000);
-    const health = evaluateConnector(initialHealth("smsc", 0), [told, untold], 1000, LONG);
+    const withCounters = report({ answers: 0, failures: 0, failureShare: 1 }, 1000);
+    const withoutCounters = report({ bind: "c2/0", failureShare: 1 }, 1000);
+    const health = evaluateConnector(
+      initialHealth("smsc", 0),
+      [withCounters, withoutCounters],
+      1000,
+      LONG,
+    );
     expect(health.strikes).to.equal(1);
   });
 });

@@ -91,15 +91,15 @@ describe("the settlement of events", () => {
       msg_later: { kind: "unavailable", error: new Error("away") },
       msg_never: { kind: "impossible", error: new AppError("not_found", "No such reservation.") },
     };
-    const asked: SettlementRequest[] = [];
+    const received: SettlementRequest[] = [];
     const handle = createSettleHandler({
       log: silentLog,
       async settleMessages(requests) {
-        asked.push(...requests);
+        received.push(...requests);
         return requests.map(({ messageId }) => results[messageId] ?? { kind: "settled" });
       },
     });
-    const verdicts = await handle([
+    const answers = await handle([
       delivered(eventOf("msg_new", MessageStatus.SENT)),
       delivered(eventOf("msg_quiet", MessageStatus.QUEUED)),
       delivered(Uint8Array.of(255, 255, 255)),
@@ -107,7 +107,7 @@ describe("the settlement of events", () => {
       delivered(eventOf("msg_never", MessageStatus.SENT)),
       delivered(eventOf("msg_old", MessageStatus.DELIVERED)),
     ]);
-    expect(verdicts).to.deep.equal([
+    expect(answers).to.deep.equal([
       { kind: "ack" },
       { kind: "ack" },
       { kind: "dead", reason: "not an event" },
@@ -115,14 +115,14 @@ describe("the settlement of events", () => {
       { kind: "dead", reason: "not_found: No such reservation." },
       { kind: "ack" },
     ]);
-    expect(asked.map(({ messageId, capturedAmount }) => [messageId, capturedAmount])).to.deep.equal(
-      [
-        ["msg_new", 25n],
-        ["msg_later", 0n],
-        ["msg_never", 25n],
-        ["msg_old", 25n],
-      ],
-    );
+    expect(
+      received.map(({ messageId, capturedAmount }) => [messageId, capturedAmount]),
+    ).to.deep.equal([
+      ["msg_new", 25n],
+      ["msg_later", 0n],
+      ["msg_never", 25n],
+      ["msg_old", 25n],
+    ]);
   });
 });
 
@@ -144,8 +144,8 @@ describe("an item that the database refuses", () => {
         value: { message: { ...message, status } },
       };
       const data = toBinary(EventSchema, create(EventSchema, { id: "evt_1", payload }));
-      const [verdict] = await handle([{ subject: "events.message.x", data, deliveries }]);
-      expect(verdict?.kind).to.equal(kind);
+      const [answer] = await handle([{ subject: "events.message.x", data, deliveries }]);
+      expect(answer?.kind).to.equal(kind);
     });
   }
 });

@@ -140,7 +140,7 @@ describe("the wallet's queue", () => {
     const funds = { kind: "fund", amount: 5n, reference: "r", actor } as const;
     // Another replica funds the wallet during the read. Two holds arrive after that.
     const later: Promise<string>[] = [];
-    const asked = new Promise<void>((resolve) => {
+    const holdsArrived = new Promise<void>((resolve) => {
       whileReading = () => {
         whileReading = () => {};
         void elsewhere(store, "ten_a", [funds]);
@@ -153,7 +153,7 @@ describe("the wallet's queue", () => {
     expect(await codeOf(queue.execute("ten_a", hold("rsv_1", 1_000_003n)))).to.equal(
       "insufficient_balance",
     );
-    await asked;
+    await holdsArrived;
     expect(await Promise.all(later)).to.deep.equal(["ok", "insufficient_balance"]);
     expect(commits).to.deep.equal([1, 2]);
     expect(queue.pending).to.equal(0);

@@ -49,7 +49,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
       lastMessageId: "msg_2",
     });
   await hold(reservationId, 2);
-  let asked = 0;
+  let calls = 0;
   const settleMessages = createSettleMessages({ store, queue });
   const sweep = createSweep({
     store,
@@ -61,7 +61,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
       return [{ kind: "unavailable", error: new Error("refused by the database") }, ...results];
     },
     resolve(due) {
-      asked += 1;
+      calls += 1;
       return resolve(due);
     },
     clock,
@@ -73,7 +73,7 @@ async function openSweep(resolve: ResolveReservations, refusedId = "") {
     await checkBooks({ checkWallets, tenantId });
     return `${balance}/${held}`;
   };
-  return { clock, sweep, figures, hold, tenantId, reservationId, asked: () => asked, commits };
+  return { clock, sweep, figures, hold, tenantId, reservationId, calls: () => calls, commits };
 }
 
 const failureOf = ({ failure }: SweepResult) => (failure as AppError | undefined)?.code;
@@ -93,10 +93,10 @@ const part = (
 
 describe("the sweeper", () => {
   it("sends no reservation to messaging before the grace time is over", async () => {
-    const { clock, sweep, asked } = await openSweep(async () => []);
+    const { clock, sweep, calls } = await openSweep(async () => []);
     clock.advance(GRACE_MS - 1);
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
-    expect(asked()).to.equal(0);
+    expect(calls()).to.equal(0);
   });
 
   it("releases a hold that messaging has fenced", async () => {
@@ -168,7 +168,7 @@ describe("the sweeper", () => {
 
   it("postpones a call that messaging cannot answer and continues with the others", async () => {
     const huge = newId("reservation");
-    const { clock, sweep, hold, figures, asked } = await openSweep(async (due) => {
+    const { clock, sweep, hold, figures, calls } = await openSweep(async (due) => {
       if (due.some(({ id }) => id === huge)) throw new AppError("internal_error", "too much");
       return due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] }));
     });
@@ -178,7 +178,7 @@ describe("the sweeper", () => {
     expect(first).to.include({ checked: 1, released: 1 });
     expect(failureOf(first)).to.equal("internal_error");
     expect(await figures()).to.equal("100/30");
-    expect(asked()).to.equal(2);
+    expect(calls()).to.equal(2);
     expect(await sweep()).to.deep.equal({ checked: 0, released: 0, settled: 0 });
     clock.advance(GRACE_MS);
     expect(failureOf(await sweep())).to.equal("internal_error");
@@ -186,7 +186,7 @@ describe("the sweeper", () => {
 
   it("stops at an outage of messaging and postpones nothing", async () => {
     let answers = 1;
-    const { clock, sweep, hold, asked } = await openSweep(async (due) => {
+    const { clock, sweep, hold, calls } = await openSweep(async (due) => {
       answers -= 1;
       if (answers < 0) throw new AppError("service_unavailable", "away");
       return due.map(({ id }) => ({ reservationId: id, fenced: true, settlements: [] }));
@@ -196,7 +196,7 @@ describe("the sweeper", () => {
     const first = await sweep();
     expect(first).to.include({ checked: 1, released: 1 });
     expect(failureOf(first)).to.equal("service_unavailable");
-    expect(asked()).to.equal(2);
+    expect(calls()).to.equal(2);
     answers = 2;
     expect(await sweep()).to.deep.equal({ checked: 2, released: 2, settled: 0 });
   });
@@ -228,17 +228,17 @@ describe("the sweeper", () => {
   });
 
   it("doubles the interval between checks of an open hold, up to one hour", async () => {
-    const { clock, sweep, asked } = await openSweep(async (due) =>
+    const { clock, sweep, calls } = await openSweep(async (due) =>
       due.map(({ id }) => ({ reservationId: id, fenced: false, settlements: [] })),
     );
     clock.advance(GRACE_MS);
     await sweep();
     clock.advance(GRACE_MS - 1);
     await sweep();
-    expect(asked()).to.equal(1);
+    expect(calls()).to.equal(1);
     clock.advance(1);
     await sweep();
-    expect(asked()).to.equal(2);
+    expect(calls()).to.equal(2);
     const waits = [0, 1, 2, 3, 4, 40].map((checks) => nextCheckMs(GRACE_MS, checks));
     expect(waits).to.deep.equal([300_000, 600_000, 1_200_000, 2_400_000, 3_600_000, 3_600_000]);
   });
