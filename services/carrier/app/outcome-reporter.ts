@@ -16,6 +16,7 @@ import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { backoffMs, pause } from "../../shared/flow/backoff.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
+import { isolateFailingItems } from "../../shared/flow/isolate-failing-items.ts";
 import { retry } from "../../shared/flow/retry.ts";
 import type { JournalEntry } from "../domain/journal-lines.ts";
 import type { Outcome } from "../domain/message.ts";
@@ -133,40 +134,38 @@ export function createOutcomeReporter(options: {
     }
   }
 
-  /**
-   * Retries while messaging is unavailable, and splits a batch that it rejects. Returns for each outcome whether
-   * messaging has it.
-   */
+  /** Returns for each outcome whether messaging has it; a rejected outcome blocks no other. */
   async function sendToMessaging(outcomes: readonly Outcome[]): Promise<boolean[]> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        const stale = await messaging.reportOutcomes(outcomes);
-        if (stale.length > 0)
-          log.warn({ count: stale.length }, "outcomes of claims that were lost");
-        failures = 0;
-        return outcomes.map(() => true);
-      } catch (error) {
-        if (!isUnavailable(error)) {
-          // Messaging answers, so rejected outcomes must not stop claims.
-          failures = 0;
-          return await sendHalves(outcomes, error);
-        }
-        failures += 1;
-        log.warn({ error, outcomes: outcomes.length, attempt }, "reporting outcomes is retried");
-        await pause(backoffMs(attempt, 50, 2000));
-      }
-    }
+    const rejected = new Set<Outcome>();
+    await isolateFailingItems(outcomes, {
+      run: sendWithRetry,
+      canSplit: () => true,
+      onFailure([outcome], error) {
+        if (outcome !== undefined) rejected.add(outcome);
+        log.error({ error, message: outcome?.messageId }, "an outcome was rejected and set aside");
+      },
+    });
+    return outcomes.map((outcome) => !rejected.has(outcome));
   }
 
-  async function sendHalves(outcomes: readonly Outcome[], error: unknown): Promise<boolean[]> {
-    const [outcome] = outcomes;
-    if (outcomes.length === 1) {
-      log.error({ error, message: outcome?.messageId }, "an outcome was rejected and set aside");
-      return [false];
+  /** Retries while messaging is unavailable; rejects when messaging rejects the batch. */
+  async function sendWithRetry(outcomes: readonly Outcome[]): Promise<void> {
+    const send = () => messaging.reportOutcomes(outcomes);
+    try {
+      const stale = await retry(send, {
+        baseMs: 50,
+        capMs: 2000,
+        isRetryable: isUnavailable,
+        onRetry(error, attempt) {
+          failures += 1;
+          log.warn({ error, outcomes: outcomes.length, attempt }, "reporting outcomes is retried");
+        },
+      });
+      if (stale.length > 0) log.warn({ count: stale.length }, "outcomes of claims that were lost");
+    } finally {
+      // Messaging answers, so rejected outcomes must not stop claims.
+      failures = 0;
     }
-    const half = Math.ceil(outcomes.length / 2);
-    const first = await sendToMessaging(outcomes.slice(0, half));
-    return [...first, ...(await sendToMessaging(outcomes.slice(half)))];
   }
 
   /** Reports a rejected outcome alone until messaging takes it; a newer version of messaging may. */

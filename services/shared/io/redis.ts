@@ -31,7 +31,7 @@ export function openRedis(options: {
     const nowMs = performance.now();
     if (!message.includes("READONLY") || nowMs - demotedAtMs < DEMOTED_PAUSE_MS) return false;
     demotedAtMs = nowMs;
-    log.warn("Redis is a replica now; the connection is dialled anew");
+    log.warn("Redis is a replica now; reconnecting");
     return true;
   }
 

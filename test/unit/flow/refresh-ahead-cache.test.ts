@@ -58,10 +58,10 @@ describe("a refresh-ahead cache", () => {
     expect(await answer).to.equal("a1");
     expect(cache.get("a")).to.equal("a1");
     clock.advance(1);
-    const anew = cache.get("a");
-    expect(anew).to.be.a("promise");
+    const reloaded = cache.get("a");
+    expect(reloaded).to.be.a("promise");
     for (const each of waiting) each.resolve("");
-    expect(await anew).to.equal("a2");
+    expect(await reloaded).to.equal("a2");
   });
 
   it("loads again when the clock was set back", async () => {
