@@ -56,7 +56,7 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
       tell(ASK, JSON.stringify([replica, number, tenantId, beforeMs] satisfies Question));
       return promise;
     },
-    onAsk(ended) {
+    onQuery(ended) {
       subscribe(connection, ASK, (message) => {
         const question = readQuestion(message.string());
         if (question === undefined || question[0] === replica) return;

@@ -1,15 +1,15 @@
 /**
- * One idempotency key, one effect. The truth is the unique index on `sends.idem`, written in the
- * transaction of the effect itself; everything else here only answers sooner:
+ * One idempotency key, one effect (`docs/contract.md#idempotency`). The unique index on `sends.idem`, written in the
+ * transaction of the effect, guarantees it. The other steps only answer sooner:
  *
- * 1. A map of the keys running in this process refuses a second one at once.
- * 2. A look at what is stored tells replays (one read for all keys that arrive together); their answers,
- *    which may have megabytes, are read apart, a few at a time, for those alone that get one.
- * 3. A short lease in MongoDB keeps other processes away, when the caller could not fence the key.
- * 4. Two that slip through all this meet at the index: the loser undoes its hold and answers what
- *    the winner stored.
- * 5. A refusal closes its key at the same index first. Else the commit of a request before it, whose
- *    answer was lost, could still come: its caller would be told that nothing was done, and it was.
+ * 1. A map of the keys that run in this process refuses a second request at once.
+ * 2. A batched read finds stored records. Stored responses can have megabytes, so a second read loads them, a few
+ *    at a time, for replays alone.
+ * 3. A lock in MongoDB excludes other processes when the caller holds no lock on the key itself.
+ * 4. Two requests that pass these steps meet at the index: the loser releases its hold and replays the winner's
+ *    response.
+ * 5. A refusal first writes a tombstone under its key. Otherwise an earlier request whose response was lost could
+ *    commit after its caller was refused.
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
@@ -28,7 +28,7 @@ export type KeyedRequest = {
   readonly isLocked: boolean;
 };
 
-/** Either this request's own effect, or the stored answer of the first one. */
+/** This request's own result, or the stored response of the key's first request. */
 export type KeyedAnswer<T> =
   | { readonly kind: "done"; readonly result: T }
   | { readonly kind: "replay"; readonly response: Uint8Array };
@@ -43,7 +43,7 @@ export function cancelScope(tenantId: string, messageId: string, key: string): s
   return `${tenantId}|cancel|${messageId}|${key}`;
 }
 
-/** What is kept under a key now; of an expired answer, only the id of its record. */
+/** The stored response of a key; of an expired record, only its id. */
 type StoredAnswer = {
   readonly response: Uint8Array | undefined;
   readonly expiredId: string | undefined;
@@ -53,11 +53,11 @@ type KeyLookup = Pick<KeyedRequest, "scope" | "fingerprint">;
 
 /** Runs work at most once per key. */
 export type Idempotency = {
-  /** The stored answer of a key, if there is one; throws when it belongs to another request. */
+  /** The stored response of a key, if there is one; throws if it belongs to another request. */
   find(request: KeyLookup): Promise<Uint8Array | undefined>;
-  /** The same before a refusal: when nothing is stored now, no earlier request stores anything. */
+  /** The same before a refusal: if nothing is stored now, no earlier request can store anything later. */
   findBeforeRefusal(request: KeyLookup): Promise<Uint8Array | undefined>;
-  /** `work` gets the id of the expired record that its own replaces. */
+  /** `work` receives the id of the expired record that its own record replaces. */
   run<T>(
     request: KeyedRequest,
     work: (replaces: string | undefined) => Promise<T>,
@@ -69,7 +69,6 @@ export type Idempotency = {
 const LOCK_MS = 30_000;
 const FINGERPRINT_BYTES = 32;
 
-/** Makes the guard over the store of sends. */
 export function createIdempotency(options: {
   readonly sends: SendStore;
   readonly clock: Clock;
@@ -78,17 +77,17 @@ export function createIdempotency(options: {
 }): Idempotency {
   const { sends, clock, log } = options;
   const running = new Map<string, Uint8Array>();
-  const lookups = askTogether("look-ups", { batchMax: 500, concurrency: 4 }, (scopes) =>
+  const lookups = createLookup("look-ups", { batchMax: 500, concurrency: 4 }, (scopes) =>
     sends.findByKeys(scopes),
   );
-  const responses = askTogether("answers", { batchMax: 8, concurrency: 3 }, (ids) =>
+  const responses = createLookup("answers", { batchMax: 8, concurrency: 3 }, (ids) =>
     sends.readResponses(ids),
   );
-  const closings = askTogether("keys to close", { batchMax: 100, concurrency: 4 }, (scopes) =>
+  const closings = createLookup("keys to close", { batchMax: 100, concurrency: 4 }, (scopes) =>
     sends.closeKeys(scopes, clock.now()),
   );
 
-  /** The stored answer of a key, if it is this request's; throws when it is another's. */
+  /** The stored response of a key; throws if it belongs to another request. */
   async function findReplay({ scope, fingerprint }: KeyLookup): Promise<StoredAnswer> {
     const stored = await lookups.add(scope);
     if (stored === undefined) return { response: undefined, expiredId: undefined };
@@ -153,9 +152,9 @@ export function createIdempotency(options: {
     },
     async findBeforeRefusal(request) {
       checkFingerprint(request);
-      // A request on its way to its commit would lose its key to the refusal of a later one.
+      // A running request would lose its key to the tombstone of this refusal.
       const rival = running.get(request.scope);
-      if (rival !== undefined) throw clash(rival, request);
+      if (rival !== undefined) throw conflictWith(rival, request);
       return findBeforeRefusal(request);
     },
     async run(request, work) {
@@ -164,7 +163,7 @@ export function createIdempotency(options: {
       if (rival !== undefined) {
         const { response } = await findReplay(request);
         if (response !== undefined) return { kind: "replay", response };
-        throw clash(rival, request);
+        throw conflictWith(rival, request);
       }
       running.set(request.scope, request.fingerprint);
       try {
@@ -181,8 +180,8 @@ export function createIdempotency(options: {
   };
 }
 
-/** Questions that arrive together are asked together; undefined is the answer to what is not found. */
-function askTogether<Found>(
+/** A batcher of look-ups; a look-up without a result resolves to undefined. */
+function createLookup<Found>(
   name: string,
   shape: { readonly batchMax: number; readonly concurrency: number },
   find: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,
@@ -199,8 +198,8 @@ function askTogether<Found>(
   });
 }
 
-/** What a request is told while another one runs under its key. */
-function clash(rival: Uint8Array, { fingerprint }: KeyLookup): AppError {
+/** The error for a request while another one with its key runs. */
+function conflictWith(rival: Uint8Array, { fingerprint }: KeyLookup): AppError {
   return isSameBytes(rival, fingerprint) ? keyInUse() : reused();
 }
 
@@ -213,7 +212,7 @@ function reused(): AppError {
   return new AppError("idempotency_key_reused", "This key was used with a different request.");
 }
 
-/** Tells whether two byte strings are equal. */
+/** True if two byte strings are equal. */
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }

@@ -1,16 +1,15 @@
 /**
- * Sends that have their instant and are not stored yet, nor refused. A message shows in lists once it is
- * committed, by the instant at which its send began: a list up to now would miss what is under way, and
- * a later list of the same window would find it. So a list that is to miss nothing first waits for the
- * sends that would fall into it (ADR 90).
+ * In-flight sends: they have a creation time and are neither stored nor refused. Lists order messages by creation
+ * time and show them after their commit. So a list up to now would miss in-flight sends, and a later list of the
+ * same window would show them. A gap-free list first waits for the in-flight sends of its window (ADR 90).
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { pause } from "../../shared/flow/backoff.ts";
 
 /**
- * Answers whether the sends of a tenant with instants before this one, which are under way now, have
- * ended within a time; undefined when there are none.
+ * Resolves to true once a tenant's in-flight sends from before an instant have ended, to false after `limitMs`.
+ * Undefined when there are none.
  */
 export type InflightQuery = (
   tenantId: string,
@@ -18,48 +17,48 @@ export type InflightQuery = (
   limitMs: number,
 ) => Promise<boolean> | undefined;
 
-/** What other replicas have under way; a hint, which may be lost. */
+/** The in-flight sends of other replicas; best effort, because messages may be lost. */
 export type InflightPeers = {
-  /** Answers whether theirs have ended within a time. */
+  /** Resolves to whether their sends ended within `limitMs`. */
   ended(tenantId: string, beforeMs: number, limitMs: number): Promise<boolean>;
-  /** Has their questions answered. */
-  onAsk(ended: InflightQuery): void;
+  /** Sets the function that answers the queries of other replicas. */
+  onQuery(ended: InflightQuery): void;
 };
 
-/** The sends of all replicas that are under way. */
+/** The in-flight sends of all replicas. */
 export type InflightSends = {
-  /** Notes a send of this process as of its instant; to be told when it is stored or refused. */
+  /** Adds a send of this process; call the result when the send is stored or refused. */
   begin(tenantId: string, atMs: number): () => void;
-  /**
-   * Waits until no send is under way that would fall before an instant. Throws `service_unavailable`
-   * when one takes too long.
-   */
-  settle(tenantId: string, beforeMs: number): Promise<void>;
+  /** Waits until no send from before an instant is in flight. Throws `service_unavailable` after 5 s. */
+  waitFor(tenantId: string, beforeMs: number): Promise<void>;
 };
 
 type Send = { readonly atMs: number; readonly number: number };
 
-/** Waits for the sends before an instant that began before it did. */
-type Waiter = { readonly beforeMs: number; readonly lastNumber: number; readonly tell: () => void };
+/** Waits for sends from before an instant that began before this waiter. */
+type Waiter = {
+  readonly beforeMs: number;
+  readonly lastNumber: number;
+  readonly resolve: () => void;
+};
 
-/** What a tenant has here; sends in the order in which they began. */
-type OfTenant = { readonly sends: Set<Send>; readonly waiters: Set<Waiter> };
+/** The sends of a tenant in this process, in the order in which they began. */
+type TenantSends = { readonly sends: Set<Send>; readonly waiters: Set<Waiter> };
 
-/** A send may take ten seconds until its commit, and that a minute; others are not asked about older ones. */
+/** A send takes at most 10 s until its commit, and the commit a minute. Older instants need no query to replicas. */
 const SEND_MAX_MS = 120_000;
 const WAIT_MAX_MS = 5000;
-/** So far may a clock be behind the one that an instant comes from: it is waited for, with what begins meanwhile. */
+/** The clock skew between replicas that a query tolerates. */
 export const SKEW_MAX_MS = 250;
 
-/** Makes the notes of one replica. */
 export function createInflightSends(peers: InflightPeers, clock: Clock): InflightSends {
-  const tenants = new Map<string, OfTenant>();
+  const tenants = new Map<string, TenantSends>();
   let count = 0;
 
   const ended: InflightQuery = (tenantId, beforeMs, limitMs) => {
     const tenant = tenants.get(tenantId);
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const waiter = { beforeMs, lastNumber: count, tell: () => resolve(true) };
+    const waiter = { beforeMs, lastNumber: count, resolve: () => resolve(true) };
     if (tenant === undefined || !isWaiting(waiter, tenant)) return undefined;
     const timer = setTimeout(() => resolve(false), limitMs);
     tenant.waiters.add(waiter);
@@ -69,8 +68,8 @@ export function createInflightSends(peers: InflightPeers, clock: Clock): Infligh
     });
   };
 
-  /** To others, what this clock has not reached yet is under way: a send may still begin there. */
-  peers.onAsk((tenantId, beforeMs, limitMs) => {
+  // A query for an instant ahead of this clock waits for it: a send may still begin before that instant.
+  peers.onQuery((tenantId, beforeMs, limitMs) => {
     const behindMs = Math.min(beforeMs - clock.now(), SKEW_MAX_MS);
     if (behindMs <= 0) return ended(tenantId, beforeMs, limitMs);
     // A timer may fire a fraction of a millisecond early.
@@ -87,10 +86,10 @@ export function createInflightSends(peers: InflightPeers, clock: Clock): Infligh
       return () => {
         tenant.sends.delete(send);
         if (tenant.sends.size === 0) tenants.delete(tenantId);
-        for (const waiter of tenant.waiters) if (!isWaiting(waiter, tenant)) waiter.tell();
+        for (const waiter of tenant.waiters) if (!isWaiting(waiter, tenant)) waiter.resolve();
       };
     },
-    async settle(tenantId, beforeMs) {
+    async waitFor(tenantId, beforeMs) {
       const isOld = beforeMs < clock.now() - SEND_MAX_MS;
       const areEnded = await Promise.all([
         ended(tenantId, beforeMs, WAIT_MAX_MS) ?? true,
@@ -103,8 +102,8 @@ export function createInflightSends(peers: InflightPeers, clock: Clock): Infligh
   };
 }
 
-/** The oldest sends come first, and nearly always the first one answers. */
-function isWaiting({ beforeMs, lastNumber }: Waiter, { sends }: OfTenant): boolean {
+/** The oldest sends come first, so the loop usually ends at the first one. */
+function isWaiting({ beforeMs, lastNumber }: Waiter, { sends }: TenantSends): boolean {
   for (const { atMs, number } of sends) {
     if (number > lastNumber) return false;
     if (atMs < beforeMs) return true;

@@ -1,4 +1,4 @@
-/** What the use cases need of the world: their stores, and the other services. */
+/** The ports of the use cases: stores, other services, encoders. */
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import type { RouteTable } from "../../shared/routes/route-table.ts";
 import type { Draft } from "../domain/build-messages.ts";
@@ -16,10 +16,10 @@ export type SendRecord = {
   /** Tenant | endpoint | key; undefined without a key. */
   readonly key: string | undefined;
   readonly fingerprint: Uint8Array;
-  /** The first answer, encoded, for replays; empty without a key. */
+  /** The first response, encoded, for replays; empty without a key. */
   readonly response: Uint8Array;
   readonly keepMs: number;
-  /** The id of an expired record of the same key, which stands in the way and is to be deleted. */
+  /** The id of an expired record with the same key, to be deleted first. */
   readonly replaces: string | undefined;
 };
 
@@ -29,14 +29,14 @@ export type AcceptedSend = {
   readonly messages: readonly Message[];
 };
 
-/** What is kept under an idempotency key. */
+/** The record of an idempotency key. */
 export type StoredSend = {
   readonly id: string;
   readonly fingerprint: Uint8Array;
   readonly expiresAtMs: number;
 };
 
-/** What messaging needs to know of a tenant. */
+/** The properties of a tenant that messaging needs. */
 export type TenantFacts = {
   readonly id: string;
   readonly suspended: boolean;
@@ -72,7 +72,7 @@ export type Hold = {
   readonly lastMessageId: string;
 };
 
-/** What messaging asks of other services. Each throws `service_unavailable` when they are away. */
+/** Calls to other services. Each throws `service_unavailable` when the service is down. */
 export type ServiceClients = {
   /** Undefined when there is no such tenant. */
   tenant(tenantId: string): TenantFacts | undefined | Promise<TenantFacts | undefined>;
@@ -81,7 +81,7 @@ export type ServiceClients = {
   routeTable(): RouteTable;
   /** Throws `insufficient_balance`. An unknown outcome is `service_unavailable`. */
   placeHold(hold: Hold): Promise<void>;
-  /** Places several in one call; answers each one's error. Never rejects. */
+  /** Places several holds in one call. Never rejects. */
   placeHolds(holds: readonly Hold[]): HoldResults;
   releaseReservation(tenantId: string, reservationId: string): Promise<void>;
 };
@@ -119,13 +119,13 @@ export type SendStore = {
     admit: () => Promise<readonly (Refusal | undefined)[]>,
     nowMs: number,
   ): Promise<(Refusal | undefined)[]>;
-  /** The send behind each idempotency key; expired ones are told apart by `expiresAtMs`. */
+  /** The record of each idempotency key, expired ones included. */
   findByKeys(keys: readonly string[]): Promise<Map<string, StoredSend>>;
-  /** The stored answers of sends, by id: up to megabytes each, so a few at a time. */
+  /** The stored responses of sends, by id. Up to megabytes each, so request a few at a time. */
   readResponses(ids: readonly string[]): Promise<Map<string, Uint8Array>>;
   /**
-   * Closes keys whose requests are refused: after this, no request from before stores anything under
-   * them, not even one whose commit is under way. Answers what is stored already, and stays open.
+   * Writes tombstones under the keys of refused requests: afterwards no earlier request can store anything under
+   * them, not even one that is committing. Returns the live records of keys that have one; those stay as they are.
    */
   closeKeys(keys: readonly string[], nowMs: number): Promise<Map<string, StoredSend>>;
   /** Which of these reservations have a send or a tombstone. */
@@ -137,7 +137,7 @@ export type SendStore = {
   releaseLock(lock: KeyLock): Promise<void>;
   /** About how many records there are. */
   count(): Promise<number>;
-  /** Deletes records past their time, a bounded number; answers how many. */
+  /** Deletes a limited number of expired records; returns how many. */
   deleteExpired(nowMs: number, olderThanMs: number): Promise<number>;
 };
 
@@ -147,7 +147,7 @@ export type CausedEvent = {
   readonly traceparent: string | undefined;
 };
 
-/** A changed message: what was loaded, and what it is to become. */
+/** A changed message: as it was loaded, and as it is to be stored. */
 export type MessageChange = { readonly before: Message; readonly after: Message };
 
 /** Everything that one transaction of changes writes. */
@@ -158,13 +158,10 @@ export type ChangeSet = {
   readonly records: readonly SendRecord[];
 };
 
-/**
- * A message whose state ends by time, and what must be asked about it first. Only a hint of what
- * to change: what is changed is read again in its transaction.
- */
+/** A message whose state ends by time. Only a hint: the transaction that changes it reads it again. */
 export type DueMessage = Pick<Message, "id" | "tenantId" | "from" | "status">;
 
-/** The store of messages, beside the queue (`queue.ts`) and the list (`lists.ts`). */
+/** The store of messages, without the queue (`queue.ts`) and the lists (`lists.ts`). */
 export type MessageStore = {
   find(id: string): Promise<Message | undefined>;
   /** The messages of a tenant that share a hold, whose ids lie in a closed range; at most `limit`. */
@@ -185,16 +182,16 @@ export type MessageStore = {
     decide: (loaded: readonly Message[]) => ChangeSet,
     nowMs: number,
   ): Promise<number | undefined>;
-  /** What ends by time, the longest overdue first; of these statuses only, where they are named. */
+  /** Due messages, longest overdue first, optionally only of these statuses. */
   findDue(nowMs: number, limit: number, statuses?: readonly MessageStatus[]): Promise<DueMessage[]>;
-  /** Ids of a tenant's campaign after an id, in order. */
+  /** Message ids of a campaign after an id, in order. */
   findCampaign(
     tenantId: string,
     campaignId: string,
     afterId: string,
     limit: number,
   ): Promise<string[]>;
-  /** Deletes messages made before an instant, a bounded number; answers how many. */
+  /** Deletes a limited number of messages created before an instant; returns how many. */
   deleteBefore(beforeMs: number): Promise<number>;
 };
 
@@ -203,11 +200,11 @@ export type QueueFigures = {
   readonly connectorId: string;
   readonly waiting: number;
   readonly sending: number;
-  /** Since when the longest waiting one does, in milliseconds since 1970; a scheduled one since its time. */
+  /** When the oldest waiting message began to wait, in milliseconds since 1970; a scheduled one at its due time. */
   readonly oldestMs: number | undefined;
 };
 
-/** A look at the queues of tenants, from a message on; from the start when it is empty. */
+/** A scan of some tenants' messages in a queue, from an id on; an empty id means from the start. */
 export type QueueScan = {
   readonly tenantIds: readonly string[];
   readonly fromId: string;
@@ -215,7 +212,7 @@ export type QueueScan = {
   readonly limit: number;
 };
 
-/** Messages that are known by name to wait in a queue. */
+/** A read of messages by id that should wait in a queue. */
 export type QueueQuery = {
   readonly connectorId: string;
   readonly priority: PriorityClass;
@@ -231,40 +228,39 @@ export type ClaimBatch = {
   readonly claim: Claim;
 };
 
-/** The connectors' queues, and who is sending what. */
+/** The queues of connectors, and the claims of carriers. */
 export type QueueStore = {
-  /** Names of the queues that hold anything (`queueName`, `sendingName`); one index seek each. */
+  /** Names of queues that are not empty (`queueName`, `sendingName`); one index seek each. */
   queueNames(): Promise<string[]>;
   /** The tenants with messages in a queue; one index seek each. */
   waitingTenants(connectorId: string, priority: PriorityClass): Promise<string[]>;
   /** Messages of tenants that may be claimed now, tenant by tenant, each one's oldest first. */
-  findWaiting(connectorId: string, priority: PriorityClass, look: QueueScan): Promise<Message[]>;
-  /** Of each look, the messages that wait there and may be claimed; one query for all of them. */
-  findByIds(looks: readonly QueueQuery[]): Promise<Message[][]>;
+  findWaiting(connectorId: string, priority: PriorityClass, scan: QueueScan): Promise<Message[]>;
+  /** For each query, the messages that wait there and are due; one database query for all. */
+  findByIds(queries: readonly QueueQuery[]): Promise<Message[][]>;
   /**
-   * Moves those that still wait to sending, in one statement a taking; answers of each the ones that
-   * moved. Repeated it answers the same.
+   * Moves the messages that still wait to `sending`, with one statement per batch; returns the moved messages of
+   * each batch. Idempotent.
    */
-  claim(takings: readonly ClaimBatch[]): Promise<Message[][]>;
-  /** Names under which a carrier is sending anything (`sendingName`). */
+  claim(batches: readonly ClaimBatch[]): Promise<Message[][]>;
+  /** Names of the queues in which a carrier is sending messages (`sendingName`). */
   sendingNames(carrierId: string): Promise<string[]>;
-  /** Messages that are being sent under these names, in order of id, after one. */
+  /** Messages that are being sent under these names, in order of id, after an id. */
   findSending(names: readonly string[], afterId: string, limit: number): Promise<Message[]>;
-  /** How many messages wait in one lane of a connector, counted no further than `max`. */
+  /** The number of waiting messages of a connector and priority class, at most `max`. */
   countIn(connectorId: string, priority: PriorityClass, max: number): Promise<number>;
-  /** Every queue's figures. */
   figures(): Promise<QueueFigures[]>;
-  /** Notes that a carrier is alive. */
+  /** Stores a heartbeat of a carrier. */
   beat(carrierId: string, nowMs: number): Promise<void>;
-  /** Carriers last heard before an instant. */
+  /** Carriers whose last heartbeat was before an instant. */
   carriersHeardBefore(beforeMs: number): Promise<string[]>;
-  /** Forgets a carrier unless it has been heard since. */
+  /** Deletes a carrier unless it has sent a heartbeat since. */
   forgetCarrier(carrierId: string, beforeMs: number): Promise<void>;
 };
 
 /** Ordered reads over many messages. */
 export type MessageLists = {
-  /** Newest first; at most `size`, fewer when their texts are very long. */
+  /** Newest first; at most `size` messages, fewer when their texts are very long. */
   page(filter: ListFilter, size: number): Promise<{ messages: Message[]; hasMore: boolean }>;
 };
 

@@ -1,4 +1,4 @@
-/** Reading: one message, a page of them, and the walks that reconciliation needs. */
+/** Reads one message, a page of messages, and all messages for reconciliation. */
 import type { Clock } from "../../shared/core/clock.ts";
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
 import { PAGE_MAX, pageLimit } from "../../shared/core/limits.ts";
@@ -25,7 +25,7 @@ export type QueueStatus = {
   readonly sending: number;
 };
 
-/** A part of a check: what was found broken, and how much has been walked so far. */
+/** A part of a check: the breaches it found, and the totals so far. */
 export type CheckProgress = {
   readonly breaches: readonly (Breach & { readonly ids: readonly string[] })[];
   readonly messages: number;
@@ -34,31 +34,28 @@ export type CheckProgress = {
   readonly done: boolean;
 };
 
-/** The reading side of messaging. */
 export type Queries = {
-  /** Throws `not_found` for what is not the tenant's. */
+  /** Throws `not_found` for another tenant's message. */
   get(tenantId: string, messageId: string, mode: MessageMode | undefined): Promise<Message>;
   /**
-   * A page. With `isSettled` the first one waits for the sends under way and shows none that begins later,
-   * so that no later list has more of what lies below its newest; throws `service_unavailable` when one
-   * takes too long.
+   * One page. With `isSettled` the first page waits for in-flight sends and excludes later ones, so no later list
+   * shows more messages below its newest. Throws `service_unavailable` when a send takes too long.
    */
   list(
     filter: ListFilter,
     limit: number,
     isSettled: boolean,
   ): Promise<{ messages: Message[]; hasMore: boolean }>;
-  /** What each message of a tenant, or of all, owes, at one instant, oldest first, in chunks. */
+  /** The charge of each message of a tenant, or of all, at one instant; oldest first, in chunks. */
   charges(tenantId: string | undefined): AsyncGenerator<readonly MessageCharge[]>;
-  /** Checks each of them for itself; the last item is `done`. */
+  /** Checks the invariants of each message; the last item is `done`. */
   check(tenantId: string | undefined): AsyncGenerator<CheckProgress>;
   queues(): Promise<QueueStatus[]>;
 };
 
-/** An outbox document older than this has been forgotten by everyone. */
+/** An outbox document older than this is stuck. */
 const OUTBOX_AGE_MAX_MS = 60_000;
 
-/** Makes it. */
 export function createQueries(options: {
   readonly store: MessageStore;
   readonly lists: MessageLists;
@@ -66,12 +63,12 @@ export function createQueries(options: {
   readonly queue: QueueStore;
   readonly sends: SendStore;
   readonly outbox: EventBacklog;
-  readonly inflight: Pick<InflightSends, "settle">;
+  readonly inflight: Pick<InflightSends, "waitFor">;
   readonly clock: Clock;
 }): Queries {
   const { store, lists, queue, clock } = options;
 
-  async function* walk<T>(
+  async function* readSnapshot<T>(
     read: (snapshot: MessageSnapshot) => AsyncIterable<readonly T[]>,
   ): AsyncGenerator<readonly T[]> {
     const snapshot = options.openSnapshot();
@@ -91,20 +88,20 @@ export function createQueries(options: {
     async list(filter, limit, isSettled) {
       const { tenantId, createdBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
       const size = pageLimit(limit, PAGE_MAX);
-      // Further pages lie below what the first one waited for.
+      // The first page has already waited for everything on further pages.
       if (!isSettled || filter.beforeId !== undefined) return lists.page(filter, size);
       const aheadMs = createdBeforeMs - clock.now();
-      // As where another replica has named it, or a customer's clock is a little ahead.
+      // The instant may come from another replica's clock, or a customer's, that is slightly ahead.
       if (aheadMs > 0 && aheadMs <= SKEW_MAX_MS) await pause(aheadMs + 1);
-      // What begins from here on has a higher id, and is left out: it may overtake what begins before it.
+      // Later sends have higher ids. Exclude them: one may commit before an earlier send.
       const beforeId = newId("message", clock.now());
-      await options.inflight.settle(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
+      await options.inflight.waitFor(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
       return lists.page({ ...filter, beforeId }, size);
     },
-    charges: (tenantId) => walk((snapshot) => snapshot.charges(tenantId)),
+    charges: (tenantId) => readSnapshot((snapshot) => snapshot.charges(tenantId)),
     async *check(tenantId) {
       let messages = 0;
-      for await (const chunk of walk((snapshot) => snapshot.messages(tenantId))) {
+      for await (const chunk of readSnapshot((snapshot) => snapshot.messages(tenantId))) {
         messages += chunk.length;
         const breaches = chunk.flatMap((message) =>
           checkMessage(message).map((breach) => ({ ...breach, ids: [message.id] })),
@@ -113,7 +110,7 @@ export function createQueries(options: {
       }
       const backlog = await options.outbox.backlog();
       const isStuck = backlog.count > 0 && backlog.oldestMs > OUTBOX_AGE_MAX_MS;
-      const what = `the outbox holds ${backlog.count} batches that nobody publishes`;
+      const what = `the outbox holds ${backlog.count} unpublished batches`;
       yield {
         breaches: isStuck ? [{ invariant: 6, what, ids: [] }] : [],
         messages,

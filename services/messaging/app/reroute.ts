@@ -1,8 +1,7 @@
 /**
- * What waits at a connector that carries nothing, or at none because its routes were disabled, moves to
- * another of its frozen routes, as fast as that one's connector claims: the rest stays, and is sent from its
- * own place when its connector is back. Any number of replicas may do this at once; the second to come finds
- * nothing to change.
+ * Moves messages that wait at an unusable connector, or at none because their routes were disabled, to another of
+ * their frozen routes, as fast as its connector claims. The rest keeps its place until the connector is back. Any
+ * number of replicas may do this at once; the second one finds nothing to change (ADR 87).
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { AvailabilityOf } from "../domain/choose-route.ts";
@@ -13,25 +12,23 @@ import type { QueueStore } from "./ports.ts";
 import { rotateAfter, roundRobin } from "./round-robin.ts";
 import type { Changes } from "./update-messages.ts";
 
-/** Moves what is stranded. */
 export type Rerouter = {
-  /** Moves a bounded number of messages; answers whether it is worth going on at once. */
+  /** Moves a limited number of messages; returns whether to run again at once. */
   run(): Promise<boolean>;
 };
 
-/** Messages, and tenants, of a queue looked at in one run. */
+/** Messages and tenants of a queue per run. */
 const MESSAGES_MAX = 500;
 const TENANTS_MAX = 32;
-/** No more than this are let wait in the queue that takes over; the rest stays where it is. */
+/** The target queue grows to at most this length; further messages stay. */
 const ROOM_MAX = 2000;
-/** After fewer than this the next run is worth waiting for. */
-const WORTH_GOING_ON = MESSAGES_MAX / 2;
+/** A run that moves fewer messages is followed by a pause. */
+const BUSY_RUN_MIN = MESSAGES_MAX / 2;
 const PRIORITIES: readonly PriorityClass[] = ["single", "bulk"];
 
-/** A message, whose it is, and the connector at which it could wait instead. */
+/** A message that could wait at another connector. */
 type Candidate = { readonly id: string; readonly tenantId: string; readonly target: string };
 
-/** Makes the diverter. */
 export function createRerouter(options: {
   readonly queue: Pick<QueueStore, "waitingTenants" | "findWaiting" | "countIn">;
   readonly pending: Pick<PendingIndex, "connectors" | "mark" | "retain">;
@@ -44,46 +41,49 @@ export function createRerouter(options: {
 }): Rerouter {
   const { queue, pending, changes, availability, clock } = options;
   const lastServed = new Map<string, string>();
-  /** By queue and tenant: messages before this id have no other route, as far as the last look at them. */
-  const passed = new Map<string, string>();
+  /** By queue and tenant: messages before this id had no other route when last read. */
+  const skippedTo = new Map<string, string>();
   let carriedAt: ReadonlySet<string> = new Set();
   let lastConnectorId: string | undefined;
 
-  /** What of the next tenants' messages could move, tenants by turn, each one's oldest first. */
-  async function look(connectorId: string, priority: PriorityClass): Promise<Candidate[]> {
+  /** Messages of the next tenants that could move: round robin over tenants, each one's oldest first. */
+  async function findCandidates(
+    connectorId: string,
+    priority: PriorityClass,
+  ): Promise<Candidate[]> {
     const name = queueName(connectorId, priority);
     const mark = pending.mark();
     const all = await queue.waitingTenants(connectorId, priority);
     pending.retain(connectorId, priority, all, mark);
     const some = rotateAfter(all, lastServed.get(name)).slice(0, TENANTS_MAX);
-    // Unless one of them gets a place, the next look is at the others.
+    // Unless one of these tenants moves a message, the next run reads the others.
     lastServed.set(name, some.at(-1) ?? "");
     const limit = Math.ceil(MESSAGES_MAX / some.length);
     const nowMs = clock.now();
     const found = await Promise.all(
       some.map(async (tenantId) => {
         const place = `${name}|${tenantId}`;
-        const fromId = passed.get(place) ?? "";
-        const look = { tenantIds: [tenantId], fromId, nowMs, limit };
-        const own = await queue.findWaiting(connectorId, priority, look);
+        const fromId = skippedTo.get(place) ?? "";
+        const scan = { tenantIds: [tenantId], fromId, nowMs, limit };
+        const own = await queue.findWaiting(connectorId, priority, scan);
         const candidates = own.flatMap(candidateOf);
-        notePassed(place, own, candidates, limit);
+        noteSkipped(place, own, candidates, limit);
         return candidates;
       }),
     );
     return roundRobin(found, MESSAGES_MAX).messages;
   }
 
-  /** Only a full look without a candidate is passed over; at the end it begins at the start again. */
-  function notePassed(
+  /** Skips a full page without candidates; starts again after the last page. */
+  function noteSkipped(
     place: string,
     own: readonly Message[],
     candidates: readonly Candidate[],
     limit: number,
   ): void {
     const last = own.at(-1);
-    if (last === undefined || own.length < limit) passed.delete(place);
-    else if (candidates.length === 0) passed.set(place, `${last.id}\0`);
+    if (last === undefined || own.length < limit) skippedTo.delete(place);
+    else if (candidates.length === 0) skippedTo.set(place, `${last.id}\0`);
   }
 
   function candidateOf(message: Message): Candidate[] {
@@ -92,7 +92,7 @@ export function createRerouter(options: {
     return [{ id: message.id, tenantId: message.tenantId, target }];
   }
 
-  /** Connectors at which something waits that carry nothing, each first in its turn. */
+  /** Unusable connectors with waiting messages, in round-robin order. */
   async function strandedAt(usable: ReadonlySet<string>): Promise<string[]> {
     const stranded = (await pending.connectors()).filter(
       (id) => id !== TEST_CONNECTOR && !usable.has(id),
@@ -106,8 +106,8 @@ export function createRerouter(options: {
     async run() {
       const usable = availability.usableConnectors();
       if (usable.size === 0) return false;
-      // The very set as long as the table stands: with another one, other messages may go.
-      if (usable !== carriedAt) passed.clear();
+      // The set is the same object while the route table is; with another table, other messages can move.
+      if (usable !== carriedAt) skippedTo.clear();
       carriedAt = usable;
       const stranded = await strandedAt(usable);
       let moved = 0;
@@ -115,12 +115,12 @@ export function createRerouter(options: {
         const hasRoom = createRooms(queue, priority);
         for (const connectorId of stranded) {
           const ids: string[] = [];
-          for (const { id, tenantId, target } of await look(connectorId, priority)) {
+          for (const { id, tenantId, target } of await findCandidates(connectorId, priority)) {
             if (!(await hasRoom(target))) continue;
             ids.push(id);
             lastServed.set(queueName(connectorId, priority), tenantId);
           }
-          // Decided anew on what it is by then: it may have been claimed or cancelled meanwhile.
+          // Decide on the current message: it may have been claimed or cancelled meanwhile.
           await Promise.all(
             ids.map((id) =>
               changes.change(id, (message) => reroute(message, availability.availabilityOf)),
@@ -129,12 +129,12 @@ export function createRerouter(options: {
           moved += ids.length;
         }
       }
-      return moved >= WORTH_GOING_ON;
+      return moved >= BUSY_RUN_MIN;
     },
   };
 }
 
-/** Takes a place in a connector's queue while there is one; each queue is counted once. */
+/** Reserves a place in a connector's queue while there is room; counts each queue once. */
 function createRooms(
   queue: Pick<QueueStore, "countIn">,
   priority: PriorityClass,

@@ -21,7 +21,7 @@ function open(haveTheirsEnded = true) {
         asked.push([tenantId, beforeMs]);
         return haveTheirsEnded;
       },
-      onAsk: (ended) => {
+      onQuery: (ended) => {
         answer = ended;
       },
     },
@@ -44,11 +44,11 @@ describe("sends under way", () => {
       sends.begin("ten_a", NOW_MS),
       sends.begin("ten_b", NOW_MS - 5),
     ];
-    const listed = sends.settle("ten_a", NOW_MS);
+    const listed = sends.waitFor("ten_a", NOW_MS);
     expect(await isPending(listed)).to.equal(true);
     ends[0]?.();
     await listed;
-    await sends.settle("ten_a", NOW_MS);
+    await sends.waitFor("ten_a", NOW_MS);
     expect(asked).to.deep.equal([
       ["ten_a", NOW_MS],
       ["ten_a", NOW_MS],
@@ -58,7 +58,7 @@ describe("sends under way", () => {
   it("what begins while it waits is not waited for", async () => {
     const { sends } = open();
     const end = sends.begin("ten_a", NOW_MS - 5);
-    const listed = sends.settle("ten_a", NOW_MS + 1000);
+    const listed = sends.waitFor("ten_a", NOW_MS + 1000);
     sends.begin("ten_a", NOW_MS);
     end();
     await listed;
@@ -66,17 +66,17 @@ describe("sends under way", () => {
 
   it("what another replica has under way for too long is an outage, not a gap", async () => {
     const { sends } = open(false);
-    const error = await sends.settle("ten_a", NOW_MS).catch(asAppError);
+    const error = await sends.waitFor("ten_a", NOW_MS).catch(asAppError);
     expect(error).to.include({ code: "service_unavailable", retryAfterMs: 1000 });
   });
 
   it("a window that ended long ago waits for nobody and asks nobody", async () => {
     const { sends, asked } = open(false);
-    await sends.settle("ten_a", NOW_MS - 120_001);
+    await sends.waitFor("ten_a", NOW_MS - 120_001);
     expect(asked).to.deep.equal([]);
     // Its own notes cost nothing to look at.
     const end = sends.begin("ten_a", NOW_MS - 130_000);
-    const listed = sends.settle("ten_a", NOW_MS - 120_001);
+    const listed = sends.waitFor("ten_a", NOW_MS - 120_001);
     expect(await isPending(listed)).to.equal(true);
     end();
     await listed;
@@ -86,7 +86,7 @@ describe("sends under way", () => {
   it("each waiter hears of its own: an older one is not kept by a younger send", async () => {
     const { sends } = open();
     const ends = [sends.begin("ten_a", NOW_MS - 9), sends.begin("ten_a", NOW_MS - 5)];
-    const [older, younger] = [sends.settle("ten_a", NOW_MS - 7), sends.settle("ten_a", NOW_MS)];
+    const [older, younger] = [sends.waitFor("ten_a", NOW_MS - 7), sends.waitFor("ten_a", NOW_MS)];
     ends[0]?.();
     await older;
     expect(await isPending(younger)).to.equal(true);

@@ -23,7 +23,7 @@ describe("a page that is to have no gaps", () => {
         },
       },
       inflight: {
-        async settle(_tenantId: string, beforeMs: number) {
+        async waitFor(_tenantId: string, beforeMs: number) {
           waited.push(beforeMs);
           laterId = newId("message", clock.now());
         },
