@@ -1,6 +1,6 @@
 /**
- * Turns a request into messages: each recipient parsed, segmented, priced and judged on its own.
- * Nothing has happened yet when this is done; the draft says what is to be held and stored.
+ * Builds the messages of a send: parses, segments, prices and checks each recipient on its own. The draft contains
+ * the amount to hold and the messages to store; nothing is held or stored yet.
  */
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
 import { SEGMENTS_MAX } from "../../shared/core/limits.ts";
@@ -26,7 +26,7 @@ export const TEST_ROUTE: FrozenRoute = Object.freeze({
   price: 0n,
 });
 
-/** What a draft is made under. */
+/** The facts that a draft depends on. */
 export type DraftFacts = {
   /** The sender ID's registered spelling. */
   readonly sender: string;
@@ -44,7 +44,7 @@ export type DraftFacts = {
 /** A send that has passed its checks. */
 export type Draft = {
   readonly sendId: string;
-  /** The hold's id, under the send's own ULID; undefined when nothing is to be held. */
+  /** The id of the hold, with the ULID of the send; undefined when the send costs nothing. */
   readonly reservationId: string | undefined;
   /** In submitted order, rejected ones included; ids rise. */
   readonly messages: readonly Message[];
@@ -53,7 +53,7 @@ export type Draft = {
   readonly heldAmount: bigint;
 };
 
-type Judged = {
+type CheckedRecipient = {
   readonly to: string;
   readonly body: string;
   readonly text: TextDescription;
@@ -64,20 +64,20 @@ type Judged = {
 };
 
 /**
- * Drafts a send. Throws `validation_error` with a field per recipient when none of them passes;
- * for a single send that is its one recipient, and no message is made.
+ * Drafts a send. Throws `validation_error` with a field per recipient when no recipient passes; then no message
+ * exists.
  */
 export function draftSend(request: SendRequest, facts: DraftFacts): Draft {
-  const judged = judgeRecipients(request, facts);
-  const passing = judged.filter(({ refusal }) => refusal === undefined);
-  if (passing.length === 0) throw refuseAll(request, judged);
+  const checked = checkRecipients(request, facts);
+  const passing = checked.filter(({ refusal }) => refusal === undefined);
+  if (passing.length === 0) throw refuseAll(request, checked);
   const heldAmount = passing.reduce((sum, recipient) => sum + recipient.heldAmount, 0n);
   const sendId = newId("send", facts.nowMs);
   const reservationId = heldAmount > 0n ? `rsv_${sendId.slice(4)}` : undefined;
-  // One synchronous run: the ids of a send are a closed range that no other send's id is inside.
-  const ids = judged.map(() => newId("message", facts.nowMs));
+  // Synchronous, so the ids of a send form a closed range that contains no other send's id.
+  const ids = checked.map(() => newId("message", facts.nowMs));
   const createdMs = idTimeMs(ids[0] as string);
-  const messages = judged.map((recipient, at) =>
+  const messages = checked.map((recipient, at) =>
     toMessage(request, facts, recipient, {
       id: ids[at] as string,
       createdMs,
@@ -94,26 +94,26 @@ export function draftSend(request: SendRequest, facts: DraftFacts): Draft {
   };
 }
 
-function judgeRecipients(request: SendRequest, facts: DraftFacts): Judged[] {
+function checkRecipients(request: SendRequest, facts: DraftFacts): CheckedRecipient[] {
   const shared = request.endpoint === "batch" ? undefined : describeText(request.body);
   const seen = new Set<string>();
   return request.recipients.map((recipient) => {
     const body = shared === undefined ? (recipient.body ?? "") : request.body;
     const text = shared ?? describeText(body);
-    return judge(request, facts, recipient, { body, text }, seen);
+    return checkRecipient(request, facts, recipient, { body, text }, seen);
   });
 }
 
-function judge(
+function checkRecipient(
   request: SendRequest,
   facts: DraftFacts,
   recipient: RequestedRecipient,
   { body, text }: { body: string; text: TextDescription },
   seen: Set<string>,
-): Judged {
+): CheckedRecipient {
   const clientReference =
     request.endpoint === "batch" ? recipient.clientReference : request.clientReference;
-  const refuse = (to: string, refusal: ReasonCode): Judged => ({
+  const refuse = (to: string, refusal: ReasonCode): CheckedRecipient => ({
     to,
     body,
     text,
@@ -124,7 +124,7 @@ function judge(
   });
   const parsed = parseRecipient(recipient.to);
   if (!parsed.ok) {
-    // A landline is a number all the same, and shown as one; what is none is kept as given.
+    // A landline is shown as an E.164 number; text that is no number is kept as given.
     return refuse(normaliseNumber(recipient.to) ?? recipient.to, "invalid_recipient");
   }
   const to = parsed.e164;
@@ -146,9 +146,9 @@ function judge(
   return { to, body, text, clientReference, routes, heldAmount, refusal: undefined };
 }
 
-function refuseAll(request: SendRequest, judged: readonly Judged[]): Error {
+function refuseAll(request: SendRequest, checked: readonly CheckedRecipient[]): Error {
   return validationError(
-    judged.flatMap(({ refusal }, index) => {
+    checked.flatMap(({ refusal }, index) => {
       if (refusal === undefined) return [];
       const name = refusal === "body_too_long" ? "body" : "to";
       const field = recipientField(request.endpoint, index, name);
@@ -162,15 +162,15 @@ const NO_RECEIPTS = Object.freeze({ delivered: 0, failed: 0 });
 function toMessage(
   request: SendRequest,
   facts: DraftFacts,
-  judged: Judged,
+  checked: CheckedRecipient,
   made: { id: string; createdMs: number; reservationId: string | undefined },
 ): Message {
   const { createdMs } = made;
-  const isRejected = judged.refusal !== undefined;
+  const isRejected = checked.refusal !== undefined;
   const isScheduled = !isRejected && request.sendAtMs !== undefined;
   const isQueued = !isRejected && !isScheduled;
   const status = isRejected ? "rejected" : isScheduled ? "scheduled" : "queued";
-  const error = judged.refusal === undefined ? undefined : reasonFor(judged.refusal);
+  const error = checked.refusal === undefined ? undefined : reasonFor(checked.refusal);
   const queueUntilMs = isQueued ? facts.nowMs + facts.queueMs : undefined;
   return {
     id: made.id,
@@ -180,16 +180,16 @@ function toMessage(
     campaignId: request.campaignId,
     reservationId: made.reservationId,
     status,
-    to: judged.to,
+    to: checked.to,
     from: facts.sender,
-    body: isRejected && facts.redact ? "" : judged.body,
-    encoding: judged.text.encoding,
-    segments: judged.text.segments,
-    heldAmount: judged.heldAmount,
+    body: isRejected && facts.redact ? "" : checked.body,
+    encoding: checked.text.encoding,
+    segments: checked.text.segments,
+    heldAmount: checked.heldAmount,
     unitPrice: undefined,
     amount: undefined,
     currency: facts.currency,
-    clientReference: judged.clientReference,
+    clientReference: checked.clientReference,
     error,
     carrierCode: undefined,
     scheduledAtMs: request.sendAtMs,
@@ -197,7 +197,7 @@ function toMessage(
     completedAtMs: isRejected ? createdMs : undefined,
     updatedAtMs: createdMs,
     history: [{ status, atMs: createdMs, error }],
-    routes: judged.routes,
+    routes: checked.routes,
     routeAt: 0,
     priority: request.endpoint === "single" && request.source !== "campaign" ? "single" : "bulk",
     phase: isQueued ? "waiting" : undefined,

@@ -5,15 +5,15 @@
 import { AppError } from "../../shared/core/errors.ts";
 import { type Decision, isCampaignMessage, type Message, moveTo, unchanged } from "./message.ts";
 
-/** Tells whether a cancel would win now. */
+/** True if the message can be cancelled now. */
 export function isCancellable(message: Message): boolean {
   if (message.status === "scheduled") return true;
   return message.status === "queued" && message.phase === "waiting";
 }
 
 /**
- * Cancels one message on its owner's request. A message already cancelled, by whatever, stays as it is;
- * otherwise a campaign's message goes with its campaign. Throws `invalid_state_transition`.
+ * Cancels one message for its owner. A cancelled message stays as it is. A campaign's message can only be cancelled
+ * with its campaign. Throws `invalid_state_transition`.
  */
 export function cancelMessage(message: Message, nowMs: number): Decision {
   if (message.status === "cancelled") return unchanged(message);
@@ -33,7 +33,7 @@ export function cancelMessage(message: Message, nowMs: number): Decision {
   return moveTo(unchanged(message), "cancelled", nowMs, "cancelled");
 }
 
-/** Cancels a message that names a campaign, whatever sent it, if that is still possible; leaves every other alone. */
+/** Cancels a message with a `campaign_id`, from any source, if it is cancellable; else returns it unchanged. */
 export function cancelWithCampaign(message: Message, nowMs: number): Decision {
   if (message.campaignId === undefined || !isCancellable(message)) return unchanged(message);
   return moveTo(unchanged(message), "cancelled", nowMs, "cancelled");

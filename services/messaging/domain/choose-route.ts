@@ -1,28 +1,27 @@
 /**
- * Which of a message's frozen routes is tried next. The order of acceptance stands among routes that
- * are well; one whose connector fails comes after them, and one that is disabled or gone is not tried.
+ * Chooses the next of a message's frozen routes. Available routes keep the order of acceptance, failing routes come
+ * after them, and disabled or removed routes are not tried.
  */
 import type { FrozenRoute } from "./message.ts";
 
 /**
- * How a frozen route stands now:
- * - `well`: its connector carries.
+ * The state of a frozen route now:
+ * - `available`: its connector carries messages.
  * - `failing`: its connector fails, or claims nothing because it is paused or draining.
- * - `closed`: it is disabled. It is not tried, and may be enabled again.
- * - `gone`: it was removed.
+ * - `disabled`: it is not tried, and may be enabled again.
+ * - `removed`: it does not exist any more.
  */
 export type RouteState = "available" | "failing" | "disabled" | "removed";
 
-/** A frozen route as the present route table has it: the connector it leads to may be another one by now. */
+/** The state of a frozen route in the current route table, and its connector, which may have changed. */
 export type AvailableRoute = { readonly state: RouteState; readonly connectorId: string };
 
-/** Tells how a frozen route stands now, and where it leads. */
+/** Looks up the state of a frozen route in the current route table. */
 export type AvailabilityOf = (route: FrozenRoute) => AvailableRoute;
 
 /**
- * Puts the route to be tried at place `at`, where those before it have refused, with the connector that it
- * leads to now and its frozen price. The routes that it overtakes stay behind it, in their order: they have
- * not refused. Undefined when none can be tried.
+ * Moves the next route to position `at`, with its current connector and its frozen price. The routes before `at`
+ * have refused; routes that it overtakes have not, and follow in their order. Undefined if no route can be tried.
  */
 export function pickNextRoute(
   routes: readonly FrozenRoute[],
@@ -43,12 +42,12 @@ export function pickNextRoute(
   return [...routes.slice(0, at), next, ...left.toSpliced(chosen, 1)];
 }
 
-/** Where messages wait whose routes are all disabled: nobody claims there, and no connector has this name. */
+/** The connector id of messages whose routes are all disabled. No connector has it, so no carrier claims them. */
 export const UNROUTED = "";
 
 /**
- * Puts the first disabled route first, with no connector: what waits for it is moved to a route that can be
- * tried when there is one again. Undefined when none is disabled.
+ * Puts the first disabled route first, without a connector. Rerouting moves the message once a route can be tried
+ * again. Undefined if no route is disabled.
  */
 export function parkOnDisabledRoute(
   routes: readonly FrozenRoute[],

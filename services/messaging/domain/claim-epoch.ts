@@ -1,8 +1,8 @@
 /**
- * Which of a carrier's claims were answered to nobody. A carrier numbers its claim calls within the
- * life of its process (the epoch), and a claim's id begins with its call. When the carrier says that
- * all calls up to a number have ended, a claim of such a call that it does not hold never reached it.
- * No clock is asked: the word stays true however late it is heard, and whoever's clock was wrong.
+ * Finds claims whose response never reached the carrier. A carrier numbers its claim calls within the life of its
+ * process (the epoch), and a claim's id begins with its call. When the carrier reports that all calls up to a number
+ * have ended, a claim of such a call that it does not hold never reached it. Independent of clocks, so it holds for
+ * delayed reports and skewed hosts.
  */
 
 /** One call of a carrier process. */
@@ -10,24 +10,24 @@ export type ClaimCall = { readonly epoch: string; readonly round: number };
 
 const CALL = /^([0-9a-z]{1,32})\.(\d{1,15})(?:\.|$)/;
 
-/** Reads `<epoch>.<round>`, alone or at the beginning of a claim's id; undefined when there is none. */
+/** Parses `<epoch>.<round>`, alone or at the start of a claim's id; undefined if there is none. */
 export function readClaimCall(text: string): ClaimCall | undefined {
   const [, epoch, round] = CALL.exec(text) ?? [];
   return epoch === undefined ? undefined : { epoch, round: Number(round) };
 }
 
-/** Writes a claim's id: the call, when it has a name, and what tells it from all other claims. */
+/** Formats a claim's id: the call, if known, and a unique part. */
 export function claimIdOf(call: ClaimCall | undefined, unique: string): string {
   return call === undefined ? unique : `${call.epoch}.${call.round}.${unique}`;
 }
 
-/** Epochs that sort as they began; those of older carriers are random. */
+/** Epochs that sort in order of their start; those of older carriers are random. */
 const ORDERED = /^r[0-9a-z]{8}/;
 
 /**
- * Tells whether the call of a claim had ended when its carrier spoke of `ended`: one of an earlier
- * process had, because only one process has the carrier's identity; one of a later process had not
- * begun, for the word was held up on its way. Undefined when either is unnamed.
+ * True if the call of a claim had ended when its carrier reported `ended`. A call of an earlier process had: only
+ * one process at a time has the carrier's identity. A call of a later process had not begun: the report was delayed.
+ * Undefined if either call is unknown.
  */
 export function isClaimCallFinished(
   claimId: string,

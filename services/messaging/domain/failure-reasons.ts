@@ -1,7 +1,7 @@
 /** Why a message was refused, failed or was not delivered, spelt for customers. */
 export type Reason = { readonly code: string; readonly message: string };
 
-/** Every message error code of `decisions.md`, with the sentence customers read. */
+/** Every message error code (`docs/contract.md#statuses`) with the text for customers. */
 const TEXTS = {
   invalid_recipient: "The recipient is not a valid mobile number.",
   duplicate_recipient: "The same number appears earlier in the request.",

@@ -1,9 +1,9 @@
-/** Messages that one call hands to a carrier at most, whatever it asks for. */
+/** The maximum number of messages in one call. */
 export const CLAIM_MAX = 1000;
 
 /**
- * Shares the room of one call out among its claims: who asks for little gets it, the others get the
- * same. What is asked for stays as it is where there is room for all of it, sensible or not.
+ * Max-min fair share of one call among its claims: small claims are met in full, the others get equal shares.
+ * Returns the claims unchanged if all of them fit, valid or not.
  */
 export function fairShare(wanted: readonly number[], room = CLAIM_MAX): number[] {
   const shares = new Array<number>(wanted.length).fill(0);

@@ -6,22 +6,22 @@ import {
 import { isLegalMove } from "../../shared/core/state-table.ts";
 import type { Message } from "./message.ts";
 
-/** A broken promise found in the data: the invariant's number in the design, and what is wrong. */
+/** A violated invariant: its number in `docs/invariants.md`, and a description. */
 export type Breach = { readonly invariant: number; readonly what: string };
 
-/** What of a message its check asks about. */
+/** The fields of a message that its check reads. */
 export type CheckedMessage = Pick<
   Message,
   "id" | "status" | "phase" | "history" | "heldAmount" | "amount" | "reservationId"
 >;
 
-/** What of a message its charge tells. */
+/** The fields of a message that determine its charge. */
 export type MessageCharge = Pick<
   Message,
   "id" | "tenantId" | "mode" | "status" | "heldAmount" | "amount" | "reservationId" | "updatedAtMs"
 >;
 
-/** Checks one stored message against everything that must hold for it alone. */
+/** Checks one stored message against the invariants of a single message. */
 export function checkMessage(message: CheckedMessage): Breach[] {
   const breaches: Breach[] = [];
   const add = (invariant: number, what: string) => void breaches.push({ invariant, what });
@@ -50,7 +50,7 @@ export function checkMessage(message: CheckedMessage): Breach[] {
   return breaches;
 }
 
-/** Tells whether a message has ever been sent. */
+/** True if a message has ever been sent. */
 export function wasEverSent(message: Pick<Message, "status">): boolean {
   return isChargedStatus(message.status);
 }

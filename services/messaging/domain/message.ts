@@ -12,13 +12,12 @@ import { type Reason, type ReasonCode, reasonFor } from "./failure-reasons.ts";
 /** Whether a message is real, or carried by the built-in simulator at price zero. */
 export const MESSAGE_MODES = ["live", "test"] as const;
 
-/** One of them. */
 export type MessageMode = (typeof MESSAGE_MODES)[number];
 
 /**
- * Where a `queued` message stands:
- * - `waiting`: in a connector's queue. Only here a cancel can win, or a carrier claim it.
- * - `sending`: claimed by a carrier. Left by its outcome, or when the carrier falls silent.
+ * The phase of a `queued` message:
+ * - `waiting`: in a connector's queue. Only here it can be cancelled or claimed.
+ * - `sending`: claimed by a carrier. An outcome ends it, or the end of the carrier's lease.
  * - `unknown`: bytes may have reached a carrier that never answered. It is never sent again: it
  *   waits for proof (a receipt, a late outcome) and then fails with `submission_unknown`.
  */
@@ -41,29 +40,29 @@ export type FrozenRoute = {
   readonly price: bigint;
 };
 
-/** Who is sending the message. `id` is new with each claim. */
+/** The carrier that sends the message. Each claim has a new `id`. */
 export type Claim = { readonly id: string; readonly carrierId: string; readonly atMs: number };
 
 /** Segments with a receipt, as bits: segment n is bit n - 1. */
 export type SegmentReceipts = {
   readonly delivered: number;
   readonly failed: number;
-  /** The carrier has shown to have a part, while others were still being submitted. */
+  /** A receipt proved that the carrier has a part while others were still being submitted. */
   readonly isTaken?: true;
-  /** A part was refused, or will not be submitted: without a receipt of that very part it does not arrive whole. */
+  /** A part was refused or will not be submitted; only a receipt of that part can complete the message. */
   readonly isIncomplete?: true;
-  /** The submits that have been heard of, while there are several. */
+  /** The submits that receipts have named, if there are several. */
   readonly parts?: readonly KnownPart[];
 };
 
-/** A submit by its key, and the segment that its receipts count for. */
+/** A submit by its key, with the segment of its receipts. */
 export type KnownPart = {
   readonly key: string;
   readonly segment: number;
   readonly guessed?: true;
 };
 
-/** A message with everything that decides about it. Amounts in 1/10,000 of the currency unit. */
+/** A message. Amounts are in 1/10,000 of the currency unit. */
 export type Message = {
   readonly id: string;
   readonly tenantId: string;
@@ -93,9 +92,9 @@ export type Message = {
   readonly updatedAtMs: number;
   /** Oldest first; one entry per status the message has had. */
   readonly history: readonly StatusChange[];
-  /** First to try first; empty for rejected messages. */
+  /** In the order of attempts; empty for rejected messages. */
   readonly routes: readonly FrozenRoute[];
-  /** Which of `routes` is being tried. */
+  /** The position of the current route in `routes`. */
   readonly routeAt: number;
   readonly priority: PriorityClass;
   /** Defined exactly while `queued`. */
@@ -103,29 +102,29 @@ export type Message = {
   /** The last claim; kept after sending so that a repeated outcome is recognised. */
   readonly claim: Claim | undefined;
   /**
-   * Submits that met a system error since the message last failed over; throttling does not count.
-   * A diverted message keeps the count, so they may be of several carriers.
+   * Submits that failed with a system error since the last failover; throttling does not count. A rerouted
+   * message keeps the count.
    */
   readonly attempts: number;
   /** Not to be claimed before this instant; 0 means at once. */
   readonly notBeforeMs: number;
   /** When waiting ends with `queue_expired`; undefined until queued. */
   readonly queueUntilMs: number | undefined;
-  /** When the present state ends by itself, if nothing else ends it; see `due.ts`. */
+  /** When the state ends by time; see `timeouts.ts`. */
   readonly dueAtMs: number | undefined;
   readonly receipts: SegmentReceipts;
-  /** The tenant wants bodies gone after the final status. */
+  /** Remove the body at the final status. */
   readonly redact: boolean;
-  /** W3C traceparent of what accepted the message; only when its trace is recorded. */
+  /** W3C traceparent of the call that accepted the message; only if its trace is recorded. */
   readonly trace: string | undefined;
-  /** Rises with each write. */
+  /** Incremented by each write. */
   readonly revision: number;
 };
 
-/** A status change that the world hears about, with the message as it was right after it. */
+/** A published status change, with the message right after it. */
 export type StatusEvent = { readonly previous: MessageStatus; readonly message: Message };
 
-/** What a decision made of a message. Without change, `message` is the very object given. */
+/** The result of a decision. Without a change, `message` is the same object as before. */
 export type Decision = { readonly message: Message; readonly events: readonly StatusEvent[] };
 
 /** The decision to leave a message as it is. */
@@ -133,8 +132,8 @@ export function unchanged(message: Message): Decision {
   return { message, events: [] };
 }
 
-/** Statuses that customers and the wallet hear about. */
-const ANNOUNCED: ReadonlySet<MessageStatus> = new Set([
+/** Statuses that are published as events. */
+const PUBLISHED: ReadonlySet<MessageStatus> = new Set([
   "sent",
   "delivered",
   "undelivered",
@@ -144,9 +143,9 @@ const ANNOUNCED: ReadonlySet<MessageStatus> = new Set([
 ]);
 
 /**
- * Moves the message of a decision to another status, along the table of `message-status.ts`: the
- * history grows, final statuses get their completion time, and announced ones their event.
- * `facts` are further fields that change with it. Throws when the table has no such move.
+ * Moves the message of a decision to another status, along the table in `message-status.ts`. Appends to the
+ * history, sets the completion time of final statuses, and adds the event of published ones. `facts` are further
+ * changed fields. Throws if the table has no such move.
  */
 export function moveTo(
   decision: Decision,
@@ -162,7 +161,7 @@ export function moveTo(
       `A message that is ${before.status} cannot become ${status}.`,
     );
   }
-  // Clocks of different machines may disagree; a history never runs backwards.
+  // Clocks of hosts differ; keep the history in order.
   const occurredMs = Math.max(atMs, before.history.at(-1)?.atMs ?? atMs);
   const error = reason === undefined ? undefined : reasonFor(reason);
   const isFinal = isFinalStatus(status);
@@ -178,7 +177,7 @@ export function moveTo(
     updatedAtMs: occurredMs,
     history: [...before.history, { status, atMs: occurredMs, error }],
   };
-  if (!ANNOUNCED.has(status)) return { message, events: decision.events };
+  if (!PUBLISHED.has(status)) return { message, events: decision.events };
   return { message, events: [...decision.events, { previous: before.status, message }] };
 }
 
@@ -187,7 +186,7 @@ export function currentRoute(message: Message): FrozenRoute | undefined {
   return message.routes[message.routeAt];
 }
 
-/** Whether the message belongs to a campaign, and is cancelled with it alone. */
+/** True if the message belongs to a campaign; then it can be cancelled only with the campaign. */
 export function isCampaignMessage(message: Message): boolean {
   return message.source === "campaign";
 }

@@ -1,19 +1,18 @@
 /**
- * What the result of a submit makes of a message. The message must be `queued` under the very
- * claim the outcome names; anything else is stale and changes nothing.
+ * Applies the outcome of a submit to a message. The message must be `queued` under the claim of the outcome; any
+ * other outcome is stale and changes nothing.
  *
  * | outcome          | the message becomes                                                    |
  * | ---------------- | ---------------------------------------------------------------------- |
  * | accepted         | `sent`, charged the route's frozen price                               |
  * | refused          | waiting for the next route that is left, or `failed` when there is none      |
  * | not_sent         | waiting again, in its old place; only a system error spends budget     |
- * | unknown          | in doubt: never sent again, waits for proof (see `due.ts` for the end) |
+ * | unknown          | unknown: never sent again, waits for proof (end: `timeouts.ts`)         |
  * | partly_refused   | `sent`, then `undelivered` with `carrier_rejected`; the charge stays   |
  *
- * In doubt, with parts that were not submitted, it goes the way of `partly_refused` when a receipt proves the others.
- * A receipt may have made the message `sent` before its other parts were refused. It then goes the
- * rest of that way: `undelivered`, and charged no second time. A message of which the carrier
- * has shown to have a part is `sent` by every other outcome.
+ * An unknown message with parts that were not submitted ends like `partly_refused` when a receipt proves the others.
+ * If a receipt made the message `sent` before its other parts were refused, it becomes `undelivered` and is not
+ * charged again. If a receipt proved that the carrier has a part, every other outcome makes the message `sent`.
  */
 import type { AvailabilityOf } from "./choose-route.ts";
 import { failedCode } from "./failure-reasons.ts";
@@ -27,17 +26,17 @@ import {
   tryNextRoute,
 } from "./queue-transitions.ts";
 
-/** No carrier asks for more than some seconds, and nothing is put off until its queue time is over. */
-const PUT_OFF_MAX_MS = 60_000;
+/** The longest delay that a carrier may ask for; a message is never deferred past its queue time. */
+const DEFER_MAX_MS = 60_000;
 
-/** What a carrier says became of a claimed message. */
+/** A carrier's report about a submit of a claimed message. */
 export type Outcome = {
   readonly claimId: string;
   readonly kind: "accepted" | "refused" | "not_sent" | "unknown" | "partly_refused";
   readonly carrierCode: string;
-  /** For not_sent: not to be claimed again before this instant, by the clock of `occurredAtMs`. 0 means at once. */
+  /** For not_sent: the earliest next claim, by the clock of `occurredAtMs`. 0 means at once. */
   readonly retryAtMs: number;
-  /** 0 where it was not told. */
+  /** 0 if unknown. */
   readonly occurredAtMs: number;
   /**
    * For refused: our code when the carrier's maps to one, else empty. For not_sent
@@ -48,10 +47,10 @@ export type Outcome = {
   readonly isIncomplete?: boolean;
 };
 
-/** The decision, and whether the outcome came too late to mean anything. */
+/** The decision, and whether the outcome was stale. */
 export type OutcomeDecision = Decision & { readonly isStale: boolean };
 
-/** Applies one outcome. Repeating it after its answer was lost is harmless. */
+/** Applies one outcome. Idempotent, so a carrier can repeat it after a lost response. */
 export function applyOutcome(
   message: Message,
   outcome: Outcome,
@@ -63,7 +62,7 @@ export function applyOutcome(
   if (message.status === "sent" && cannotBeWhole(outcome)) {
     return { ...toPartlyRefused(unchanged(message), outcome, nowMs), isStale: false };
   }
-  // Resolved under this very claim, by this outcome's first copy or by a receipt.
+  // This claim is already resolved, by an earlier copy of this outcome or by a receipt.
   if (message.status !== "queued") return { ...unchanged(message), isStale: false };
   return { ...decide(message, outcome, nowMs, timeouts, availabilityOf), isStale: false };
 }
@@ -77,7 +76,7 @@ function decide(
 ): Decision {
   const occurredMs = occurredAt(outcome, nowMs);
   const facts = factsOf(outcome);
-  // What the carrier has shown to have, it cannot have refused, nor left in doubt; nobody else may send it.
+  // A receipt proved that the carrier has a part, so it cannot have refused the message; no other route may send it.
   if (isPartTaken(message)) {
     const sent = toSent(message, occurredMs, timeouts, facts);
     return cannotBeWhole(outcome) ? toPartlyRefused(sent, outcome, nowMs) : sent;
@@ -97,10 +96,10 @@ function decide(
       return backToWaiting(message, {
         ...facts,
         attempts: message.attempts + (outcome.errorCode === "carrier_unavailable" ? 1 : 0),
-        notBeforeMs: putOffUntil(outcome, nowMs),
+        notBeforeMs: deferUntil(outcome, nowMs),
       });
     case "unknown":
-      // A repeat must not postpone the end of the wait.
+      // A repeated outcome must not extend the wait.
       if (message.phase === "unknown") return unchanged(message);
       return toUnknown(message, nowMs, timeouts, outcome.isIncomplete ? incomplete(message) : {});
     case "partly_refused":
@@ -114,23 +113,23 @@ function toPartlyRefused(sent: Decision, outcome: Outcome, nowMs: number): Decis
   return moveTo(sent, "undelivered", occurredMs, "carrier_rejected", facts);
 }
 
-/** No receipt of the parts that were taken makes it delivered. */
+/** Receipts of the accepted parts cannot make the message delivered. */
 function incomplete({ receipts }: Message): Partial<Message> {
   return { receipts: { ...receipts, isIncomplete: true } };
 }
 
-/** Whether parts were refused or not submitted, and others taken, as far as it is known that they were. */
+/** True if parts were refused or not submitted while others may have been accepted. */
 function cannotBeWhole({ kind, isIncomplete = false }: Outcome): boolean {
   return kind === "partly_refused" || isIncomplete;
 }
 
-/** Both instants are of the carrier process's clock, so what lies between them is the wait it asks for. */
-function putOffUntil({ retryAtMs, occurredAtMs }: Outcome, nowMs: number): number {
+/** Both instants are of the carrier's clock, so their difference is the requested delay. */
+function deferUntil({ retryAtMs, occurredAtMs }: Outcome, nowMs: number): number {
   const waitMs = retryAtMs - (occurredAtMs || nowMs);
-  return waitMs > 0 ? nowMs + Math.min(waitMs, PUT_OFF_MAX_MS) : 0;
+  return waitMs > 0 ? nowMs + Math.min(waitMs, DEFER_MAX_MS) : 0;
 }
 
-/** A carrier process's clock is its own: what it dates into the future happened now. */
+/** The carrier's clock may be ahead: an instant in the future means now. */
 function occurredAt(outcome: Outcome, nowMs: number): number {
   return Math.min(outcome.occurredAtMs || nowMs, nowMs);
 }

@@ -23,29 +23,29 @@ export type Timeouts = {
   readonly receiptMs: number;
 };
 
-/** The name of a connector's queue; within it the single lane sorts before the bulk lane. */
+/** The name of a connector's queue; priority class `single` sorts before `bulk`. */
 export function queueName(connectorId: string, priority: PriorityClass): string {
   return `${connectorId}|${priority === "single" ? "1" : "2"}`;
 }
 
-/** The name under which messages stand while a carrier sends them. */
+/** The queue name of messages that a carrier is sending. */
 export function sendingName(connectorId: string, carrierId: string): string {
   return `${connectorId}|sending|${carrierId}`;
 }
 
-/** The connector at which the messages of a queue wait; undefined for what is being sent. */
+/** The connector of a queue of waiting messages; undefined for messages that are being sent. */
 export function waitingAt(name: string): string | undefined {
   const [connectorId, ...rest] = name.split("|");
   return rest.length === 1 ? connectorId : undefined;
 }
 
-/** The carrier that sends what stands under a name; undefined for what waits. */
+/** The carrier of a queue of messages that are being sent; undefined for waiting messages. */
 export function sentBy(name: string): string | undefined {
   const [, kind, carrierId] = name.split("|");
   return kind === "sending" ? carrierId : undefined;
 }
 
-/** The queue a message stands in: by connector while waiting, by carrier while being sent. */
+/** The queue of a message: by connector while it waits, by carrier while it is sent. */
 export function queueOf(message: Message): string | undefined {
   const connectorId = currentRoute(message)?.connectorId;
   if (message.status !== "queued" || connectorId === undefined) return undefined;
@@ -56,7 +56,7 @@ export function queueOf(message: Message): string | undefined {
   return undefined;
 }
 
-/** What has been heard, without what was said of parts that are missing at a carrier. */
+/** The receipts without the mark that parts are missing at a carrier. */
 export function withoutMissing({ isIncomplete: _, ...receipts }: SegmentReceipts): SegmentReceipts {
   return receipts;
 }
@@ -68,15 +68,15 @@ export function backToWaiting(message: Message, facts: Partial<Message> = {}): D
     phase: "waiting",
     claim: undefined,
     dueAtMs: message.queueUntilMs,
-    // The next submit is one of the whole.
+    // The next submit is of the whole message.
     receipts: withoutMissing(message.receipts),
     ...facts,
   });
 }
 
 /**
- * Tries the next frozen route that is left; when there is none, the message has failed, for the
- * given reason. This is where a refusal for good ends a message.
+ * Tries the next frozen route. If there is none, the message fails with the given reason: this is where a permanent
+ * refusal ends a message.
  */
 export function tryNextRoute(
   message: Message,
@@ -92,9 +92,8 @@ export function tryNextRoute(
 }
 
 /**
- * Moves a waiting message to a route whose connector carries, when its own does not, and with its own
- * route where that leads by now; it has no other effect. The budget goes with it, so that connectors
- * that fail in turn cannot renew it.
+ * Moves a waiting message to an available route if its own is not, or follows its own route to a new connector. The
+ * number of attempts is kept, so alternately failing connectors cannot reset it.
  */
 export function reroute(message: Message, availabilityOf: AvailabilityOf): Decision {
   const current = currentRoute(message);
@@ -119,14 +118,14 @@ export function toUnknown(
   return unchanged({ ...message, phase: "unknown", dueAtMs: nowMs + timeouts.unknownMs, ...facts });
 }
 
-/** Whether a receipt has proved that the carrier has a part, while others were still being submitted. */
+/** True if a receipt proved that the carrier has a part while others were still being submitted. */
 export function isPartTaken(message: Message): boolean {
   return message.receipts.isTaken === true;
 }
 
 /**
- * Makes a queued message sent: the present route carried it, at its frozen price. The others are
- * forgotten: nothing is left to be tried, and fifty of them are seven times the rest of a message.
+ * Makes a queued message `sent` over its current route, at the frozen price. Drops the other routes: none is tried
+ * any more, and fifty of them take seven times the space of the rest of a message.
  */
 export function toSent(
   message: Message,

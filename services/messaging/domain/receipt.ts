@@ -1,15 +1,13 @@
 /**
- * What a delivery receipt makes of a message. Receipts aggregate over the parts that it travels in,
- * which are its segments unless the connector's charset makes more of it, and the worst
- * wins: all delivered makes `delivered`, any failure makes `undelivered` at once. A segment once
- * delivered stays so; one that failed may still be delivered late.
+ * Applies a delivery receipt to a message (`docs/contract.md#statuses`). A message travels in parts: its segments, or
+ * more where the connector's charset needs them. The worst receipt wins: all parts delivered makes `delivered`, any
+ * failure makes `undelivered` at once. A delivered segment stays delivered; a failed one may be delivered late.
  *
- * A receipt for a `queued` message is proof that the carrier has it, whatever its submit's answer
- * was: it becomes `sent` first, then what the receipt says. A receipt of one part proves nothing
- * about others that are still being submitted: it is kept, and the message is `sent` when its outcome
- * comes, or when every part has been heard of. Receipts in any order, repeated or
- * late, lead to the same end once every segment has been heard of; nothing leaves `delivered`,
- * `failed` or `cancelled`.
+ * A receipt for a `queued` message proves that the carrier has it, independent of the response to its submit: the
+ * message becomes `sent` first, then the receipt applies. A receipt of one part proves nothing about parts that are
+ * still being submitted: it is stored, and the message becomes `sent` with its outcome or with the receipt of the
+ * last part. Receipts in any order, repeated or late, lead to the same status once every segment has one. No receipt
+ * changes `delivered`, `failed` or `cancelled`.
  */
 
 import { undeliveredCode } from "./failure-reasons.ts";
@@ -25,17 +23,17 @@ import {
 } from "./message.ts";
 import { type Timeouts, toSent, withoutMissing } from "./queue-transitions.ts";
 
-/** What a carrier says about a message or one of its segments. */
+/** A carrier's report about a message or one of its segments. */
 export type Receipt = {
   /** Counted from 1; 0 means the whole message. */
   readonly segment: number;
-  /** How many there are to be heard of; as many as the message has segments unless told. */
+  /** The number of parts; the number of segments if unset. */
   readonly parts?: number;
-  /** The carrier named no segment: should this one have been heard of, it is the next that has not. */
+  /** The carrier named no segment: if this one has a receipt, use the next one without. */
   readonly isSegmentGuessed?: boolean;
-  /** By which connector it came, where nothing else ties it to that connector's submit; empty otherwise. */
+  /** The connector that delivered the receipt, if nothing else links it to a submit; else empty. */
   readonly connectorId?: string;
-  /** Tells submits of one message apart; empty when nothing does. */
+  /** Identifies a submit of the message; empty if unknown. */
   readonly partKey?: string;
   readonly state: "delivered" | "undelivered" | "acknowledged";
   /** Our code for undelivered. */
@@ -60,9 +58,9 @@ export function applyReceipt(
   ) {
     return unchanged(known);
   }
-  if (isAnothers(known, receipt)) return unchanged(known);
+  if (isFromLeftConnector(known, receipt)) return unchanged(known);
   const message = asCarriedBy(known, receipt);
-  // A carrier's clock is its own: an instant outside the message's life is not believed.
+  // The carrier's clock may be wrong: ignore an instant outside the message's life.
   const sinceMs = message.history.at(-1)?.atMs ?? nowMs;
   const claimedMs = receipt.occurredAtMs;
   const occurredMs = claimedMs >= sinceMs && claimedMs <= nowMs ? claimedMs : nowMs;
@@ -74,46 +72,46 @@ export function applyReceipt(
   }
   const sent = status === "queued" ? toSent(message, occurredMs, timeouts) : unchanged(message);
   if (receipt.state === "acknowledged" && !receipts.isIncomplete) return sent;
-  return settle(sent, receipt, receipts, occurredMs);
+  return applyCounts(sent, receipt, receipts, occurredMs);
 }
 
 /**
- * Whether it is word of a carrier that the message has left meanwhile. That one did not take it, so what it says of
- * the message's fate is no news, unless the handset has it.
+ * True if the receipt is of a connector that the message has left. That carrier did not accept the message, so only
+ * a receipt of delivery counts.
  */
-function isAnothers(message: Message, { connectorId = "", state }: Receipt): boolean {
+function isFromLeftConnector(message: Message, { connectorId = "", state }: Receipt): boolean {
   if (connectorId === "" || state === "delivered") return false;
   return currentRoute(message)?.connectorId !== connectorId;
 }
 
 /**
- * The message as the carrier had it whose word this is, whole and at that one's frozen route and price: it
- * may have moved on since, and the route that carried it is the one that is charged.
+ * The message over the route of the receipt's connector. The message may have moved to another route since; the
+ * route that carried it is charged.
  */
 function asCarriedBy(message: Message, { connectorId = "" }: Receipt): Message {
   if (connectorId === "" || currentRoute(message)?.connectorId === connectorId) return message;
   const isIts = (route: FrozenRoute) => route.connectorId === connectorId;
   const left = message.routes.slice(0, message.routeAt).findLastIndex(isIts);
-  // One that was overtaken stands behind the present one.
+  // A route that was overtaken follows the current one.
   const routeAt = left >= 0 ? left : message.routes.findIndex(isIts);
   const receipts = withoutMissing(message.receipts);
   return { ...message, receipts, routeAt: routeAt < 0 ? message.routeAt : routeAt };
 }
 
-/** Whether other parts may still have to be submitted, of which a receipt of this one says nothing. */
+/** True if other parts may still be submitted; a receipt of this part says nothing about them. */
 function isOnItsWay(message: Message, receipt: Receipt, receipts: SegmentReceipts): boolean {
   const all = allParts(message, receipt);
   if (message.phase !== "sending" || receipt.segment === 0 || all === 1) return false;
-  // One that failed decides about the whole, however the others fare.
+  // A failed part decides about the whole message.
   return receipts.failed === 0 && (receipts.delivered & all) !== all;
 }
 
-/** All parts that are to be heard of, one bit each. */
+/** All parts, one bit each. */
 function allParts(message: Message, receipt: Receipt): number {
   return 2 ** (receipt.parts || message.segments) - 1;
 }
 
-function settle(
+function applyCounts(
   decision: Decision,
   receipt: Receipt,
   receipts: SegmentReceipts,
@@ -140,11 +138,11 @@ function settle(
   return { message: { ...before, receipts }, events: decision.events };
 }
 
-/** More submits of one message than this are not told apart. */
+/** The number of submits of one message that are stored by key. */
 const PARTS_MAX = 32;
 
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
-  // What is said of the whole is said of the parts that the carrier has.
+  // A receipt of the whole message counts for the parts that the carrier has.
   if (receipt.segment === 0) return known.isIncomplete ? known : count(known, receipt.state, all);
   const part = partOf(known, receipt, all);
   const counted = count(known, receipt.state, bitOf(part.segment, all));
@@ -153,7 +151,7 @@ function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): Segm
   return isNew ? { ...counted, parts: [...parts, part] } : counted;
 }
 
-/** Counts for some segments, one bit each. */
+/** Counts a receipt for some segments, one bit each. */
 function count(known: SegmentReceipts, state: Receipt["state"], named: number): SegmentReceipts {
   const delivered = state === "delivered" ? known.delivered | named : known.delivered;
   const failed = state === "undelivered" ? known.failed | named : known.failed;
@@ -161,10 +159,9 @@ function count(known: SegmentReceipts, state: Receipt["state"], named: number): 
 }
 
 /**
- * The submit that a receipt is about, with the segment that it counts for. That holds for all receipts of
- * the submit: one that comes again counts for nothing more, even if its carrier process has died
- * meanwhile and could only guess this time. Where a guess was wrong, the submit whose segment it
- * took gets the place that is left.
+ * The submit of a receipt, with its segment, which is the same for all receipts of the submit. So a repeated receipt
+ * counts once, even if its carrier has restarted and had to guess the segment. If a guess took the segment of
+ * another submit, that submit gets the remaining one.
  */
 function partOf(known: SegmentReceipts, receipt: Receipt, all: number): KnownPart {
   const { segment, partKey: key = "", isSegmentGuessed = false } = receipt;
@@ -172,7 +169,7 @@ function partOf(known: SegmentReceipts, receipt: Receipt, all: number): KnownPar
   const before = key === "" ? undefined : parts.find((part) => part.key === key);
   if (before !== undefined) return before;
   const ended = known.delivered | known.failed;
-  // A submit that is only under way has its segment, too, as long as there is another.
+  // A submit without a final receipt keeps its segment while another one is free.
   const named = parts.reduce((bits, part) => bits | bitOf(part.segment, all), 0);
   const heard = ended | named;
   const unheard = all & ~heard || all & ~ended;

@@ -1,6 +1,6 @@
 /**
- * What becomes of claimed messages whose carrier died. A restarted carrier knows from its journal
- * which bytes it may have written; a carrier that stays silent takes that knowledge with it.
+ * Recovers claimed messages of a dead carrier. A restarted carrier knows from its journal which messages it may have
+ * written; a carrier that stays silent does not report it.
  */
 import { type Decision, type Message, unchanged } from "./message.ts";
 import {
@@ -11,7 +11,7 @@ import {
   toUnknown,
 } from "./queue-transitions.ts";
 
-/** A message that this carrier was sending before `beforeMs`. */
+/** True if this carrier has been sending the message since before `beforeMs`. */
 export function isHeldBy(message: Message, carrierId: string, beforeMs: number): boolean {
   return (
     message.status === "queued" &&
@@ -22,8 +22,8 @@ export function isHeldBy(message: Message, carrierId: string, beforeMs: number):
 }
 
 /**
- * Gives a claim back when nothing of it was written; what may have been written is in doubt, unless the
- * carrier has shown to have a part: then it is `sent`.
+ * Returns a message to its queue if nothing of it was written. A message that may have been written is unknown,
+ * unless a receipt proved that the carrier has a part: then it is `sent`.
  */
 export function recoverClaim(
   message: Message,

@@ -2,13 +2,12 @@ import { type AvailabilityOf, parkOnDisabledRoute, pickNextRoute } from "./choos
 import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import type { Timeouts } from "./queue-transitions.ts";
 
-/** What must still hold of tenant and sender ID when a scheduled message is due. */
+/** The conditions on tenant and sender ID when a scheduled message is due. */
 export type SendingRights = { readonly tenantMaySend: boolean; readonly senderIsUsable: boolean };
 
 /**
- * Moves a due scheduled message into its queue, or fails it when its tenant may no longer send,
- * its sender ID can no longer be used, or all of its frozen routes were removed. While they are only
- * disabled it waits for one of them, as long as anything may wait.
+ * Moves a due scheduled message into its queue. Fails it if its tenant may no longer send, its sender ID is no longer
+ * usable, or all its frozen routes were removed. If they are only disabled, it waits within its queue time.
  */
 export function releaseScheduled(
   message: Message,

@@ -5,10 +5,10 @@ import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { describeText, hasLoneSurrogate } from "../../shared/core/segments.ts";
 import type { MessageMode } from "./message.ts";
 
-/** Which endpoint's idempotency keys a send shares; single sends also answer differently. */
+/** The endpoint of a send: idempotency keys belong to it, and single sends have another response. */
 export type SendEndpoint = "single" | "bulk" | "batch";
 
-/** One submitted recipient; the optional fields are a batch's own. */
+/** One submitted recipient; batches use the optional fields. */
 export type RequestedRecipient = {
   readonly to: string;
   readonly body: string | undefined;
@@ -30,16 +30,16 @@ export type SendRequest = {
   readonly body: string;
   readonly clientReference: string | undefined;
   readonly sendAtMs: number | undefined;
-  /** Whether the edge has judged `sendAtMs` already; else it is as its caller wrote it. */
+  /** The gateway has checked `sendAtMs`; otherwise it is as its caller wrote it. */
   readonly isCheckedAtGateway: boolean;
   readonly recipients: readonly RequestedRecipient[];
 };
 
-/** `service.md` "Limits". */
+/** `docs/contract.md#scheduling`. */
 const SEND_AT_MAX_MS = 90 * 86_400_000;
 /**
- * So far beside its bounds an instant may lie. The edge judged it a moment ago, and its verdict must not flip on the
- * way. What was a minute ahead when a caller wrote it is a moment less when it is read.
+ * Tolerance of the bounds of `send_at`, in milliseconds. The gateway checked the instant a moment ago, and this check
+ * must agree. An instant that was a minute ahead when its caller wrote it is slightly less when it arrives.
  */
 const SEND_AT_SLACK_MS = {
   edge: { soon: 5000, late: 5000 },
@@ -51,14 +51,14 @@ const SENDER = /^[A-Za-z0-9 .-]{3,11}$/;
 const REFERENCE = /^[\x20-\x7e]{1,64}$/;
 
 /**
- * Checks everything that is wrong with a request whoever sends it, and throws one
- * `validation_error` that names every wrong field. Recipients are judged later, each on its own.
+ * Checks a request without regard to its tenant. Throws one `validation_error` that names every wrong field. Each
+ * recipient is checked later (`build-messages.ts`).
  */
 export function checkRequest(request: SendRequest, nowMs: number, sendAtMinMs: number): void {
   const errors: FieldError[] = [];
   const add = (field: string, code: string, message: string) =>
     void errors.push({ field, code, message });
-  // Who asks in this process for a tenant is remembered for a while, found or not.
+  // Limited because this process caches look-ups of tenants, found or not.
   if (request.tenantId.length > TENANT_ID_MAX) {
     add("tenant_id", "too_long", `A tenant's id has at most ${TENANT_ID_MAX} characters.`);
   }
@@ -98,7 +98,7 @@ export function validationError(fields: readonly FieldError[]): AppError {
   return new AppError("validation_error", text, { fields });
 }
 
-/** Refuses more recipients than one request may have: `bulkMax` is the tenant's own bound of bulk sends. */
+/** Refuses too many recipients; `bulkMax` is the tenant's own limit of bulk sends. */
 export function checkRecipientCount(request: SendRequest, bulkMax: number): void {
   const max = request.endpoint === "bulk" && bulkMax > 0 ? bulkMax : BULK_DEFAULT;
   if (request.recipients.length <= max) return;
@@ -106,7 +106,7 @@ export function checkRecipientCount(request: SendRequest, bulkMax: number): void
   throw validationError([{ field, code: "too_many", message: `At most ${max} recipients.` }]);
 }
 
-/** The path of a recipient's field in the request, as `service.md` spells it. */
+/** The path of a recipient's field in the request (`docs/contract.md#errors`). */
 export function recipientField(endpoint: SendEndpoint, index: number, name: "to" | "body"): string {
   if (endpoint === "single") return name;
   return endpoint === "bulk" ? `to[${index}]` : `messages[${index}].${name}`;
@@ -123,7 +123,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
     add("to", "too_many", "A single send has one recipient.");
   }
   recipients.forEach(({ to, body, clientReference }, index) => {
-    // In a list each recipient is judged on its own, its length included.
+    // In a list a recipient that is too long is rejected on its own.
     if (endpoint === "single" && isTooLong(to)) {
       const field = recipientField(endpoint, index, "to");
       add(field, "too_long", `A recipient has at most ${RECIPIENT_CHARS_MAX} characters.`);
@@ -134,7 +134,7 @@ function checkRecipients(request: SendRequest, add: Add): void {
   });
 }
 
-/** Characters are code points; counting them is only worth it when there may be too many. */
+/** Characters are code points; count them only if there may be too many. */
 function isTooLong(to: string): boolean {
   return to.length > RECIPIENT_CHARS_MAX && [...to].length > RECIPIENT_CHARS_MAX;
 }

@@ -1,12 +1,11 @@
 /**
- * What time alone makes of a message. Each state that may not last for ever has its end in
- * `dueAtMs`; when that has come:
+ * Ends states of messages by time. A state with a limited duration has its end in `dueAtMs`; then:
  *
  * | state                | what happens                                                       |
  * | -------------------- | ------------------------------------------------------------------ |
  * | `scheduled`          | `queued`, when tenant and sender ID still pass and a route is left (`schedule.ts`) |
  * | `queued`, waiting    | `failed` `queue_expired`                                           |
- * | `queued`, sending    | looked at again later: a live carrier has it, its outcome decides  |
+ * | `queued`, sending    | checked again later: a live carrier has it, its outcome decides     |
  * | `queued`, unknown    | `failed` `submission_unknown`; it is never sent again              |
  * | `sent`               | `expired` `no_receipt`                                             |
  */
@@ -15,10 +14,10 @@ import { type Decision, type Message, moveTo, unchanged } from "./message.ts";
 import { isPartTaken, type Timeouts, toSent } from "./queue-transitions.ts";
 import { releaseScheduled, type SendingRights } from "./schedule.ts";
 
-/** How much later a message that a live carrier still holds is looked at again. */
-const LOOK_AGAIN_MS = 60_000;
+/** The interval at which a message that a live carrier holds is checked again. */
+const RECHECK_MS = 60_000;
 
-/** Applies the end of a message's present state; nothing when it has not come. */
+/** Ends the message's state if its time has passed. */
 export function applyTimeout(
   message: Message,
   nowMs: number,
@@ -38,11 +37,11 @@ export function applyTimeout(
       return moveTo(unchanged(message), "failed", nowMs, "queue_expired");
     }
     if (message.phase === "unknown") {
-      // Put in doubt by a version that did not look at the receipts.
+      // Older versions marked messages as unknown without regard to receipts.
       if (isPartTaken(message)) return toSent(message, nowMs, timeouts);
       return moveTo(unchanged(message), "failed", nowMs, "submission_unknown");
     }
-    return unchanged({ ...message, dueAtMs: nowMs + LOOK_AGAIN_MS });
+    return unchanged({ ...message, dueAtMs: nowMs + RECHECK_MS });
   }
   return unchanged({ ...message, dueAtMs: undefined });
 }
