@@ -54,15 +54,15 @@ export function listSenderIdsOperation(ports: SenderIdPorts): Operation {
 async function list(ports: SenderIdPorts, request: OperationRequest): Promise<OperationResponse> {
   const { caller } = request;
   const { values, faults } = readQuery(request.query);
-  const wanted = values as SenderIdQuery;
+  const query = values as SenderIdQuery;
   const problems = [...faults];
-  const statuses = [...new Set(wanted.status)].sort();
-  const name = wanted.name?.toLowerCase() ?? "";
-  const filters = [caller.tenantId, statuses, wanted.usable ?? null, name];
+  const statuses = [...new Set(query.status)].sort();
+  const name = query.name?.toLowerCase() ?? "";
+  const filters = [caller.tenantId, statuses, query.usable ?? null, name];
   const binding = canonicalJson(["sender_ids", ...filters]);
   let after: string | undefined = "";
-  if (wanted.cursor !== undefined) {
-    after = ports.cursors.read(binding, wanted.cursor);
+  if (query.cursor !== undefined) {
+    after = ports.cursors.read(binding, query.cursor);
     if (after === undefined) {
       const message = "This is no cursor of this list with these filters.";
       problems.push({ field: "cursor", code: "invalid_value", message });
@@ -74,9 +74,9 @@ async function list(ports: SenderIdPorts, request: OperationRequest): Promise<Op
       tenantId: caller.tenantId,
       statuses: statuses.map((status) => SENDER_ID_STATUSES[status]),
       name,
-      limit: wanted.limit ?? PAGE_DEFAULT,
+      limit: query.limit ?? PAGE_DEFAULT,
       cursor: after ?? "",
-      ...(wanted.usable === undefined ? {} : { usable: wanted.usable }),
+      ...(query.usable === undefined ? {} : { usable: query.usable }),
     }),
   );
   const isActive = !caller.isSuspended;

@@ -16,7 +16,7 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   bad_request: {
     detail: "The request is not valid HTTP/1.1.",
     happened:
-      "What arrived could not be read as an HTTP request: its first line, a header or the " +
+      "The input could not be parsed as an HTTP request: its first line, a header or the " +
       "framing of its body breaks the rules of HTTP/1.1.",
     fix:
       "Send the request with an HTTP library and name the host. A proxy that rewrites " +
@@ -95,19 +95,19 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
     detail: "A request with this Idempotency-Key is still in progress.",
     happened:
       "The first request with this Idempotency-Key is still running. This later one was " +
-      "refused; the first goes on. Or an endpoint was changed by somebody else meanwhile, or a " +
+      "refused; the first continues. Or another request changed the endpoint at the same time, or a " +
       "delivery is being attempted at this moment.",
     fix: "Wait for the first request's answer, or for the end of the attempt.",
     retry:
       "Yes, after about a second, with the same key and body: you get the first request's answer if it " +
-      "succeeded, or else this one is carried out. A change of an endpoint is simply repeated.",
+      "succeeded, or else this one is executed. Repeat a change of an endpoint.",
   },
   already_exists: {
     detail: "There is one of that name already.",
     happened:
-      "What was to be created exists already. No operation of this API answers this code; it is " +
+      "A resource of that name exists already. No operation of this API answers this code; it is " +
       "one of the service's own.",
-    fix: "Use what exists, or choose another name.",
+    fix: "Use the existing resource, or choose another name.",
     retry: NO_RETRY,
   },
   idempotency_key_reused: {
@@ -123,13 +123,13 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   invalid_state_transition: {
     detail: "The message is sent and can no longer be cancelled.",
     happened:
-      "The message can no longer be cancelled: it is being sent, was sent, or has come to " +
-      "its end. Messages of a campaign are cancelled with their campaign. Or a delivery was to be " +
-      "sent again, failed ones recovered or a test event sent, and the webhook endpoint is " +
-      "disabled, or the delivery's body is no longer kept.",
+      "The message can no longer be cancelled: it is being sent, was sent, or has a final status. " +
+      "Messages of a campaign are cancelled with their campaign. Or the request resends a delivery, " +
+      "recovers failed ones or sends a test event, and the webhook endpoint is disabled, or the " +
+      "delivery's body is no longer kept.",
     fix:
-      "Read the message to learn its status. Enable a disabled endpoint first; what became of the " +
-      "message of a delivery without a body can be read from the message itself.",
+      "Read the message to learn its status. Enable a disabled endpoint first. If a delivery has no " +
+      "body any more, read the message itself.",
     retry: NO_RETRY,
   },
   payload_too_large: {
@@ -177,8 +177,8 @@ export const ERROR_PAGES: Readonly<Record<ErrorCode, ErrorPage>> = {
   },
   internal_error: {
     detail: "Something went wrong on our side.",
-    happened: "A fault of ours. It has been logged under the request id.",
-    fix: "Retry. If it stays, write to support with the request id.",
+    happened: "A fault in the service. It has been logged under the request id.",
+    fix: "Retry. If it persists, write to support with the request id.",
     retry:
       "Yes, with the same Idempotency-Key: back off 1, 2, 4 seconds and so on, up to a minute.",
   },

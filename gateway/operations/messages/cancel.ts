@@ -81,9 +81,9 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
   const print = fingerprint(body ?? {});
   const keyed = { idempotencyKey: key, fingerprint: print };
   const lookup = async (timeoutMs?: number): Promise<Cancelled | undefined> => {
-    const wanted = { tenantId: caller.tenantId, cancelMessageId: messageId, ...keyed };
+    const lookupRequest = { tenantId: caller.tenantId, cancelMessageId: messageId, ...keyed };
     const options = timeoutMs === undefined ? {} : { timeoutMs };
-    const { response } = await rpcAnswer(ports.messaging.lookupSend(wanted, options));
+    const { response } = await rpcAnswer(ports.messaging.lookupSend(lookupRequest, options));
     return response === undefined ? undefined : { message: response.message, replayed: true };
   };
   // Check that the message exists before its idempotency key: for a test key a live message does not exist,

@@ -79,13 +79,13 @@ export function listMessagesOperation(ports: ListPorts): Operation {
 async function list(ports: ListPorts, request: OperationRequest): Promise<OperationResponse> {
   const { tenantId, mode } = request.caller;
   const { values, faults } = readQuery(request.query);
-  const wanted = values as ListQuery;
+  const query = values as ListQuery;
   const problems = [...faults];
-  const to = await readRecipient(wanted.to, problems);
-  const { binding, page } = resolvePage(ports, request, wanted, to, problems);
+  const to = await readRecipient(query.to, problems);
+  const { binding, page } = resolvePage(ports, request, query, to, problems);
   refuse(problems);
   // Without `created_before` there is no upper bound: the clock of the accepting process may be ahead of this one.
-  const isOpen = wanted.created_before === undefined;
+  const isOpen = query.created_before === undefined;
   if (page === undefined || (!isOpen && isEmptyRange(page.range))) {
     return { status: 200, body: { data: [], next_cursor: null } };
   }
@@ -93,15 +93,15 @@ async function list(ports: ListPorts, request: OperationRequest): Promise<Operat
     ports.messaging.listMessages({
       tenantId,
       mode,
-      statuses: unique(wanted.status).map((status) => STATUS_NUMBERS[status]),
-      from: wanted.from ?? "",
+      statuses: unique(query.status).map((status) => STATUS_NUMBERS[status]),
+      from: query.from ?? "",
       to,
-      clientReference: wanted.client_reference ?? "",
-      campaignId: wanted.campaign_id ?? "",
-      sources: unique(wanted.source).map((source) => SOURCE_NUMBERS[source]),
+      clientReference: query.client_reference ?? "",
+      campaignId: query.campaign_id ?? "",
+      sources: unique(query.source).map((source) => SOURCE_NUMBERS[source]),
       createdAfterMs: BigInt(page.range.afterMs),
       createdBeforeMs: BigInt(isOpen ? 0 : Math.max(1, page.range.beforeMs)),
-      limit: wanted.limit ?? PAGE_DEFAULT,
+      limit: query.limit ?? PAGE_DEFAULT,
       beforeId: page.beforeId,
       settled: !isOpen,
     }),
@@ -137,32 +137,32 @@ async function readRecipient(to: string | undefined, faults: FieldError[]): Prom
 function resolvePage(
   ports: ListPorts,
   { caller }: OperationRequest,
-  wanted: ListQuery,
+  query: ListQuery,
   to: string,
   faults: FieldError[],
 ): { binding: string; page: CursorPayload | undefined } {
   const bounds = {
-    createdAfterMs: parseBound(wanted.created_after ?? ""),
-    createdBeforeMs: parseBound(wanted.created_before ?? ""),
+    createdAfterMs: parseBound(query.created_after ?? ""),
+    createdBeforeMs: parseBound(query.created_before ?? ""),
   };
   const binding = canonicalJson([
     "messages",
     caller.tenantId,
     caller.mode,
-    unique(wanted.status).sort(),
-    wanted.from?.toLowerCase() ?? null,
+    unique(query.status).sort(),
+    query.from?.toLowerCase() ?? null,
     to,
-    wanted.client_reference ?? null,
-    wanted.campaign_id ?? null,
-    unique(wanted.source).sort(),
+    query.client_reference ?? null,
+    query.campaign_id ?? null,
+    unique(query.source).sort(),
     bounds.createdAfterMs ?? null,
     bounds.createdBeforeMs ?? null,
   ]);
   if (faults.length > 0) return { binding, page: undefined };
-  if (wanted.cursor !== undefined) {
+  if (query.cursor !== undefined) {
     // Do not check the range again: the first page did, and the cursor is signed. Checked against a later now, a
     // range at the limit would be refused midway.
-    const page = parseCursorPayload(ports.cursors.read(binding, wanted.cursor) ?? "");
+    const page = parseCursorPayload(ports.cursors.read(binding, query.cursor) ?? "");
     if (page === undefined) faults.push(WRONG_CURSOR);
     return { binding, page };
   }

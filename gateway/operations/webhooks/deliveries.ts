@@ -94,18 +94,18 @@ type DeliveryQuery = {
 const list: Handler = async ({ webhooks, cursors }, request) => {
   const target = endpointTarget(request);
   const { values, faults } = readQuery(request.query);
-  const wanted = values as DeliveryQuery;
+  const query = values as DeliveryQuery;
   const problems = [...faults];
-  const statuses = [...new Set(wanted.status)].sort();
-  const afterMs = parseBound(wanted.created_after ?? "") ?? 0;
-  const endMs = parseBound(wanted.created_before ?? "");
+  const statuses = [...new Set(query.status)].sort();
+  const afterMs = parseBound(query.created_after ?? "") ?? 0;
+  const endMs = parseBound(query.created_before ?? "");
   // 0 means no bound; no delivery is older than the first millisecond of 1970.
   const beforeMs = endMs === undefined ? 0 : Math.max(1, endMs);
-  const filters = [statuses, wanted.event_type ?? null, afterMs, beforeMs];
+  const filters = [statuses, query.event_type ?? null, afterMs, beforeMs];
   const binding = canonicalJson(["deliveries", target.tenantId, target.endpointId, ...filters]);
   let beforeId = "";
-  if (wanted.cursor !== undefined) {
-    beforeId = cursors.read(binding, wanted.cursor) ?? "";
+  if (query.cursor !== undefined) {
+    beforeId = cursors.read(binding, query.cursor) ?? "";
     if (!isId("webhookDelivery", beforeId)) {
       const message = "This is no cursor of this list with these filters.";
       problems.push({ field: "cursor", code: "invalid_value", message });
@@ -119,10 +119,10 @@ const list: Handler = async ({ webhooks, cursors }, request) => {
     webhooks.listDeliveries({
       ...target,
       statuses: statuses.map((status) => DELIVERY_STATUSES[status]),
-      eventType: wanted.event_type ?? "",
+      eventType: query.event_type ?? "",
       createdAfterMs: BigInt(afterMs),
       createdBeforeMs: BigInt(beforeMs),
-      limit: wanted.limit ?? PAGE_DEFAULT,
+      limit: query.limit ?? PAGE_DEFAULT,
       beforeId,
     }),
   );
