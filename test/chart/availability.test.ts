@@ -33,7 +33,7 @@ chartSuite("availability and shutdown", () => {
     }
   });
 
-  it("a disruption budget of one stands for every workload with replicas, and for no single one", () => {
+  it("every workload with replicas has a disruption budget of one, and no single one has", () => {
     for (const values of ALL_VALUES) {
       const objects = render(values);
       const budgets = ofKind(objects, "PodDisruptionBudget");
@@ -287,7 +287,7 @@ chartSuite("scaling", () => {
     }
   });
 
-  it("what a process must use before more are started is less than its one event loop can", () => {
+  it("the autoscaling threshold is below the capacity of one event loop", () => {
     for (const values of ALL_VALUES) {
       const objects = render(values);
       for (const { spec } of ofKind(objects, "HorizontalPodAutoscaler")) {
@@ -300,7 +300,7 @@ chartSuite("scaling", () => {
     }
   });
 
-  it("autoscalers point at what is rendered and take their time to scale down", () => {
+  it("autoscalers target rendered workloads and scale down slowly", () => {
     const objects = render("ci/keda-values.yaml");
     for (const scaler of scalersOf(objects)) {
       const { kind, name } = scaler.spec?.scaleTargetRef ?? {};

@@ -20,7 +20,7 @@ describe("the chart's files", () => {
     expect(parse(text("Chart.yaml"))).to.not.have.property("dependencies");
   });
 
-  it("schema and README are what values.yaml generates", () => {
+  it("schema and README match values.yaml", () => {
     for (const [name, fresh] of Object.entries(generatedFiles())) {
       expect(text(name) === fresh, `${name}: run node deploy/chart/generate.ts`).to.equal(true);
     }
@@ -43,7 +43,7 @@ describe("the chart's files", () => {
     expect(undeclared).to.deep.equal([]);
   });
 
-  it("every key that stands alone at the top has a description", () => {
+  it("every top-level key without a section has a description", () => {
     const silent = tree.filter(
       ({ description, children }) => children.length === 0 && description === "",
     );

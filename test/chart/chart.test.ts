@@ -77,7 +77,7 @@ chartSuite("packaging and values", () => {
     ["ingress.enabled=true", "gateway.ingress"],
     ["imagePullSecrets[0].name=x", "global.imagePullSecrets"],
   ] as const) {
-    it(`a name from elsewhere says what to use and where to read: ${path}`, () => {
+    it(`a key from another chart names the right key and its documentation: ${path}`, () => {
       const words = refusal(MINIMAL, { set: [path] });
       expect(words).to.contain(instead).and.to.contain("UPGRADING.md");
     });
@@ -164,7 +164,7 @@ chartSuite("packaging and values", () => {
     for (const { metadata } of services) expect(metadata.name).to.match(/^my-shop-v2-sms-[a-z-]+$/);
   });
 
-  it("another chart's global values beside it change nothing", () => {
+  it("another chart's global values change nothing", () => {
     const set = ["global.storageClass=fast", "global.postgresql.auth.database=x"];
     expect(renderText(MINIMAL, { set })).to.equal(renderOnce(MINIMAL));
   });
@@ -233,7 +233,7 @@ chartSuite("packaging and values", () => {
     ]);
   });
 
-  it("what can be set on a pod shows on every component's pod", () => {
+  it("every pod setting appears on every component's pod", () => {
     const objects = render("ci/every-option-values.yaml");
     const workloads = workloadsOf(objects);
     expect(workloads).to.have.length(11);

@@ -26,7 +26,7 @@ const names = [
 ];
 
 describe("compose.yaml", () => {
-  it("runs every service, the migration, and what they stand on", () => {
+  it("runs every service, the migration, and their servers", () => {
     const commands = own.flatMap(([, { command = [] }]) => command.slice(1));
     expect(commands).to.have.members([...names, "migrate"]);
     expect(Object.keys(services)).to.include.members(["mongo", "nats", "redis"]);

@@ -54,7 +54,7 @@ chartSuite("the chart on a real control plane", (helm) => {
     });
   }
 
-  it("the version before installs where Pod Security is restricted and a quota stands", async function () {
+  it("the version before installs under restricted Pod Security and a quota", async function () {
     const previous = previousChart(folder);
     if (previous === undefined) skipSince(this, "the history has no version before");
     expectQuiet(release("install", previous, namespace));
@@ -97,13 +97,13 @@ chartSuite("the chart on a real control plane", (helm) => {
     await expectAllReady(namespace);
   });
 
-  it("a change of the carrier's claims is refused before anything runs, with what to do first", () => {
+  it("a change of the carrier's volume claims is rejected before anything runs, with the fix", () => {
     const change = ["--set", "carrier.persistence.size=2Gi"];
     const first = `kubectl -n ${namespace} delete sts sms-carrier --cascade=orphan`;
     expect(() => release("upgrade", CHART, namespace, ...change)).to.throw(first);
   });
 
-  it("upgrades with other settings, and rolls back to what was", async () => {
+  it("upgrades with other settings, and rolls back", async () => {
     const images = () => fieldOf(namespace, "{..image}");
     const first = images();
     const changed = ["--set", "image.tag=0.0.9", "--set", "wallet.settings.WALLET_FLUSHES_MAX=9"];
@@ -123,7 +123,7 @@ chartSuite("the chart on a real control plane", (helm) => {
     await expectAsBefore(namespace, before_);
   });
 
-  it("the plain Job of GitOps goes the same way", async () => {
+  it("the plain Job of GitOps passes the same steps", async () => {
     const gitops = ["--set", "migration.useHelmHooks=false", "--set", "test.enabled=false"];
     expectQuiet(release("install", CHART, namespace, ...gitops));
     const jobs = () => run("kubectl", ["get", "job", "-n", namespace, "-o", "name"]).stdout;

@@ -73,7 +73,7 @@ describe("the recipe, built", function () {
     });
   });
 
-  it("runs every service as far as its settings, as the user and with a root nobody writes", () => {
+  it("starts every service up to its settings, as the image's user with a read-only root", () => {
     const names = ["gateway", "tenant", "sender-id", "wallet", "routing", "messaging", "carrier"];
     for (const name of [...names, "webhook", "smsc-simulator"]) {
       // Nothing is left to be stripped of its types.
@@ -83,7 +83,7 @@ describe("the recipe, built", function () {
     }
   });
 
-  it("holds no package for development, no source map, and the list of what is inside", () => {
+  it("holds no development package, no source map, and the list of its packages", () => {
     const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
       packages: Record<string, { dev?: boolean }>;
     };
@@ -114,7 +114,7 @@ describe("the recipe, built", function () {
     expect(Number(bytes) / 1_048_576).to.be.lessThan(260);
   });
 
-  it("gives the list of what is inside as a target of its own", () => {
+  it("exports the list of its packages as its own target", () => {
     const out = join(folder, "out");
     const target = ["--target", "sbom", "--output", `type=local,dest=${out}`];
     build(["-f", join(folder, "Dockerfile"), ...target, ROOT]);

@@ -37,7 +37,7 @@ describe("the image's recipe", () => {
     }
   });
 
-  it("what goes to the builder is what is copied, and nothing that runs only in development", () => {
+  it("the build context holds exactly the copied files, and nothing for development", () => {
     const allowed = readFileSync(join(ROOT, ".dockerignore"), "utf8")
       .split("\n")
       .filter((line) => line.startsWith("!"))

@@ -33,7 +33,7 @@ chartSuite("kubeconform", () => {
   });
 
   for (const values of ALL_VALUES) {
-    it(`${values}: is strictly what the API describes`, () => {
+    it(`${values}: strictly matches the API's description`, () => {
       const { status, stdout, stderr } = conform(folder, renderOnce(values));
       expect(status, `${stdout}${stderr}`).to.equal(0);
       expect(stdout).to.match(/Valid: [1-9]\d*, Invalid: 0, Errors: 0, Skipped: \d+$/m);

@@ -79,7 +79,7 @@ describe("dashboards and alerts on a running stack", function () {
     });
   }
 
-  it("promtool finds no fault in what any process exports", async function () {
+  it("promtool finds no fault in the metrics of any process", async function () {
     if (spawnSync(PROMTOOL, ["--version"]).error !== undefined) skipSince(this, NO_PROMTOOL);
     for (const [name, url] of Object.entries(stack.ops)) {
       const input = await (await fetch(new URL("/metrics", url))).text();

@@ -6,7 +6,7 @@ import { renderManifests } from "../../deploy/chart/manifests.ts";
 import { chartSuite, currentHelm, parseObjects } from "./helm.ts";
 
 chartSuite("the rendered manifests", () => {
-  it("are what the chart renders", () => {
+  it("match the chart's render", () => {
     const kept = readFileSync(join(MANIFESTS, "sms.yaml"), "utf8");
     const isFresh = kept === renderManifests(currentHelm());
     expect(isFresh, "run node deploy/chart/manifests.ts").to.equal(true);

@@ -59,7 +59,7 @@ chartSuite("the migration", () => {
     expect(nameOf([])).to.equal(names[0]);
   });
 
-  it("what the hook reads is a hook of lower weight, or somebody else's", () => {
+  it("every object that the hook reads is a hook of lower weight, or external", () => {
     for (const values of ALL_VALUES) {
       const objects = render(values);
       for (const job of workloadsOf(objects)) {
@@ -76,7 +76,7 @@ chartSuite("the migration", () => {
     }
   });
 
-  it("without hooks, what the Job reads carries the Job's annotations, so one sync wave has all", () => {
+  it("without hooks, objects that the Job reads have its annotations, so they share a sync wave", () => {
     const wave = { "argocd.argoproj.io/sync-wave": "-5" };
     expectTogether(render("ci/gitops-values.yaml"), wave);
     const set = ["migration.useHelmHooks=false", "migration.annotations.wave=early"];
@@ -86,7 +86,7 @@ chartSuite("the migration", () => {
     expect(Object.keys(own?.stringData ?? {})).to.have.members(["mongodb-uri", "nats-url"]);
   });
 
-  it("a plain Job stays when it is done, since what keeps watch over it would miss it", () => {
+  it("a plain Job stays when it is done, because GitOps tools would report it missing", () => {
     const [job] = ofKind(render("ci/gitops-values.yaml"), "Job");
     expect(job?.spec).to.not.have.property("ttlSecondsAfterFinished");
   });
@@ -109,7 +109,7 @@ chartSuite("the migration", () => {
     }
   });
 
-  it("those fields and all values are what the last release had, or the version announces the break", () => {
+  it("those fields and all values equal the last release's, or the version announces the break", () => {
     const file = join(import.meta.dirname, "./released-fields.json");
     const released = JSON.parse(readFileSync(file, "utf8")) as Released;
     const now = valuePaths(readFileSync(join(CHART, "values.yaml"), "utf8"));

@@ -72,7 +72,7 @@ chartSuite("network policies", () => {
     expect(documentedArrows()).to.include.members([...new Set(made)]);
   });
 
-  it("webhooks leave to public addresses alone, on the ports the service is told", () => {
+  it("webhooks may leave only to public addresses, on the configured ports", () => {
     const webhook = policyOf(render(MINIMAL), "sms-webhook");
     const blocks = (webhook?.spec?.egress ?? []).flatMap(({ to = [], ports }) =>
       to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [{ ...ipBlock, ports }])),
@@ -156,7 +156,7 @@ chartSuite("network policies", () => {
 });
 
 chartSuite("services and ports", () => {
-  it("each gRPC service has a headless Service of ready pods, and its callers are told that name", () => {
+  it("each gRPC service has a headless Service of ready pods, whose name its callers use", () => {
     const objects = render(MINIMAL);
     const services = ofKind(objects, "Service");
     // By the addresses of theirs the gateways count each other.
@@ -255,7 +255,7 @@ chartSuite("services and ports", () => {
     expect(readFileSync(join(ROOT, "helm/sms/README.md"), "utf8")).to.contain("BODY_BYTES_MAX");
   });
 
-  it("errors lead to the first host that is no pattern; where there is none, the notes say so", () => {
+  it("problem types point to the first host that is no pattern; without one, the notes say so", () => {
     const ingress = (hosts: string) => `gateway.ingress.hosts={${hosts}}`;
     const route = (hosts: string) => `gateway.httpRoute.hostnames={${hosts}}`;
     const cases: readonly (readonly [string[], string | undefined])[] = [

@@ -113,7 +113,7 @@ chartSuite("alerts and dashboards", () => {
     });
   });
 
-  it("what the code exports is named as Prometheus asks", function () {
+  it("metric names follow Prometheus's rules", function () {
     return withPromtool(this, async () => {
       const input = await oneSampleOfEach(registryOfEverything());
       const { status, stdout, stderr } = spawnSync(PROMTOOL, ["check", "metrics"], {

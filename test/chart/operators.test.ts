@@ -10,7 +10,7 @@ import { ofKind, selects, workloadsOf } from "./workloads.ts";
 
 const README = readFileSync(join(CHART, "README.md"), "utf8");
 
-chartSuite("what operators run against a release", () => {
+chartSuite("the pod for operators of a release", () => {
   it("the README's pod for smsctl finds every service of a release that is called sms", () => {
     const env = envOfPod();
     const objects = inNamespaceSms("values-production.yaml");

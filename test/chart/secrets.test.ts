@@ -124,7 +124,7 @@ chartSuite("secrets and configuration", () => {
     }
   });
 
-  it("what a pod reads exists in the render, or is somebody else's by name", () => {
+  it("every object that a pod reads exists in the render, or is named as external", () => {
     for (const values of ALL_VALUES) {
       const objects = render(values);
       const names = (kind: string) => ofKind(objects, kind).map(({ metadata }) => metadata.name);

@@ -87,7 +87,7 @@ chartSuite("the security of every pod", () => {
     }
   });
 
-  it("a ServiceAccount of somebody else's is used and not made", () => {
+  it("an external ServiceAccount is used and not created", () => {
     const objects = render(MINIMAL, { set: ["wallet.serviceAccount.name=theirs"] });
     const wallet = workloadsOf(objects).find(({ component }) => component === "wallet");
     expect(wallet?.pod.serviceAccountName).to.equal("theirs");

@@ -15,7 +15,7 @@ const HOOKS = "/v1/webhook-endpoints";
 const BODY = 'Your code is "482-913" – never tell it to anyone';
 const NUMBERS = ["9901", "9903", "9906", "9911", "9912", "1234"].map((end) => `+234803555${end}`);
 
-describe("what is in the logs", function () {
+describe("the logs of a stack contain no personal data and no secrets", function () {
   this.timeout(60_000);
   let rest: RestStack<TestStack>;
   let customer: Customer;
@@ -84,7 +84,7 @@ describe("what is in the logs", function () {
     );
   });
 
-  it("requests that are refused, with what they carried", async () => {
+  it("refused requests, with their contents", async () => {
     const wrongKey = `sk_live_${randomBytes(32).toString("base64url")}`;
     forbidden.push({ kind: "a key that is not known", text: wrongKey });
     const body = { to: NUMBERS[0], from: "Acme", body: BODY };

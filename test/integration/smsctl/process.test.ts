@@ -96,7 +96,7 @@ describe("smsctl as a process", function () {
     expect(out).to.include("wrong");
   });
 
-  it("says on standard error what it lacks when no command is given", async () => {
+  it("prints its usage on standard error when no command is given", async () => {
     const told = await finish(start(settings()));
     expect([told.code, told.out]).to.deep.equal([1, ""]);
     expect(told.err).to.match(/^usage /);
@@ -112,7 +112,7 @@ describe("smsctl as a process", function () {
     expect(JSON.parse(err).error.message).to.include("1 of 8");
   });
 
-  it("ends quietly when its reader has left", async () => {
+  it("exits silently when the pipe is closed", async () => {
     const child = start(settings(), "connector", "list");
     child.stdout?.once("readable", () => child.stdout?.destroy());
     const { code, err } = await finish(child);
@@ -138,7 +138,7 @@ describe("smsctl as a process", function () {
     expect(JSON.parse(out)).to.deep.equal({ replayed: 7 });
   });
 
-  it("waits long for what goes through all there is", async () => {
+  it("has a long deadline for calls that walk all data", async () => {
     await finish(start(settings(), "dead", "replay"));
     expect(patienceMs).to.be.greaterThan(1_000_000);
   });

@@ -9,7 +9,7 @@ function done(kind: FaultKind, target: string, change: Partial<Fault & Done> = {
   return { fault, fromMs, toMs, struck };
 }
 
-describe("what keeps retries of webhooks from being made", () => {
+describe("a fault that prevents webhook retries", () => {
   for (const [what, fault, outages] of [
     ["a paused process and its recovery", done("pause", "webhook"), [[1000, 8000]]],
     ["a database that is away", done("disk_full", "mongod"), [[1000, 8000]]],
@@ -47,7 +47,7 @@ describe("a webhook process that starts while the stream is away", () => {
     expect(Math.max(...untils)).to.equal(35_000);
   });
 
-  it("is told apart from one that only stands still", () => {
+  it("differs from a fault that only suspends a process", () => {
     const untils = outagesOf([done("pause", "webhook"), stream], []).map(({ toMs }) => toMs);
     expect(untils).to.deep.equal([8000]);
   });

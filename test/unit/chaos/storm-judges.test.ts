@@ -38,7 +38,7 @@ describe("the yield of a chaos run", () => {
     expect(judgeYield([...good, ...aside, ...tests], 900)).to.deep.equal([]);
   });
 
-  it("does not count what numbers ask the carrier to do", () => {
+  it("does not count the faults of test numbers", () => {
     const special = messages(300, "expired", { to: SPECIAL });
     expect(judgeYield([...messages(10, "delivered"), ...special], 310)).to.deep.equal([]);
   });

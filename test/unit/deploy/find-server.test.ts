@@ -23,7 +23,7 @@ describe("finding a server's program", () => {
     expect(compareVersions("6.2", "7")).to.equal(-1);
   });
 
-  it("says which library is missing and what to do instead", () => {
+  it("names the missing library and the alternatives", () => {
     const text = "mongod: error while loading shared libraries: libcrypto.so.3: cannot open";
     const line = whyItCannotRun(SERVERS.mongod, text);
     expect(line).to.include("libcrypto.so.3").and.include("libssl3").and.include("MONGODB_URI");

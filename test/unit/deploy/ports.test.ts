@@ -47,7 +47,7 @@ describe("the ports of a stack", () => {
     }
   });
 
-  it("that are taken are named with their users and with what to do", async () => {
+  it("that are taken are named with their users and the fix", async () => {
     const [taken = 0, free = 0] = await freePorts(2);
     const server = createServer().listen(taken, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));

@@ -45,7 +45,7 @@ describe("the processes of a stack", () => {
     expect(isRunning(record)).to.equal(false);
   });
 
-  it("that carry a recycled pid are somebody else's and are left alone", async () => {
+  it("that have a recycled pid are foreign and not stopped", async () => {
     record = await start("sleep 60");
     const recycled = { ...record, startTicks: String(Number(record.startTicks) - 1) };
     expect(isRunning(recycled)).to.equal(false);
@@ -58,7 +58,7 @@ describe("the processes of a stack", () => {
     expect(isRunning({ ...record, bootId: "another boot" })).to.equal(false);
   });
 
-  it("leave what they said in their log", async () => {
+  it("write their output to their log", async () => {
     record = await start("echo one; echo two; echo three >&2");
     await eventually(() => lastLines(logFile, 2) === "  two\n  three");
   });

@@ -14,7 +14,7 @@ describe("the lock of a stack", () => {
   afterEach(() => rmSync(layout.runDir, { recursive: true, force: true }));
   after(() => rmSync(dir, { recursive: true }));
 
-  it("lets one work at a time, and is gone afterwards", async () => {
+  it("admits one holder at a time, and is removed afterwards", async () => {
     let atWork = 0;
     let most = 0;
     const work = async () => {
@@ -28,19 +28,19 @@ describe("the lock of a stack", () => {
     expect(existsSync(file)).to.equal(false);
   });
 
-  it("of one who died counts for nothing", async () => {
+  it("of a dead owner is ignored", async () => {
     writeFileSync(file, JSON.stringify({ ...thisProcess(), startTicks: "1" }));
     expect(await withStackLock(layout, async () => "mine")).to.equal("mine");
   });
 
-  it("that a full disk left empty counts for nothing once it is not being written any more", async () => {
+  it("that a full disk left empty is ignored once it is no longer being written", async () => {
     writeFileSync(file, "");
     const old = new Date(Date.now() - 6000);
     utimesSync(file, old, old);
     expect(await withStackLock(layout, async () => "mine")).to.equal("mine");
   });
 
-  it("is waited for no longer than the one who waits wants to", async () => {
+  it("is awaited only until the signal is aborted", async () => {
     writeFileSync(file, JSON.stringify(thisProcess()));
     const signal = AbortSignal.timeout(30);
     const failure = await withStackLock(layout, async () => "mine", signal).catch(
@@ -50,7 +50,7 @@ describe("the lock of a stack", () => {
     expect(existsSync(file)).to.equal(true);
   });
 
-  it("that cannot be written is told at once, and why", async () => {
+  it("that cannot be written fails at once with the reason", async () => {
     for (const [place, name] of [
       [dir, "blocked"],
       [join(dir, "other"), "run"],

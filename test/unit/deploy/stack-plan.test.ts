@@ -46,12 +46,12 @@ describe("the plan of a stack", () => {
     );
   });
 
-  it("begins anew when nothing runs", () => {
+  it("starts from scratch when nothing runs", () => {
     writeJson(layout.stateFile, nextState({ env: { RPC_TOKEN: "one" } }, layout, false));
     expect(nextState({ env: {} }, layout, false).settings).to.deep.equal({});
   });
 
-  it("keeps of the environment only what a service can read", () => {
+  it("keeps only environment variables that a service reads", () => {
     const names = settingNames();
     expect(names).to.include("MONGODB_URI").and.include("LOG_LEVEL");
     for (const server of ["MONGODB", "NATS", "REDIS"]) {
@@ -92,7 +92,7 @@ describe("the plan of a stack", () => {
     expect(() => nextState({ env: { RPC_TOKEN: "other" } }, layout, true)).to.throw(StackError);
   });
 
-  it("names the settings that what runs has not heard of", () => {
+  it("names the settings that the running processes do not have", () => {
     const first = nextState({ env: { LOG_LEVEL: "warn" } }, layout, false);
     writeJson(layout.stateFile, first);
     const changed = (env: Record<string, string>) =>
@@ -105,7 +105,7 @@ describe("the plan of a stack", () => {
     expect(changedSettings(undefined, first)).to.deep.equal([]);
   });
 
-  it("adds to the networks and ports that the environment names what its own receiver needs", () => {
+  it("adds its receiver's network and port to those of the environment", () => {
     const plan = planOf(SERVICE_PROCESSES, 18_080);
     const own = stackSettings(plan, {});
     expect(own.WEBHOOK_ALLOWED_NETWORKS).to.equal("127.0.0.0/8,::1/128");
@@ -158,7 +158,7 @@ describe("the plan of a stack", () => {
     );
   });
 
-  it("shares a process where processors are few, unless told otherwise", () => {
+  it("shares a process on a small machine, unless PROCESSES says otherwise", () => {
     const processOf = (service: string, env: Record<string, string>, cores: number) =>
       processCalled(processLayout(env, cores), service);
     expect(processOf("gateway", {}, 2)).to.equal("core");
@@ -180,7 +180,7 @@ describe("the plan of a stack", () => {
     expect(settings.MESSAGING_GRPC).not.to.equal(settings.TENANT_GRPC);
   });
 
-  it("tells callers every replica of a service, and gives each its own ports and settings", () => {
+  it("gives callers every replica of a service, and each replica its own ports and settings", () => {
     const second = SERVICE_PROCESSES.map(({ name, services }) => {
       return { name: `${name}-2`, services, settings: { CARRIER_ID: `${name}-2` } };
     });

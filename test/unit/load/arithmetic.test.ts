@@ -30,7 +30,7 @@ describe("a series that is judged", () => {
     expect(judge(rising, { share: 0.1, absolute: 7 }).isFlat).to.equal(false);
   });
 
-  it("tells the slope by the hour and the rise over what was judged", () => {
+  it("reports the slope per hour and the rise over the compared samples", () => {
     const { perHour, rise } = judge(
       samples(101, (at) => at),
       TOLERANCE,
@@ -64,7 +64,7 @@ describe("a chart", () => {
     lines: [{ name: "<x>", samples: samples(5, () => 7) }],
   };
 
-  it("draws a line for each series, within its panel, and escapes what it names", () => {
+  it("draws a line for each series, within its panel, and escapes names", () => {
     const svg = drawPanels("Soak", [panel, panel]);
     const lines = [...svg.matchAll(/<polyline[^>]* points="([^"]*)"/g)];
     expect(lines).to.have.length(2);

@@ -56,7 +56,7 @@ describe("a profile by step", () => {
     expect(Object.fromEntries(shares)).to.deep.equal({ accept: 0.75, "MongoDB driver": 0.25 });
   });
 
-  it("shows the dearest process first, and sums up what is small", () => {
+  it("shows the most expensive process first, and sums small shares", () => {
     const rows = [
       { process: "gateway", step: "HTTP", accept: 30, dispatch: 10 },
       { process: "gateway", step: "RPC", accept: 2, dispatch: 0 },

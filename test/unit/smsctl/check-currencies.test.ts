@@ -31,7 +31,7 @@ describe("smsctl check, of currencies", () => {
     expect(looked).to.deep.equal({ tenants: 70 });
   });
 
-  it("looks at no other tenant when one is named", async () => {
+  it("compares only the named tenant", async () => {
     const run = { ...checkOf(services), tenantId: "ten_70" };
     const { breaches, looked } = await checkCurrencies(run);
     expect(breaches.map(({ ids }) => ids)).to.deep.equal([["ten_70"]]);
@@ -44,7 +44,7 @@ describe("smsctl check, of currencies", () => {
     expect(error.code).to.equal("internal_error");
   });
 
-  it("asks a service again that is exchanged meanwhile", async () => {
+  it("retries while a service restarts", async () => {
     let asked = 0;
     const wallets = {
       getWallet() {

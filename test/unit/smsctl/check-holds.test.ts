@@ -15,7 +15,7 @@ describe("smsctl check: holds and open messages", () => {
   });
   const nothing = { async *streamSettlements() {} };
 
-  describe("looks for the hold of an open message that no open hold explains", () => {
+  describe("rechecks an open message without an open hold", () => {
     const DAY_MS = 86_400_000;
     const reservationId = newId("reservation", Date.now() - DAY_MS);
     const charge = {
@@ -49,19 +49,19 @@ describe("smsctl check: holds and open messages", () => {
       return report.breaches.map(({ invariant, what }) => `${invariant} ${what}`);
     }
 
-    it("there is none", async () => {
+    it("a missing hold is a breach", async () => {
       expect(await checkWith(undefined)).to.deep.equal([
         "3 an open message whose hold does not exist",
       ]);
     });
 
-    it("it is closed", async () => {
+    it("a closed hold is a breach", async () => {
       expect(await checkWith({ state: ReservationState.CLOSED })).to.deep.equal([
         "3 an open message whose hold is closed",
       ]);
     });
 
-    it("it is open, or the message has been sent meanwhile", async () => {
+    it("an open hold, or a message sent since, is no breach", async () => {
       expect(await checkWith({ state: ReservationState.OPEN })).to.deep.equal([]);
       expect(await checkWith(undefined, MessageStatus.SENT)).to.deep.equal([]);
     });
@@ -73,7 +73,7 @@ describe("smsctl check: holds and open messages", () => {
     });
   });
 
-  describe("looks again at a hold of less than its messages held", () => {
+  describe("rechecks a hold that is smaller than its open messages", () => {
     const id = (at: number) => `msg_${String(at).padStart(26, "0")}`;
     const charge = (at: number) => ({
       ...CHARGE,
@@ -116,7 +116,7 @@ describe("smsctl check: holds and open messages", () => {
       return { asked, whats: report.breaches.map(({ what }) => what) };
     }
 
-    it("what was settled meanwhile is no breach", async () => {
+    it("is no breach when its messages were settled since", async () => {
       const now = [message(9, SENT), message(8), message(7), message(6, QUEUED, "rsv_1")];
       expect((await checkWith(2n, now)).whats).to.deep.equal([]);
     });

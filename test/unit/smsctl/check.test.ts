@@ -66,7 +66,7 @@ describe("smsctl check", () => {
     );
   });
 
-  it("tells of a hold that is larger than its open messages, and of no other tenant's when one is named", async () => {
+  it("reports a hold larger than its open messages, and only the named tenant's", async () => {
     const open = (id: string, tenantId: string, openAmount: bigint) => ({
       id,
       tenantId,
@@ -101,7 +101,7 @@ describe("smsctl check", () => {
     expect(asked).to.deep.equal(["ten_1"]);
   });
 
-  describe("waits for what a minute-old change has still to be settled", () => {
+  describe("waits for the settlement of a recent change", () => {
     const AGO_MS = 70_000;
     const charge = {
       ...late(0),
@@ -141,26 +141,26 @@ describe("smsctl check", () => {
       return { asked, what: report.breaches.map((one) => `${one.invariant} ${one.what}`) };
     }
 
-    it("and finds it settled meanwhile", async () => {
+    it("and accepts a settlement that arrives in time", async () => {
       const { asked, what } = await checkWith(4n, 3);
       expect(what).to.deep.equal([]);
       expect(asked).to.deep.equal([[], ...Array(3).fill([charge.messageId])]);
     });
 
-    it("and judges what it was settled for", async () => {
+    it("and compares the settled amount", async () => {
       expect((await checkWith(3n, 1)).what).to.deep.equal([
         "2 captured 0.0003 where 0.0004 was due",
       ]);
     });
 
-    it("and tells of what is not settled in the time that it may take", async () => {
+    it("and reports a message that is not settled within the promised time", async () => {
       expect((await checkWith(4n, Number.POSITIVE_INFINITY)).what).to.deep.equal([
         "2 not settled a minute after its change",
       ]);
     });
   });
 
-  it("tells what it has found though another part fails, and leaves nothing out without a word", async () => {
+  it("reports breaches although another part fails, and reports the part as unfinished", async () => {
     const services = fakes(1);
     const { code, result, notes } = await run(CHECK_COMMAND, ["check"], {
       messaging: {
@@ -185,7 +185,7 @@ describe("smsctl check", () => {
     );
   });
 
-  it("fails where no part came to its end", async () => {
+  it("fails when every part fails", async () => {
     const away = () => refuse("service_unavailable", "Away.");
     const services = {
       messaging: { checkMessages: away, streamCharges: away },
@@ -226,7 +226,7 @@ describe("smsctl check", () => {
     ]);
   });
 
-  it("looks for the message of a settlement, whatever this machine's clock says", async () => {
+  it("looks up the message of an orphaned settlement, independent of this machine's clock", async () => {
     const nowMs = Date.now();
     const settled = (ageMs: number) => ({
       tenantId: "ten_1",
@@ -268,7 +268,7 @@ describe("smsctl check", () => {
     expect((await errorOf(check("service_unavailable"))).code).to.equal("service_unavailable");
   });
 
-  describe("goes by what the services say of their settings", () => {
+  describe("uses the settings that the services report", () => {
     const HOUR_MS = 3_600_000;
     const nowMs = Date.now();
 

@@ -179,7 +179,7 @@ describe("smsctl wallet entries --csv", () => {
 });
 
 describe("smsctl route import", () => {
-  it("counts what it changes", async () => {
+  it("route import counts its changes", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "smsctl-")), "prices.csv");
     writeFileSync(path, "prefix,price\n1,2\n");
     const changes = [
@@ -300,7 +300,7 @@ describe("smsctl tenant create", () => {
     });
   });
 
-  it("makes the wallet of a tenant that was left without, and says so", async () => {
+  it("tenant create creates the wallet of a tenant without one, and says so", async () => {
     const made: string[] = [];
     const createWallet: ServiceImpl<typeof WalletService>["createWallet"] = (request) => {
       made.push(`${request.tenantId} ${request.currency} ${request.lowBalanceThreshold}`);

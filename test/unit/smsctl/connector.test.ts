@@ -22,7 +22,7 @@ describe("smsctl connector", () => {
     return asked as Asked;
   }
 
-  it("update names what was given and nothing else, zero and false too", async () => {
+  it("connector update sends only the given fields, including zero and false", async () => {
     const { fields, connector } = await update(
       "--source-ton",
       "0",

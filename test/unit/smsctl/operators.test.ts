@@ -13,7 +13,7 @@ import { errorOf, refuse, run } from "../../support/smsctl-fakes.ts";
 const OF = ["--tenant", "Ada"];
 
 describe("smsctl message", () => {
-  it("list finds by what a customer knows", async () => {
+  it("message list filters by number, sender, reference and campaign", async () => {
     const asked: unknown[] = [];
     const words = [
       ...["message", "list", ...OF, "--recipient", "0803 123 4567", "--sender", "Acme"],
@@ -48,7 +48,7 @@ describe("smsctl message", () => {
     });
   }
 
-  it("cancel takes many, tells those that are refused, and exits 1 for them", async () => {
+  it("message cancel takes several ids, lists the refused ones, and exits 1 for them", async () => {
     const ids = Array.from({ length: 20 }, (_, at) => `msg_${at}`);
     let underWay = 0;
     let most = 0;
@@ -78,7 +78,7 @@ describe("smsctl message", () => {
 });
 
 describe("smsctl for those on call", () => {
-  it("connector queues shows what waits where, and for how long", async () => {
+  it("connector queues shows the waiting messages of each connector and their age", async () => {
     const { results } = await run(CONNECTOR_COMMANDS.queues, ["connector", "queues"], {
       messaging: {
         getQueueStats: () => ({

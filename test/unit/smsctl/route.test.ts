@@ -30,7 +30,7 @@ describe("smsctl route update and remove", () => {
     [["--hours", "always"], { enabledFromMinute: 0, enabledUntilMinute: 0 }],
   ];
   for (const [options, expected] of cases) {
-    it(`${options.join(" ")} names what was given and nothing else`, async () => {
+    it(`${options.join(" ")} sends only the given fields`, async () => {
       expect(await update(...options)).to.deep.equal(["main", expected]);
     });
   }
@@ -42,7 +42,7 @@ describe("smsctl route update and remove", () => {
     });
   }
 
-  it("remove shows what was removed", async () => {
+  it("route remove shows the removed route", async () => {
     const removeRoute: ServiceImpl<typeof RoutingService>["removeRoute"] = ({ idOrName }) => ({
       route: { id: "rte_1", name: idOrName },
     });

@@ -175,7 +175,7 @@ describe("smsctl's command line", () => {
     });
   }
 
-  it("refuses what is given both as a word and as an option", () => {
+  it("rejects a value given both as a word and as an option", () => {
     const options = createOptions(parseArguments(["key", "revoke", "K1", "--key", "K2"]));
     expect(() => options.optionOrWord("key", "The key's id")).to.throw(AppError, /K1/);
   });
@@ -192,7 +192,7 @@ describe("smsctl's output", () => {
     }
   });
 
-  it("says that there is more beside the result, and with JSON elsewhere", () => {
+  it("prints that a list continues after the result, with --json on standard error", () => {
     for (const isJson of [false, true]) {
       const { output, out, err } = written(isJson);
       output.more("older ones: --cursor X");
@@ -209,7 +209,7 @@ describe("smsctl's output", () => {
     expect(out()).to.equal("body  a\\u001b[2Jb\\u000ac\\u009b\nbody\nx\\u0009y\n");
   });
 
-  it("with --json they are what JSON says they are", () => {
+  it("with --json control characters are JSON escapes", () => {
     const { output, out } = written(true);
     const value = { body: "a\u001b[2Jb\u009b2Jc\u007f" };
     output.result(value);
@@ -254,7 +254,7 @@ function written(isJson: boolean) {
   return { output, out: () => texts.out, err: () => texts.err };
 }
 
-describe("what a message's status asks of the ledger", () => {
+describe("the settlement that a message's status requires", () => {
   const nowMs = 10_000_000;
   const late = BigInt(nowMs - 61_000);
   const fresh = BigInt(nowMs - 59_000);

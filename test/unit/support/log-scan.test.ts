@@ -3,7 +3,7 @@ import { findLeaks } from "../../support/log-scan.ts";
 
 const line = (value: unknown) => JSON.stringify({ level: "info", message: "sent", value });
 
-describe("the scan of logs for what must not be there", () => {
+describe("the scan of logs for forbidden texts", () => {
   const body = 'Your code is "4711"\nKeep it to yourself ✓';
   const forbidden = [{ kind: "a body", text: body }];
 
@@ -35,12 +35,12 @@ describe("the scan of logs for what must not be there", () => {
     ["a private key", "-----BEGIN EC PRIVATE KEY-----"],
     ["a password in an address", "mongodb://app:hunter22@db.example:27017/sms"],
   ] as const) {
-    it(`finds ${kind} that nobody named: ${text.slice(0, 24)}`, () => {
+    it(`finds ${kind} without being given it: ${text.slice(0, 24)}`, () => {
       expect(findLeaks(line(text), []).map((leak) => leak.kind)).to.deep.equal([kind]);
     });
   }
 
-  it("lets pass what logs are made of", () => {
+  it("accepts ordinary log lines", () => {
     const innocent = [
       line({ id: "msg_01JD8031234567ABCDEFGHJKMN", to: "…567", atMs: 1_780_000_000_000 }),
       line({
@@ -59,7 +59,7 @@ describe("the scan of logs for what must not be there", () => {
     expect(findLeaks(innocent.join("\n"), forbidden)).to.deep.equal([]);
   });
 
-  it("tells each kind of leak of a line once, and refuses a text that chance would find", () => {
+  it("reports each kind of leak once per line, and rejects a text that chance would match", () => {
     const text = line(["sk_live_key-of-a-customer-000000", "sk_live_key-of-a-customer-000000"]);
     const known = { kind: "the key", text: "sk_live_key-of-a-customer-000000" };
     const kinds = findLeaks(text, [known, known]).map(({ kind }) => kind);
@@ -67,7 +67,7 @@ describe("the scan of logs for what must not be there", () => {
     expect(() => findLeaks("", [{ kind: "a code", text: "12345" }])).to.throw(RangeError, "a code");
   });
 
-  it("looks for thousands of texts in megabytes of log within seconds", () => {
+  it("finds thousands of texts in megabytes of log within seconds", () => {
     const texts = Array.from({ length: 20_000 }, (_, at) => ({
       kind: "a number",
       text: `the text of message ${String(at).padStart(5, "0")}`,
