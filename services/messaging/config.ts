@@ -7,33 +7,29 @@ export const MESSAGING_SETTINGS = {
   ...EVENT_SETTINGS,
   /** From `sent` to `expired`: 72 hours. */
   RECEIPT_WAIT_MS: durationMs(259_200_000),
-  /** How often due messages are looked for. */
+  /** Interval of the search for due messages. */
   SCHEDULER_INTERVAL_MS: whole(10, 60_000, 1000),
   /** From an unanswered submit to `failed` `submission_unknown`. */
   SUBMISSION_UNKNOWN_WAIT_MS: durationMs(600_000),
   /** From `queued` to `failed` `queue_expired`. */
   QUEUE_TIME_MAX_MS: durationMs(14_400_000),
-  /** How long an idempotency key is kept after its request finished. */
+  /** How long an idempotency key is kept after its request. */
   IDEMPOTENCY_TTL_MS: durationMs(86_400_000, 100),
   /** The earliest a scheduled send may be due. */
   SEND_AT_MIN_MS: durationMs(60_000),
-  /** A carrier that has not been heard for this long is dead; its messages are in doubt. */
+  /** The claim lease: a carrier without a heartbeat for this long is dead, and its messages become unknown. */
   CLAIM_LEASE_MS: whole(100, 3_600_000, 60_000),
   /** Messages one connector's queue may hold before new ones are refused. */
   QUEUE_MAX: whole(1, 100_000_000, 2_000_000),
-  /** Sends that may wait for their commit at once. */
+  /** Sends that may wait for their commit. */
   ACCEPT_QUEUE_MAX: whole(1, 1_000_000, 8192),
-  /**
-   * How long messages are kept. The contract promises 12 months; less, down to the bound of one
-   * day, is for tests.
-   */
+  /** Retention of messages. The contract promises 12 months; less, down to one day, is for tests. */
   MESSAGE_KEEP_MS: whole(86_400_000, 315_360_000_000, 31_708_800_000),
 } as const satisfies Schema;
 
-/** The settings as read. */
 export type MessagingConfig = Config<typeof MESSAGING_SETTINGS>;
 
-/** Reads them from an environment; throws one error that names every fault. */
+/** Reads the settings from an environment; throws one error that names every fault. */
 export function readMessagingConfig(env: NodeJS.ProcessEnv): MessagingConfig {
   return readConfig(env, MESSAGING_SETTINGS);
 }

@@ -5,8 +5,8 @@ import { watchOutboxAge } from "../shared/io/outbox-age.ts";
 import type { OpenMessaging } from "./create-messaging.ts";
 
 /**
- * Registers the figures that operators and autoscaling read; asked for only when scraped. A
- * connector that is known and has nothing to do shows 0, so that no graph of it is empty.
+ * Registers the metrics for operators and autoscaling; they are computed per scrape. A known connector without
+ * messages shows 0, so that no graph is empty.
  */
 export function registerMetrics(
   registry: Registry,
@@ -14,7 +14,7 @@ export function registerMetrics(
   outbox: Outbox,
   connectors: () => Iterable<string>,
 ): void {
-  const look = createLook(messaging);
+  const readQueues = createQueueReader(messaging);
   const watch = (name: string, help: string, read: (queue: Queue) => number) =>
     new Gauge({
       name,
@@ -22,7 +22,7 @@ export function registerMetrics(
       labelNames: ["connector"],
       registers: [registry],
       async collect() {
-        const queues = await look();
+        const queues = await readQueues();
         if (queues === undefined) return;
         this.reset();
         for (const connector of connectors()) this.labels(connector).set(0);
@@ -31,7 +31,7 @@ export function registerMetrics(
     });
   watch(
     "messaging_waiting_messages",
-    "Messages waiting for a connector, counted no further than 100,000 a lane.",
+    "Messages waiting for a connector, counted no further than 100,000 per priority class.",
     ({ waiting }) => waiting,
   );
   watch(
@@ -59,9 +59,11 @@ export function registerMetrics(
 type Queue = Awaited<ReturnType<OpenMessaging["queries"]["queues"]>>[number];
 
 /**
- * Looks at the queues, once for all figures of a scrape, which ask at the same moment. Nothing while the database
- * is away, so that the last figures stand: a scrape that fails would take all others with it.
+ * Reads the queues once per scrape. Returns undefined while the database is down, so the last values stay: a
+ * failing metric would fail the whole scrape.
  */
-function createLook({ queries }: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
+function createQueueReader({
+  queries,
+}: OpenMessaging): () => Promise<readonly Queue[] | undefined> {
   return singleFlight(() => queries.queues().catch(() => undefined));
 }

@@ -3,7 +3,7 @@ import { shapeCollections } from "../shared/io/migration.ts";
 import { migrateOutbox } from "../shared/io/outbox.ts";
 import { COLLECTIONS } from "./store/schema.ts";
 
-/** Brings the messaging database to the shape this version needs; idempotent. */
+/** Migrates the messaging database to this version; idempotent. */
 export async function migrate(db: Db): Promise<void> {
   await shapeCollections(db, COLLECTIONS);
   await migrateOutbox(db);

@@ -1,4 +1,4 @@
-/** Opens, wires and serves messaging; read top to bottom. What is opened last closes first. */
+/** Opens the connections, wires and serves messaging. Connections close in reverse order. */
 import { randomUUID } from "node:crypto";
 import { MessagingService } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { RoutingService } from "../../proto/gen/sms/v1/routing_pb.js";
@@ -27,7 +27,7 @@ export { readMessagingConfig as readSettings } from "./config.ts";
 const RECOUNT_INTERVAL_MS = 10_000;
 const REROUTE_INTERVAL_MS = 1000;
 const RETENTION_INTERVAL_MS = 600_000;
-/** So soon after a failure due messages are looked for again. */
+/** After a failure the search for due messages runs again within this time. */
 const DUE_RETRY_MAX_MS = 1000;
 
 /** Starts messaging in this process. */
@@ -65,7 +65,7 @@ export const start: StartService = async (context) => {
     log,
   });
   lifecycle.onClose("messaging clients", () => services.close());
-  // Once loaded the table stays, however long routing is away.
+  // Once loaded, the table stays while routing is down.
   lifecycle.addReadinessCheck("messaging route table", () => void services.routeTable());
 
   const owner = randomUUID();
@@ -88,7 +88,7 @@ export const start: StartService = async (context) => {
   context.serve((router) => router.service(MessagingService, rpc));
 };
 
-/** Connectors that some route leads to; none before the first table has come. */
+/** Connectors of the route table; none before the first table is loaded. */
 function connectorsIn(services: ServiceClients): Set<string> {
   try {
     return new Set(services.routeTable().routes.map(({ rule }) => rule.connectorId));
@@ -110,7 +110,7 @@ function startSweepers(
 ): void {
   const hearing = createUnbroken(clock, steadyClock, config.CLAIM_LEASE_MS / 2);
   const loops = {
-    // What is scheduled goes out five seconds late at most, also when the database has just come back.
+    // A scheduled message is sent at most 5 s late, also right after an outage of the database.
     "due messages": {
       everyMs: config.SCHEDULER_INTERVAL_MS,
       retryMaxMs: DUE_RETRY_MAX_MS,

@@ -2,7 +2,7 @@ import type { AppError } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 
-/** What one part of a call failed with. A fault of ours is logged, as that of a call of its own is. */
+/** The error of one item of a batch. Logs internal errors, as for a call of its own. */
 export function toBatchItemError(
   thrown: unknown,
   call: { readonly method: string; readonly requestId: string },

@@ -1,6 +1,6 @@
 /**
- * What messaging asks of other services: tenants, sender IDs and the route table (cached at most
- * five seconds, and forgotten at once when their owner says so), and holds (many in one call).
+ * Clients of other services. Tenants, sender IDs and the route table are cached for at most 5 s and dropped when
+ * their owner publishes an invalidation. Holds are batched.
  */
 import type { Client } from "@connectrpc/connect";
 import type { NatsConnection } from "nats";
@@ -28,14 +28,13 @@ import { toAppError } from "../../shared/rpc/error-status.ts";
 import type { Hold, ServiceClients } from "../app/ports.ts";
 import { CALL, createSenderLoader, createTenantLoader, senderKey } from "./loaders.ts";
 
-/** No answer of a neighbour is used for longer than this. */
+/** The maximum age of cached results. */
 const FACT_AGE_MAX_MS = 5000;
 const FACTS_MAX = 50_000;
 
-/** The refusal of one hold waits so long for the currency that it names. */
+/** How long a refusal waits for the tenant's currency. */
 const CURRENCY_WAIT_MS = 100;
 
-/** Clients of the neighbours, wherever they run. */
 export type RpcClients = {
   readonly tenant: Client<typeof TenantService>;
   readonly senderId: Client<typeof SenderIdService>;
@@ -43,7 +42,7 @@ export type RpcClients = {
   readonly routing: Client<typeof RoutingService>;
 };
 
-/** Opens the neighbours; `close` ends the background work. */
+/** Opens the clients; `close` ends their background work. */
 export function openServiceClients(options: {
   readonly clients: RpcClients;
   readonly nats: NatsConnection;
@@ -54,7 +53,7 @@ export function openServiceClients(options: {
   const cache = { maxAgeMs: FACT_AGE_MAX_MS, sizeMax: FACTS_MAX, clock };
   const tenants = createRefreshAheadCache({ ...cache, load: createTenantLoader(clients.tenant) });
   const senders = createRefreshAheadCache({ ...cache, load: createSenderLoader(clients.senderId) });
-  // The other holds of a batch do not wait for it, and do not fail with it.
+  // A missing currency neither delays nor fails the other holds of a batch.
   const currencyOf = async (tenantId: string) => {
     const asked = Promise.resolve(tenants.get(tenantId)).catch(() => undefined);
     return (await answerWithin(asked, CURRENCY_WAIT_MS))?.currency ?? "";
@@ -95,7 +94,7 @@ export function openServiceClients(options: {
   };
 }
 
-/** Keeps the newest route table; the last good one serves while routing is away. */
+/** Keeps the current route table; the last one serves while routing is down. */
 function keepRouteTable(client: RpcClients["routing"], log: Logger) {
   let known: GetRouteTableResponse | undefined;
   let table: RouteTable | undefined;
@@ -106,10 +105,10 @@ function keepRouteTable(client: RpcClients["routing"], log: Logger) {
     async work() {
       const knownVersion = known?.version ?? 0n;
       const answer = await rpcAnswer(client.getRouteTable({ knownVersion }, CALL));
-      // A connector's health changes without a new version of the table: each answer tells it.
+      // Health changes without a new version of the table; each response contains it.
       const { unhealthyConnectorIds } = answer;
       const whole = answer.unchanged && known !== undefined ? known : answer;
-      // The same table while nothing is new: what is worked out from it is kept for as long as it is.
+      // Keep the same object while nothing changes: other values are derived from it and cached with it.
       if (whole === known && isSameSet(unhealthyConnectorIds, known.unhealthyConnectorIds)) {
         return false;
       }
@@ -144,10 +143,10 @@ function compileAnswer(answer: GetRouteTableResponse): RouteTable {
   });
 }
 
-/** The currency of a tenant whose wallet could not say it; "" when it cannot be told soon. */
+/** The currency of a tenant without a wallet; "" if it is not known in time. */
 type CurrencyOf = (tenantId: string) => Promise<string>;
 
-/** Never rejects: a call that fails is the failure of each hold in it. */
+/** Never rejects: a failed call is the error of each of its holds. */
 async function placeHolds(
   client: RpcClients["wallet"],
   holds: readonly Hold[],
@@ -173,9 +172,9 @@ async function toRefusal(
   outcome: HoldOutcome | undefined,
   currencyOf: CurrencyOf,
 ): Promise<Error> {
-  if (outcome === undefined) return new AppError("internal_error", "A hold had no outcome.");
+  if (outcome === undefined) return new AppError("internal_error", "A hold has no result.");
   const { errorCode } = outcome;
-  // A tenant whose wallet was never made has no money.
+  // A tenant without a wallet has no funds.
   if (errorCode === "insufficient_balance" || errorCode === "not_found") {
     return new AppError("insufficient_balance", "The available balance does not cover this.", {
       extra: {

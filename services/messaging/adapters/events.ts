@@ -1,4 +1,4 @@
-/** What messaging publishes: `events.message.<tenant id>.<status>`, one `sms.v1.Event` each. */
+/** Events of messaging: `events.message.<tenant id>.<status>`, one `sms.v1.Event` each. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { EventSchema, MessageChangedSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { newId } from "../../shared/core/ids.ts";

@@ -1,26 +1,25 @@
 /**
- * What replicas ask each other about sends under way (`service/sends-under-way.ts`), on NATS core.
- * Whoever has sends of that kind says so at once, and again when they have ended; who has none says
- * nothing, so a short silence is an answer. A note that is lost may cost a list a message that was just
- * being sent on another replica, which a later list of the window has.
+ * Queries between replicas about in-flight sends (`app/inflight-sends.ts`), on NATS core. A replica with such sends
+ * answers at once, and again when they have ended. A replica without them does not answer, so a short silence
+ * means none. After a lost message a list may miss a send that another replica was just storing.
  */
 import type { NatsConnection } from "nats";
 import { startDeadlineTimer } from "../../shared/flow/deadline-timer.ts";
 import { openPublisher, readJson, subscribe } from "../../shared/io/best-effort-pubsub.ts";
 import type { InflightPeers } from "../app/inflight-sends.ts";
 
-/** Replica that asks, number of the question, tenant, instant in milliseconds since 1970. */
+/** Querying replica, number of the query, tenant, instant in milliseconds since 1970. */
 type Question = readonly [from: string, number: number, tenantId: string, beforeMs: number];
-/** Number of the question, replica that answers, whether its sends have ended. */
+/** Number of the query, answering replica, whether its sends have ended. */
 type Answer = readonly [number: number, by: string, isEnded: boolean];
 
 const ASK = "messaging.under_way";
-/** A message of NATS core takes a millisecond or two; this is what a busy replica may take more. */
+/** A message on NATS core takes 1 to 2 ms; a busy replica may take longer to answer. */
 const SILENCE_MS = 25;
-/** Nobody waits longer for an answer. */
+/** No query waits longer for an answer. */
 const ANSWER_MAX_MS = 10_000;
 
-/** Opens one replica's questions and answers over the event connection. */
+/** Opens the queries and answers of one replica on a NATS connection. */
 export function openInflightPeers(connection: NatsConnection, replica: string): InflightPeers {
   const tell = openPublisher(connection);
   const asked = new Map<number, (by: string, isEnded: boolean) => void>();
@@ -72,7 +71,7 @@ export function openInflightPeers(connection: NatsConnection, replica: string): 
   };
 }
 
-/** Reads a question; undefined when it is not in this version's form. */
+/** Parses a query; undefined if it is malformed. */
 export function readQuestion(text: string): Question | undefined {
   const [from, number, tenantId, beforeMs] = readList(text);
   const isOne = typeof from === "string" && /^[\w-]+$/.test(from) && typeof tenantId === "string";

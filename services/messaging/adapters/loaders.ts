@@ -1,4 +1,4 @@
-/** Questions to the services that own tenants and sender IDs. */
+/** Batched look-ups of tenants and sender IDs. */
 import type { Client } from "@connectrpc/connect";
 import {
   type SenderIdResponse,
@@ -10,7 +10,7 @@ import { createDataLoader } from "../../shared/flow/data-loader.ts";
 import { rpcAnswer } from "../../shared/rpc/call.ts";
 import type { TenantFacts } from "../app/ports.ts";
 
-/** Of every call to a neighbour. */
+/** The deadline of calls to other services. */
 export const CALL = { timeoutMs: 5000 } as const;
 
 /** Loads a tenant's facts by id; undefined when there is no such tenant. */

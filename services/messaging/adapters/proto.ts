@@ -1,4 +1,4 @@
-/** Messages in the form in which they travel: in answers, events and stored responses. */
+/** Messages as protobuf: for responses, events and stored responses. */
 import { create } from "@bufbuild/protobuf";
 import { Mode, ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
@@ -49,8 +49,8 @@ export function toWireTime(atMs: number | undefined): bigint {
 }
 
 /**
- * Writes a message; its history, oldest first, goes only into `GetMessage` and events. Written out, and not by
- * `create`: that sets field after field of a growing object, which takes ten times the memory, for each message.
+ * Writes a message; its history, oldest first, goes only into `GetMessage` and events. An object literal, because
+ * `create` sets the fields one after another, which takes ten times the memory.
  */
 export function toWireMessage(message: Message, withHistory: boolean): WireMessage {
   const wasSent = message.sentAtMs !== undefined;
@@ -88,7 +88,7 @@ export function toWireMessage(message: Message, withHistory: boolean): WireMessa
   return wire;
 }
 
-/** Writes what reconciliation needs of a message. */
+/** Writes the charge of a message for reconciliation. */
 export function toWireCharge(message: MessageCharge): Charge {
   const charge = create(ChargeSchema, {
     messageId: message.id,

@@ -3,10 +3,10 @@ import type { ServiceClients } from "../app/ports.ts";
 import { TEST_ROUTE } from "../domain/build-messages.ts";
 import type { AvailabilityOf, AvailableRoute, RouteState } from "../domain/choose-route.ts";
 
-/** How frozen routes stand by the present route table, and which connectors carry. */
+/** The states of frozen routes and the usable connectors, by the current route table. */
 export type RouteAvailability = {
   readonly availabilityOf: AvailabilityOf;
-  /** Connectors at which messages are claimed, as far as anybody knows; none before the first table. */
+  /** Connectors that claim messages as far as routing knows; none before the first table. */
   usableConnectors(): ReadonlySet<string>;
 };
 
@@ -19,7 +19,7 @@ type Known = {
   readonly usableConnectors: ReadonlySet<string>;
 };
 
-/** Reads them from the route table that the neighbours keep; worked out once per table. */
+/** Derives both once per route table. */
 export function createRouteAvailability(
   services: Pick<ServiceClients, "routeTable">,
 ): RouteAvailability {
@@ -27,7 +27,7 @@ export function createRouteAvailability(
 
   function read(): Known {
     const table = services.routeTable();
-    if (table !== known?.table) known = workOut(table);
+    if (table !== known?.table) known = derive(table);
     return known;
   }
 
@@ -46,7 +46,7 @@ export function createRouteAvailability(
   };
 }
 
-function workOut(table: RouteTable): Known {
+function derive(table: RouteTable): Known {
   const routes: [string, AvailableRoute][] = [];
   const usableConnectors = new Set<string>();
   for (const { connector, rule, isUnhealthy } of table.routes) {

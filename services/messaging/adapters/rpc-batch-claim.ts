@@ -1,4 +1,4 @@
-/** Several claims in one call: each runs as its own call would, and fails alone. */
+/** `ClaimMany`: each claim runs as its own call would, and fails alone. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   ClaimManyRequest,
@@ -20,7 +20,6 @@ type Claim = (
 const METHOD = "sms.v1.MessagingService/ClaimMany";
 const CLAIMS_MAX = 256;
 
-/** Makes `ClaimMany` of `ClaimMessages`. */
 export function createBatchClaim(claim: Claim, log: Logger) {
   return async ({
     claims,
@@ -29,13 +28,13 @@ export function createBatchClaim(claim: Claim, log: Logger) {
     const shares = fairShare(claims.map(({ max }) => max));
     const { requestId } = currentCall();
     const runs = claims.map((one, at) =>
-      settle(claim({ ...one, max: shares[at] ?? 0 }), requestId, log),
+      toResult(claim({ ...one, max: shares[at] ?? 0 }), requestId, log),
     );
     return { results: await Promise.all(runs) };
   };
 }
 
-async function settle(
+async function toResult(
   claiming: ReturnType<Claim>,
   requestId: string,
   log: Logger,

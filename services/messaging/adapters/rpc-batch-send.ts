@@ -27,13 +27,13 @@ type Result = MessageInitShape<typeof SendResultSchema>;
 const REQUESTS_MAX = 256;
 
 /**
- * Recipients in one call, and characters of their numbers as written: both come back in the answer, which is
- * made when everything has been sent, and would then be too long to be given.
+ * Recipients per call, and bytes of their numbers as written. The response repeats both, and must fit its limit
+ * once everything is sent.
  */
 const RECIPIENTS_MAX = 40_000;
 const RECIPIENT_TEXT_MAX = 4_194_304;
 
-/** Throws `validation_error` where it would be. */
+/** Throws `validation_error` if the response would be too large. */
 export function checkResponseSize(requests: readonly SendMessagesRequest[]): void {
   let count = 0;
   let text = 0;
@@ -47,7 +47,7 @@ export function checkResponseSize(requests: readonly SendMessagesRequest[]): voi
   }
 }
 
-/** Of a lone request the list that its sender has written. */
+/** The field at fault: of a single request, the list that its caller sent. */
 function listField([only, ...others]: readonly SendMessagesRequest[]): string {
   if (only === undefined || others.length > 0) return "requests";
   return only.endpoint === SendEndpoint.BATCH ? "messages" : "to";
@@ -69,7 +69,7 @@ export function createBatchSend(send: Send, log: Logger) {
       const traceparent = span?.traceparent ?? outer.traceparent;
       const call = { ...outer, requestId, tenantId: request.tenantId, traceparent };
       return runInCall(call, () =>
-        settle(send(request, context), { method, requestId }, log, span),
+        toResult(send(request, context), { method, requestId }, log, span),
       );
     });
   }
@@ -95,7 +95,7 @@ export function createBatchSend(send: Send, log: Logger) {
   };
 }
 
-async function settle(
+async function toResult(
   sending: ReturnType<Send>,
   call: { readonly method: string; readonly requestId: string },
   log: Logger,

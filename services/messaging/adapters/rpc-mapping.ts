@@ -1,4 +1,4 @@
-/** Wire to domain and back, for the methods of `rpc.ts`. */
+/** Maps protobuf to the domain and back, for `rpc.ts`. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Mode, ReasonSchema } from "../../../proto/gen/sms/v1/common_pb.js";
 import {
@@ -65,12 +65,12 @@ export function readMode(mode: Mode): MessageMode | undefined {
   return mode === Mode.UNSPECIFIED ? undefined : checkKnown("mode", MODES.get(mode));
 }
 
-/** Reads which endpoint's keys are meant. */
+/** Reads the endpoint of a key. */
 export function readEndpoint(endpoint: SendEndpoint): Endpoint {
   return checkKnown("endpoint", ENDPOINTS[endpoint]);
 }
 
-/** Reads an idempotency key; throws `validation_error` for one of another form than customers' keys have. */
+/** Reads an idempotency key; throws `validation_error` if it is malformed. */
 export function readKey(key: string): string | undefined {
   if (key === "" || KEY_FORM.test(key)) return key || undefined;
   const message = "A key has 1 to 64 letters, digits, _ and -.";
@@ -106,12 +106,12 @@ export function readSendRequest(
   };
 }
 
-/** Writes the answer to a send that was just accepted. */
+/** Writes the response to an accepted send. */
 export function sendResponse(request: SendRequest, draft: Draft): SendMessagesResponse {
   const { messages } = draft;
   const [first] = messages;
   const isSingle = request.endpoint === "single";
-  // Written out, as each message is (`toWireMessage`).
+  // An object literal, as in `toWireMessage`.
   const response: SendMessagesResponse = {
     $typeName: "sms.v1.SendMessagesResponse",
     sendId: draft.sendId,
@@ -146,7 +146,7 @@ function toEntry(request: SendRequest, message: Message, index: number): SendEnt
   return entry;
 }
 
-/** The stored first answer of a send's key. */
+/** The stored response of a send's key. */
 export function replayedSend(bytes: Uint8Array): SendMessagesResponse {
   const response = fromBinary(SendMessagesResponseSchema, bytes);
   response.replayed = true;
@@ -159,7 +159,7 @@ export const responseEncoder: ResponseEncoder = {
   cancel: (message) => toBinary(CancelMessageResponseSchema, cancelResponse(message)),
 };
 
-/** Writes the answer to a cancel. */
+/** Writes the response to a cancel. */
 export function cancelResponse(message: Message): CancelMessageResponse {
   return create(CancelMessageResponseSchema, { message: toWireMessage(message, false) });
 }
@@ -171,7 +171,7 @@ export function replayedCancel(bytes: Uint8Array): CancelMessageResponse {
   return response;
 }
 
-/** A value said twice means what it means once; a database's question must not grow with how often it is said. */
+/** Removes duplicates, so that a repeated value does not enlarge the query. */
 function distinct<T>(values: readonly T[]): T[] {
   return [...new Set(values)];
 }
@@ -212,7 +212,7 @@ export function toClaimed(message: Message): ClaimedMessage {
   });
 }
 
-/** What is kept of a carrier's own code. Those of SMPP have a few characters; a receipt's text may hold anything. */
+/** The stored length of a carrier's code. SMPP codes are short; a receipt's text may be arbitrary. */
 const CARRIER_CODE_MAX = 256;
 
 /** Reads an outcome of a list. */
@@ -230,7 +230,7 @@ export function readOutcome(wire: WireOutcome, at: number): About<Outcome> {
 }
 
 const PART_KEY_MAX = 256;
-/** Ten segments (1,530 characters) make 24 parts of UCS-2 at the most; each is one bit of a small integer. */
+/** Ten segments (1,530 characters) make at most 24 parts in UCS-2; each is one bit of a small integer. */
 const PARTS_MAX = 31;
 
 /** Reads a receipt of a list. */

@@ -1,4 +1,4 @@
-/** `sms.v1.MessagingService`: requests to use cases and results to answers, nothing else. */
+/** `sms.v1.MessagingService`: maps requests to use cases and results to responses, nothing else. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type {
   ClaimMessagesRequest,
@@ -45,7 +45,7 @@ export type UseCases = {
   readonly resolve: (questions: readonly ReservationQuestion[]) => Promise<ReservationAnswer[]>;
 };
 
-/** Makes the service's implementation; `keepMs` is how long messages are kept, which it only tells. */
+/** `keepMs` is the retention of messages, which `StreamCharges` reports. */
 export function createMessagingRpc(
   useCases: UseCases,
   keepMs: number,
@@ -58,7 +58,7 @@ export function createMessagingRpc(
   };
 }
 
-/** Outcomes and receipts in one call: half of what may wait to be written, so that a call is not refused in part. */
+/** Outcomes or receipts per call: half of the update queue, so that no call is refused in part. */
 const ITEMS_MAX = 10_000;
 
 type Methods = ServiceImpl<typeof MessagingService>;
@@ -99,12 +99,12 @@ function customerMethods(
       checkResponseSize([wire]);
       return send(wire, context, false);
     },
-    // The edge's own way of sending.
+    // Used by the gateway.
     ...createBatchSend((wire, context) => send(wire, context, true), log),
     async lookupSend(wire) {
       const { tenantId, endpoint, fingerprint, cancelMessageId, beforeRefusal } = wire;
       const key = readKey(wire.idempotencyKey);
-      // What was sent without a key is stored under none.
+      // A send without a key is stored under no key.
       if (key === undefined) return {};
       const find = beforeRefusal ? idempotency.findBeforeRefusal : idempotency.find;
       if (cancelMessageId !== "") {
@@ -193,7 +193,7 @@ function auditMethods(
 ): Omit<Methods, CustomerMethod | CarrierMethod> {
   return {
     async resolveReservations({ reservations }) {
-      // What is not there is fenced off, for good: nothing without a name, then.
+      // A missing reservation gets a permanent tombstone, so each one needs an id.
       const nameless = reservations.findIndex(({ reservationId }) => reservationId === "");
       if (nameless !== -1) {
         const field = `reservations[${nameless}].reservation_id`;

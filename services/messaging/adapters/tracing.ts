@@ -1,4 +1,4 @@
-/** Spans of what happens to messages: a send accepted, a change announced. */
+/** Spans of accepted sends and published changes. */
 import { idTimeMs } from "../../shared/core/ids.ts";
 import { following, type OpenSpan, recordedTrace, tracer } from "../../shared/io/tracing.ts";
 import { activeCall } from "../../shared/rpc/call-context.ts";
@@ -12,8 +12,8 @@ export const callTrace: CallTrace = {
 };
 
 /**
- * Opens the span of one send of several that travel in one call. It belongs to its own request's
- * trace; where the call is another's it is linked to it.
+ * Opens the span of one send of a batch. It belongs to the trace of its own request, and links to the call if that
+ * has another trace.
  */
 export function openAcceptSpan(
   own: string | undefined,
@@ -30,9 +30,8 @@ export function openAcceptSpan(
 }
 
 /**
- * Notes that an event was made, as the conventions for messaging want it where events travel in
- * batches, and answers the `traceparent` that the event carries. The cause is the call that changed
- * the message, else what accepted the message.
+ * Records the creation of an event, as the OpenTelemetry conventions for batched messages require, and returns the
+ * `traceparent` of the event. The cause is the call that changed the message, else the call that accepted it.
  */
 export function noteEvent(
   event: StatusEvent,

@@ -1,21 +1,18 @@
 import type { ClientSession, Db, Document } from "mongodb";
 import { insertAll as insert, throwWriteError } from "../../shared/io/insert-all.ts";
 
-/**
- * Documents of one command, which may have 16 MB: 48 KB for each beside its text, while hundreds of routes
- * have half of that.
- */
+/** Documents per command of at most 16 MB: 48 KB for each without its text; hundreds of routes take half of that. */
 const DOCUMENTS_MAX = 256;
 
-/** Text of one command's documents together, in bytes at the most; what has more goes by itself. */
+/** Text of one command's documents, in bytes; a document with more has its own command. */
 const TEXT_MAX = 4 * 1024 * 1024;
 
-/** The text of a message, or the stored answer of a send: what was rejected is kept as given. */
+/** The size of a message's text or of a stored response; rejected text is stored as given. */
 function textOf({ body = "", to = "", response }: Document): number {
   return 3 * (body.length + to.length) + (response?.position ?? 0);
 }
 
-/** Where the command ends that begins with this document. */
+/** The end of the command that begins with this document. */
 function endOfCommand(documents: readonly Document[], from: number): number {
   const most = Math.min(documents.length, from + DOCUMENTS_MAX);
   let text = 0;

@@ -18,7 +18,7 @@ export type StoredAmount = bigint | number | Long;
 
 type StoredRoute = { route_id: string; connector_id: string; price: StoredAmount };
 
-/** One document of `messages`. Fields that say nothing are absent. */
+/** One document of `messages`. Empty fields are absent. */
 export type MessageDocument = {
   _id: string;
   tenant_id: string;
@@ -29,7 +29,7 @@ export type MessageDocument = {
   status: MessageStatus;
   to: string;
   from: string;
-  /** What lists look the message up by; see `searchKeys`. */
+  /** The keys of list filters; see `searchKeys`. */
   search: string[];
   body: string;
   encoding: Encoding;
@@ -55,9 +55,9 @@ export type MessageDocument = {
   attempts?: number;
   not_before?: Date;
   queue_until?: Date;
-  /** Only while in a queue or being sent; what the queue's index is made of. */
+  /** Present while the message waits or is sent; the key of the queue index. */
   queue?: string;
-  /** Only while time alone can end the state; what the sweeper's index is made of. */
+  /** Present while time can end the state; the key of the index of due messages. */
   due_at?: Date;
   receipts?: SegmentReceipts;
   redact?: boolean;
@@ -65,7 +65,7 @@ export type MessageDocument = {
   revision: number;
 };
 
-/** Lists find messages by these; one index over all of them costs updates less than one for each. */
+/** The keys of list filters. One index over all of them makes updates cheaper than one index each. */
 export const SEARCH = {
   from: (senderId: string) => `f:${senderId.toLowerCase()}`,
   to: (e164: string) => `t:${e164}`,
@@ -80,12 +80,10 @@ function searchKeys({ from, to, clientReference, campaignId }: Message): string[
   return keys;
 }
 
-/** Reads a stored amount. */
 export function toAmount(stored: StoredAmount): bigint {
   return typeof stored === "object" ? stored.toBigInt() : BigInt(stored);
 }
 
-/** Writes a message as its document. */
 export function toDocument(message: Message): MessageDocument {
   const document: MessageDocument = {
     _id: message.id,
@@ -160,8 +158,8 @@ const CHANGING: readonly (readonly [keyof MessageDocument, (message: Message) =>
 ];
 
 /**
- * The next revision of a stored message. Only what the change touched is written anew, so fields
- * that a newer version put there stay as they were.
+ * The next revision of a stored message. Changes only the fields that the decision changed, so fields of a newer
+ * version stay.
  */
 export function nextDocument(
   stored: MessageDocument,
@@ -184,7 +182,7 @@ export function nextDocument(
   return next as MessageDocument;
 }
 
-/** Entries that the change has left alone are stored as they were, with what a newer version put into them. */
+/** Unchanged entries stay as stored, with fields of a newer version. */
 function carryOver<Entry, Stored>(
   before: readonly Entry[],
   stored: readonly Stored[],
@@ -194,7 +192,6 @@ function carryOver<Entry, Stored>(
   return after.map((entry) => stored[before.indexOf(entry)] ?? write(entry));
 }
 
-/** Reads a document as the message it is. */
 export function fromDocument(document: MessageDocument): Message {
   const { claim, receipts } = document;
   return {
@@ -242,7 +239,6 @@ export function fromDocument(document: MessageDocument): Message {
   };
 }
 
-/** Reads a document's history. */
 export function fromHistory({ history }: Pick<MessageDocument, "history">): StatusChange[] {
   return history.map(fromStoredChange);
 }

@@ -9,10 +9,9 @@ import { MESSAGE_MODES, type Message } from "../domain/message.ts";
 import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
 import { INDEXES } from "./schema.ts";
 
-/** A page that takes longer than this is given up; no page may slow everyone else. */
+/** A slower page is aborted, so that it does not slow other requests. */
 const PAGE_TIME_MAX_MS = 5000;
 
-/** Makes the reads over one database. */
 export function createMessageLists(db: Db): MessageLists {
   const messages: Collection<MessageDocument> = db.collection("messages");
   return {
@@ -27,9 +26,8 @@ export function createMessageLists(db: Db): MessageLists {
 }
 
 /**
- * Most text on one page beside its first message, in bytes of UTF-8 at the worst. A rejected
- * recipient or batch item is kept as given, which may be megabytes; a hundred of them on a page
- * would be more than any part on the way to the customer takes.
+ * Text per page without its first message, in bytes of UTF-8 at worst. A rejected recipient or batch item is stored
+ * as given, which can be megabytes; a hundred of them exceed the limits of a response.
  */
 const PAGE_TEXT_MAX = 3 * 1024 * 1024;
 
@@ -77,14 +75,14 @@ export function planList(filter: ListFilter): { query: Filter<MessageDocument>; 
   if (filter.to !== undefined) query.to = filter.to;
   if (filter.clientReference !== undefined) query.client_reference = filter.clientReference;
   if (filter.campaignId !== undefined) query.campaign_id = filter.campaignId;
-  // Naming every value lets an index answer in order of id: one ordered scan of each, merged.
+  // With every value listed, MongoDB merges one ordered index scan per value.
   query.status ??= { $in: [...MESSAGE_STATUSES] };
   query.source ??= { $in: [...MESSAGE_SOURCES] };
   const { from } = filter;
   const key = searchKey(filter);
   if (key === undefined) return { query, hint: INDEXES.byKind };
   query.search = key;
-  // Inside an expression the sender ID filters what the key finds, and is no bound itself.
+  // Inside an expression the sender ID filters the results of the key and is no index bound.
   const isKeyed = from !== undefined && key !== SEARCH.from(from);
   if (isKeyed) query.$expr = { $in: [SEARCH.from(from), "$search"] };
   return { query, hint: INDEXES.bySearch };

@@ -14,7 +14,7 @@ import { INDEXES } from "./schema.ts";
 import { insertRecords } from "./sends.ts";
 
 const DELETE_MAX = 2000;
-/** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
+/** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
 const DUE_FIELDS = { tenant_id: 1, from: 1, status: 1 } as const;
 
@@ -127,7 +127,7 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
           tenant_id: tenantId,
           mode: { $in: [...MESSAGE_MODES] },
           search: SEARCH.campaign(campaignId),
-          // Every value named: only so the index answers in order of id, and a page reads no more than it.
+          // With every value listed, the index returns ids in order and a page reads no more than its size.
           source: { $in: [...MESSAGE_SOURCES] },
           status: { $in: [...MESSAGE_STATUSES] },
           _id: { $gt: afterId },

@@ -12,9 +12,8 @@ const LOCAL = { readConcern: { level: "local" } } as const;
 const MAJORITY = { w: "majority", j: true } as const;
 
 /**
- * Makes the queue over the messages of one database. It is the partial index `queue, tenant_id,
- * _id, not_before`: entering, claiming and leaving it is writing the message itself, so no second
- * store can disagree.
+ * The queue is the partial index `queue, tenant_id, _id, not_before` over the messages. A write of the message itself
+ * puts it into the queue, claims it or removes it, so no second store can disagree (ADR 30).
  */
 export function createQueueStore(db: Db): QueueStore {
   const messages: Collection<MessageDocument> = db.collection("messages");
@@ -124,7 +123,7 @@ export function createQueueStore(db: Db): QueueStore {
           sending: 0,
           oldestMs: undefined,
         };
-        const length = await count(name, FIGURE_MAX);
+        const length = await count(name, COUNT_MAX);
         if (kind === "sending") {
           byConnector.set(connectorId, { ...known, sending: known.sending + length });
           continue;
@@ -153,8 +152,8 @@ export function createQueueStore(db: Db): QueueStore {
 }
 
 /**
- * What leaves the queue by another hand, a cancel above all, fails this guard; whichever of the two
- * writes first wins, and the other finds nothing to write.
+ * The guard: a message that another writer has removed from the queue, such as a cancel, no longer matches. The first
+ * writer wins, and the other finds nothing to write.
  */
 function takeOver({ connectorId, priority, found, claim }: ClaimBatch) {
   const queue = queueName(connectorId, priority);
@@ -178,16 +177,16 @@ function isClaimable(
   return (document.not_before?.getTime() ?? 0) <= nowMs;
 }
 
-/** Figures count no further: a longer queue reads as this long. */
-const FIGURE_MAX = 100_000;
+/** Queue lengths are counted up to this. */
+const COUNT_MAX = 100_000;
 const TENANTS_MAX = 200;
 /** The last instant a date can hold (ECMA-262 section 21.4.1.1). */
 const DATE_MAX_MS = 8.64e15;
 
-/** So many scheduled messages may hide one that has waited for longer. */
+/** Messages read to find the oldest one behind scheduled messages. */
 const HEADS_MAX = 500;
 
-/** Since when the oldest message of each tenant waits, the earliest of them. */
+/** The earliest start of waiting over the oldest messages of each tenant. */
 async function oldestIn(
   messages: Collection<MessageDocument>,
   queue: string,
@@ -203,7 +202,7 @@ async function oldestIn(
         .limit(count)
         .toArray();
     let heads = await lowest(1);
-    // A scheduled message was accepted long before it waits: others behind it may have waited for longer.
+    // A scheduled message waits from its due time, so messages with later ids may have waited longer.
     if (heads[0]?.scheduled_at !== undefined) heads = await lowest(HEADS_MAX);
     for (const { _id, scheduled_at } of heads) {
       oldestMs = earlier(oldestMs, Math.max(idTimeMs(_id), scheduled_at?.getTime() ?? 0));
@@ -217,7 +216,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
   return Math.min(a, b);
 }
 
-/** Wraps every method so that the driver's outages become `service_unavailable`. */
+/** Wraps every method: outages become `service_unavailable`. */
 function guardAll(store: QueueStore): QueueStore {
   const entries = Object.entries(store).map(([name, method]) => [
     name,

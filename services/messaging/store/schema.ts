@@ -4,7 +4,7 @@ import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import type { CollectionShape } from "../../shared/io/migration.ts";
 import { MESSAGE_MODES } from "../domain/message.ts";
 
-/** Names of the indexes that queries ask for by name. */
+/** Names of the indexes for query hints. */
 export const INDEXES = {
   byKind: "tenant_mode_source_status_id",
   bySearch: "tenant_mode_search_source_status_id",
@@ -25,9 +25,8 @@ const MESSAGES: CollectionShape = {
       name: INDEXES.byKind,
     },
     {
-      // Sender ID, recipient, reference and campaign in one array. Every further index of its own
-      // would cost each status change its keys anew, changed or not. Source and status are in it
-      // so that a page with both kinds of filter touches only what it shows.
+      // Sender ID, recipient, reference and campaign in one array, because each status change rewrites the keys of
+      // every index. Source and status are in it so that a page with both kinds of filter reads only its results.
       key: { tenant_id: 1, mode: 1, search: 1, source: 1, status: 1, _id: 1 },
       name: INDEXES.bySearch,
     },
@@ -79,7 +78,7 @@ const FENCES: CollectionShape = {
   indexes: [{ key: { until: 1 }, name: "until", expireAfterSeconds: 0 }],
 };
 
-/** Everything this service stores, beside the outbox. */
+/** The collections of this service, without the outbox. */
 export const COLLECTIONS: readonly CollectionShape[] = [
   MESSAGES,
   SENDS,

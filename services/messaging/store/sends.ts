@@ -17,11 +17,10 @@ import { insertAll } from "./bulk-writes.ts";
 import { toDocument } from "./documents.ts";
 
 /**
- * One document of `sends`: an accepted send (or, with a key, a cancel), or the tombstone of one
- * that may never be written. `_id` is the reservation's id, so that send and tombstone exclude
- * each other whatever the clocks say. The tombstone of a refused request has its key instead, and
- * has expired from the start, by every clock: it is in the way of requests from before it, and of
- * none after it.
+ * One document of `sends`: an accepted send, a cancel with a key, or the tombstone of a send that must never be
+ * written. `_id` is the reservation's id, so send and tombstone exclude each other, independent of clocks. The
+ * tombstone of a refused request has the key instead, and is expired from the start: it blocks requests from before
+ * it, and none after it.
  */
 type SendDocument = {
   _id: string;
@@ -36,23 +35,22 @@ type SendDocument = {
   expires_at: Date;
 };
 
-/** MongoDB answers 101 documents at first unless told; asking again costs a round trip. */
+/** By default MongoDB returns 101 documents first, and more cost another round trip. */
 const BATCH_MAX = 1000;
-/** The answer to a thousand recipients may have megabytes. */
+/** The response to a thousand recipients can have megabytes. */
 const WITHOUT_ANSWER = { response: 0 } as const;
-/** How long a tombstone stands: far longer than any commit can be late. */
+/** Lifetime of a tombstone: 7 days, far longer than a commit can be delayed. */
 const TOMBSTONE_MS = 604_800_000;
 
-/** Earlier than any clock: another process may read a tombstone at what is, by its clock, an earlier time. */
-const EXPIRED_EVER_SINCE = new Date(0);
+/** Before any clock, because the clock of another process may be behind. */
+const ALWAYS_EXPIRED = new Date(0);
 
-/** No process's clock, which is in the ids that it makes, is further ahead of another's. */
-const CLOCKS_APART_MS = 86_400_000;
+/** The maximum clock skew between processes; ids contain the clock of their process. */
+const CLOCK_SKEW_MAX_MS = 86_400_000;
 
-/** Each try loses only to a commit under one of the keys; so often in a row is no accident. */
-const CLOSINGS_MAX = 5;
+/** Attempts to close keys; each fails only because of a concurrent commit under one of them. */
+const CLOSE_ATTEMPTS_MAX = 5;
 
-/** Makes the store over one database. */
 export function createSendStore(client: MongoClient, db: Db): SendStore {
   const sends: Collection<SendDocument> = db.collection("sends");
   const locks: Collection<LockDocument> = db.collection("fences");
@@ -81,8 +79,8 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
   }
 
   /**
-   * Puts a new tombstone under each of these keys, also where one was: a request that means to replace
-   * that one finds it gone. Waits for commits under way; false when one of them was first.
+   * Puts a new tombstone under each of these keys, also in place of an older one: a request that would replace the
+   * older one then fails. Waits for concurrent commits; false if one of them won.
    */
   async function putTombstones(
     keys: readonly string[],
@@ -90,7 +88,7 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
     nowMs: number,
   ): Promise<boolean> {
     const created_at = new Date(nowMs);
-    const expires_at = EXPIRED_EVER_SINCE;
+    const expires_at = ALWAYS_EXPIRED;
     const tombstones = keys.map((idem) => {
       return { _id: newId("send", nowMs), idem, fenced: true, created_at, expires_at };
     });
@@ -148,7 +146,7 @@ export function createSendStore(client: MongoClient, db: Db): SendStore {
       return new Map(found.map(({ _id, response }) => [_id, response?.buffer ?? new Uint8Array()]));
     },
     async closeKeys(keys, nowMs) {
-      for (let attempt = 0; attempt < CLOSINGS_MAX; attempt += 1) {
+      for (let attempt = 0; attempt < CLOSE_ATTEMPTS_MAX; attempt += 1) {
         const stored = await findByKeys(keys);
         const live = new Map([...stored].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs));
         const open = [...new Set(keys)].filter((key) => !live.has(key));
@@ -198,14 +196,14 @@ function refusedItems(): AppError {
   return new AppError("conflict", "Some sends of the batch were refused.");
 }
 
-/** Where records are that may be past their time: ranges of ids, which their only full index has in order. */
+/** Ranges of ids that may contain expired records; ids are the only full index. */
 function expiredRanges(nowMs: number, olderThanMs: number): Filter<SendDocument>[] {
   const before = nowMs - olderThanMs;
-  const ahead = nowMs + CLOCKS_APART_MS;
+  const ahead = nowMs + CLOCK_SKEW_MAX_MS;
   const ours = (["reservation", "send"] as const).map((kind) => {
     return { _id: { $gte: lowestIdAt(kind, 0), $lt: lowestIdAt(kind, before) } };
   });
-  // Who asks the wallet itself may call a reservation anything. Of ours, none is in between.
+  // Other clients of the wallet may use any reservation id; ours are never in these ranges.
   const others = [
     { _id: { $lt: lowestIdAt("reservation", 0) } },
     { _id: { $gte: lowestIdAt("reservation", ahead), $lt: lowestIdAt("send", 0) } },
@@ -215,8 +213,8 @@ function expiredRanges(nowMs: number, olderThanMs: number): Filter<SendDocument>
 }
 
 /**
- * Inserts records inside a transaction, after deleting the expired ones in their way. Throws
- * `DuplicateDocument` for a fenced reservation or a key that is held.
+ * Inserts records inside a transaction, after deleting the expired ones that they replace. Throws a duplicate-key
+ * error for a reservation with a tombstone, or a key that another request holds.
  */
 export async function insertRecords(
   db: Db,
@@ -230,7 +228,7 @@ export async function insertRecords(
   await insertAll(db, "sends", documents, session);
 }
 
-/** Deletes by id: a record that has taken the key since stays, and is met at the index. */
+/** Deletes by id, so a newer record of the same key stays and causes a duplicate-key error. */
 async function deleteReplaced(
   db: Db,
   ids: readonly string[],

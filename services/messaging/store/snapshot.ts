@@ -10,14 +10,14 @@ import { INDEXES } from "./schema.ts";
 
 const CHUNK = 1000;
 
-/** What each walk asks about: ten million messages are read in minutes only without the rest. */
+/** The fields of each read; with all fields, ten million messages would take far longer than minutes. */
 const MONEY = { status: 1, reservation_id: 1, held: 1, amount: 1 } as const;
 const OF_CHECKS = { ...MONEY, history: 1, phase: 1 } as const;
 const OF_CHARGES = { ...MONEY, tenant_id: 1, mode: 1, updated_at: 1 } as const;
 
 type Stored<P> = Pick<MessageDocument, "_id" | (keyof P & keyof MessageDocument)>;
 
-/** Opens all messages as they are at one instant; no writer is held up. */
+/** Opens all messages at one instant; blocks no writer. */
 export function openMessageSnapshot(client: MongoClient, db: Db): MessageSnapshot {
   const messages: Collection<MessageDocument> = db.collection("messages");
   const snapshot = openSnapshot(client);
