@@ -23,3 +23,35 @@ describe("a loop with failing work", () => {
     await loop.close();
   });
 });
+
+describe("a loop", () => {
+  /** A loop that counts its runs; `more` says whether a run leaves work. */
+  function start(intervalMs: number, more: (run: number) => boolean) {
+    let runs = 0;
+    const loop = startLoop({
+      name: "counting",
+      intervalMs,
+      log: createLogger("test", "silent"),
+      work: async () => {
+        runs += 1;
+        return more(runs);
+      },
+    });
+    return { loop, runs: () => runs };
+  }
+
+  it("runs again at once while there is more to do, then waits until it is nudged", async () => {
+    const { loop, runs } = start(60_000, (run) => run < 3);
+    await eventually(() => runs() === 3);
+    loop.nudge();
+    await eventually(() => runs() === 4);
+    await loop.close();
+    expect(runs()).to.equal(4);
+  });
+
+  it("closes at once while it waits", async () => {
+    const { loop, runs } = start(60_000, () => false);
+    await eventually(() => runs() === 1);
+    await loop.close();
+  });
+});

@@ -8,7 +8,7 @@ const MAX_AGE_MS = 5000;
 /** A cache whose loads are numbered, and wait for the test once `hold` was called. */
 function makeCache(sizeMax = 100) {
   const clock = createManualClock(1_800_000_000_000);
-  const asked: string[] = [];
+  const loads: string[] = [];
   const waiting: PromiseWithResolvers<string>[] = [];
   let isHeld = false;
   const cache = createRefreshAheadCache<string>({
@@ -16,8 +16,8 @@ function makeCache(sizeMax = 100) {
     sizeMax,
     clock,
     async load(key) {
-      asked.push(key);
-      const answer = `${key}${asked.length}`;
+      loads.push(key);
+      const answer = `${key}${loads.length}`;
       if (!isHeld) return answer;
       const held = Promise.withResolvers<string>();
       waiting.push(held);
@@ -28,7 +28,7 @@ function makeCache(sizeMax = 100) {
   return {
     cache,
     clock,
-    asked,
+    loads,
     waiting,
     hold() {
       isHeld = true;
@@ -38,15 +38,15 @@ function makeCache(sizeMax = 100) {
 
 describe("a refresh-ahead cache", () => {
   it("loads a key once, then answers at once, and reloads in the background from half the age on", async () => {
-    const { cache, clock, asked } = makeCache();
+    const { cache, clock, loads } = makeCache();
     expect(await cache.get("a")).to.equal("a1");
     clock.advance(MAX_AGE_MS / 2 - 1);
     expect(cache.get("a")).to.equal("a1");
-    expect(asked).to.have.length(1);
+    expect(loads).to.have.length(1);
     clock.advance(1);
     expect(cache.get("a")).to.equal("a1");
     await eventually(() => cache.get("a") === "a2");
-    expect(asked).to.have.length(2);
+    expect(loads).to.have.length(2);
   });
 
   it("never returns a value older than maxAgeMs, counted from the start of its load", async () => {
@@ -72,10 +72,10 @@ describe("a refresh-ahead cache", () => {
   });
 
   it("loads a key once for concurrent callers", async () => {
-    const { cache, asked } = makeCache();
+    const { cache, loads } = makeCache();
     const answers = await Promise.all(Array.from({ length: 50 }, () => cache.get("a")));
     expect(new Set(answers)).to.deep.equal(new Set(["a1"]));
-    expect(asked).to.have.length(1);
+    expect(loads).to.have.length(1);
   });
 
   it("does not cache a failure, and keeps the fresh value", async () => {
@@ -95,7 +95,7 @@ describe("a refresh-ahead cache", () => {
   });
 
   it("does not keep a value that was forgotten during its load", async () => {
-    const { cache, asked, waiting, hold } = makeCache();
+    const { cache, loads, waiting, hold } = makeCache();
     hold();
     const before = cache.get("a");
     const other = cache.get("b");
@@ -104,11 +104,11 @@ describe("a refresh-ahead cache", () => {
     for (const each of waiting) each.resolve("");
     expect([await before, await other, await after]).to.deep.equal(["a1", "b2", "a3"]);
     expect([cache.get("a"), cache.get("b")]).to.deep.equal(["a3", "b2"]);
-    expect(asked).to.deep.equal(["a", "b", "a"]);
+    expect(loads).to.deep.equal(["a", "b", "a"]);
   });
 
   it("forgets the matching keys, and evicts the oldest beyond its size", async () => {
-    const { cache, asked } = makeCache(2);
+    const { cache, loads } = makeCache(2);
     await cache.get("a");
     await cache.get("b");
     cache.forget((key) => key === "a");
@@ -116,6 +116,6 @@ describe("a refresh-ahead cache", () => {
     for (const key of ["c", "d"]) await cache.get(key);
     expect(cache.get("d")).to.equal("d4");
     expect(await cache.get("b")).to.equal("b5");
-    expect(asked).to.deep.equal(["a", "b", "c", "d", "b"]);
+    expect(loads).to.deep.equal(["a", "b", "c", "d", "b"]);
   });
 });
