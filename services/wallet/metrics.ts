@@ -52,7 +52,7 @@ export function createWalletMetrics(registry: Registry): RegisteredMetrics {
   });
   const breaches = new Gauge({
     name: "wallet_check_breaches",
-    help: "Broken invariants found by the last check of the ledger; anything but 0 needs an operator.",
+    help: "Broken invariants found by the last ledger check; above 0 needs an operator.",
     registers,
   });
   const checkSeconds = new Gauge({

@@ -37,7 +37,9 @@ export { readWalletConfig as readSettings } from "./config.ts";
  */
 const SETTLE_INTERVAL_MS = 250;
 
-/** Starts the wallet: database, event stream, command queue, RPCs, consumer, sweeper, self-check. */
+/**
+ * Starts the wallet: database, event stream, command queue, RPCs, consumer, sweeper, self-check.
+ */
 export const start: StartService = async (context) => {
   const { env, log, clock, lifecycle } = context;
   const config = readWalletConfig(env);

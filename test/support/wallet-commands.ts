@@ -1,4 +1,6 @@
-/** fast-check commands: run the same operations on a wallet and on the reference ledger, compare. */
+/**
+ * fast-check commands: run the same operations on a wallet and on the reference ledger, compare.
+ */
 import fc from "fast-check";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
@@ -73,8 +75,8 @@ function burst(drafts: readonly Draft[]): fc.AsyncCommand<LedgerModel, RealWalle
     async run(model, real) {
       const ops = drafts.flatMap((draft) => settleOn(model, draft));
       const answers = await finalResults(ops.map((op) => () => ask(real, op)));
-      // A burst is one batch, decided in order. After a commit with a lost answer callers repeat all
-      // of it, and the wallet decides refused commands again.
+      // A burst is one batch, decided in order. After a commit with a lost answer callers repeat
+      // all of it, and the wallet decides refused commands again.
       let expected: string[] = [];
       for (let times = real.takeLostAnswers(); times >= 0; times -= 1) {
         expected = ops.map((op) => applyOp(model, op));
@@ -157,8 +159,8 @@ function ask({ tenantId, wallets, queue }: RealWallet, op: Op): Promise<unknown>
 }
 
 /**
- * The final results of callers that follow the documented retry rule: "ok" or an error code. Callers
- * without an answer retry together, in their first order.
+ * The final results of callers that follow the documented retry rule: "ok" or an error code.
+ * Callers without an answer retry together, in their first order.
  */
 async function finalResults(calls: readonly (() => Promise<unknown>)[]): Promise<string[]> {
   const answers = calls.map(() => "service_unavailable");

@@ -1,4 +1,7 @@
-/** The wallet's store port in memory, for tests without IO. It passes the store's conformance suite. */
+/**
+ * The wallet's store port in memory, for tests without IO. It passes the store's conformance
+ * suite.
+ */
 import { AppError } from "../../services/shared/core/errors.ts";
 import type { RequiredDocuments, WalletStore } from "../../services/wallet/app/ports.ts";
 import type { LedgerSnapshot } from "../../services/wallet/app/reconcile.ts";

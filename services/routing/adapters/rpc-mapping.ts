@@ -69,7 +69,9 @@ function readHttp(http: NonNullable<ConnectorMessage["http"]>): HttpSettings {
   return rest;
 }
 
-/** Maps a connector with its secrets. Call `hideSecrets` first where the reader may not see them. */
+/**
+ * Maps a connector with its secrets. Call `hideSecrets` first where the reader may not see them.
+ */
 export function writeConnector(
   connector: connector.Connector,
 ): MessageInitShape<typeof ConnectorSchema> {

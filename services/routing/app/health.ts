@@ -26,7 +26,8 @@ export function createHealthService(ports: HealthPorts) {
   return {
     report(reports: readonly BindHealth[]): Promise<void> {
       const nowMs = clock.now();
-      // Reports get this service's time: it decides on freshness, and a carrier's clock may be wrong.
+      // Reports get this service's time: it decides on freshness, and a carrier's clock may be
+      // wrong.
       return store.saveReports(reports.map((report) => ({ ...report, reportedAtMs: nowMs })));
     },
 
@@ -59,7 +60,9 @@ export function createHealthService(ports: HealthPorts) {
       if (changes.some(changesOrder)) notifier.notifyChanged();
     },
 
-    /** Connectors whose routes are tried last. During an outage of the store, the last known ones. */
+    /**
+     * Connectors whose routes are tried last. During an outage of the store, the last known ones.
+     */
     async listFailing(): Promise<readonly string[]> {
       try {
         const all = await store.listHealth();

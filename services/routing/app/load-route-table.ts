@@ -22,8 +22,8 @@ export function createTableReader(store: RoutingStore): TableReader {
     async read() {
       const version = await store.readVersion();
       if (newest?.version === version) return newest;
-      // Read the version first. A change between the reads makes the snapshot newer than its version,
-      // and the next call reads again. The snapshot is never older than its version.
+      // Read the version first. A change between the reads makes the snapshot newer than its
+      // version, and the next call reads again. The snapshot is never older than its version.
       // `listReadable`: a missing encryption key may stop a carrier, but not the route table.
       const [routes, connectors] = await Promise.all([store.listRoutes(), store.listReadable()]);
       const snapshot: TableSnapshot = {

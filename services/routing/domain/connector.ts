@@ -90,8 +90,8 @@ export function createConnector(input: ConnectorInput, nowMs: number): Connector
 
 /**
  * Applies a change. `smpp` and `http` replace the settings that the request has; with a host or URL
- * the settings count as complete, so false and empty values replace too. `smpp.<field>` replaces that
- * field by any value. An empty secret keeps the old one. Throws `validation_error`.
+ * the settings count as complete, so false and empty values replace too. `smpp.<field>` replaces
+ * that field by any value. An empty secret keeps the old one. Throws `validation_error`.
  */
 export function changeConnector(
   connector: Connector,

@@ -1,19 +1,19 @@
 /**
  * Decides whether a connector's routes are tried first. States:
  *
- * - healthy: the first state; its routes keep their order. Left for `failing` when most submits fail
- *   for the carrier's own reasons in two evaluations in a row, each over enough responses, or when no
- *   bind has been up for `LINK_DOWN_MS`.
+ * - healthy: the first state; its routes keep their order. Left for `failing` when most submits
+ *   fail for the carrier's own reasons in two evaluations in a row, each over enough responses, or
+ *   when no bind has been up for `LINK_DOWN_MS`.
  * - failing: its routes are tried after all others. Left for `probing` when the wait is over and a
  *   bind is up.
- * - probing: its routes have their order again for `PROBE_MS`, and until a submit has a response. Left
- *   for `healthy` when submits succeed (or none had a response in `PROBE_MAX_MS`), for `failing` with
- *   twice the wait when they fail.
+ * - probing: its routes have their order again for `PROBE_MS`, and until a submit has a response.
+ *   Left for `healthy` when submits succeed (or none had a response in `PROBE_MAX_MS`), for
+ *   `failing` with twice the wait when they fail.
  *
- * An evaluation counts the responses since the previous one, a probe those since it began. The failure
- * share over the carrier's window of 30 s must be high too, so that one bad second of a busy connector
- * has no effect. The share alone does not decide, because one failure of a quiet connector fills it;
- * only where a bind reports no counts is the share all there is.
+ * An evaluation counts the responses since the previous one, a probe those since it began. The
+ * failure share over the carrier's window of 30 s must be high too, so that one bad second of a
+ * busy connector has no effect. The share alone does not decide, because one failure of a quiet
+ * connector fills it; only where a bind reports no counts is the share all there is.
  */
 
 /** The latest report of one bind of one carrier replica. */
@@ -35,8 +35,8 @@ export type BindHealth = {
   readonly receipts: number;
   readonly receiptSecondsP50: number;
   /**
-   * Submits with a response since the bind was opened, and those of them that failed for the carrier's
-   * own reasons; undefined from carriers that report only the share.
+   * Submits with a response since the bind was opened, and those of them that failed for the
+   * carrier's own reasons; undefined from carriers that report only the share.
    */
   readonly answers: number | undefined;
   readonly failures: number | undefined;
@@ -103,8 +103,9 @@ export function initialHealth(connectorId: string, nowMs: number): ConnectorHeal
 }
 
 /**
- * The next health of a connector by the latest reports of its binds. `watchedMs` is the time since the
- * evaluations started or were interrupted: a connector is down only after carriers had time to report.
+ * The next health of a connector by the latest reports of its binds. `watchedMs` is the time since
+ * the evaluations started or were interrupted: a connector is down only after carriers had time to
+ * report.
  */
 export function evaluateConnector(
   health: ConnectorHealth,
@@ -184,8 +185,8 @@ function countsNow(reports: readonly BindHealth[]): BindCount[] {
 }
 
 /**
- * Responses and failures since the counters `before`. A new bind counts from its first report. A bind
- * whose counters have decreased has restarted and counts from zero.
+ * Responses and failures since the counters `before`. A new bind counts from its first report. A
+ * bind whose counters have decreased has restarted and counts from zero.
  */
 function countSince(
   before: readonly BindCount[],

@@ -101,7 +101,10 @@ function checkHeaders(errors: FieldErrors, headers: Readonly<Record<string, stri
   }
 }
 
-/** In JSON a placeholder, quoted or not, must be a whole string value. Inside a string it would end it. */
+/**
+ * In JSON a placeholder, quoted or not, must be a whole string value. Inside a string it would
+ * end it.
+ */
 function checkJsonTemplate(errors: FieldErrors, template: string): void {
   const filled = template.replaceAll(/"\{\{[a-z_]+\}\}"|\{\{[a-z_]+\}\}/g, '""');
   try {

@@ -36,8 +36,8 @@ export function toSenderIdEvent({ senderId, action, isTenantActive }: Reviewed):
 }
 
 /**
- * Publishes cache invalidations as NATS core messages. After a lost message caches are out of date for
- * at most five seconds.
+ * Publishes cache invalidations as NATS core messages. After a lost message caches are out of date
+ * for at most five seconds.
  */
 export function createSenderIdInvalidation(nats: Nats): SenderIdInvalidation {
   return {

@@ -78,8 +78,8 @@ export function createSenderId(input: {
 }
 
 /**
- * Reviews a sender ID. A repeated review returns it unchanged, so a retry is harmless. A review that
- * the state does not allow throws `invalid_state_transition`.
+ * Reviews a sender ID. A repeated review returns it unchanged, so a retry is harmless. A review
+ * that the state does not allow throws `invalid_state_transition`.
  */
 export function review(
   senderId: SenderId,

@@ -46,7 +46,8 @@ export function createSenderIdStore(options: {
     async findByNames(names) {
       const tenantIds = new Set(names.map(({ tenantId }) => tenantId));
       const keys = new Set(names.map(({ key }) => key));
-      // The filter matches every name under every tenant, which is far cheaper than a branch per pair.
+      // The filter matches every name under every tenant, which is far cheaper than a branch per
+      // pair.
       const filter = { tenant_id: { $in: [...tenantIds] }, name_key: { $in: [...keys] } };
       return (await guardMongo(collection.find(filter).toArray())).map(toSenderId);
     },

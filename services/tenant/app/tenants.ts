@@ -31,7 +31,10 @@ export type TenantStore = {
   /** Replaces a tenant unless it has changed since `before` was read; returns whether it did. */
   replaceTenant(before: Tenant, after: Tenant): Promise<boolean>;
   insertKey(key: ApiKey, secretHash: Uint8Array): Promise<void>;
-  /** Active keys, then revoked ones, each newest first. Of very many the oldest revoked are left out. */
+  /**
+   * Active keys, then revoked ones, each newest first. Of very many the oldest revoked are left
+   * out.
+   */
   listKeys(tenantId: string): Promise<readonly ApiKey[]>;
   /** The number of the tenant's active keys; counting stops at `max`. */
   countActiveKeys(tenantId: string, max: number): Promise<number>;

@@ -54,8 +54,8 @@ type Charged = Pick<
 > & { readonly messageId: string };
 
 /**
- * The settlement that a message status requires (docs/contract.md#money). Any status of a sent message
- * requires the same capture, so the order of events does not matter.
+ * The settlement that a message status requires (docs/contract.md#money). Any status of a sent
+ * message requires the same capture, so the order of events does not matter.
  */
 export function requiredSettlement(message: Charged): RequiredSettlement {
   if (message.reservationId === "" || message.mode === Mode.TEST) return { kind: "none" };
@@ -136,7 +136,8 @@ function toVerdict(
     case "impossible":
       return { kind: "dead", reason: `${result.error.code}: ${result.error.message}` };
     default:
-      // Some thousand items that never succeed would fill the consumer's window and stop all others.
+      // Some thousand items that never succeed would fill the consumer's window and stop all
+      // others.
       if (deliveries >= DELIVERIES_MAX && !isUnavailable(result?.error)) {
         return { kind: "dead", reason: `the database refuses it: ${result?.error}` };
       }

@@ -1,6 +1,6 @@
 /**
- * The ledger: movements, written in batches (ADR 10). A batch has all movements of one transaction in
- * one wallet. It contains the hash of the batch before it, so the check detects a batch that was
+ * The ledger: movements, written in batches (ADR 10). A batch has all movements of one transaction
+ * in one wallet. It contains the hash of the batch before it, so the check detects a batch that was
  * edited, removed or inserted later. Batches are never changed.
  */
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * An order-independent fingerprint of a multiset. It differs (except in about one of 2^64 cases) when
- * an item is missing, added or changed. The check compares the ledger with reservations and
+ * An order-independent fingerprint of a multiset. It differs (except in about one of 2^64 cases)
+ * when an item is missing, added or changed. The check compares the ledger with reservations and
  * settlements by fingerprint, in constant memory.
  */
 export type Fingerprint = { low: number; high: number };

@@ -13,8 +13,9 @@ import { availableOf } from "./wallet.ts";
 
 /**
  * Decides a funding or an adjustment. A known reference with the same kind and amount returns the
- * first entry; with another kind or amount it is `idempotency_key_reused`. An adjustment cannot take
- * more than the available amount (`insufficient_balance`): held money belongs to messages in flight.
+ * first entry; with another kind or amount it is `idempotency_key_reused`. An adjustment cannot
+ * take more than the available amount (`insufficient_balance`): held money belongs to messages in
+ * flight.
  */
 export function decideFunding(
   ledger: LedgerBatch,

@@ -1,6 +1,6 @@
 /**
- * The working state of one batch of commands: the loaded view, the state after each decided command,
- * and the changes to save. Nothing is written until the whole batch is decided.
+ * The working state of one batch of commands: the loaded view, the state after each decided
+ * command, and the changes to save. Nothing is written until the whole batch is decided.
  */
 import type { EntryKind } from "./account.ts";
 import type { Actor } from "./command.ts";

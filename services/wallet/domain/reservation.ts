@@ -2,8 +2,8 @@
  * The states of a reservation (the hold of one send):
  *
  * - open: entered when the hold is placed. Each settlement of one of its messages subtracts the
- *   message's held amount from `openAmount`. Left when nothing is open, or when messaging has fenced
- *   the reservation and the wallet releases the whole open amount.
+ *   message's held amount from `openAmount`. Left when nothing is open, or when messaging has
+ *   fenced the reservation and the wallet releases the whole open amount.
  * - closed: nothing is held. Final.
  *
  * Invariant: amount = openAmount + settled + fencedAmount, where settled is the sum of the
@@ -27,7 +27,9 @@ export type Reservation = {
   readonly createdAtMs: number;
 };
 
-/** The final capture and release of one message's part of a reservation. One per message at most. */
+/**
+ * The final capture and release of one message's part of a reservation. One per message at most.
+ */
 export type Settlement = {
   readonly messageId: string;
   readonly tenantId: string;

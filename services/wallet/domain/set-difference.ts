@@ -5,7 +5,9 @@
  */
 import { addItem, emptyFingerprint, type Fingerprint, isSameSet } from "./fingerprint.ts";
 
-/** Number of buckets, a power of two. A single difference costs the memory of one bucket's items. */
+/**
+ * Number of buckets, a power of two. A single difference costs the memory of one bucket's items.
+ */
 const BUCKETS = 16_384;
 
 type Bucket = { readonly ledger: Fingerprint; readonly others: Fingerprint; items: number };

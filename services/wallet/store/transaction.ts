@@ -102,9 +102,9 @@ export async function loadViews(
 }
 
 /**
- * Writes the changes of one or several wallets. New reservations are due for a check `graceMs` after
- * the clock's time. The ledger's time does not count: it may be ahead of the clock, because it never
- * goes back after a replica whose clock was ahead.
+ * Writes the changes of one or several wallets. New reservations are due for a check `graceMs`
+ * after the clock's time. The ledger's time does not count: it may be ahead of the clock, because
+ * it never goes back after a replica whose clock was ahead.
  */
 export async function saveChanges(
   collections: Collections,

@@ -82,7 +82,10 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       if (funds > 0n) await run(tenantId, [fund(funds, "start")], 1000);
       return tenantId;
     }
-    /** Decides and saves. Without `required` it looks up nothing, as for new holds and settlements. */
+    /**
+     * Decides and saves. Without `required` it looks up nothing, as for new holds and
+     * settlements.
+     */
     function run(
       tenantId: string,
       commands: readonly Command[],
@@ -184,7 +187,7 @@ for (const [name, createHarness] of Object.entries(HARNESSES)) {
       expect(wallet).to.include({ balance: 10n, held: 10n, sequence: 11 });
     });
 
-    it("throws already_exists for an existing hold that was decided as new, and changes nothing", async () => {
+    it("throws already_exists for a hold that was wrongly decided as new", async () => {
       const tenantId = await newTenant();
       const id = newId("reservation");
       await run(tenantId, [hold(id, 10n)], 2000);

@@ -1,6 +1,6 @@
 /**
- * The sweeper corrects lost events and lost commits: the wallet asks the real messaging service over
- * RPC, on a whole stack with the wallet in its own process.
+ * The sweeper corrects lost events and lost commits: the wallet asks the real messaging service
+ * over RPC, on a whole stack with the wallet in its own process.
  */
 import { randomUUID } from "node:crypto";
 import { type Client, createClient } from "@connectrpc/connect";
@@ -74,8 +74,8 @@ describe("the wallet's sweeper on the whole stack", function () {
       timeoutMs: 20_000,
     });
   /**
-   * Retries a 503 with the same key (docs/contract.md#idempotency). Messaging may not have noticed yet
-   * that the wallet has restarted.
+   * Retries a 503 with the same key (docs/contract.md#idempotency). Messaging may not have noticed
+   * yet that the wallet has restarted.
    */
   const post = (path: string, body: unknown) => {
     const call = { body, apiKey: stack.api_key, key: randomUUID() };

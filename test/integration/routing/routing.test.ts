@@ -155,7 +155,7 @@ describe("the routing service", () => {
     expect(repaired?.smpp?.password).to.equal("new-pass");
   });
 
-  it("repairs an HTTP connector without its key by a new receipt secret and all headers", async () => {
+  it("repairs an HTTP connector by a new receipt secret and all headers", async () => {
     const http = {
       url: "https://carrier.example/send",
       headers: { Authorization: "Bearer old" },
@@ -220,7 +220,7 @@ describe("the routing service", () => {
     expect(await codeOf(() => service.createRoute(ROUTE, "ada"))).to.equal("done");
   });
 
-  it("increments the version, notifies and audits at each change, and not at a refused one", async () => {
+  it("increments the version, notifies and audits at each accepted change", async () => {
     const before = (await table.read()).version;
     await service.createConnector(CONNECTOR, "ada");
     await service.createRoute(ROUTE, "ada");

@@ -197,7 +197,7 @@ describe("operator actions on a wallet", function () {
     });
   }
 
-  it("the export has every entry once, quoted, without formulas, and overwrites no file", async () => {
+  it("the export has every entry once, quoted, and overwrites no file", async () => {
     const { tenantId, lines } = await withHistory(newCustomer);
     const file = join(folder, "statement.csv");
     const words = ["wallet", "entries", "--tenant", tenantId, "--csv", file];

@@ -64,7 +64,7 @@ describe("the wallet process over gRPC", () => {
     expect(refused.code).to.equal("invalid_state_transition");
   });
 
-  it("places a hold, and refuses one with the required and available amounts and the currency", async () => {
+  it("refuses a hold with the required and available amounts and currency", async () => {
     const tenantId = await newTenant();
     expect(await client.placeHold(holdOf(tenantId, 60n))).to.include({ available: 40n });
     const refused = await errorOf(client.placeHold(holdOf(tenantId, 41n)));

@@ -211,7 +211,7 @@ describe("the health of a connector whose binds report counters", () => {
     expect(seen.slice(41), "and passes no probe").not.to.include("healthy");
   });
 
-  it("stays healthy after five bad seconds of a busy connector and fails after half a bad window", () => {
+  it("survives five bad seconds of a busy connector and fails after sixteen", () => {
     const moment = counting([...all(30, 0), ...all(5, 10), ...all(10, 0)]);
     expect(new Set(states(evaluate(moment)))).to.deep.equal(new Set(["healthy"]));
     const half = states(evaluate(counting([...all(30, 0), ...all(16, 10)])));
