@@ -99,7 +99,7 @@ describe("what is kept, and for how long", () => {
         session,
       );
     });
-    expect(await again.catch((error: { at?: number }) => error.at)).to.equal(300);
+    expect(await again.catch((error: { index?: number }) => error.index)).to.equal(300);
   });
 });
 
