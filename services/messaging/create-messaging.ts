@@ -56,18 +56,10 @@ export type MessagingParts = {
 
 /** The composition root: connects the use cases to their stores, clients and encoders. */
 export function createMessaging(parts: MessagingParts): OpenMessaging {
-  const { mongo, outbox, services, config, clock, log, inflight } = parts;
-  const store = createMessageStore(mongo.client, mongo.db, createEventOutbox(outbox));
-  const sends = createSendStore(mongo.client, mongo.db);
-  const queue = createQueueStore(mongo.db);
-  const lists = createMessageLists(mongo.db);
-  const openSnapshot = () => openMessageSnapshot(mongo.client, mongo.db);
+  const { outbox, services, config, clock, log, inflight } = parts;
+  const { store, sends, queue, lists, openSnapshot } = openStores(parts);
 
-  const timeouts: Timeouts = {
-    queueMs: config.QUEUE_TIME_MAX_MS,
-    unknownMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
-    receiptMs: config.RECEIPT_WAIT_MS,
-  };
+  const timeouts = readTimeouts(config);
   const availability = createRouteAvailability(services);
   const availabilityOf = availability.availabilityOf;
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
@@ -140,5 +132,23 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
       await idempotency.close();
       await changes.close();
     },
+  };
+}
+
+function openStores({ mongo: { client, db }, outbox }: MessagingParts) {
+  return {
+    store: createMessageStore(client, db, createEventOutbox(outbox)),
+    sends: createSendStore(client, db),
+    queue: createQueueStore(db),
+    lists: createMessageLists(db),
+    openSnapshot: () => openMessageSnapshot(client, db),
+  };
+}
+
+function readTimeouts(config: MessagingConfig): Timeouts {
+  return {
+    queueMs: config.QUEUE_TIME_MAX_MS,
+    unknownMs: config.SUBMISSION_UNKNOWN_WAIT_MS,
+    receiptMs: config.RECEIPT_WAIT_MS,
   };
 }

@@ -57,7 +57,7 @@ describe("sends that cost more than any account can have", () => {
     });
   }
 
-  it("sends beside it are accepted as ever", async () => {
+  it("accepts concurrent sends as usual", async () => {
     const before = await heldNow();
     const [dear, ...others] = await Promise.all([
       refusalOf(1000),

@@ -83,7 +83,7 @@ describe("claims of several connectors in one call", () => {
     expect(ids.sort()).to.deep.equal(sent.flat().sort());
   });
 
-  it("what is cancelled meanwhile goes to nobody; of each message one hand has it", async () => {
+  it("hands out no cancelled message; each message goes to one carrier or is cancelled", async () => {
     for (let round = 0; round < 5; round += 1) {
       const sent = (await Promise.all(NAMES.map((name) => send(name, 12)))).flat();
       const claiming = claimMany(NAMES.map((name) => ask(name)));

@@ -24,7 +24,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 const LEASE_MS = 1000;
 const UNKNOWN_MS = 2000;
 
-describe("what carriers tell", () => {
+describe("reports of carriers", () => {
   let servers: TestServers;
   let harness: MessagingHarness;
   let tenant: TestTenant;
@@ -175,7 +175,7 @@ describe("what carriers tell", () => {
     expect(unknownMessageIds).to.deep.equal([messageId]);
   });
 
-  it("a restarted carrier gets back what it never wrote; what it may have written is in doubt", async () => {
+  it("returns messages that a restarted carrier never wrote to their queue, and marks the others unknown", async () => {
     const ids = [await send(), await send(), await send()];
     const claimed = await eventually(async () => {
       const found = await claim(harness, "alpha", 3, "phoenix");
@@ -194,7 +194,7 @@ describe("what carriers tell", () => {
     for (const message of again) await report(harness, message, OutcomeKind.ACCEPTED);
   });
 
-  it("word of a restarted carrier that is heard late, or twice, takes nothing from the process after it", async () => {
+  it("a late or repeated recovery call of a restarted carrier takes no claims of its next process", async () => {
     await send();
     const named = async (claimCall: string) => {
       const wanted = { connectorId: "alpha", carrierId: "lazarus", max: 1, claimCall };
@@ -236,7 +236,7 @@ describe("what carriers tell", () => {
     await report(harness, lost[0] as never, OutcomeKind.ACCEPTED);
   });
 
-  it("a renewal that is heard late takes back nothing that was claimed since", async () => {
+  it("a late heartbeat returns no messages that were claimed since", async () => {
     await send();
     const named = { connectorId: "alpha", carrierId: "paused", max: 1, claimCall: "ab.2" };
     const claimed = await eventually(async () => {
@@ -256,7 +256,7 @@ describe("what carriers tell", () => {
     await report(harness, again, OutcomeKind.ACCEPTED);
   });
 
-  it("what a carrier held that fell silent is in doubt, and is never submitted again", async () => {
+  it("messages of a silent carrier become unknown and are never submitted again", async () => {
     const id = await send();
     await eventually(async () => (await claim(harness, "alpha", 1, "mute"))[0]);
     harness.clock.advance(LEASE_MS + 1);

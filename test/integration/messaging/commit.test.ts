@@ -95,7 +95,7 @@ describe("holds and commits at the same time", () => {
     return { committer, calls };
   }
 
-  it("one account's refused holds leave nothing of their sends, and its neighbours' in the batch stand", async () => {
+  it("one tenant's refused holds leave no trace of their sends, and the other sends of the batch commit", async () => {
     const { committer } = openCommitter();
     const before = await heldBy(rich);
     const sends = Array.from({ length: 30 }, (_, at) => checkedSend(at % 3 === 0 ? poor : rich));
@@ -150,7 +150,7 @@ describe("holds and commits at the same time", () => {
     await committer.close();
   });
 
-  it("a send that its caller gave up meanwhile does not happen, and its hold is freed", async () => {
+  it("a send that its caller gave up does not happen, and its hold is released", async () => {
     const door = Promise.withResolvers<void>();
     const { committer } = openCommitter(door.promise);
     const before = await heldBy(rich);
@@ -193,7 +193,7 @@ describe("holds and commits at the same time", () => {
       await eventually(async () => tries === 3 && (await heldBy(rich)) === before, {
         what: "the hold is given back",
       });
-      // A commit that was still under way would find the tombstone now.
+      // A commit that was still pending would find the tombstone now.
       const [late] = await store.commit([failed], async () => [undefined], harness.clock.now());
       expect(late).to.equal("duplicate");
       await committer.close();
@@ -223,7 +223,7 @@ describe("holds and commits at the same time", () => {
     await committer.close();
   });
 
-  it("bulk sends given up while they wait behind others for their turn do not happen", async () => {
+  it("bulk sends that their callers gave up while queued do not happen", async () => {
     const { committer } = openCommitter();
     const before = await heldBy(rich);
     let isGivenUp = false;
@@ -257,7 +257,7 @@ describe("holds and commits at the same time", () => {
     expect([await isStored(given), await isStored(neighbour)]).to.deep.equal([false, true]);
   });
 
-  it("a key that another send holds loses its hold, and its neighbours go on", async () => {
+  it("a send whose key another send holds releases its hold, and the rest of the batch commits", async () => {
     const { committer } = openCommitter();
     const before = await heldBy(rich);
     const key = `${rich.id}|single|${newId("request")}`;
@@ -272,7 +272,7 @@ describe("holds and commits at the same time", () => {
     await committer.close();
   });
 
-  it("a refusal waits for a commit under way with its key, and what comes later finds the key closed", async () => {
+  it("a refusal waits for a concurrent commit with its key, and later requests find the key closed", async () => {
     const sends = createSendStore(harness.mongo, harness.db);
     const key = `${rich.id}|single|${newId("request")}`;
     const door = Promise.withResolvers<void>();

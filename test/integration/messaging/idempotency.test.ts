@@ -61,7 +61,7 @@ describe("idempotency keys", () => {
     expect(await codeOf(harness.messaging.sendMessages(other))).to.equal("idempotency_key_reused");
   });
 
-  it("repeats get the stored answer beside each other, and beside a request with another body", async () => {
+  it("concurrent repeats get the stored response, also during a request with another body", async () => {
     const request = keyed(singleSend(tenant), "beside");
     const first = await harness.messaging.sendMessages(request);
     const other = keyed(singleSend(tenant, { body: "Another" }), "beside");
@@ -134,7 +134,7 @@ describe("idempotency keys", () => {
     });
   }
 
-  it("a twin is never told that the funds its first request took are missing", async () => {
+  it("a concurrent repeat never gets insufficient_balance for the funds of its first request", async () => {
     const poor = await makeTenant(harness, { funds: 50_000n });
     const request = { ...keyed(singleSend(poor), "last-money"), fenced: false };
     const outcomes = await Promise.all(
@@ -179,7 +179,7 @@ describe("idempotency keys", () => {
     fingerprint,
   });
 
-  it("a look-up answers what is stored and changes nothing", async () => {
+  it("a look-up returns the stored response and changes nothing", async () => {
     const request = keyed(singleSend(tenant), "looked-up");
     const key = lookupOf(request);
     expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
@@ -223,7 +223,7 @@ describe("idempotency keys", () => {
     }
   });
 
-  it("a key closed by a replica whose clock is ahead is nobody's", async () => {
+  it("a key closed by a replica whose clock is ahead blocks no later request", async () => {
     const request = keyed(singleSend(tenant), "closed-ahead");
     const key = { ...lookupOf(request), beforeRefusal: true };
     expect((await harness.messaging.lookupSend(key)).response).to.equal(undefined);
@@ -264,7 +264,7 @@ describe("idempotency keys", () => {
     expect(again.replayed).to.equal(true);
   });
 
-  it("a cancel that its caller gave up meanwhile does not happen", async () => {
+  it("a cancel that its caller gave up does not happen", async () => {
     const sent = await Promise.all(
       ["one", "two"].map(() => harness.messaging.sendMessages(singleSend(tenant))),
     );
@@ -280,7 +280,7 @@ describe("idempotency keys", () => {
     const before = await aborted();
     await harness.mongo.withSession(async (session) => {
       session.startTransaction();
-      // While this is open, whoever wants to change the message tries again and again.
+      // While this transaction is open, every other change of the message is retried.
       await messages.updateOne({ _id }, { $inc: { revision: 1 } }, { session });
       const leave = new AbortController();
       const cancelled = codeOf(harness.messaging.cancelMessage(given, { signal: leave.signal }));
@@ -293,7 +293,7 @@ describe("idempotency keys", () => {
       await harness.messaging.getMessage(given);
       await session.abortTransaction();
     });
-    // Whatever was left of the first comes before this one.
+    // Messages left over from the first test come before this one.
     await harness.messaging.cancelMessage({ ...given, messageId: next });
     expect((await messages.findOne({ _id }))?.status).to.equal("queued");
     await harness.messaging.cancelMessage(given);

@@ -197,7 +197,7 @@ describe("listing messages", () => {
     expect(stages.map(({ stage }) => stage)).to.include("DISTINCT_SCAN");
   });
 
-  it("idempotency keys that arrive together are looked up in their index", async () => {
+  it("looks up concurrent idempotency keys through their index", async () => {
     const plan = await harness.db
       .collection("sends")
       .find({ idem: { $in: ["a", "b", "c"] } })

@@ -49,7 +49,7 @@ describe("the queue", () => {
   const bulk = (tenant: TestTenant, count: number, opening = "+2348030") =>
     harness.messaging.sendMessages(bulkSend(tenant, opening, count));
 
-  it("hands out single sends before any bulk message, whoever came first", async () => {
+  it("hands out single sends before older bulk messages", async () => {
     await bulk(giant, 900);
     const { message } = await harness.messaging.sendMessages(singleSend(other));
     const first = await claim(harness, "alpha", 10);
@@ -57,7 +57,7 @@ describe("the queue", () => {
     expect(first).to.have.length(10);
   });
 
-  it("shares the bulk lane by turn, however long one tenant's queue is", async () => {
+  it("shares the bulk queue by round robin, independent of the length of one tenant's queue", async () => {
     await bulk(other, 20);
     const claimed = await claim(harness, "alpha", 40);
     const mine = claimed.filter(({ tenantId }) => tenantId === other.id);
@@ -78,7 +78,7 @@ describe("the queue", () => {
     expect(all.messages.length).to.be.greaterThan(100);
   });
 
-  it("a process that has just begun says that more may wait until it has looked at all", async function () {
+  it("a new process reports more messages until it has scanned the whole queue", async function () {
     this.timeout(30_000);
     const small = await Promise.all(Array.from({ length: 40 }, () => makeTenant(harness)));
     for (const tenant of small) await bulk(tenant, 1);
@@ -122,7 +122,7 @@ describe("the queue", () => {
     expect(claimed).to.include({ messageId: message?.id, mode: Mode.TEST });
   });
 
-  it("tells how long each queue is", async () => {
+  it("reports the length of each queue", async () => {
     await harness.messaging.sendMessages(singleSend(giant));
     const { queues } = await harness.messaging.getQueueStats({});
     const alpha = queues.find(({ connectorId }) => connectorId === "alpha");
@@ -138,7 +138,7 @@ describe("the queue", () => {
     }
   });
 
-  it("refuses new messages early when a connector's lane is full, and only that one's", async () => {
+  it("refuses new messages of a full queue, and only of that one", async () => {
     for (let at = 0; at < 3; at += 1) await bulk(giant, 1000, `+447400${at}`);
     expect(await codeOf(bulk(other, 1, "+447400999"))).to.equal("service_unavailable");
     const single = singleSend(other, { recipients: [{ to: "+447400999999" }] });

@@ -37,7 +37,7 @@ describe("races between replicas", () => {
     await servers?.stop();
   });
 
-  it("what one replica puts in a queue, anew or back, another hands out at once", async () => {
+  it("another replica hands out at once the messages that one replica puts into a queue or returns to it", async () => {
     const [first = harness.messaging, second = harness.messaging] = harness.replicas;
     const claimAt = (replica: typeof first) =>
       eventually(
@@ -124,7 +124,7 @@ describe("races between replicas", () => {
     expect(ids.length).to.be.greaterThan(100);
   });
 
-  it("the same outcome told to both replicas at once is applied once", async () => {
+  it("applies an outcome once that both replicas receive at the same time", async () => {
     const { message } = await harness.messaging.sendMessages(singleSend(tenant));
     const id = message?.id ?? "";
     const [claimed] = (

@@ -24,7 +24,7 @@ const ROOM = 2000;
 const BULK = 1000;
 const MANY = 5 * BULK;
 
-describe("what waits at a connector that does not carry", function () {
+describe("messages at an unusable connector", function () {
   this.timeout(60_000);
   let servers: TestServers;
   let harness: MessagingHarness;
@@ -69,7 +69,7 @@ describe("what waits at a connector that does not carry", function () {
     return (await sendWhenReady(harness, request)).message?.id ?? "";
   };
 
-  it("goes over the next route, at that one's price; what has no other route stays", async () => {
+  it("go over the next route at its price; messages without another route stay", async () => {
     const id = await send();
     const lonely = await send("+447911123456");
     await setState("alpha", ConnectorState.PAUSED);
@@ -153,7 +153,7 @@ describe("what waits at a connector that does not carry", function () {
     expect(await breachesOf(harness)).to.deep.equal([]);
   });
 
-  it("waits for a disabled route where nobody claims when it comes due, and goes when that is enabled", async () => {
+  it("wait without a connector while their routes are disabled, and go when one is enabled", async () => {
     const sendAtMs = BigInt(harness.clock.now() + 90_000);
     const request = singleSend(tenant, { recipients: [{ to: "+447911123458" }], sendAtMs });
     const id = (await sendWhenReady(harness, request)).message?.id ?? "";

@@ -12,7 +12,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 const HOUR_MS = 3_600_000;
 const KEEP_MS = 25 * HOUR_MS;
 
-describe("what is kept, and for how long", () => {
+describe("retention", () => {
   let servers: TestServers;
   let harness: MessagingHarness;
 

@@ -1,4 +1,4 @@
-/** A window that ends now, listed while sends into it are under way, here or on another replica. */
+/** A window that ends now, listed while sends of it are in flight, here or on another replica. */
 import { expect } from "chai";
 import {
   bulkSend,
@@ -59,7 +59,7 @@ describe("a settled list", () => {
       let fell = 0;
       for (let round = 1; round <= ROUNDS; round += 1) {
         const sending = replica?.sendMessages(bulkSend(tenant, "0803", BULK));
-        // The first send has a hold, too. With its own the bulk is under way, and not stored yet.
+        // The first send also has a hold. With its own hold the bulk send is in flight and not stored.
         await eventually(async () => (await holds()) > round);
         const beforeMs = harness.clock.now();
         const listed = await count(tenant.id, beforeMs, true);

@@ -60,7 +60,7 @@ describe("the walk over all messages that checks stand on", function () {
   }
   const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
 
-  it("sees one instant, whatever is written meanwhile, in chunks", async () => {
+  it("reads one instant in chunks, without concurrent writes", async () => {
     const late = messageIn("delivered", { id: newId("message") });
     const { found, chunks } = await readAll(undefined, async () => {
       await documents().updateMany({}, { $set: { status: "undelivered" } });
@@ -83,7 +83,7 @@ describe("the walk over all messages that checks stand on", function () {
     expect(idsOf(found)).to.deep.equal(idsOf(own));
   });
 
-  it("tells what each message was held at and charged, and nothing of its text or number", async () => {
+  it("contains the hold and charge of each message, and neither its text nor its number", async () => {
     const snapshot = openMessageSnapshot(mongo.client, mongo.db);
     const charges: MessageCharge[] = [];
     for await (const chunk of snapshot.charges(messages[0]?.tenantId)) charges.push(...chunk);

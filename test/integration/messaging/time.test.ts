@@ -28,7 +28,7 @@ import { startServers, type TestServers } from "../../support/servers.ts";
 
 const HOUR_MS = 3_600_000;
 
-describe("what time does to messages", () => {
+describe("messages whose time has passed", () => {
   let servers: TestServers;
   let harness: MessagingHarness;
   let tenant: TestTenant;

@@ -130,7 +130,7 @@ describe("drafting a send", () => {
     expect(ids).to.deep.equal([...ids].sort());
   });
 
-  it("rejected recipients are final, unpriced, and keep what could not be parsed", () => {
+  it("rejected recipients are final, unpriced, and keep unparsed input", () => {
     const recipients = to("08031234567", "nonsense");
     const { messages } = draftSend(request({ endpoint: "bulk", recipients }), FACTS);
     expect(messages[1]).to.include({
@@ -190,7 +190,7 @@ describe("drafting a send", () => {
     ]);
   });
 
-  it("an item that is wrong in two ways is told the first", () => {
+  it("an item with two errors reports the first", () => {
     const recipients = [
       { to: "+447400123456", body: LONG_BODY, clientReference: undefined },
       { to: "08037654321", body: "short", clientReference: undefined },
@@ -214,7 +214,7 @@ describe("drafting a send", () => {
     expect(fieldsOf(() => draftSend(single, FACTS))).to.deep.equal(["to invalid_recipient"]);
   });
 
-  it("single sends of the API go in the single lane; campaigns and bulk sends do not", () => {
+  it("single sends of the API have priority class single; campaigns and bulk sends do not", () => {
     const laneOf = (overrides: Partial<SendRequest>) =>
       draftSend(request(overrides), FACTS).messages[0]?.priority;
     expect(laneOf({})).to.equal("single");

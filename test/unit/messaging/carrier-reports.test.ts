@@ -12,7 +12,7 @@ import { ALL_AVAILABLE, messageIn, START_MS, TIMEOUTS } from "../../support/mess
 const CARRIER = "carrier-1";
 const LEASE_MS = 60_000;
 
-describe("what a carrier held when it died", () => {
+describe("claims of a dead carrier", () => {
   const messages = ["sending", "sending", "sending"] as const;
 
   function setUp(fault: Error) {
@@ -61,7 +61,7 @@ describe("what a carrier held when it died", () => {
 });
 
 describe("the sweep over carriers", () => {
-  /** The carriers whose claims are looked through, of one that speaks, one that does not, and one nobody knows. */
+  /** The carriers whose claims the sweep reads: of a live one, a silent one and an unknown one. */
   async function lookedThrough(heardMs?: number): Promise<string[]> {
     const clock = createManualClock(START_MS);
     const heardAt = { speaks: clock.now(), mute: clock.now() - 2 * LEASE_MS };

@@ -35,8 +35,8 @@ function openClaimer() {
   return { clock, ring, claim };
 }
 
-describe("tenants' turns at a connector with little room", () => {
-  it("nobody waits behind one whose messages are put off", async () => {
+describe("round robin over tenants at a connector with little room", () => {
+  it("skips tenants whose messages are deferred", async () => {
     const { clock, ring, claim } = openClaimer();
     ring("ten_a", 1, clock.now() + 5000);
     ring("ten_b", 2);
@@ -47,7 +47,7 @@ describe("tenants' turns at a connector with little room", () => {
     expect(await claim(1)).to.deep.equal({ whose: ["ten_a"], more: false });
   });
 
-  it("all have their turn, one after the other", async () => {
+  it("serves the tenants one after the other", async () => {
     const { ring, claim } = openClaimer();
     for (const tenantId of ["ten_a", "ten_b", "ten_c"]) ring(tenantId, 2);
     const whose: string[] = [];

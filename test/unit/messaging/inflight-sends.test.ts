@@ -36,7 +36,7 @@ async function isPending(work: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([work, later])) === "later";
 }
 
-describe("sends under way", () => {
+describe("in-flight sends", () => {
   it("a list waits for those of its tenant that began before its end, and for no others", async () => {
     const { sends, asked } = open();
     const ends = [
@@ -55,7 +55,7 @@ describe("sends under way", () => {
     ]);
   });
 
-  it("what begins while it waits is not waited for", async () => {
+  it("does not wait for sends that begin during the wait", async () => {
     const { sends } = open();
     const end = sends.begin("ten_a", NOW_MS - 5);
     const listed = sends.waitFor("ten_a", NOW_MS + 1000);
@@ -64,13 +64,13 @@ describe("sends under way", () => {
     await listed;
   });
 
-  it("what another replica has under way for too long is an outage, not a gap", async () => {
+  it("throws service_unavailable when a send of another replica takes too long", async () => {
     const { sends } = open(false);
     const error = await sends.waitFor("ten_a", NOW_MS).catch(asAppError);
     expect(error).to.include({ code: "service_unavailable", retryAfterMs: 1000 });
   });
 
-  it("a window that ended long ago waits for nobody and asks nobody", async () => {
+  it("a window that ended long ago waits for no send and queries no replica", async () => {
     const { sends, asked } = open(false);
     await sends.waitFor("ten_a", NOW_MS - 120_001);
     expect(asked).to.deep.equal([]);
@@ -83,7 +83,7 @@ describe("sends under way", () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it("each waiter hears of its own: an older one is not kept by a younger send", async () => {
+  it("an older waiter is not delayed by a later send", async () => {
     const { sends } = open();
     const ends = [sends.begin("ten_a", NOW_MS - 9), sends.begin("ten_a", NOW_MS - 5)];
     const [older, younger] = [sends.waitFor("ten_a", NOW_MS - 7), sends.waitFor("ten_a", NOW_MS)];
@@ -103,7 +103,7 @@ describe("sends under way", () => {
     expect(await left).to.equal(true);
   });
 
-  it("another replica hears of what is under way, and of nothing where nothing is", async () => {
+  it("another replica learns of in-flight sends, and gets no answer when there are none", async () => {
     const { sends, answer } = open();
     expect(answer(NOW_MS)).to.equal(undefined);
     const end = sends.begin("ten_a", NOW_MS - 1);

@@ -151,7 +151,7 @@ describe("the life of a message, whatever happens to it", () => {
     );
   });
 
-  it("a change leaves what it does not know of as it was stored", () => {
+  it("a change leaves unknown fields as stored", () => {
     const message = messageIn("waiting");
     const stored = { ...toDocument(message), of_a_newer_version: { a: 1 } };
     const next = nextDocument(stored, message, cancelMessage(message, START_MS + 1).message);
@@ -189,8 +189,8 @@ function stripped(message: Message): Message {
   return message.status === "queued" ? message : { ...message, notBeforeMs: 0 };
 }
 
-describe("taking turns", () => {
-  it("gives each queue one place in turn, and says whose turn was last", () => {
+describe("round robin", () => {
+  it("takes one message of each queue in turn, and returns the queue served last", () => {
     const queues = [["a1", "a2", "a3"], ["b1"], ["c1", "c2"]];
     expect(roundRobin(queues, 5)).to.deep.equal({
       messages: ["a1", "b1", "c1", "a2", "c2"],

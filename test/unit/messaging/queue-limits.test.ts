@@ -20,7 +20,7 @@ function limitsOver(queue: { stored: number; counts: number; isAway?: boolean })
 }
 
 describe("a queue's limit", () => {
-  it("refuses what comes when as many wait as may, and tells when to come again", () => {
+  it("refuses messages for a full queue with a retry delay", () => {
     const limits = limitsOver({ stored: LIMIT, counts: 0 });
     for (let at = 0; at < LIMIT; at += 1) {
       limits.checkRoom("alpha", "single");
@@ -57,7 +57,7 @@ describe("a queue's limit", () => {
     expect(queue.counts).to.equal(1);
   });
 
-  it("does not forget what came in while it was counted", async () => {
+  it("includes messages that arrive during a count", async () => {
     const queue = { stored: 0, counts: 0 };
     const limits = limitsOver(queue);
     limits.add("alpha", "single");

@@ -148,7 +148,7 @@ describe("delivery receipts", () => {
     });
   }
 
-  it("two segments that travel in fewer parts are delivered by what there is", () => {
+  it("two segments in fewer parts are delivered by the receipts of those parts", () => {
     const both = [1, 2].map((segment) => receipt("delivered", { segment, parts: 2 }));
     const message = { ...messageIn("sent"), segments: 3 };
     expect(applyAll(message, both).status).to.equal("delivered");
@@ -228,7 +228,7 @@ describe("delivery receipts", () => {
     });
   }
 
-  it("a guess takes no segment whose submit is under way", () => {
+  it("a guess takes no segment of a submit without a final receipt", () => {
     const first = receipt("acknowledged", { partKey: "a" });
     const sending = apply(messageIn("sending", { segments: 2 }), first).message;
     const holder = { carrierId: "carrier-1", beforeMs: NOW_MS };
@@ -247,7 +247,7 @@ describe("delivery receipts", () => {
     expect(applyAll(message, [part(2, "b"), part(2, "c", true)]).status).to.equal("delivered");
   });
 
-  it("a part that was refused is never heard of: the others make nothing delivered of it", () => {
+  it("receipts of the other parts do not deliver a message with a refused part", () => {
     const others = [1, 3].map((segment) => receipt("delivered", { segment, parts: 3 }));
     expect(applyAll(messageIn("undelivered"), others).status).to.equal("undelivered");
   });

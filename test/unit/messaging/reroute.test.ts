@@ -71,14 +71,14 @@ describe("a route that leads to another connector by now", () => {
     expect(second).to.deep.equal([routes[0], { ...routes[2], connectorId: "x" }, routes[1]]);
   });
 
-  it("takes what waits at the connector before along", () => {
+  it("moves messages that wait at the former connector", () => {
     const before = messageIn("waiting", { notBeforeMs: START_MS + 9 });
     const { message } = reroute(before, moved({ A: "gamma" }));
     expect(currentRoute(message)).to.deep.equal({ ...before.routes[0], connectorId: "gamma" });
     expect(message.notBeforeMs).to.equal(0);
   });
 
-  it("lets what waits go over the next one while the connector it leads to fails", () => {
+  it("uses the next route while the connector of this one fails", () => {
     const stand = availabilityFor({ A: "failing" });
     const { message } = reroute(messageIn("waiting"), moved({ A: "gamma" }, stand));
     expect(currentRoute(message)?.routeId).to.equal("rte_B");
@@ -98,7 +98,7 @@ describe("a route that leads to another connector by now", () => {
   });
 });
 
-describe("diverting what waits", () => {
+describe("rerouting waiting messages", () => {
   const failing = availabilityFor({ A: "failing" });
 
   it("a message whose connector fails goes to its next route, with its budget and queue time", () => {

@@ -104,7 +104,7 @@ describe("the diverter", () => {
     ]);
   });
 
-  it("sees what comes back to the head of a queue while a long one is moved", async () => {
+  it("finds messages that return to the head of a queue while a long queue is moved", async () => {
     const world = makeWorld();
     const [first = ""] = world.add("ten_a", 1, { notBeforeMs: START_MS + 5000 });
     world.add("ten_a", 3000);
@@ -118,19 +118,19 @@ describe("the diverter", () => {
     expect(world.moved.at(-1)?.id).to.equal(first);
   });
 
-  it("gets past a thousand messages without another route, and looks at them again later", async () => {
+  it("skips a thousand messages without another route, and reads them again later", async () => {
     const world = makeWorld();
     const stuck = world.add("ten_a", 1000, ALONE);
     world.add("ten_a", 5);
     for (let run = 0; run < 3; run += 1) await world.rerouter.run();
     expect([world.moved.length, world.left()]).to.deep.equal([5, stuck.length]);
-    // A place may be passed over until the end of the queue is reached, and the look begins anew there.
+    // Messages may be skipped until the end of the queue is reached and reading starts again.
     world.openSecondRoutes();
     for (let run = 0; run < 6; run += 1) await world.rerouter.run();
     expect(world.left()).to.equal(0);
   });
 
-  it("looks at once at all that it passed over when other connectors carry", async () => {
+  it("reads all skipped messages again when other connectors become usable", async () => {
     const world = makeWorld();
     world.add("ten_a", 1000, ALONE);
     await world.rerouter.run();

@@ -37,8 +37,8 @@ function storesOf(late: ReadonlySet<string>) {
   return { sends, store, atOnceMax: () => atOnceMax };
 }
 
-describe("what became of reservations", () => {
-  it("is looked into side by side, a bounded number at once, and answered in order", async () => {
+describe("resolving reservations", () => {
+  it("runs concurrently up to a limit, and answers in order", async () => {
     const ids = Array.from({ length: 100 }, (_, at) => `rsv_${at}`);
     const late = new Set(ids.filter((_, at) => at % 7 === 0));
     const { sends, store, atOnceMax } = storesOf(late);

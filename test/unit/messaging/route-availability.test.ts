@@ -33,7 +33,7 @@ const frozen = (routeId: string, connectorId: string): FrozenRoute => ({
 });
 const availability = createRouteAvailability({ routeTable: () => TABLE });
 
-describe("how frozen routes stand", () => {
+describe("the state of frozen routes", () => {
   for (const [routeId, connectorId, state, over] of [
     ["good", "up", "available", "up"],
     ["off", "up", "disabled", "up"],
@@ -55,7 +55,7 @@ describe("how frozen routes stand", () => {
     expect([...availability.usableConnectors()].sort()).to.deep.equal(["spare", "up"]);
   });
 
-  it("the very same set is told until the table is another", () => {
+  it("returns the same set object until the route table changes", () => {
     let table: RouteTable = TABLE;
     const changing = createRouteAvailability({ routeTable: () => table });
     const before = changing.usableConnectors();

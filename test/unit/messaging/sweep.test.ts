@@ -12,7 +12,7 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { ALL_AVAILABLE, TIMEOUTS } from "../../support/messages.ts";
 
-describe("the sweep of what is due", () => {
+describe("the sweep of due messages", () => {
   for (const code of ["service_unavailable", "internal_error"] as const) {
     it(`gets past a page of scheduled messages whose tenants cannot be asked: ${code}`, () =>
       past(code));
@@ -48,7 +48,7 @@ describe("the sweep of what is due", () => {
   }
 });
 
-describe("the sweep of what is due, where one cannot be changed", () => {
+describe("the sweep of due messages, when one cannot be changed", () => {
   const sweepWith = (fault: Error) => {
     const ended: string[] = [];
     const sweeps = sweepsWith({

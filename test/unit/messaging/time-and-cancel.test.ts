@@ -69,7 +69,7 @@ describe("cancelling", () => {
     expect(cancelWithCampaign(message, NOW_MS).message).to.equal(message);
   });
 
-  it("a campaign's cancel takes what names the campaign, whatever sent it", () => {
+  it("a campaign's cancel includes every message with its id, from any source", () => {
     const message = messageIn("waiting", { source: "test_send", campaignId: "cmp_1" });
     expect(cancelWithCampaign(message, NOW_MS).message.status).to.equal("cancelled");
   });
