@@ -1,5 +1,5 @@
-// Runs on whatever Node (20 or newer) the machine has: makes sure that node_modules holds what
-// package-lock.json says, the pinned Node among it, which runs everything else.
+// Runs on the machine's own Node (20 or newer). Makes node_modules match package-lock.json, including the pinned
+// Node, which runs everything else.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 
@@ -10,7 +10,7 @@ if (!isInstalled()) {
   process.stdout.write("installing packages (npm ci)\n");
   const { error, status } = spawnSync(
     "npm",
-    // Whatever the machine's own settings leave out: without these the pinned Node or a tool is missing.
+    // Override npm settings of the machine that would omit the pinned Node or a tool.
     [
       ...["ci", "--no-audit", "--no-fund", "--loglevel=error"],
       ...["--include=dev", "--include=optional", "--ignore-scripts=false"],

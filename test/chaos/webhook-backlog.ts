@@ -6,7 +6,7 @@
 import type { Crash } from "./chaos-stack.ts";
 import type { FaultKind } from "./plan.ts";
 import type { Done } from "./storm.ts";
-import type { Outage } from "./webhook-promises.ts";
+import type { Outage } from "./webhook-storm-records.ts";
 
 const WEBHOOK = "webhook";
 

@@ -25,12 +25,8 @@ import {
   webhookSettings,
 } from "../support/webhook-harness.ts";
 import { startReceiverProcess, startWebhookProcess } from "../support/webhook-process.ts";
-import {
-  checkPromises,
-  type EndpointKind,
-  type EndpointRecord,
-  type Storm,
-} from "./webhook-promises.ts";
+import { checkPromises } from "./webhook-promises.ts";
+import type { ChaosReport, EndpointKind, EndpointRecord, Storm } from "./webhook-storm-records.ts";
 
 /** The size of the storm. */
 export type ChaosOptions = {
@@ -45,12 +41,6 @@ export type ChaosOptions = {
   readonly lateMsMax: number;
   readonly seed: number;
   readonly say: (line: string) => void;
-};
-
-/** The result of a storm; `faults` is empty when every promise held. */
-export type ChaosReport = {
-  readonly faults: readonly string[];
-  readonly figures: Readonly<Record<string, number>>;
 };
 
 /** A MongoDB or NATS of the storm, on a fixed port. */

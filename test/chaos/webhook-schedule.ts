@@ -1,5 +1,5 @@
 /** Checks the retry schedule against the receivers' arrival times. */
-import type { Evidence, Outage, Storm } from "./webhook-promises.ts";
+import type { Evidence, Outage, Storm } from "./webhook-storm-records.ts";
 
 /**
  * The additional lateness after an outage. A new process opens new connections: two handshakes per endpoint,

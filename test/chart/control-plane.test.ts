@@ -138,8 +138,8 @@ chartSuite("the chart on a real control plane", (helm) => {
 });
 
 /**
- * What Helm 4's client says of itself at level "info" (klog's `I`): that it paces its requests, or
- * watches anew. Warnings of the API server come as `W` or as plain text.
+ * Notes of Helm 4's client at level "info" (klog's `I`): it throttles its requests or restarts a watch.
+ * Warnings of the API server come as `W` or as plain text.
  */
 const CLIENT_NOTE = /^I\d{4} \S+ +\d+ (request|reflector)\.go:\d+\] /;
 

@@ -308,7 +308,7 @@ function isAnyone(peers: PolicyRule["to"]): boolean {
   );
 }
 
-/** The peers; nobody named is one that no component is. */
+/** The peers; an absent list is one unnamed peer. */
 function peersOf(peers: PolicyRule["to"]): NonNullable<PolicyRule["to"]> {
   return peers === undefined || peers.length === 0 ? [{}] : peers;
 }

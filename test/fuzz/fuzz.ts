@@ -1,7 +1,6 @@
 /**
- * `make fuzz [SECONDS=60] [SEED=…] [TARGET=http]`: inputs that nobody thought of, for everything
- * that reads what strangers write. What fails is made small, kept in test/fuzz/corpus and from then
- * on tried by `make test`. The same seed gives the same inputs.
+ * `make fuzz [SECONDS=60] [SEED=…] [TARGET=http]`: random input for every parser of outside data.
+ * Shrinks failing inputs and keeps them in test/fuzz/corpus, which `make test` replays. The same seed gives the same inputs.
  */
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Two ways to drive a service. Open: requests start at their intended instants whatever the
- * service does, and latency counts from the intended start, so a stall is not hidden by requests
+ * Two ways to drive a service. Open: requests start at their intended instants, however slow the
+ * service is, and latency counts from the intended start, so a stall is not hidden by requests
  * that were never made. Closed: a fixed number of callers, each waiting for its answer; it finds
  * the highest throughput.
  */

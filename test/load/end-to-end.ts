@@ -37,7 +37,7 @@ const RECEIPT_DELAY_S = 1;
 /**
  * Sends at a steady rate and waits until the last message has come to its end, after a short run of
  * the same that does not count. The figure is messages over the whole time, so a queue that grows
- * shows as a lower rate, not as a long tail that nobody counts.
+ * shows as a lower rate, not as an uncounted long tail.
  */
 export async function measureEndToEnd(target: EndToEndTarget, load: Load): Promise<EndToEnd> {
   const connections: LoadConnection[] = await Promise.all(

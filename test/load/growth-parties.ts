@@ -24,8 +24,8 @@ const senders = new WeakMap<StackFile, Sender[]>();
 const turns = new WeakMap<StackFile, number>();
 
 /**
- * Each send comes from the next of the stack's tenants, in every round from where the one before it
- * ended: rounds that began anew would never come to most of ten thousand tenants.
+ * Sends for the stack's tenants in round robin. Each round continues after the last tenant of the one
+ * before, because rounds from the start would never reach most of 10,000 tenants.
  */
 export function sendByTurn(stack: StackFile): () => Buffer {
   const all = sendersOf(stack);

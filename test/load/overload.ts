@@ -32,9 +32,8 @@ const DEMAND_SHARE_MIN = 0.9;
 const PREPARED = 2000;
 
 /**
- * Demands sends at a rate, whatever becomes of them: each caller sends the next one due as soon as it has its
- * answer, whatever that was, and at an endless rate at once. A request whose turn comes while
- * every caller waits is sent late.
+ * Sends at a rate, whether or not requests succeed: each caller sends the next due request after its
+ * response, or at once when the rate is endless. A request that falls due while all callers wait is late.
  */
 export async function driveOverload(
   stack: StackFile,

@@ -1,7 +1,6 @@
 /**
- * Looks for personal data and secrets in what processes wrote to their logs: what a test knows that
- * must not be there, in every form that a log line may give it, and whatever looks like a full
- * number or a key, whoever's it is.
+ * Scans the logs of processes for personal data and secrets: texts that a test names, in every form of a
+ * log line, and anything with the form of a full number or a key.
  */
 
 /** Something that must be in no log: a body, a number, a key; at least six characters. */

@@ -35,7 +35,7 @@ const RETENTION_MAX_MS = 365 * 86_400_000;
 /** Nor does one within this margin of deletion (at most half the retention): clocks may differ. */
 const RETENTION_SLACK_MS = 86_400_000;
 
-/** The message of a settlement this old was stored when the check started, whatever the clock skew. */
+/** The message of a settlement this old was stored when the check started, at any clock skew. */
 const STORED_FOR_CERTAIN_MS = 600_000;
 
 /** Compares messages' charges with their settlements, and open holds with open messages. */

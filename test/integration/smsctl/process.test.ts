@@ -1,4 +1,4 @@
-/** smsctl as a process of its own: how it ends, and what it says when nobody answers. */
+/** The smsctl process: exit codes, signals, and errors of unreachable services. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
