@@ -1,11 +1,11 @@
-/** A party of a message as SMPP writes it. */
+/** An SMPP address. */
 export interface Address {
   ton: number;
   npi: number;
   address: string;
 }
 
-/** A connector's own type of number and numbering plan; what is missing follows the rules. */
+/** Overrides of a connector for type of number and numbering plan. */
 export interface AddressOverride {
   ton?: number;
   npi?: number;

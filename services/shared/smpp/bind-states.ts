@@ -7,17 +7,17 @@ import { STATUS } from "./statuses.ts";
  * - `bound_tx`, `bound_rx`, `bound_trx`: bound as transmitter, receiver or transceiver.
  *   Leaves by unbind from either side or when the link ends.
  * - `unbinding`: unbind was sent or received; nothing new is submitted. Leaves when the link ends.
- * - `closed`: the socket is gone and every pending request has been settled. Never left.
+ * - `closed`: the socket is gone and every pending request has ended. Never left.
  */
 export type BindState = "open" | "bound_tx" | "bound_rx" | "bound_trx" | "unbinding" | "closed";
 
 /** `esme` binds and submits, `smsc` accepts binds and delivers. */
 export type SessionRole = "esme" | "smsc";
 
-/** How an ESME binds. */
+/** The bind modes of an ESME. */
 export type BindMode = "transmitter" | "receiver" | "transceiver";
 
-/** The bound state that each mode leads to. */
+/** The bound state of each mode. */
 export const BOUND_STATE = {
   transmitter: "bound_tx",
   receiver: "bound_rx",
@@ -30,7 +30,7 @@ const RECEIVING: readonly BindState[] = ["bound_rx", "bound_trx"];
 const BOUND: readonly BindState[] = ["bound_tx", "bound_rx", "bound_trx"];
 const ALIVE: readonly BindState[] = [...BOUND, "open", "unbinding"];
 
-/** Which requests each side may receive and in which states, SMPP 3.4 section 2.3. */
+/** The requests that each side may receive in each state, SMPP 3.4 section 2.3. */
 const RECEIVABLE: Record<SessionRole, Partial<Record<CommandName, readonly BindState[]>>> = {
   smsc: {
     bind_transmitter: OPEN,
@@ -55,8 +55,8 @@ const RECEIVABLE: Record<SessionRole, Partial<Record<CommandName, readonly BindS
 };
 
 /**
- * Judges a request received in a state: `ok`, `wrong_state` (the command exists for this side but not
- * now) or `wrong_side` (this side never takes it; outbind to a client that called itself is one).
+ * Checks a request received in a state: `ok`, `wrong_state` (this side accepts the command in another state) or
+ * `wrong_side` (this side never accepts it, such as outbind to a client that connected by itself).
  */
 export function judgeRequest(
   role: SessionRole,
@@ -69,9 +69,9 @@ export function judgeRequest(
 }
 
 /**
- * The status for a request that came in the wrong state; a second bind has one of its own (SMPP 3.4 section
- * 5.1.3). What an SMSC delivers while the link is being left was sent before it knew: a temporary error has
- * it delivered again over the next link, where "invalid bind status" makes some SMSCs drop it.
+ * The status for a request in the wrong state; a second bind has its own (SMPP 3.4 section 5.1.3). A delivery that crosses
+ * our unbind gets a temporary error, so that the SMSC delivers it again over the next link: "invalid bind status" makes
+ * some SMSCs drop it.
  */
 export function wrongStateStatus(state: BindState, command: CommandName): number {
   if (isBound(state) && command.startsWith("bind_")) return STATUS.ESME_RALYBND;
@@ -79,7 +79,7 @@ export function wrongStateStatus(state: BindState, command: CommandName): number
   return state === "unbinding" && isDelivery ? STATUS.ESME_RX_T_APPN : STATUS.ESME_RINVBNDSTS;
 }
 
-/** Tells whether a session in this state is bound. */
+/** Whether a session in this state is bound. */
 export function isBound(state: BindState): boolean {
   return BOUND.includes(state);
 }

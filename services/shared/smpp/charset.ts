@@ -1,9 +1,9 @@
 import { decodeGsm7, encodeGsm7, gsm7Septets } from "./gsm7.ts";
 
-/** How text is written: GSM 7-bit one septet per octet, Latin-1, ASCII, or UCS-2 (big-endian). */
+/** Character sets: GSM 7-bit one septet per octet, Latin-1, ASCII, or UCS-2 (big-endian). */
 export type Charset = "gsm7" | "latin1" | "ascii" | "ucs2";
 
-/** The data_coding that names each character set, SMPP 3.4 section 5.2.19. */
+/** The data_coding of each character set, SMPP 3.4 section 5.2.19. */
 export const DATA_CODING = {
   gsm7: 0x00,
   ascii: 0x01,
@@ -20,7 +20,7 @@ export function encodeText(text: string, charset: Charset): Buffer | undefined {
   return Buffer.from(text, "latin1");
 }
 
-/** Decodes text; an odd octet at the end of UCS-2 is left out. */
+/** Decodes text; ignores an odd octet at the end of UCS-2. */
 export function decodeText(octets: Buffer, charset: Charset): string {
   if (charset === "gsm7") return decodeGsm7(octets);
   if (charset !== "ucs2") return octets.toString("latin1");
@@ -30,8 +30,8 @@ export function decodeText(octets: Buffer, charset: Charset): string {
 }
 
 /**
- * Names the character set of a received data_coding. 0 is the SMSC's own default, which the connector
- * must say. The message class groups of 3GPP TS 23.038 section 4 are read too; undefined for binary.
+ * The character set of a received data_coding; undefined for binary. 0 is the SMSC's default, which the connector sets.
+ * Message class groups of 3GPP TS 23.038 section 4 count too.
  */
 export function charsetOf(dataCoding: number, smscDefault: Charset): Charset | undefined {
   if (dataCoding === 0x00) return smscDefault;
@@ -48,8 +48,8 @@ export function charsetOf(dataCoding: number, smscDefault: Charset): Charset | u
 }
 
 /**
- * Returns the units a code unit takes on the air: one in UCS-2, else its septets, as the SMSC turns
- * Latin-1 and ASCII into GSM 7-bit. A character that alphabet lacks is replaced by one that it has.
+ * The units of a code unit on the air: one in UCS-2, else its septets, because the SMSC converts Latin-1 and ASCII to
+ * GSM 7-bit and replaces characters that the alphabet lacks.
  */
 export function unitsOf(codeUnit: number, charset: Charset): number {
   if (charset === "ucs2") return 1;

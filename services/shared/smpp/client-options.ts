@@ -4,27 +4,27 @@ import type { PduOf } from "./pdu.ts";
 import type { SessionOptions } from "./session-options.ts";
 import type { SubmitOutcome } from "./submit-outcome.ts";
 
-/** A message or receipt that the SMSC hands over. Octet fields are views: copy what must last. */
+/** A message or receipt from the SMSC. Octet fields are views: copy them to keep them. */
 export type IncomingMessage = PduOf<"deliver_sm"> | PduOf<"data_sm">;
 
 /**
  * States of a client:
  * - `stopped`: before `start` and after `close`.
- * - `connecting`: TCP and TLS are being set up. Leaves for `binding` or `waiting`.
+ * - `connecting`: TCP and TLS handshakes are in progress. Leaves for `binding` or `waiting`.
  * - `binding`: connected, the bind is not answered yet. Leaves for `bound` or `waiting`.
  * - `bound`: submits go out. Leaves for `unbinding` or `waiting`.
- * - `unbinding`: either side has said goodbye, or is about to. Leaves for `stopped` or `waiting`.
+ * - `unbinding`: either side has sent unbind, or is about to. Leaves for `stopped` or `waiting`.
  * - `waiting`: the link is down; the next attempt follows after a delay. Leaves for `connecting`.
  */
 export type LinkState = "stopped" | "connecting" | "binding" | "bound" | "unbinding" | "waiting";
 
-/** Why and for how long a client waits before its next attempt. */
+/** The reason and the length of the wait before the next attempt. */
 export interface LinkInfo {
   reason?: string;
-  /** The status of a refused bind, or of a submit that called the link unusable. */
+  /** The status of a refused bind, or of a submit with an unusable bind status. */
   status?: number;
   error?: Error;
-  /** Attempts since the link last proved itself: by an answered submit, or by standing for `standingMs`. */
+  /** Attempts since the backoff was reset by an answered submit, or by a link that was up for `standingMs`. */
   attempt: number;
   retryInMs?: number;
 }
@@ -47,7 +47,7 @@ type Tunables = Pick<
 export interface SmppClientOptions extends Tunables {
   host: string;
   port: number;
-  /** True or TLS options to use TLS; the server's certificate is verified unless these say not to. */
+  /** True or TLS options to use TLS; the client verifies the server's certificate unless these disable it. */
   tls?: boolean | ConnectionOptions;
   systemId: string;
   password: string;
@@ -63,11 +63,11 @@ export interface SmppClientOptions extends Tunables {
   /** The first delay before another attempt; it doubles up to `reconnectMaxMs`, with jitter. */
   reconnectMinMs?: number;
   reconnectMaxMs?: number;
-  /** A link that stood for so long counts as good, whatever it was used for; a minute by default. */
+  /** A link that was up this long resets the reconnect backoff; one minute by default. */
   standingMs?: number;
   /**
-   * Takes what the SMSC delivers. deliver_sm_resp goes out when the promise resolves, so resolve once
-   * the message is durable. When it rejects, the SMSC gets ESME_RX_T_APPN and delivers it again.
+   * Handles a delivery. deliver_sm_resp goes out when the promise resolves, so resolve when the message is durable.
+   * When it rejects, the SMSC gets ESME_RX_T_APPN and delivers it again.
    */
   onDeliver: (message: IncomingMessage) => Promise<void> | void;
   /** The answer to a submit that had already ended as `unknown` (`timeout`). */

@@ -1,21 +1,21 @@
 /**
- * The carrier's end of an SMPP link: one bind that keeps itself up.
+ * The ESME side of an SMPP link: one bind that reconnects by itself.
  *
  *     const client = createSmppClient({
  *       host, port, systemId, password, windowMax: 100,
  *       beforeWrite: (tokens) => journal.append(tokens),     // optional: durable before any octet leaves
- *       onDeliver: async (message) => { await receipts.store(message); },  // then it is acknowledged
+ *       onDeliver: async (message) => { await receipts.store(message); },  // the client acknowledges it afterwards
  *       onState: (state, info) => log.info({ state, ...info }),
- *       onLateAnswer: (token, outcome) => {},                // an `unknown` that was answered after all
+ *       onLateAnswer: (token, outcome) => {},                // a late answer to an `unknown` submit
  *     });
  *     client.start();
  *     const outcome = await client.submit(fields, tlvs, submissionId);
  *     switch (outcome.kind) { case "accepted": case "refused": case "unknown": case "not_sent": }
  *     await client.close({ drainMs: 5000 });
  *
- * `submit` never rejects and always ends, at the latest after `responseTimeoutMs` or with the link.
- * `free` tells how many submits can go out at once; more wait in a queue of `queueMax`. While the link
- * is down a submit is `not_sent` at once. Submits made in one turn of the event loop leave in one write.
+ * `submit` never rejects and always ends, at the latest after `responseTimeoutMs` or with the link. `free` is the number
+ * of submits that can leave at once; further ones wait in a queue of `queueMax`. While the link is down a submit ends as
+ * `not_sent` at once. Submits of one event-loop iteration leave in one write.
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
@@ -31,14 +31,14 @@ import type { Tlvs } from "./tlvs.ts";
 /** One bind of a connector. */
 export interface SmppClient {
   readonly state: LinkState;
-  /** Submits that can go to the wire at once; 0 while not bound. */
+  /** Free slots of the window; 0 while not bound. */
   readonly free: number;
   /** Submits written and unanswered. */
   readonly inFlight: number;
   readonly queued: number;
-  /** Connects and from then on keeps the link up. */
+  /** Connects, and reconnects until `close`. */
   start(): void;
-  /** Sends one submit_sm; `token` names it to `beforeWrite` and `onLateAnswer`. */
+  /** Sends one submit_sm; `beforeWrite` and `onLateAnswer` get its `token`. */
   submit(
     fields: Partial<PduBody<"submit_sm">>,
     tlvs?: Tlvs,
@@ -51,16 +51,16 @@ export interface SmppClient {
     tlvs?: Tlvs,
     token?: string,
   ): Promise<RequestOutcome>;
-  /** Stops submitting, gives answers up to `drainMs` (0 by default) to come, unbinds and stays down. */
+  /** Stops submitting, waits at most `drainMs` (0 by default) for answers, unbinds and stays down. */
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
-/** A link that stood for so long is worth an early next dial, also when it had nothing to submit. */
+/** A link that was up this long resets the reconnect backoff, even without submits. */
 const STANDING_MS = 60_000;
 
 const NOT_BOUND = { kind: "not_sent", reason: "not_bound" } as const;
 
-/** Makes a client; nothing happens before `start`. */
+/** Creates a client that does nothing before `start`. */
 export function createSmppClient(options: SmppClientOptions): SmppClient {
   const link = new Link(options);
   return {
@@ -90,7 +90,7 @@ export function createSmppClient(options: SmppClientOptions): SmppClient {
   };
 }
 
-/** Keeps one session after the other; the states are those of `LinkState`. */
+/** Opens one session after the other; `LinkState` explains the states. */
 class Link {
   state: LinkState = "stopped";
   session: Session | undefined;
@@ -99,7 +99,7 @@ class Link {
   #isDraining = false;
   #attempt = 0;
   #boundAtMs = 0;
-  /** The session that is being left because the SMSC calls it unusable. */
+  /** The session that closes because the SMSC refused a submit with an unusable bind status. */
   #unusable: { readonly session: Session; readonly status: number } | undefined;
   #retry: NodeJS.Timeout | undefined;
   #connecting: Socket | undefined;
@@ -108,7 +108,7 @@ class Link {
     this.#options = options;
   }
 
-  /** The session when it takes submits. */
+  /** The session, if it takes submits. */
   get bound(): Session | undefined {
     return this.state === "bound" && !this.#isDraining ? this.session : undefined;
   }
@@ -132,8 +132,8 @@ class Link {
   }
 
   /**
-   * A bind alone proves little: some SMSCs take it and drop the link on the first submit, again and again,
-   * with what was written in doubt each time. So only an answered submit makes the next dial early.
+   * An accepted bind does not reset the backoff: some SMSCs accept it and drop the link at the first submit, which puts
+   * the written submits in doubt each time. An answered submit resets it.
    */
   onSubmitEnd(session: Session, outcome: SubmitOutcome): void {
     if (outcome.kind === "accepted") this.#attempt = 0;
@@ -143,7 +143,7 @@ class Link {
     }
   }
 
-  /** Leaves a session that the SMSC calls unusable; its other submits are answered first, as far as they are. */
+  /** Closes a session with an unusable bind status, after answers to its other submits. */
   #giveUp(session: Session, status: number): void {
     if (this.session !== session || this.state !== "bound" || this.#isDraining) return;
     this.#unusable = { session, status };
@@ -239,7 +239,7 @@ class Link {
   #retryLater(info: Omit<LinkInfo, "attempt" | "retryInMs">): void {
     if (!this.#isWanted) return;
     const { reconnectMinMs = 500, reconnectMaxMs = 30_000, random = Math.random } = this.#options;
-    // A refused bind seldom heals by itself, and some carriers lock accounts that insist.
+    // A refused bind rarely succeeds soon, and some carriers lock accounts that retry fast.
     const exponent = info.status === undefined ? this.#attempt : this.#attempt + 2;
     const ceilingMs = Math.min(reconnectMaxMs, reconnectMinMs * 2 ** Math.min(exponent, 16));
     const retryInMs = Math.round(ceilingMs * (0.5 + random() / 2));
@@ -253,7 +253,7 @@ class Link {
   }
 }
 
-/** Leaves a session in good order once what it has under way is answered, or after `drainMs`. */
+/** Unbinds a session when its requests are answered, or after `drainMs`. */
 async function leave(session: Session, drainMs: number): Promise<void> {
   const deadlineMs = performance.now() + drainMs;
   while (session.window.inFlight + session.window.queued > 0) {
@@ -263,7 +263,7 @@ async function leave(session: Session, drainMs: number): Promise<void> {
   await session.unbind();
 }
 
-/** An address is no server name (RFC 6066 section 3); the certificate is then checked against the host. */
+/** An IP address is no valid server name (RFC 6066 section 3); the certificate is then checked against the host. */
 function tlsSettings(host: string, port: number, tls: true | ConnectionOptions): ConnectionOptions {
   const { servername, ...settings } = tls === true ? {} : tls;
   const isName = servername !== undefined && isIP(servername) === 0;

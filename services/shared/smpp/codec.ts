@@ -21,7 +21,7 @@ function fixedBytes(kind: Field[1]): number {
   return kind === "octets" ? 1 + SHORT_MESSAGE_BYTES_MAX : 1;
 }
 
-/** Returns a bound on the octets that `encodePduInto` will write for this PDU. */
+/** An upper bound of the octets that `encodePduInto` writes for this PDU. */
 export function pduBytesMax(pdu: OutgoingPdu): number {
   let bytes = FIXED_BYTES_MAX.get(pdu.command) ?? HEADER_BYTES;
   if (pdu.tlvs !== undefined && pdu.tlvs !== NO_TLVS) bytes += tlvsBytesMax(pdu.tlvs);
@@ -37,7 +37,7 @@ export function encodePdu(pdu: OutgoingPdu): Buffer {
 
 /**
  * Encodes a PDU at an offset and returns the offset behind it. The buffer must have `pduBytesMax`
- * octets left. Throws EncodeError; what was written so far is then to be overwritten.
+ * octets left. After an EncodeError the octets from that offset on are invalid.
  */
 export function encodePduInto(pdu: OutgoingPdu, buffer: Buffer, start: number): number {
   const fields: readonly Field[] = PDU_FIELDS[pdu.command];
@@ -139,9 +139,8 @@ function writeFailures(buffer: Buffer, at: number, list: FailedDestination[]): n
 }
 
 /**
- * Decodes the PDU whose frame lies between `start` and `end`. Longer strings than SMPP 3.4 allows are
- * taken as they are; the sender of a response may leave its body away. Throws PduError for an unknown
- * command and for a body that does not hold what its command says.
+ * Decodes the PDU between `start` and `end`. It accepts strings that are longer than SMPP 3.4 allows, and responses
+ * without a body. Throws PduError for an unknown command and for an incomplete body.
  */
 export function decodePdu(buffer: Buffer, start: number, end: number): Pdu {
   const commandId = readInt32(buffer, start + 4);
@@ -161,7 +160,7 @@ export function decodePdu(buffer: Buffer, start: number, end: number): Pdu {
   let tlvs: Tlvs | undefined = NO_TLVS;
   if (!reader.isBroken && reader.at < end) {
     tlvs = decodeTlvs(buffer, reader.at, end);
-    // One maker's codec writes a stray octet in deliver_sm, so its parameters begin one later.
+    // One vendor's codec writes an extra octet in deliver_sm before the parameters.
     if (tlvs === undefined && command === "deliver_sm") {
       tlvs = decodeTlvs(buffer, reader.at + 1, end);
     }
@@ -178,11 +177,11 @@ interface Reader {
   at: number;
   end: number;
   isBroken: boolean;
-  /** A response without a body reads as one whose fields are all zero or empty. */
+  /** In a response without a body all fields are zero or empty. */
   isLenient: boolean;
 }
 
-/** Decoding is synchronous, so one cursor serves every call. */
+/** One cursor serves all calls, because decoding is synchronous. */
 const READER: Reader = { at: 0, end: 0, isBroken: false, isLenient: false };
 
 function readBody(buffer: Buffer, reader: Reader, fields: readonly Field[]): unknown {

@@ -60,17 +60,17 @@ export function commandName(commandId: number): CommandName | undefined {
   return NAMES.get(commandId);
 }
 
-/** Tells whether a command id is that of a response (generic_nack included). */
+/** Whether a command id is a response, generic_nack included. */
 export function isResponseId(commandId: number): boolean {
   return commandId >= 0x80000000;
 }
 
-/** Tells whether an id is that of the response to a request of this name, or generic_nack's. */
+/** Whether an id is the response to a request of this name, or generic_nack. */
 export function isResponseTo(request: RequestName, commandId: number): boolean {
   return commandId === COMMAND_IDS.generic_nack || commandId === COMMAND_IDS[RESPONSE_OF[request]];
 }
 
-/** Tells whether a request of this name must be answered. */
+/** Whether a request of this name must be answered. */
 export function isAnswerable(command: CommandName): command is RequestName {
   return Object.hasOwn(RESPONSE_OF, command);
 }

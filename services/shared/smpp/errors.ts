@@ -1,5 +1,5 @@
 /**
- * A frame whose length cannot be trusted. Nothing after it can be read either, so the socket closes.
+ * A frame with an impossible length. No later frame can be read, so the socket closes.
  */
 export class FrameError extends Error {
   readonly reason: "too_short" | "too_long";
@@ -14,14 +14,14 @@ export class FrameError extends Error {
 }
 
 /**
- * A PDU of good length that cannot be understood. The next one can be read: a request is answered
- * with generic_nack carrying `status`, and the session goes on.
+ * A PDU of valid length that cannot be decoded. Later PDUs can: a request gets generic_nack with `status`, and the session
+ * goes on.
  */
 export class PduError extends Error {
   readonly status: number;
   readonly commandId: number;
   readonly sequence: number;
-  /** The command_status that the PDU itself carries; tells a refused answer from an accepted one. */
+  /** The command_status of the PDU, which separates refusals from acceptances. */
   readonly commandStatus: number;
 
   constructor(

@@ -1,13 +1,12 @@
 import { HEADER_BYTES } from "./codec.ts";
 import { FrameError } from "./errors.ts";
 
-/** Receives one whole frame; the octets are only valid during the call unless kept as views. */
+/** Receives one whole frame; the octets are valid during the call, unless kept as views. */
 export type FrameHandler = (buffer: Buffer, start: number, end: number) => void;
 
 /**
- * Cuts a byte stream into PDU frames by command_length. Memory is bounded by `frameBytesMax`: a longer
- * or impossible length throws FrameError as soon as its four octets are there, before anything is kept.
- * Frames that lie whole inside a chunk are handed over without a copy.
+ * Splits a byte stream into PDU frames by command_length. `frameBytesMax` bounds the memory: a longer or impossible length
+ * throws FrameError as soon as its four octets arrive. Frames inside one chunk are not copied.
  */
 export class FrameReader {
   readonly #frameBytesMax: number;
@@ -21,12 +20,12 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
-  /** Tells whether the beginning of a frame waits for its rest. */
+  /** Whether a partial frame waits for more octets. */
   get hasPartialFrame(): boolean {
     return this.#have > 0;
   }
 
-  /** Takes the next octets of the stream. Throws FrameError; the stream is then beyond repair. */
+  /** Takes the next octets. After a FrameError the stream cannot be read further. */
   push(chunk: Buffer): void {
     let at = this.#have > 0 ? this.#complete(chunk) : 0;
     while (chunk.length - at >= 4) {
@@ -42,7 +41,7 @@ export class FrameReader {
     if (at < chunk.length) this.#have = chunk.copy(this.#head, 0, at);
   }
 
-  /** Adds to the waiting frame; returns how much of the chunk it took. */
+  /** Appends to the partial frame; returns the number of octets taken. */
   #complete(chunk: Buffer): number {
     let at = 0;
     if (this.#frame === undefined) {

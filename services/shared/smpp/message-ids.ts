@@ -1,11 +1,10 @@
 /**
- * How a connector's carrier writes its message ids: `text` (compared without regard to case and to
- * zeros in front), `hex` or `decimal` (the same number whatever the notation), or `auto` (text, and
- * when that finds nothing the other notation).
+ * The notation of a carrier's message ids: `text` (compared without case and leading zeros), `hex` or `decimal` (compared
+ * as numbers), or `auto` (as text, then in the other notation).
  */
 export type MessageIdForm = "auto" | "text" | "hex" | "decimal";
 
-/** Returns the one form in which an id from a submit answer is kept and looked up. */
+/** The canonical form of an id from a submit answer. */
 export function canonicalMessageId(raw: string, form: MessageIdForm): string {
   const id = tidy(raw);
   if (form === "decimal" && /^[0-9]+$/.test(id)) return BigInt(id).toString(16);
@@ -14,8 +13,8 @@ export function canonicalMessageId(raw: string, form: MessageIdForm): string {
 }
 
 /**
- * Returns the forms under which an id from a receipt may have been kept, best first. Only `auto` has
- * more than one; try the next only when the one before finds nothing.
+ * The canonical forms that an id from a receipt may have, the likeliest first. Only `auto` has more than one; try the
+ * next only when the one before finds nothing.
  */
 export function messageIdCandidates(raw: string, form: MessageIdForm): string[] {
   const id = canonicalMessageId(raw, form);
@@ -33,7 +32,7 @@ function tidy(raw: string): string {
   return significant === "" && bare !== "" ? "0" : significant;
 }
 
-/** Whether a carrier gives no id: nothing, or zeros instead of one. */
+/** Whether an id is missing: empty, or all zeros. */
 export function isNoId(messageId: string): boolean {
   return /^0*$/.test(messageId.trim());
 }

@@ -3,10 +3,10 @@ import { EncodeError } from "./errors.ts";
 import type { Tlvs } from "./tlvs.ts";
 import { concatenationHeader } from "./user-data-header.ts";
 
-/** How a message of several segments is told to the SMSC. */
+/** The ways to send a message of several segments. */
 export type Concatenator = "udh8" | "udh16" | "sar" | "payload";
 
-/** What one submit_sm carries of a message. */
+/** The content of one submit_sm. */
 export interface MessagePart {
   esmClass: number;
   dataCoding: number;
@@ -14,18 +14,18 @@ export interface MessagePart {
   tlvs: Tlvs | undefined;
 }
 
-/** A message to put on the wire, with the settings of the connector. */
+/** A message with the settings of the connector. */
 export interface MessageToSplit {
   /** The segment texts in order; joined they are the body. */
   segments: readonly string[];
   encoding: "gsm7" | "ucs2";
-  /** How the SMSC wants text whose encoding is `gsm7`; `gsm7` by default. */
+  /** The character set of the SMSC for `gsm7` text; `gsm7` by default. */
   charset?: Exclude<Charset, "ucs2">;
-  /** data_coding for that text where the SMSC expects another than usual. */
+  /** The data_coding of that text, when the SMSC expects an unusual one. */
   dataCoding?: number;
   /** `udh8` by default. */
   concatenator?: Concatenator;
-  /** The number that ties segments together; taken modulo 256 or 65536. */
+  /** The concatenation reference; taken modulo 256 or 65536. */
   reference: number;
 }
 
@@ -38,10 +38,9 @@ const ROOM_SINGLE = { gsm7: 160, ucs2: 70 } as const;
 const PARTS_MAX = 255;
 
 /**
- * Turns a message into what goes into its submits, one per part. Characters are never changed: text
- * that the connector's charset lacks goes as UCS-2, then cut anew, and so does text whose segments have
- * no room for the seven octets of a 16-bit reference; the number of parts may then differ from the
- * number of segments. Throws EncodeError when the message needs more than 255 parts, or 65,535 octets
+ * Splits a message into parts, one per submit. Characters never change: text outside the connector's charset goes as UCS-2.
+ * Such text, and segments without room for the seven octets of a 16-bit reference, are split again, so the number of
+ * parts may differ from the number of segments. Throws EncodeError when the message needs more than 255 parts, or 65,535 octets
  * as one payload.
  */
 export function splitMessage(message: MessageToSplit): MessagePart[] {
@@ -105,7 +104,7 @@ function fitSegments(
   return cut(segments.join(""), charset, room);
 }
 
-/** Whether a text needs no second part; one segment of another alphabet may need two of this one. */
+/** Whether a text fits in one part; one segment of another alphabet may need two parts in this one. */
 function fitsAlone(text: string, charset: Charset): boolean {
   return unitsIn(text, charset) <= ROOM_SINGLE[charset === "ucs2" ? "ucs2" : "gsm7"];
 }
@@ -117,7 +116,7 @@ function unitsIn(text: string, charset: Charset): number {
   return units;
 }
 
-/** Cuts text into pieces of at most `room` units; no escape and no surrogate pair is cut through. */
+/** Splits text into pieces of at most `room` units, never inside an escape sequence or a surrogate pair. */
 function cut(text: string, charset: Charset, room: number): string[] {
   if (fitsAlone(text, charset)) return [text];
   const pieces: string[] = [];

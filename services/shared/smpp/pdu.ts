@@ -141,7 +141,7 @@ export type PduBody<C extends CommandName> = {
   -readonly [F in (typeof PDU_FIELDS)[C][number] as F[0]]: ValueOf<F[1]>;
 };
 
-/** A PDU of one command as read from the wire. */
+/** A received PDU of one command. */
 export interface PduOf<C extends CommandName> {
   command: C;
   status: number;
@@ -151,8 +151,8 @@ export interface PduOf<C extends CommandName> {
 }
 
 /**
- * Any PDU as read from the wire, told apart by `command`. Octet fields are views of the bytes
- * received: copy what must outlive the handling of the PDU.
+ * Any received PDU; `command` discriminates the union. Octet fields are views of the received bytes: copy them to keep
+ * them.
  */
 export type Pdu = { [C in CommandName]: PduOf<C> }[CommandName];
 

@@ -1,12 +1,12 @@
 /**
- * Reads the date of a receipt as UTC: YYMMDDhhmm, with seconds, or with a four-digit year; more digits
- * than that (tenths) are ignored. `offsetMinutes` is how far the carrier's clock is ahead of UTC.
+ * Reads the date of a receipt as UTC: YYMMDDhhmm, with seconds, or with a four-digit year; further
+ * digits (tenths) are ignored. `offsetMinutes` is the offset of the carrier's clock from UTC.
  */
 export function parseReceiptDate(text: string, offsetMinutes = 0): Date | undefined {
   const digits = /^\d{10,14}/.exec(text.trim())?.[0];
   if (digits === undefined) return undefined;
   const long = digits.startsWith("20") && digits.length >= 12 ? digits : undefined;
-  // A twelve-digit "20…" is year 20 only when it cannot be a date of this century in full.
+  // Twelve digits that start with "20" have a four-digit year, unless that gives no valid date.
   const full = long === undefined ? undefined : parse(long.slice(0, 4), long.slice(4));
   const date = full ?? parse(`20${digits.slice(0, 2)}`, digits.slice(2, 12));
   return date && new Date(date.getTime() - offsetMinutes * 60_000);

@@ -4,7 +4,7 @@ import { isNoId } from "./message-ids.ts";
 import type { PduOf } from "./pdu.ts";
 import { formatReceiptDate, parseReceiptDate } from "./receipt-dates.ts";
 
-/** What a receipt says of the message, SMPP 3.4 section 5.2.28. */
+/** The message states of SMPP 3.4 section 5.2.28. */
 export type ReceiptState =
   | "enroute"
   | "delivered"
@@ -15,17 +15,17 @@ export type ReceiptState =
   | "unknown"
   | "rejected";
 
-/** A delivery receipt; what the carrier left out is undefined. */
+/** A delivery receipt; missing fields are undefined. */
 export interface Receipt {
   messageId: string | undefined;
-  /** The id in the text where the optional parameter has another one. */
+  /** The id in the text, when the optional parameter has another one. */
   textId: string | undefined;
-  /** Known as a receipt by its text alone, which a handset may have written. */
+  /** Only the text makes it a receipt, and a handset may have written that. */
   isUnmarked: boolean;
   state: ReceiptState;
   /** The state as written: the word of the text, or the number of the parameter. */
   rawState: string;
-  /** The `err` of the text as written, or the code of network_error_code in decimal where `err` is zeros. */
+  /** The `err` field of the text, or network_error_code in decimal when `err` is all zeros. */
   errorCode: string | undefined;
   /** network_error_code: the network type (3 is GSM) and the code. */
   networkError: { type: number; code: number } | undefined;
@@ -36,11 +36,11 @@ export interface Receipt {
   sender: string;
 }
 
-/** How a connector's receipts are to be read. */
+/** The settings of receipt parsing. */
 export interface ReceiptOptions {
-  /** Takes a text that looks like a receipt for one although esm_class does not say so. */
+  /** Accepts a text in the format of a receipt even when esm_class does not mark it. */
   isTextEnough?: boolean;
-  /** How far the carrier's clock is ahead of UTC. */
+  /** The offset of the carrier's clock from UTC. */
   offsetMinutes?: number;
   smscDefault?: Charset;
 }
@@ -57,7 +57,7 @@ const BY_NUMBER: readonly ReceiptState[] = [
   "rejected",
 ];
 
-/** The words seen in the `stat` field; SMPP 3.4 appendix B has the seven-letter ones. */
+/** Known values of the `stat` field; SMPP 3.4 appendix B has the seven-letter ones. */
 const BY_WORD: Readonly<Record<string, ReceiptState>> = {
   ENROUTE: "enroute",
   BUFFERED: "enroute",
@@ -83,7 +83,7 @@ const ESM_INTERMEDIATE = 0x20;
 
 /**
  * Reads the delivery receipt in a deliver_sm or data_sm; undefined when it is not one (a message from
- * a handset, an acknowledgement by its user). Optional parameters come before the text.
+ * a handset, an acknowledgement by its user). Optional parameters have priority over the text.
  */
 export function parseReceipt(
   pdu: PduOf<"deliver_sm"> | PduOf<"data_sm">,
@@ -121,7 +121,7 @@ export function parseReceipt(
   } as Receipt;
 }
 
-/** Zeros in the text say "no error", also where the carrier fills the field with nothing else. */
+/** All zeros mean "no error"; some carriers never fill the field. */
 function errorCodeOf(err: string | undefined, networkCode: number | undefined): string | undefined {
   if (networkCode === undefined) return err;
   return err === undefined || /^0+$/.test(err) ? networkCode.toString() : err;
@@ -145,7 +145,7 @@ function textOf(pdu: PduOf<"deliver_sm"> | PduOf<"data_sm">, smscDefault: Charse
     octets = octets.subarray(1 + (octets[0] as number));
   }
   const isWide = octets.length >= 4 && octets[0] === 0 && octets[2] === 0;
-  // One maker's codec puts a zero octet before the text.
+  // One vendor's codec writes a zero octet before the text.
   if (octets[0] === 0 && !isWide) octets = octets.subarray(1);
   const charset = isWide ? "ucs2" : (charsetOf(pdu.body.dataCoding, smscDefault) ?? "latin1");
   return decodeText(octets, charset);
@@ -161,7 +161,7 @@ interface TextFields {
 
 const NAME = "id|sub(?:mit)?[ _-]?date|done[ _-]?date|stat(?:us)?|err(?:or)?";
 
-/** An empty field is followed by the name of the next one, which is not its value. */
+/** After an empty field comes the name of the next one, which is not a value. */
 const FIELD = new RegExp(
   `(?:^|[\\s;,|])(${NAME})\\s*[:=]\\s*(?!(?:${NAME}|sub|dlvrd)\\s*[:=])([^\\s;,|]*)`,
   "gi",
@@ -171,7 +171,7 @@ function readText(raw: string): TextFields {
   const fields: TextFields = {};
   // Some carriers end the text, or its fields, with a zero octet.
   const text = raw.replaceAll("\0", " ");
-  // What follows `text:` is the customer's own words and must not be read as fields.
+  // The customer's own text follows `text:` and contains no fields.
   const end = /(?:^|\s)text\s*[:=]/i.exec(text)?.index ?? text.length;
   for (const [, name = "", value = ""] of text.slice(0, end).matchAll(FIELD)) {
     if (value === "") continue;

@@ -8,17 +8,17 @@ import { Output } from "./write-buffer.ts";
 
 const SEQUENCE_MAX = 0x7fffffff;
 
-/** What the sender asks of its session. */
+/** The part of the session that the sender needs. */
 export interface SenderPort {
-  /** Tells whether queued requests may go out now. */
+  /** Whether queued requests may go out now. */
   isBound(): boolean;
-  /** The peer leaves more unread than `outputBytesMax`. */
+  /** Called when the peer leaves more than `outputBytesMax` octets unread. */
   onPeerNotReading(): void;
 }
 
 /**
- * The writing half of a session: gathers what becomes due in one turn of the event loop, has the
- * caller journal requests before they are written, and settles every request exactly once.
+ * The write side of a session. It collects the PDUs of one event-loop iteration, calls `beforeWrite` before requests
+ * are written, and ends every request exactly once.
  */
 export class Sender {
   readonly window: RequestWindow;
@@ -28,7 +28,7 @@ export class Sender {
   readonly #output = new Output();
   #sequence: number;
   #isTurnDue = false;
-  /** Since when the socket has taken nothing more; 0 while it does. */
+  /** When the socket stopped accepting octets; 0 while it accepts them. */
   #blockedAtMs = 0;
   #isStopped = false;
   #isFrozen = false;
@@ -55,7 +55,7 @@ export class Sender {
     else settle({ kind: "not_sent", reason: "queue_full" });
   }
 
-  /** Writes a request that keeps the link itself; it takes no place in the window. */
+  /** Writes a request of the link itself (bind, unbind, enquire_link); it takes no slot of the window. */
   control(
     command: RequestName,
     body: OutgoingPdu["body"] | undefined,
@@ -86,21 +86,21 @@ export class Sender {
     this.scheduleTurn();
   }
 
-  /** Writes what is due when the present turn of the event loop is over. */
+  /** Schedules a write at the end of this event-loop iteration. */
   scheduleTurn(): void {
     if (this.#isTurnDue) return;
     this.#isTurnDue = true;
     process.nextTick(this.#turn);
   }
 
-  /** Settles what still waits in the queue. */
+  /** Ends the queued requests. */
   settleQueue(): void {
     for (const request of this.window.clearQueue()) {
       request.settle({ kind: "not_sent", reason: "closed" });
     }
   }
 
-  /** Settles everything: what was written is unknown, the rest was not sent. */
+  /** Ends all requests: written ones as `unknown`, the others as `not_sent`. */
   stop(): void {
     this.#isStopped = true;
     this.settleQueue();
@@ -109,17 +109,17 @@ export class Sender {
     }
   }
 
-  /** What is written from now on is lost, as on a wire that has been cut. */
+  /** Drops all later writes, as a broken connection would. */
   freeze(): void {
     this.#isFrozen = true;
   }
 
-  /** Whether the peer has left unread for so long what was written. */
+  /** Whether the peer has read nothing for this long. */
   isBlockedFor(ms: number, nowMs: number): boolean {
     return this.#blockedAtMs > 0 && nowMs - this.#blockedAtMs >= ms;
   }
 
-  /** Hands what is gathered to the socket. */
+  /** Writes the collected octets to the socket. */
   flush(): void {
     if (this.#isStopped) return;
     const blocks = this.#output.take();
@@ -131,7 +131,7 @@ export class Sender {
     }
     if (this.#blockedAtMs === 0) return;
     if (this.#socket.writableLength > this.#options.outputBytesMax) this.#port.onPeerNotReading();
-    // A server that cannot get rid of its answers takes no more requests.
+    // A server whose answers are not read takes no more requests.
     else if (this.#options.role === "smsc") this.#socket.pause();
   }
 

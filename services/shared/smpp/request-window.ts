@@ -3,17 +3,17 @@ import type { OutgoingPdu, Pdu } from "./pdu.ts";
 import type { Tlvs } from "./tlvs.ts";
 
 /**
- * How a request ended:
+ * The end of a request:
  * - `answered`: the peer answered, with any command_status; generic_nack is an answer too.
- * - `unknown`: its octets went to the socket and no answer can be relied on. The peer may have acted.
- * - `not_sent`: no octet of it went to the socket. The peer knows nothing of it.
+ * - `unknown`: its octets went to the socket and no usable answer came. The peer may have acted on it.
+ * - `not_sent`: no octet of it went to the socket.
  */
 export type RequestOutcome =
   | { kind: "answered"; response: Pdu }
   | { kind: "unknown"; reason: "timeout" | "closed" | "bad_answer" }
   | { kind: "not_sent"; reason: NotSentReason; cause?: unknown };
 
-/** Why a request was not sent. */
+/** The reason why a request was not sent. */
 export type NotSentReason =
   | "queue_full"
   | "closed"
@@ -21,14 +21,14 @@ export type NotSentReason =
   | "unencodable"
   | "journal_failed";
 
-/** A request on its way: `queued` → `held` (the caller journals it) → `written` → settled. */
+/** A pending request: `queued` → `held` (the caller journals it) → `written` → settled. */
 export interface PendingRequest {
   command: RequestName;
   body: OutgoingPdu["body"] | undefined;
   tlvs: Tlvs | undefined;
-  /** The caller's name for it, given to `beforeWrite` and `onLateAnswer`. */
+  /** Chosen by the caller; `beforeWrite` and `onLateAnswer` get it. */
   token: string | undefined;
-  /** Requests that keep the link itself (bind, unbind, enquire_link) stand outside the window. */
+  /** Requests that keep the link itself (bind, unbind, enquire_link) take no slot. */
   isControl: boolean;
   writtenAtMs: number;
   deadlineMs: number;
@@ -36,9 +36,8 @@ export interface PendingRequest {
 }
 
 /**
- * Keeps the requests of one session: a queue bounded by `queueMax`, at most `windowMax` of them held or
- * written and unanswered, and the tokens of those that timed out, so that a late answer still finds its
- * owner. Knows nothing of sockets or clocks.
+ * The requests of one session: a queue of at most `queueMax`, at most `windowMax` requests held or unanswered, and the
+ * tokens of timed-out requests for late answers. It has no socket and no clock.
  */
 export class RequestWindow {
   readonly windowMax: number;
@@ -61,12 +60,12 @@ export class RequestWindow {
     return this.#queue.length - this.#head;
   }
 
-  /** Requests that take a place in the window. */
+  /** Used slots of the window. */
   get inFlight(): number {
     return this.#held + this.#written.size - this.#controls;
   }
 
-  /** Requests that can be added now and be written without waiting for an answer. */
+  /** Free slots of the window. */
   get free(): number {
     return Math.max(0, this.windowMax - this.inFlight - this.queued);
   }
@@ -78,7 +77,7 @@ export class RequestWindow {
     return true;
   }
 
-  /** Takes from the queue what the window has room for; each must then be written or released. */
+  /** Takes requests from the queue for the free slots; the caller must write or release each. */
   hold(): PendingRequest[] {
     const count = Math.min(this.windowMax - this.inFlight, this.queued);
     if (count <= 0) return [];
@@ -92,7 +91,7 @@ export class RequestWindow {
     return taken;
   }
 
-  /** A held request went to the socket under this sequence number. */
+  /** Marks a held request as written with this sequence number. */
   written(request: PendingRequest, sequence: number): void {
     if (request.isControl) this.#controls++;
     else this.#held--;
@@ -100,12 +99,12 @@ export class RequestWindow {
     this.#written.set(sequence, request);
   }
 
-  /** A held request will not be written. */
+  /** Removes a held request that will not be written. */
   release(): void {
     this.#held--;
   }
 
-  /** Takes out the request that an answer belongs to. */
+  /** Removes and returns the request of an answer. */
   answered(sequence: number): PendingRequest | undefined {
     const request = this.#written.get(sequence);
     if (request === undefined) return undefined;
@@ -114,19 +113,19 @@ export class RequestWindow {
     return request;
   }
 
-  /** Reads the request that waits under this sequence number and leaves it waiting. */
+  /** Returns the request with this sequence number without removing it. */
   peek(sequence: number): PendingRequest | undefined {
     return this.#written.get(sequence);
   }
 
-  /** Returns, once, the token of a timed-out request whose answer comes after all. */
+  /** Returns the token of a timed-out request, once, for its late answer. */
   lateToken(sequence: number): string | undefined {
     const token = this.#late.get(sequence);
     this.#late.delete(sequence);
     return token;
   }
 
-  /** Takes out every request whose deadline has passed. */
+  /** Removes and returns the requests whose deadline has passed. */
   expire(nowMs: number): PendingRequest[] {
     const expired: PendingRequest[] = [];
     for (const [sequence, request] of this.#written) {
@@ -139,7 +138,7 @@ export class RequestWindow {
     return expired;
   }
 
-  /** Takes out everything that is still in the queue. */
+  /** Removes and returns the queued requests. */
   clearQueue(): PendingRequest[] {
     const left = this.#queue.slice(this.#head);
     this.#queue = [];
@@ -147,7 +146,7 @@ export class RequestWindow {
     return left;
   }
 
-  /** Takes out everything that was written. */
+  /** Removes and returns the written requests. */
   clearWritten(): PendingRequest[] {
     const left = [...this.#written.values()];
     this.#written.clear();

@@ -12,7 +12,7 @@ export type BindRequest =
   | PduOf<"bind_receiver">
   | PduOf<"bind_transceiver">;
 
-/** What a server does with its sessions. */
+/** The options of a server. */
 export interface SmppServerOptions {
   host: string;
   /** 0 takes a free port. */
@@ -20,11 +20,11 @@ export interface SmppServerOptions {
   tls?: TlsOptions;
   /** The name in bind responses. */
   systemId: string;
-  /** Sessions at a time; more are closed at once. 1,000 by default. */
+  /** The most open sessions; further ones are closed at once. 1,000 by default. */
   sessionsMax?: number;
   /** Limits of every session. */
   session?: Omit<SessionOptions, "role" | "onClose" | "onState">;
-  /** Judges a bind: the status to answer with, ESME_ROK to accept. */
+  /** Returns the status of the bind response; ESME_ROK accepts the bind. */
   authenticate: (bind: BindRequest, session: Session) => number;
   onBound?: (session: Session, bind: BindRequest, mode: BindMode) => void;
   onRequest: (request: Pdu, session: Session) => void;
@@ -38,7 +38,7 @@ export interface SmppServerOptions {
 export interface SmppServer {
   readonly port: number;
   readonly sessions: ReadonlySet<Session>;
-  /** Stops listening, unbinds every session and ends when all are gone. */
+  /** Stops listening, unbinds every session and resolves when all are closed. */
   close(): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
   const server: Server = options.tls
     ? createTlsServer({ ...settings, ...options.tls }, accept)
     : createTcpServer(settings, accept);
-  // A client that breaks off the handshake is no matter for the server.
+  // A client that aborts the handshake does not affect the server.
   server.on("tlsClientError", () => {});
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -104,7 +104,7 @@ function openSession(socket: Socket, options: SmppServerOptions, sessions: Set<S
 
 function answerBind(bind: BindRequest, session: Session, options: SmppServerOptions): void {
   const status = options.authenticate(bind, session);
-  // The body goes out even with a refusal: some clients cannot read a response without one.
+  // A refusal has a body too: some clients cannot parse a response without one.
   session.respond(bind, {
     status,
     body: { systemId: options.systemId },

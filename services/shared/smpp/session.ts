@@ -75,7 +75,7 @@ export interface SessionCounts {
 
 /**
  * One SMPP 3.4 session over a connected socket, for either side. The states are in bind-states.ts.
- * Every request ends exactly once, at the latest when the link does.
+ * Every request ends exactly once, at the latest with the link.
  */
 export class Session {
   readonly counts: SessionCounts = { requestsRefused: 0, unmatchedAnswers: 0, badPdus: 0 };
@@ -119,7 +119,7 @@ export class Session {
     return this.#state;
   }
 
-  /** The requests of this side: how many wait, fly, and fit. */
+  /** The requests of this side: queued, in flight, and free slots. */
   get window(): RequestWindow {
     return this.#sender.window;
   }
@@ -130,8 +130,8 @@ export class Session {
   }
 
   /**
-   * Sends a request when the window allows and resolves with how it ended; never rejects. `token`
-   * names it to `beforeWrite` and `onLateAnswer`.
+   * Sends a request when the window has a free slot and resolves with its end; never rejects. `beforeWrite` and
+   * `onLateAnswer` get its `token`.
    */
   request<C extends RequestName>(
     command: C,
@@ -145,17 +145,17 @@ export class Session {
     });
   }
 
-  /** Binds as an ESME; the outcome tells whether the SMSC took it. */
+  /** Binds as an ESME. */
   bind(mode: BindMode, body: Partial<PduBody<"bind_transceiver">>): Promise<RequestOutcome> {
     return this.#sender.control(`bind_${mode}`, body, this.#options.bindTimeoutMs);
   }
 
-  /** Asks the peer for a sign of life. */
+  /** Sends enquire_link. */
   enquireLink(): Promise<RequestOutcome> {
     return this.#sender.control("enquire_link", undefined, this.#options.enquireLinkTimeoutMs);
   }
 
-  /** Leaves in good order: nothing new is sent, the peer is told, and the link closes. */
+  /** Sends unbind and no more requests, then closes the link. */
   async unbind(): Promise<void> {
     if (!isBound(this.#state)) {
       this.close();
@@ -167,7 +167,7 @@ export class Session {
     this.#end("unbound");
   }
 
-  /** Cuts the link now. */
+  /** Closes the link at once. */
   close(reason: CloseReason = "requested"): void {
     this.#end(reason);
   }
@@ -178,28 +178,28 @@ export class Session {
     this.#answer(request, reply);
   }
 
-  /** Leaves a request of the peer without an answer and stops counting it as being handled. */
+  /** Leaves a request of the peer unanswered and frees its place among the concurrent requests. */
   ignore(): void {
     if (this.#incoming > 0) this.#incoming--;
   }
 
-  /** Tells a server's session that its peer is bound. */
+  /** Marks a server's session as bound. */
   markBound(mode: BindMode): void {
     this.#setState(BOUND_STATE[mode]);
   }
 
-  /** Tells the peer that a PDU was not understood. */
+  /** Sends generic_nack. */
   nack(sequence: number, status: number): void {
     this.counts.requestsRefused++;
     this.#sender.send({ command: "generic_nack", sequence, status });
   }
 
-  /** Writes octets as they are. Only a simulator has a reason to. */
+  /** Writes raw octets; for the simulator. */
   sendRaw(octets: Buffer): void {
     this.#sender.sendRaw(octets);
   }
 
-  /** Neither reads nor writes from now on, as if the wire had been cut. */
+  /** Stops reading and writing, as if the network had failed; for the simulator. */
   freeze(): void {
     this.#isFrozen = true;
     this.#sender.freeze();
@@ -264,7 +264,7 @@ export class Session {
       return;
     }
     window.answered(pdu.sequence);
-    // What follows in the same read may already need the bound state.
+    // Later PDUs of the same read may already need the bound state.
     if (pdu.status === 0 && !isNack && this.#state === "open" && waiting.command in BOUND_BY) {
       this.#setState(BOUND_BY[waiting.command as keyof typeof BOUND_BY]);
     }
@@ -275,10 +275,10 @@ export class Session {
   #onBadAnswer(error: PduError): void {
     const { sequence, commandId, commandStatus: status } = error;
     const waiting = this.window.peek(sequence);
-    // What only has the number of a request says nothing about it.
+    // A PDU with the right sequence number and the wrong command is no answer.
     if (waiting === undefined || !isResponseTo(waiting.command, commandId)) return;
     this.window.answered(sequence);
-    // A refusal is certain whatever its body; an acceptance whose message id is unreadable is not.
+    // A refusal is certain without its body. An acceptance with an unreadable message id is in doubt.
     if (status !== 0) {
       const response: Pdu = { command: "generic_nack", status, sequence, body: {}, tlvs: NO_TLVS };
       waiting.settle({ kind: "answered", response });
@@ -315,7 +315,7 @@ export class Session {
 
   #onUnbind(pdu: Pdu): void {
     this.#answer(pdu, {});
-    // Closing right behind the answer makes some peers lose it, so they get time to close first.
+    // Some peers lose the answer when the socket closes right after it, so they get time to close first.
     this.#closeAtMs = performance.now() + this.#options.unbindTimeoutMs;
     this.#setState("unbinding");
     this.#sender.settleQueue();
@@ -337,14 +337,14 @@ export class Session {
     if (isQuiet && !this.#isEnquiring && isBound(this.#state)) void this.#checkLink();
   }
 
-  /** Returns why the link must end now, if it must. */
+  /** The reason why the link must end now, if any. */
   #overdue(nowMs: number): CloseReason | undefined {
     const { bindTimeoutMs, frameTimeoutMs } = this.#options;
-    // A peer that unbinds may still answer what it has; each of these has a deadline of its own.
+    // A peer that unbinds may still answer requests; each has its own deadline.
     const isLeft = this.#closeAtMs > 0 && this.window.inFlight === 0;
     if (isLeft && nowMs >= this.#closeAtMs) return "peer_unbound";
     if (this.#state === "open" && nowMs - this.#startedAtMs > bindTimeoutMs) return "bind_timeout";
-    // What is queued would wait for ever: it has not left, and has no time of its own to end.
+    // End queued requests here: they have no deadline before they are written.
     if (this.#sender.isBlockedFor(this.#options.responseTimeoutMs, nowMs))
       return "peer_not_reading";
     const isStuck = this.#partialSinceMs > 0 && nowMs - this.#partialSinceMs > frameTimeoutMs;
@@ -356,7 +356,7 @@ export class Session {
     const askedAtMs = performance.now();
     const outcome = await this.enquireLink();
     this.#isEnquiring = false;
-    // Anything that came meanwhile is a sign of life: a link that carries is not cut for this answer.
+    // Any PDU received meanwhile proves that the peer is alive, so the missing answer does not close the link.
     const isSilent = outcome.kind === "unknown" && this.#lastReadAtMs < askedAtMs;
     if (isSilent) this.#end("enquire_link_timeout");
   }

@@ -57,16 +57,15 @@ const NAMES = new Map<number, StatusName>(
   (Object.entries(STATUS) as [StatusName, number][]).map(([name, code]) => [code, name]),
 );
 
-/** Returns the name of a status, or its value in hexadecimal when a vendor made it up. */
+/** The name of a status, or the hexadecimal value of a vendor status. */
 export function statusName(status: number): string {
   return NAMES.get(status) ?? `0x${status.toString(16).padStart(8, "0")}`;
 }
 
 /**
- * What a refused submit means for the sender:
- * `permanent`: this carrier will not take this message; `throttled`: slow down, the message keeps
- * its place; `temporary`: the same submit may succeed later; `bind`: the link is not usable as it is,
- * and the client binds anew.
+ * The kind of a refused submit:
+ * `permanent`: this carrier never accepts the message; `throttled` (0x58, 0x14): slow down and retry;
+ * `temporary`: the same submit may succeed later; `bind`: the link is not usable, and the client binds again.
  */
 export type Disposition = "permanent" | "throttled" | "temporary" | "bind";
 
@@ -80,7 +79,7 @@ const DISPOSITIONS = new Map<number, Disposition>([
   [STATUS.ESME_RALYBND, "bind"],
 ]);
 
-/** Classifies a non-zero status; a status nobody knows is a permanent refusal of the message. */
+/** Classifies a non-zero status; an unknown status is a permanent refusal. */
 export function dispositionOf(status: number): Disposition {
   return DISPOSITIONS.get(status) ?? "permanent";
 }

@@ -2,11 +2,11 @@ import type { NotSentReason, RequestOutcome } from "./request-window.ts";
 import { type Disposition, dispositionOf, STATUS, statusName } from "./statuses.ts";
 
 /**
- * How a submit ended:
- * - `accepted`: the SMSC took it under `messageId` (empty when it gave none).
- * - `refused`: the SMSC said no; it will not send it. `disposition` says whether to try again.
- * - `unknown`: it may or may not have been taken. Never submit it again on this evidence.
- * - `not_sent`: the SMSC has not seen an octet of it. Safe to submit again anywhere.
+ * The outcome of a submit:
+ * - `accepted`: the SMSC accepted it with `messageId` (empty when it gave none).
+ * - `refused`: the SMSC will not send it. `disposition` says whether to retry.
+ * - `unknown`: the SMSC may have it. Do not submit it again.
+ * - `not_sent`: no octet of it left. Safe to submit again anywhere.
  */
 export type SubmitOutcome =
   | { kind: "accepted"; messageId: string }
@@ -14,7 +14,7 @@ export type SubmitOutcome =
   | { kind: "unknown"; reason: "timeout" | "closed" | "bad_answer" }
   | { kind: "not_sent"; reason: NotSentReason; cause?: unknown };
 
-/** Reads how a request for submit_sm or data_sm ended as the outcome of the submit. */
+/** Maps the end of a submit_sm or data_sm request to the outcome of the submit. */
 export function submitOutcome(outcome: RequestOutcome): SubmitOutcome {
   if (outcome.kind !== "answered") return outcome;
   const { response } = outcome;
@@ -23,7 +23,7 @@ export function submitOutcome(outcome: RequestOutcome): SubmitOutcome {
       return { kind: "accepted", messageId: response.body.messageId };
     }
   } else if (response.status === STATUS.ESME_ROK) {
-    // A generic_nack that says "no error" says nothing about the message.
+    // A generic_nack with status 0 proves nothing about the message.
     return { kind: "unknown", reason: "bad_answer" };
   }
   const { status } = response;

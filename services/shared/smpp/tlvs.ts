@@ -75,7 +75,7 @@ export type Tlvs = {
   [N in TlvName]?: TlvValue<(typeof TLV_FIELDS)[N][1]>;
 } & { other?: OtherTlv[] };
 
-/** What a PDU without optional parameters carries; shared, never changed. */
+/** The parameters of a PDU without any; shared and immutable. */
 export const NO_TLVS: Tlvs = Object.freeze({});
 
 interface TlvField {
@@ -93,9 +93,8 @@ const BY_NAME = new Map<string, TlvField>(FIELDS.map((field) => [field.name, fie
 const INTEGER_BYTES: Partial<Record<TlvKind, number>> = { int8: 1, int16: 2, int32: 4 };
 
 /**
- * Reads the optional parameters between `start` and `end`. Up to three octets at the end, too few
- * for a parameter, are ignored: some codecs pad. Integers of an unusual width are read as they come.
- * Returns undefined when a parameter is longer than what is left.
+ * Reads the optional parameters between `start` and `end`. It ignores up to three octets at the
+ * end, because some codecs pad, and accepts integers of unusual width. Returns undefined when a parameter exceeds `end`.
  */
 export function decodeTlvs(buffer: Buffer, start: number, end: number): Tlvs | undefined {
   if (end - start < 4) return NO_TLVS;
@@ -148,7 +147,7 @@ function addOther(out: Record<string, unknown>, tag: number, value: Buffer): voi
   else list.push({ tag, value });
 }
 
-/** Returns a bound on the octets that `encodeTlvs` will write. */
+/** An upper bound of the octets that `encodeTlvs` writes. */
 export function tlvsBytesMax(tlvs: Tlvs): number {
   let bytes = 0;
   for (const name in tlvs) {
@@ -161,7 +160,7 @@ export function tlvsBytesMax(tlvs: Tlvs): number {
   return bytes;
 }
 
-/** Writes the optional parameters at `at` and returns the offset behind them; throws EncodeError. */
+/** Writes the optional parameters at `at` and returns the offset after them; throws EncodeError. */
 export function encodeTlvs(tlvs: Tlvs, buffer: Buffer, at: number): number {
   for (const name in tlvs) {
     const value = (tlvs as Record<string, unknown>)[name];

@@ -1,4 +1,4 @@
-/** Where a segment stands in its message. */
+/** The position of a segment in its message. */
 export interface Concatenation {
   reference: number;
   total: number;
@@ -13,13 +13,13 @@ export function concatenationHeader(part: Concatenation, referenceBits: 8 | 16):
   return Buffer.from([6, 0x08, 4, (reference >> 8) & 0xff, reference & 0xff, total, sequence]);
 }
 
-/** The header at the beginning of short_message, and what follows it. */
+/** The header at the start of short_message, and the text after it. */
 export interface UserData {
   concatenation: Concatenation | undefined;
   octets: Buffer;
 }
 
-/** Splits user data that begins with a header (esm_class bit 0x40); a bad header is kept as text. */
+/** Splits user data that begins with a header (esm_class bit 0x40); an invalid header stays part of the text. */
 export function readUserData(octets: Buffer): UserData {
   const end = 1 + (octets[0] ?? 0);
   if (octets.length === 0 || end > octets.length) return { concatenation: undefined, octets };

@@ -4,8 +4,8 @@ import type { OutgoingPdu } from "./pdu.ts";
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Gathers encoded PDUs so that those of one turn of the event loop leave in one write. A block is
- * never written to again where it has been handed out, so nothing is copied and nothing is reused.
+ * Collects encoded PDUs, so that those of one event-loop iteration leave in one write. Octets that were handed out are
+ * never overwritten, so none are copied.
  */
 export class Output {
   #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
@@ -14,24 +14,24 @@ export class Output {
   #full: Buffer[] = [];
   #fullBytes = 0;
 
-  /** Octets gathered and not taken yet. */
+  /** Octets that are collected and not taken yet. */
   get bytes(): number {
     return this.#fullBytes + this.#end - this.#start;
   }
 
-  /** Encodes a PDU behind the others. Throws EncodeError and then leaves no trace of it. */
+  /** Appends a PDU. Throws EncodeError and then appends nothing. */
   add(pdu: OutgoingPdu): void {
     this.#reserve(pduBytesMax(pdu));
     this.#end = encodePduInto(pdu, this.#block, this.#end);
   }
 
-  /** Adds octets as they are. */
+  /** Appends raw octets. */
   addRaw(octets: Buffer): void {
     this.#reserve(octets.length);
     this.#end += octets.copy(this.#block, this.#end);
   }
 
-  /** Hands out what is there, oldest first. */
+  /** Takes all octets, oldest first. */
   take(): Buffer[] {
     const blocks = this.#full;
     this.#full = [];
