@@ -6,13 +6,13 @@ import { ControlError, parseBehaviour } from "../domain/parse-behaviour.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** What the control port can do. */
+/** The operations of the control port. */
 export interface ControlPort {
   counters(): CountersSnapshot;
   reset(): void;
   behaviour(): Behaviour;
   applyBehaviour(change: BehaviourChange): void;
-  /** Returns how many parts are on their way. */
+  /** Returns the number of parts to deliver. */
   injectMessage(message: HandsetMessage): number;
 }
 

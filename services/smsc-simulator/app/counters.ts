@@ -2,12 +2,12 @@ import { evictOldest } from "../../shared/flow/lru.ts";
 import type { TestReceipt } from "../../shared/smpp/test-numbers.ts";
 import { SlidingRate } from "../domain/sliding-rate.ts";
 
-/** What the simulator knows of one submit it has seen before. */
+/** The earlier submits of one message part. */
 export interface SeenSubmit {
-  /** Submits of this message part so far, the present one included. */
+  /** Submits of this message part so far, the current one included. */
   count: number;
   firstAtMs: number;
-  /** One of them was not refused: it may have been sent. */
+  /** One of them was not refused. */
   isTaken: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface DestinationCounts {
   duplicates: number;
 }
 
-/** What the receipts made for one destination's message parts say, whether acknowledged or not. */
+/** The states in the receipts of one destination's message parts, acknowledged or not. */
 export interface ReportedCounts {
   /** Parts with a receipt that says delivered. */
   delivered: number;
@@ -29,7 +29,7 @@ export interface ReportedCounts {
   late: number;
 }
 
-/** The answer of `GET /counters`. */
+/** The response of `GET /counters`. */
 export interface CountersSnapshot {
   submits: Record<string, DestinationCounts>;
   reported: Record<string, ReportedCounts>;
@@ -41,7 +41,7 @@ export interface CountersSnapshot {
   receipts: ReceiptCounts;
 }
 
-/** What became of receipts and messages to the ESMEs. */
+/** Deliveries to the ESMEs: receipts and messages from handsets. */
 export interface ReceiptCounts {
   sent: number;
   acknowledged: number;
@@ -51,8 +51,8 @@ export interface ReceiptCounts {
 }
 
 /**
- * Counts submits by destination and recognises one that comes again. Both tables are bounded: the
- * oldest entries leave first, so a duplicate is missed only after that many other messages.
+ * Counts submits by destination and recognises duplicates. Both tables evict their oldest entries, so a duplicate is missed
+ * only after that many other messages.
  */
 export class Counters {
   readonly #destinationsMax: number;
@@ -77,7 +77,7 @@ export class Counters {
     this.#peak = Math.max(this.#peak, this.#arrivals.count(nowMs));
   }
 
-  /** Notes a submit of a message part; the caller then tells by `settle` how it was answered. */
+  /** Records a submit of a message part; the caller counts its answer with `countSubmit`. */
   see(identity: string, nowMs: number): SeenSubmit {
     const known = this.#seen.get(identity);
     if (known !== undefined) {
@@ -91,7 +91,7 @@ export class Counters {
   }
 
   /** Counts a submit as refused or, whether answered or not, as taken. */
-  settle(destination: string, seen: SeenSubmit, isRefused: boolean): void {
+  countSubmit(destination: string, seen: SeenSubmit, isRefused: boolean): void {
     const counts = this.#destinations.get(destination) ?? { total: 0, refused: 0, duplicates: 0 };
     this.#destinations.set(destination, counts);
     evictOldest(this.#destinations, this.#destinationsMax);
@@ -104,7 +104,7 @@ export class Counters {
     if (!isRefused) seen.isTaken = true;
   }
 
-  /** Counts what the receipts of one message part say. */
+  /** Counts the states in the receipts of one message part. */
   report(destination: string, states: readonly TestReceipt["state"][]): void {
     if (states.length === 0) return;
     const counts = this.#reported.get(destination) ?? { delivered: 0, failed: 0, late: 0 };
@@ -133,7 +133,7 @@ export class Counters {
     };
   }
 
-  /** Forgets everything but the sessions that are bound. */
+  /** Clears everything except the number of bound sessions. */
   reset(): void {
     this.#destinations.clear();
     this.#reported.clear();

@@ -12,7 +12,7 @@ export interface Delivery {
   attempts: number;
 }
 
-/** What the deliveries need from the simulator. */
+/** The part of the simulator that the deliveries need. */
 export interface DeliveryPort {
   /** The next session of this ESME that takes deliveries and has room in its window. */
   pickSession(systemId: string): Session | undefined;
@@ -29,8 +29,8 @@ interface Fifo {
 const ATTEMPTS_MAX = 1000;
 
 /**
- * Hands deliveries to bound sessions and sends again what was refused, not answered, or cut off with
- * the link. Waiting ones are bounded by `waitingMax`; more are dropped and counted.
+ * Sends deliveries over bound sessions, and sends a delivery again that was refused, not answered, or lost with its link. At
+ * most `waitingMax` wait; further ones are dropped and counted.
  */
 export class Deliveries {
   readonly #port: DeliveryPort;
@@ -38,7 +38,7 @@ export class Deliveries {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #ready = new Map<string, Fifo>();
   #waiting = 0;
-  /** Goes up when all is forgotten, so that answers to what was sent before change nothing. */
+  /** Incremented by `clear`, so that answers to earlier deliveries are ignored. */
   #generation = 0;
   #isClosed = false;
 
@@ -52,7 +52,7 @@ export class Deliveries {
     return this.#waiting;
   }
 
-  /** Delivers after a delay, again and again until it is acknowledged. */
+  /** Delivers after a delay, and again until the ESME acknowledges. */
   add(delivery: Delivery, afterMs: number): void {
     if (this.#isClosed) return;
     if (this.#waiting >= this.#waitingMax) {
@@ -63,7 +63,7 @@ export class Deliveries {
     this.#schedule(delivery, afterMs);
   }
 
-  /** Goes on delivering to an ESME, for instance because it has just bound. */
+  /** Sends waiting deliveries of an ESME, for example after it has bound. */
   pump(systemId: string): void {
     const queue = this.#ready.get(systemId);
     if (queue === undefined || this.#isClosed) return;
@@ -79,7 +79,7 @@ export class Deliveries {
     }
   }
 
-  /** Forgets everything that waits. */
+  /** Drops all waiting deliveries. */
   clear(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();

@@ -4,7 +4,7 @@ import { evictOldest } from "../../shared/flow/lru.ts";
 const STATES = { enroute: 1, delivered: 2, expired: 3, undelivered: 5 } as const;
 
 interface Stored {
-  /** What becomes of the message and when, in order. */
+  /** The states of the message and their times, in order. */
   ends: { state: keyof typeof STATES; atMs: number }[];
 }
 
@@ -12,11 +12,11 @@ interface Stored {
 const FIRST_ID = 0xf0000000000;
 const SPREAD = 0x10000000000;
 
-/** Remembers the latest messages for query_sm and gives out message ids. Bounded by `messagesMax`. */
+/** Creates message ids and keeps the latest `messagesMax` messages for query_sm. */
 export class MessageStore {
   readonly #messagesMax: number;
   readonly #messages = new Map<string, Stored>();
-  /** Begins where the clock is, so that ids of an earlier run do not come again soon. */
+  /** Starts at the time of day, so that ids of an earlier run do not repeat soon. */
   #next = (Date.now() * 100) % SPREAD;
 
   constructor(messagesMax = 100_000) {
@@ -34,12 +34,12 @@ export class MessageStore {
     evictOldest(this.#messages, this.#messagesMax);
   }
 
-  /** Notes what will become of a message. */
+  /** Records a later state of a message. */
   note(messageId: string, state: "delivered" | "undelivered" | "expired", atMs: number): void {
     this.#messages.get(messageId)?.ends.push({ state, atMs });
   }
 
-  /** Returns the state of a message as query_sm_resp tells it, or undefined when it is not known. */
+  /** The state of a message for query_sm_resp; undefined when the message is unknown. */
   query(
     messageId: string,
     nowMs: number,

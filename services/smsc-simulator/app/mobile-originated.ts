@@ -6,12 +6,12 @@ import type { Delivery } from "./deliveries.ts";
 
 const TEXT_MAX = 1600;
 
-/** A message from a handset, as `POST /mo` takes it. */
+/** A message from a handset: the body of `POST /mo`. */
 export interface HandsetMessage {
   source: string;
   destination: string;
   text: string;
-  /** The ESME to deliver to; every bound one that receives when absent. */
+  /** The ESME that gets it; when absent every bound ESME that receives. */
   systemId: string | undefined;
 }
 

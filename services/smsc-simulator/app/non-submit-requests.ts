@@ -7,7 +7,7 @@ import type { MessageStore } from "./message-store.ts";
 /** SMPP 3.4 section 5.2.23, less the zero octet at its end. */
 const MESSAGE_ID_CHARS_MAX = 64;
 
-/** Answers everything that is not a submit to one recipient. */
+/** Answers requests other than a submit to one recipient. */
 export function answerOther(request: Pdu, session: Session, messages: MessageStore): void {
   session.respond(request, replyTo(request, messages));
 }
@@ -37,7 +37,7 @@ function isOpen(
 
 function queryReply(request: PduOf<"query_sm">, messages: MessageStore): Reply {
   const { messageId } = request.body;
-  // Longer ids than the book allows are read, but cannot be written back.
+  // The codec reads ids longer than the standard allows, but cannot write them.
   if (messageId.length > MESSAGE_ID_CHARS_MAX) return { status: STATUS.ESME_RINVMSGID };
   const found = messages.query(messageId, Date.now());
   if (found === undefined) return { status: STATUS.ESME_RQUERYFAIL, body: { messageId } };

@@ -3,7 +3,7 @@ import { formatReceipt } from "../../shared/smpp/receipts.ts";
 import type { TestReceipt } from "../../shared/smpp/test-numbers.ts";
 import type { Delivery } from "./deliveries.ts";
 
-/** The `stat` word and the message_state of each end, SMPP 3.4 section 5.2.28 and appendix B. */
+/** The `stat` word and the message_state of each final state, SMPP 3.4 section 5.2.28 and appendix B. */
 const ENDS = {
   delivered: { word: "DELIVRD", state: 2 },
   expired: { word: "EXPIRED", state: 3 },
@@ -18,7 +18,7 @@ const ERROR_CODES = {
   validity_expired: 0,
 } as const;
 
-/** What the receipt of one submit is made of. */
+/** The content of a receipt. */
 export interface ReceiptContent {
   systemId: string;
   submit: PduOf<"submit_sm"> | PduOf<"data_sm">;
@@ -28,7 +28,7 @@ export interface ReceiptContent {
   submittedAt: Date;
 }
 
-/** Builds the deliver_sm of a receipt; its sender is the recipient of the message. */
+/** Creates the deliver_sm of a receipt; its sender is the recipient of the message. */
 export function receiptDelivery(content: ReceiptContent, doneAt: Date): Delivery {
   const { submit, receipt, format } = content;
   const { word, state } = ENDS[receipt.state];
@@ -68,7 +68,7 @@ export function receiptDelivery(content: ReceiptContent, doneAt: Date): Delivery
   };
 }
 
-/** Tells whether the submit asked for a receipt of this end, SMPP 3.4 section 5.2.17. */
+/** Whether the submit requested a receipt of this state, SMPP 3.4 section 5.2.17. */
 export function isReceiptWanted(registeredDelivery: number, receipt: TestReceipt): boolean {
   const asked = registeredDelivery & 0x03;
   return asked === 1 || (asked === 2 && receipt.state !== "delivered");

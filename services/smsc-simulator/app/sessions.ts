@@ -6,7 +6,7 @@ export interface Peer {
   session: Session;
   systemId: string;
   mode: BindMode;
-  /** Submits of this session that are not answered yet. */
+  /** Unanswered submits of this session. */
   open: number;
 }
 
@@ -14,7 +14,7 @@ export interface Peer {
 export class Peers {
   readonly #bySession = new Map<Session, Peer>();
   readonly #receivers = new Map<string, Peer[]>();
-  #turn = 0;
+  #next = 0;
 
   get size(): number {
     return this.#bySession.size;
@@ -27,7 +27,7 @@ export class Peers {
     this.#receivers.set(peer.systemId, [...receivers, peer]);
   }
 
-  /** Forgets a session; false when it was never bound. */
+  /** Removes a session; false when it was never bound. */
   remove(session: Session): boolean {
     const peer = this.#bySession.get(session);
     if (peer === undefined) return false;
@@ -47,12 +47,12 @@ export class Peers {
     return [...this.#receivers.keys()];
   }
 
-  /** Picks the receiving sessions of an ESME in turn, passing over those with a full window. */
+  /** Picks the receiving sessions of an ESME by round robin and skips those with a full window. */
   pickReceiver(systemId: string): Session | undefined {
     const receivers = this.#receivers.get(systemId);
     if (receivers === undefined) return undefined;
     for (let tried = 0; tried < receivers.length; tried++) {
-      const session = receivers[this.#turn++ % receivers.length]?.session;
+      const session = receivers[this.#next++ % receivers.length]?.session;
       if (session !== undefined && session.window.free > 0) return session;
     }
     return undefined;

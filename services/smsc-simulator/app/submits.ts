@@ -143,7 +143,7 @@ export class Submits implements SubmitActions {
   }
 
   #count(submit: Submit, isRefused: boolean): void {
-    this.#counters.settle(destinationOf(submit.pdu), submit.seen, isRefused);
+    this.#counters.countSubmit(destinationOf(submit.pdu), submit.seen, isRefused);
     if (!isRefused) this.#messages.add(submit.messageId);
   }
 }

@@ -1,8 +1,8 @@
 import { type Latency, type Random, seededRandom } from "./latency.ts";
 
 /**
- * The fault catalogue: when each fault may strike, and what the simulator then does.
- * Those at `submit` strike a submit_sm or data_sm that the test numbers would have accepted.
+ * The fault catalogue with the point of each fault; README.md explains them. Faults at `submit` apply to a submit_sm or
+ * data_sm that the test numbers would have accepted.
  */
 export const FAULTS = {
   no_answer: "submit",
@@ -35,14 +35,14 @@ export const FAULTS = {
 
 /** A fault of the catalogue. */
 export type FaultName = keyof typeof FAULTS;
-/** Where in a session faults strike. */
+/** The points of a session at which faults apply. */
 export type FaultPoint = (typeof FAULTS)[FaultName];
 
-/** How often a fault strikes and with what. */
+/** The frequency and the parameters of a fault. */
 export interface FaultSetting {
   /** From 0 to 1; 1 by default. */
   probability: number;
-  /** How many times at most; no limit when absent. */
+  /** The most applications; no limit when absent. */
   limit?: number;
   /** The command_status of refusals. */
   status?: number;
@@ -50,7 +50,7 @@ export interface FaultSetting {
   delay_ms?: number;
 }
 
-/** All that can be set at run time. */
+/** The settings that can change at run time. */
 export interface Behaviour {
   latency_ms: Latency;
   /** Submits per second over all sessions; 0 is no limit. More are throttled. */
@@ -79,13 +79,13 @@ export function calmBehaviour(): Behaviour {
   };
 }
 
-/** Keeps the behaviour of the moment and decides whether a fault strikes. */
+/** The current behaviour; decides whether a fault applies. */
 export class BehaviourSwitch {
   current: Behaviour = calmBehaviour();
   random: Random = Math.random;
   #left = new Map<FaultName, number>();
 
-  /** Takes a change that `parseBehaviour` has read; a seed makes what follows repeatable. */
+  /** Applies a parsed change; a seed makes later random choices repeatable. */
   apply(change: BehaviourChange): void {
     const { seed, reset, receipts, ...rest } = change;
     const base = reset === true ? calmBehaviour() : this.current;
@@ -101,7 +101,7 @@ export class BehaviourSwitch {
     }
   }
 
-  /** Returns the first fault that strikes at this point, or undefined. */
+  /** The first fault that applies at this point, if any. */
   strike(point: FaultPoint): ({ name: FaultName } & FaultSetting) | undefined {
     for (const name in this.current.faults) {
       const fault = name as FaultName;
@@ -117,7 +117,7 @@ export class BehaviourSwitch {
   }
 }
 
-/** A change of behaviour: what is absent stays as it is; `faults` replaces all faults. */
+/** A change of behaviour: absent members stay; `faults` replaces all faults. */
 export type BehaviourChange = Partial<Omit<Behaviour, "receipts">> & {
   receipts?: Partial<Behaviour["receipts"]>;
   seed?: number;

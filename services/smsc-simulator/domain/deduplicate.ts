@@ -2,15 +2,15 @@ import type { Pdu, PduOf } from "../../shared/smpp/pdu.ts";
 import { readUserData } from "../../shared/smpp/user-data-header.ts";
 
 /**
- * The vendor's optional parameter in which a client may name its message, so that two messages of one
- * text to one number are told apart and one message sent twice is recognised.
+ * The vendor parameter with the client's message id. It separates two messages with the same text to one number, and
+ * identifies a message that is sent twice.
  */
 export const MESSAGE_NAME_TAG = 0x1500;
 
 /**
- * Returns what makes a submit the same as another. With a name: the name and the segment's place. Else
- * sender, recipient, optional parameters that number segments, and all octets of the text with its
- * header, so another reference number makes another message.
+ * The identity of a submit; two submits with the same identity are duplicates. With a client id: that id and the segment
+ * number. Otherwise sender, recipient, segment parameters, and all octets of the text with its header, so another
+ * reference number makes another message.
  */
 export function submitIdentity(pdu: PduOf<"submit_sm"> | PduOf<"data_sm">): string {
   const { body, tlvs } = pdu;
@@ -29,7 +29,7 @@ export function submitIdentity(pdu: PduOf<"submit_sm"> | PduOf<"data_sm">): stri
 
 const NO_OCTETS = Buffer.alloc(0);
 
-/** Two lanes of FNV-1a: short, and a chance of 2^-64 for a pair of texts to look alike. */
+/** Two FNV-1a hashes: 64 bits, so a pair of texts collides with probability 2^-64. */
 function digest(octets: Buffer): string {
   let a = 0x811c9dc5;
   let b = 0x01000193;
@@ -42,7 +42,7 @@ function digest(octets: Buffer): string {
   return `${octets.length}.${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}`;
 }
 
-/** Tells whether a PDU submits one message to one recipient. */
+/** Whether a PDU submits one message to one recipient. */
 export function isSubmit(pdu: Pdu): pdu is PduOf<"submit_sm"> | PduOf<"data_sm"> {
   return pdu.command === "submit_sm" || pdu.command === "data_sm";
 }

@@ -1,4 +1,4 @@
-/** How long answers take: always the same, even between two bounds, or log-normal. Milliseconds. */
+/** The latency of answers in milliseconds: constant, uniform, or log-normal. */
 export type Latency = number | { min: number; max: number } | { p50: number; p99: number };
 
 /** A source of numbers from 0 up to 1. */
@@ -17,7 +17,7 @@ export function sampleLatency(latency: Latency, random: Random): number {
   return Math.min(LONGEST_MS, latency.p50 * Math.exp(sigma * normal));
 }
 
-/** A small generator whose run is repeated by its seed (mulberry32). */
+/** A random generator with a seed (mulberry32). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -3,13 +3,13 @@ import type { Pdu } from "../../shared/smpp/pdu.ts";
 
 const HUGE_BYTES = 16 * 1024 * 1024;
 
-/** The good answer to a submit, as octets. */
+/** The valid answer to a submit, as octets. */
 export function answerOctets(request: Pdu, messageId: string): Buffer {
   const command = request.command === "data_sm" ? "data_sm_resp" : "submit_sm_resp";
   return encodePdu({ command, sequence: request.sequence, body: { messageId } });
 }
 
-/** An answer whose command_length is smaller or larger than what follows. */
+/** An answer with a command_length that is too small or too large. */
 export function misstatedLength(request: Pdu, messageId: string, byBytes: number): Buffer {
   const octets = answerOctets(request, messageId);
   octets.writeUInt32BE(octets.length + byBytes, 0);
@@ -31,7 +31,7 @@ export function unknownCommand(): Buffer {
   return header(16, 0x00000999, 0x41000000);
 }
 
-/** A deliver_sm of good length whose body ends in the middle of its first field. */
+/** A deliver_sm of valid length whose body ends inside its first field. */
 export function badBody(): Buffer {
   return Buffer.concat([header(19, 0x00000005, 0x41000001), Buffer.from("abc")]);
 }
@@ -51,7 +51,7 @@ export function deliverBeforeBind(): Buffer {
   });
 }
 
-/** An outbind, as an SMSC sends to an ESME that it has called. */
+/** An outbind, which an SMSC sends to an ESME to which it has connected. */
 export function outbind(): Buffer {
   const body = { systemId: "simulator", password: "" };
   return encodePdu({ command: "outbind", sequence: 0x41000003, body });

@@ -1,17 +1,17 @@
 const WINDOW_MS = 1000;
 const ENTRIES_MAX = 1_000_000;
 
-/** Counts events in the second that ends now, exactly: there is no second it does not look at. */
+/** Counts the events of the last second exactly, at any instant. */
 export class SlidingRate {
   #times: number[] = [];
   #head = 0;
 
-  /** Notes an event; times must not go back. */
+  /** Adds an event; times must not decrease. */
   add(nowMs: number): void {
     if (this.#times.length - this.#head < ENTRIES_MAX) this.#times.push(nowMs);
   }
 
-  /** Returns the events of the last second. */
+  /** The number of events in the last second. */
   count(nowMs: number): number {
     const times = this.#times;
     while (this.#head < times.length && (times[this.#head] as number) <= nowMs - WINDOW_MS) {

@@ -91,7 +91,7 @@ describe("test numbers", () => {
 
 describe("duplicate counter", () => {
   const submit = (counters: Counters, identity: string, isRefused: boolean) =>
-    counters.settle("234", counters.see(identity, 0), isRefused);
+    counters.countSubmit("234", counters.see(identity, 0), isRefused);
 
   it("counts a submit after one that was taken, and none after refusals only", () => {
     const counters = new Counters();
@@ -124,7 +124,7 @@ describe("duplicate counter", () => {
 
   it("stays within its bounds however many numbers and messages come", () => {
     const counters = new Counters({ destinationsMax: 3, identitiesMax: 3 });
-    for (let i = 0; i < 10; i++) counters.settle(`n${i}`, counters.see(`m${i}`, 0), false);
+    for (let i = 0; i < 10; i++) counters.countSubmit(`n${i}`, counters.see(`m${i}`, 0), false);
     expect(Object.keys(counters.snapshot().submits)).to.deep.equal(["n7", "n8", "n9"]);
     expect(counters.see("m9", 0).count).to.equal(2);
     expect(counters.see("m0", 0).count).to.equal(1);
