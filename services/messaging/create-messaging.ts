@@ -60,17 +60,15 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
   const { store, sends, queue, lists, openSnapshot } = openStores(parts);
 
   const timeouts = readTimeouts(config);
+  const encoder = responseEncoder;
   const availability = createRouteAvailability(services);
-  const availabilityOf = availability.availabilityOf;
+  const { availabilityOf } = availability;
   const idempotencyMs = config.IDEMPOTENCY_TTL_MS;
   const pending = createPendingIndex(queue, clock);
   const limits = createQueueLimits(queue, config.QUEUE_MAX, log);
-  const notifications = createQueueNotifications({
-    publish: parts.notifier.publish,
-    pending,
-    limits,
-  });
-  parts.notifier.subscribe(pending.add);
+  const { publish, subscribe } = parts.notifier;
+  const notifications = createQueueNotifications({ publish, pending, limits });
+  subscribe(pending.add);
   const idempotency = createIdempotency({ sends, clock, log, owner: parts.owner });
   const changes = createChanges({ store, notifications, clock, trace: callTrace });
   const sendService = createSendService({
@@ -86,7 +84,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
     idempotencyMs,
     sendAtMinMs: config.SEND_AT_MIN_MS,
     acceptQueueMax: config.ACCEPT_QUEUE_MAX,
-    encoder: responseEncoder,
+    encoder,
     trace: callTrace,
   });
   const leaseMs = config.CLAIM_LEASE_MS;
@@ -104,14 +102,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
       leaseMs,
       availabilityOf,
     }),
-    cancels: createCancels({
-      changes,
-      store,
-      idempotency,
-      clock,
-      idempotencyMs,
-      encoder: responseEncoder,
-    }),
+    cancels: createCancels({ changes, store, idempotency, clock, idempotencyMs, encoder }),
     queries: createQueries({ store, lists, openSnapshot, queue, sends, outbox, inflight, clock }),
     rerouter: createRerouter({ queue, pending, changes, availability, clock }),
     resolve: createReservationResolver({ sends, store, clock }),

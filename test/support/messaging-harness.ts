@@ -1,6 +1,6 @@
 /**
- * Messaging and the services it asks (tenants, sender IDs, wallet, routing), all real and in this
- * process, on a real MongoDB and NATS, with databases of their own and a clock that can be moved.
+ * Messaging and the services that it calls (tenants, sender IDs, wallet, routing), all real and in this process, on
+ * a real MongoDB and NATS, with separate databases and a clock that tests can advance.
  */
 import { type Client, type ConnectRouter, createClient, type Transport } from "@connectrpc/connect";
 import { MongoClient } from "mongodb";
@@ -33,10 +33,10 @@ const log = createLogger("test", process.env.TEST_LOG ?? "silent");
 
 type SendRequest = Parameters<Client<typeof MessagingService>["sendMessages"]>[0];
 
-/** Everything a test of messaging talks to. */
+/** The services and clients of a test of messaging. */
 export type MessagingHarness = Awaited<ReturnType<typeof openMessagingHarness>>;
 
-/** What a test gives a tenant. */
+/** A tenant of a test. */
 export type TestTenant = { readonly id: string };
 
 /** Opens the services; `replicas` messaging services share one database. */
@@ -59,7 +59,7 @@ export async function openMessagingHarness(
   await prepare(servers, prefix);
   const lifecycle = createLifecycle({ log, drainDelayMs: 0, closeTimeoutMs: 10_000 });
   const serviceRoutes: ((router: ConnectRouter) => void)[] = [];
-  // Every replica of messaging has routes of its own; neighbours that ask it reach the first.
+  // Each replica of messaging has its own RPC routes; other services call the first replica.
   const replicaRoutes: ((router: ConnectRouter) => void)[][] = [];
   const services = createLateTransport(() => [...serviceRoutes, ...(replicaRoutes[0] ?? [])]);
 
@@ -120,7 +120,7 @@ export async function openMessagingHarness(
 
 type RouteList = readonly ((router: ConnectRouter) => void)[];
 
-/** A transport in memory to routes of which more may still come. */
+/** An in-memory transport to RPC routes that may still be added. */
 function createLateTransport(current: () => RouteList): Transport {
   let known = -1;
   let transport: Transport | undefined;
@@ -168,8 +168,8 @@ async function prepare(
 }
 
 /**
- * The machine's clock, put forward by what the test asks for. It starts no earlier than the ids of
- * this process, which never go back: another test may have put its own clock forward.
+ * The system clock with an offset that the test sets. It starts no earlier than the latest id of this process,
+ * because another test may have advanced its clock and ids never go back.
  */
 function createOffsetClock() {
   let offsetMs = Math.max(0, idTimeMs(newId("request")) - Date.now());
@@ -226,7 +226,7 @@ export async function makeRoute(
   return route?.id ?? "";
 }
 
-/** A send to one Nigerian number; anything may be overridden. */
+/** A send to one Nigerian number; any field can be overridden. */
 export function singleSend(tenant: TestTenant, overrides: SendRequest = {}): SendRequest {
   return {
     tenantId: tenant.id,
@@ -241,10 +241,10 @@ export function singleSend(tenant: TestTenant, overrides: SendRequest = {}): Sen
   };
 }
 
-/** Characters of a number that begins so: national, Nigerian, British, German. */
+/** Length of a number by its prefix: national, Nigerian, British, German. */
 const NUMBER_LENGTHS = { "0": 11, "+234": 14, "+44": 13, "+49": 14 } as const;
 
-/** A bulk send to so many numbers that begin alike. */
+/** A bulk send to `count` numbers with the same beginning. */
 export function bulkSend(tenant: TestTenant, opening: string, count: number): SendRequest {
   const found = Object.entries(NUMBER_LENGTHS).find(([prefix]) => opening.startsWith(prefix));
   if (found === undefined) throw new Error(`how long is a number that begins with ${opening}?`);
@@ -262,7 +262,7 @@ export function keyed(request: SendRequest, key: string): SendRequest {
   return { ...request, idempotencyKey: key, fingerprint: fingerprint(plain) };
 }
 
-/** Sends, waiting for the route table if that has not come yet. */
+/** Sends; waits until messaging has loaded its route table. */
 export async function sendWhenReady(
   harness: MessagingHarness,
   request: SendRequest,
@@ -303,14 +303,14 @@ export async function report(
   return (await harness.messaging.reportOutcomes({ outcomes: [outcome] })).staleMessageIds;
 }
 
-/** A message as its tenant sees it. */
+/** The message as its tenant sees it. */
 export async function show(harness: MessagingHarness, tenant: TestTenant, messageId: string) {
   const { message } = await harness.messaging.getMessage({ tenantId: tenant.id, messageId });
   if (message === undefined) throw new Error("an answer without its message");
   return message;
 }
 
-/** Every breach that the check finds, as text; that it looked at nothing is one. */
+/** Every breach that the check finds, as text; a check of no messages is one. */
 export async function breachesOf(harness: MessagingHarness): Promise<string[]> {
   const found: string[] = [];
   let messages = 0n;
@@ -318,7 +318,7 @@ export async function breachesOf(harness: MessagingHarness): Promise<string[]> {
     found.push(...part.breaches.map(({ invariant, what, ids }) => `${invariant} ${what} ${ids}`));
     messages = part.messages;
   }
-  return messages > 0n ? found : [...found, "no message was looked at"];
+  return messages > 0n ? found : [...found, "no message was checked"];
 }
 
 /** The error code that a call fails with. */

@@ -171,16 +171,16 @@ function partOf(known: SegmentReceipts, receipt: Receipt, all: number): KnownPar
   const ended = known.delivered | known.failed;
   // A submit without a final receipt keeps its segment while another one is free.
   const named = parts.reduce((bits, part) => bits | bitOf(part.segment, all), 0);
-  const heard = ended | named;
-  const unheard = all & ~heard || all & ~ended;
-  const isFree = (heard & bitOf(segment, all)) === 0;
+  const taken = ended | named;
+  const open = all & ~taken || all & ~ended;
+  const isFree = (taken & bitOf(segment, all)) === 0;
   const isMovable =
     isSegmentGuessed || parts.some((part) => part.segment === segment && part.guessed);
-  if (isFree || !isMovable || unheard === 0) {
+  if (isFree || !isMovable || open === 0) {
     return { key, segment, ...(isSegmentGuessed && isFree ? { guessed: true } : {}) };
   }
   // The lowest bit that is set.
-  return { key, segment: Math.log2(unheard & -unheard) + 1, guessed: true };
+  return { key, segment: Math.log2(open & -open) + 1, guessed: true };
 }
 
 function bitOf(segment: number, all: number): number {

@@ -26,32 +26,32 @@ export function createQueueStore(db: Db): QueueStore {
     return Number(reply.n);
   }
 
-  async function findByIds(looks: readonly QueueQuery[]): Promise<Message[][]> {
-    const ids = looks.flatMap((look) => look.ids);
-    const names = looks.map(({ connectorId, priority }) => queueName(connectorId, priority));
-    const latest = new Date(Math.max(...looks.map(({ nowMs }) => nowMs)));
+  async function findByIds(queries: readonly QueueQuery[]): Promise<Message[][]> {
+    const ids = queries.flatMap((query) => query.ids);
+    const names = queries.map(({ connectorId, priority }) => queueName(connectorId, priority));
+    const latest = new Date(Math.max(...queries.map(({ nowMs }) => nowMs)));
     const documents = await messages
       .find({ _id: { $in: ids }, queue: { $in: names }, not_before: { $lte: latest } }, LOCAL)
       .batchSize(ids.length + 1)
       .hint({ _id: 1 })
       .toArray();
     const found = new Map(documents.map((document) => [document._id, document]));
-    return looks.map((look) =>
-      look.ids.flatMap((id) => {
+    return queries.map((query) =>
+      query.ids.flatMap((id) => {
         const document = found.get(id);
-        return isClaimable(document, look) ? [fromDocument(document)] : [];
+        return isClaimable(document, query) ? [fromDocument(document)] : [];
       }),
     );
   }
 
-  async function claim(takings: readonly ClaimBatch[]): Promise<Message[][]> {
-    const found = takings.flatMap((taking) => taking.found);
-    const { modifiedCount } = await messages.bulkWrite(takings.flatMap(takeOver), {
+  async function claim(batches: readonly ClaimBatch[]): Promise<Message[][]> {
+    const found = batches.flatMap((batch) => batch.found);
+    const { modifiedCount } = await messages.bulkWrite(batches.flatMap(guardedUpdates), {
       ordered: false,
       writeConcern: MAJORITY,
     });
     if (modifiedCount === found.length) {
-      return takings.map(({ found, claim }) =>
+      return batches.map(({ found, claim }) =>
         found.map((message) => ({
           ...message,
           phase: "sending" as const,
@@ -63,12 +63,12 @@ export function createQueueStore(db: Db): QueueStore {
     const documents = await messages
       .find({
         _id: { $in: found.map(({ id }) => id) },
-        "claim.id": { $in: takings.map(({ claim }) => claim.id) },
+        "claim.id": { $in: batches.map(({ claim }) => claim.id) },
       })
       .sort({ _id: 1 })
       .toArray();
     const byClaim = Map.groupBy(documents.map(fromDocument), (message) => message.claim?.id);
-    return takings.map(({ claim }) => byClaim.get(claim.id) ?? []);
+    return batches.map(({ claim }) => byClaim.get(claim.id) ?? []);
   }
 
   async function queueNames(): Promise<string[]> {
@@ -155,7 +155,7 @@ export function createQueueStore(db: Db): QueueStore {
  * The guard: a message that another writer has removed from the queue, such as a cancel, no longer matches. The first
  * writer wins, and the other finds nothing to write.
  */
-function takeOver({ connectorId, priority, found, claim }: ClaimBatch) {
+function guardedUpdates({ connectorId, priority, found, claim }: ClaimBatch) {
   const queue = queueName(connectorId, priority);
   const $set = {
     phase: "sending" as const,
