@@ -1,4 +1,4 @@
-/** Several sends in one call: each runs as its own call would, and fails alone. */
+/** `SendMany` and `SendEach`: each send runs as its own call would, and fails alone. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
@@ -53,7 +53,7 @@ function listField([only, ...others]: readonly SendMessagesRequest[]): string {
   return only.endpoint === SendEndpoint.BATCH ? "messages" : "to";
 }
 
-/** Makes `SendMany` and `SendEach` of `SendMessages`. */
+/** `SendMany` and `SendEach`, on top of `SendMessages`. */
 export function createBatchSend(send: Send, log: Logger) {
   function begin(
     { requests, requestIds, traceparents }: SendManyRequest,

@@ -41,7 +41,7 @@ type HeldSend = CheckedSend & { readonly hold: Hold };
 /** Why a send was not committed, apart from errors. */
 type Shortfall = Exclude<Refusal, Error>;
 
-/** Makes sends durable. */
+/** Commits sends. */
 export type SendCommitter = {
   /**
    * Throws the hold's error, `conflict` when another request holds the key, or `service_unavailable` when the
@@ -73,9 +73,9 @@ const SINGLE_TEXT_MAX = 64 * 1024;
  */
 const HOLDS_WAIT_MS = 500;
 
-/** Two batches that begin at nearly the same time are one batch that costs twice, unless both are large (ADR 75). */
-const BESIDE_MS = { least: 20, most: 60 };
-const BESIDE_FROM = 64;
+/** Two batches that start almost together cost twice as much as one, unless both are large (ADR 75). */
+const BATCH_INTERVAL_MS = { min: 20, max: 60 };
+const BATCH_FULL_AT = 64;
 
 /** The result of a hold that was placed alone. */
 const PLACED: HoldResults = Promise.resolve([undefined]);
@@ -92,10 +92,10 @@ export function createSendCommitter(parts: CommitParts): SendCommitter {
       name: "single sends",
       batchMax: 256,
       concurrency: 3,
-      minIntervalMs: BESIDE_MS.least,
-      maxIntervalMs: BESIDE_MS.most,
+      minIntervalMs: BATCH_INTERVAL_MS.min,
+      maxIntervalMs: BATCH_INTERVAL_MS.max,
       flushesWhenIdle: true,
-      fullAt: BESIDE_FROM,
+      fullAt: BATCH_FULL_AT,
     },
     (items) => sends.commit(items, placeAll(items), clock.now()),
   );

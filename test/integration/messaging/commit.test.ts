@@ -156,13 +156,13 @@ describe("holds and commits at the same time", () => {
     const before = await heldBy(rich);
     let isGivenUp = false;
     const given = { ...checkedSend(rich), isGivenUp: () => isGivenUp };
-    const neighbour = checkedSend(rich);
-    const outcomes = Promise.all([given, neighbour].map((send) => codeOf(committer.commit(send))));
+    const sibling = checkedSend(rich);
+    const outcomes = Promise.all([given, sibling].map((send) => codeOf(committer.commit(send))));
     isGivenUp = true;
     door.resolve();
     expect(await outcomes).to.deep.equal(["service_unavailable", "no error"]);
     expect(await harness.db.collection("messages").countDocuments(ofSend(given))).to.equal(0);
-    expect(await isStored(neighbour)).to.equal(true);
+    expect(await isStored(sibling)).to.equal(true);
     expect((await heldBy(rich)) - before).to.equal(PRICE);
     await committer.close();
   });
@@ -243,7 +243,7 @@ describe("holds and commits at the same time", () => {
 
   it("asks again whether a send may be committed when its transaction is made again", async () => {
     const sends = createSendStore(harness.mongo, harness.db);
-    const [given, neighbour] = [checkedSend(rich), checkedSend(rich)];
+    const [given, sibling] = [checkedSend(rich), checkedSend(rich)];
     let asked = 0;
     const admit = async () => {
       asked += 1;
@@ -252,9 +252,9 @@ describe("holds and commits at the same time", () => {
       lost.addErrorLabel("TransientTransactionError");
       throw lost;
     };
-    const outcomes = await sends.commit([given, neighbour], admit, harness.clock.now());
+    const outcomes = await sends.commit([given, sibling], admit, harness.clock.now());
     expect(outcomes).to.deep.equal(["given_up", undefined]);
-    expect([await isStored(given), await isStored(neighbour)]).to.deep.equal([false, true]);
+    expect([await isStored(given), await isStored(sibling)]).to.deep.equal([false, true]);
   });
 
   it("a send whose key another send holds releases its hold, and the rest of the batch commits", async () => {
@@ -263,12 +263,12 @@ describe("holds and commits at the same time", () => {
     const key = `${rich.id}|single|${newId("request")}`;
     await committer.commit(checkedSend(rich, key));
     const twin = checkedSend(rich, key);
-    const neighbour = checkedSend(rich);
-    const [lost] = await Promise.allSettled([committer.commit(twin), committer.commit(neighbour)]);
+    const sibling = checkedSend(rich);
+    const [lost] = await Promise.allSettled([committer.commit(twin), committer.commit(sibling)]);
     expect(lost).to.include({ status: "rejected" });
     expect(await harness.db.collection("messages").countDocuments(ofSend(twin))).to.equal(0);
-    expect(await isStored(neighbour)).to.equal(true);
-    expect((await heldBy(rich)) - before, "of the first and the neighbour").to.equal(2n * PRICE);
+    expect(await isStored(sibling)).to.equal(true);
+    expect((await heldBy(rich)) - before, "of the first and the sibling").to.equal(2n * PRICE);
     await committer.close();
   });
 

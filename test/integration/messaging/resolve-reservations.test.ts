@@ -82,13 +82,13 @@ describe("reservations that the wallet asks about", () => {
   it("lets one of a concurrent commit and tombstone win, and commits the rest of the batch", async () => {
     const sends = createSendStore(harness.mongo, harness.db);
     for (let round = 0; round < 100; round += 1) {
-      const [contested, neighbour] = [0, 1].map(() => {
+      const [contested, sibling] = [0, 1].map(() => {
         const reservationId = newId("reservation");
         return lateSend(reservationId, messageIn("waiting", { reservationId }));
       });
-      if (contested === undefined || neighbour === undefined) throw new Error("two were made");
+      if (contested === undefined || sibling === undefined) throw new Error("two were made");
       const [outcomes, stands] = await Promise.all([
-        sends.commit([contested, neighbour], ADMITTED, Date.now()),
+        sends.commit([contested, sibling], ADMITTED, Date.now()),
         sends.putTombstone(contested.record.id, Date.now()),
       ]);
       expect(outcomes[0] === undefined ? "sent" : "tombstone").to.equal(stands);
