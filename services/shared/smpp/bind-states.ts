@@ -69,9 +69,9 @@ export function judgeRequest(
 }
 
 /**
- * The status for a request in the wrong state; a second bind has its own (SMPP 3.4 section 5.1.3). A delivery that crosses
- * our unbind gets a temporary error, so that the SMSC delivers it again over the next link: "invalid bind status" makes
- * some SMSCs drop it.
+ * The status for a request in the wrong state; a second bind has its own (SMPP 3.4 section 5.1.3). A delivery that
+ * crosses our unbind gets a temporary error, so that the SMSC delivers it again over the next link: "invalid bind
+ * status" makes some SMSCs drop it.
  */
 export function wrongStateStatus(state: BindState, command: CommandName): number {
   if (isBound(state) && command.startsWith("bind_")) return STATUS.ESME_RALYBND;

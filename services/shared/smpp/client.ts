@@ -13,9 +13,9 @@
  *     switch (outcome.kind) { case "accepted": case "refused": case "unknown": case "not_sent": }
  *     await client.close({ drainMs: 5000 });
  *
- * `submit` never rejects and always ends, at the latest after `responseTimeoutMs` or with the link. `free` is the number
- * of submits that can leave at once; further ones wait in a queue of `queueMax`. While the link is down a submit ends as
- * `not_sent` at once. Submits of one event-loop iteration leave in one write.
+ * `submit` never rejects and always ends, at the latest after `responseTimeoutMs` or with the link. `free` is the
+ * number of submits that can leave at once; further ones wait in a queue of `queueMax`. While the link is down a
+ * submit ends as `not_sent` at once. Submits of one event-loop iteration leave in one write.
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";

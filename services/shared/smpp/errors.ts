@@ -14,8 +14,8 @@ export class FrameError extends Error {
 }
 
 /**
- * A PDU of valid length that cannot be decoded. Later PDUs can: a request gets generic_nack with `status`, and the session
- * goes on.
+ * A PDU of valid length that cannot be decoded. Later PDUs can: a request gets generic_nack with `status`, and the
+ * session goes on.
  */
 export class PduError extends Error {
   readonly status: number;

@@ -5,8 +5,8 @@ import { FrameError } from "./errors.ts";
 export type FrameHandler = (buffer: Buffer, start: number, end: number) => void;
 
 /**
- * Splits a byte stream into PDU frames by command_length. `frameBytesMax` bounds the memory: a longer or impossible length
- * throws FrameError as soon as its four octets arrive. Frames inside one chunk are not copied.
+ * Splits a byte stream into PDU frames by command_length. `frameBytesMax` bounds the memory: a longer or impossible
+ * length throws FrameError as soon as its four octets arrive. Frames inside one chunk are not copied.
  */
 export class FrameReader {
   readonly #frameBytesMax: number;

@@ -1,6 +1,6 @@
 /**
- * The notation of a carrier's message ids: `text` (compared without case and leading zeros), `hex` or `decimal` (compared
- * as numbers), or `auto` (as text, then in the other notation).
+ * The notation of a carrier's message ids: `text` (compared without case and leading zeros), `hex` or `decimal`
+ * (compared as numbers), or `auto` (as text, then in the other notation).
  */
 export type MessageIdForm = "auto" | "text" | "hex" | "decimal";
 

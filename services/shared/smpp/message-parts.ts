@@ -38,10 +38,10 @@ const ROOM_SINGLE = { gsm7: 160, ucs2: 70 } as const;
 const PARTS_MAX = 255;
 
 /**
- * Splits a message into parts, one per submit. Characters never change: text outside the connector's charset goes as UCS-2.
- * Such text, and segments without room for the seven octets of a 16-bit reference, are split again, so the number of
- * parts may differ from the number of segments. Throws EncodeError when the message needs more than 255 parts, or 65,535 octets
- * as one payload.
+ * Splits a message into parts, one per submit. Characters never change: text outside the connector's charset goes as
+ * UCS-2. Such text, and segments without room for the seven octets of a 16-bit reference, are split again, so the
+ * number of parts may differ from the number of segments. Throws EncodeError when the message needs more than 255
+ * parts, or 65,535 octets as one payload.
  */
 export function splitMessage(message: MessageToSplit): MessagePart[] {
   const concatenator = message.concatenator ?? "udh8";

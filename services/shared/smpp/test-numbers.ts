@@ -1,7 +1,7 @@
 /**
  * The test numbers: the last four digits of a recipient choose the answer to a submit and its receipts
- * (`docs/contract.md#test-mode`). They belong to the carrier's test route and to the SMSC simulator, which must agree on
- * them and may not import each other; no other code uses this file.
+ * (`docs/contract.md#test-mode`). They belong to the carrier's test route and to the SMSC simulator, which must
+ * agree on them and may not import each other; no other code uses this file.
  */
 
 /** The answer to a submit. `drop_link` closes the connection without an answer. */
@@ -76,8 +76,8 @@ const PLANS: Readonly<Record<string, PlanOf>> = {
 };
 
 /**
- * Plans a submit by the last four digits of the recipient; other numbers are delivered after one second. `submitCount`
- * counts the submits of this message from 1; `sinceFirstMs` is the time since the first of them.
+ * Plans a submit by the last four digits of the recipient; other numbers are delivered after one second.
+ * `submitCount` counts the submits of this message from 1; `sinceFirstMs` is the time since the first of them.
  */
 export function planSubmit(
   destination: string,

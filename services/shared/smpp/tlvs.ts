@@ -93,8 +93,8 @@ const BY_NAME = new Map<string, TlvField>(FIELDS.map((field) => [field.name, fie
 const INTEGER_BYTES: Partial<Record<TlvKind, number>> = { int8: 1, int16: 2, int32: 4 };
 
 /**
- * Reads the optional parameters between `start` and `end`. It ignores up to three octets at the
- * end, because some codecs pad, and accepts integers of unusual width. Returns undefined when a parameter exceeds `end`.
+ * Reads the optional parameters between `start` and `end`. It ignores up to three octets at the end, because some
+ * codecs pad, and accepts integers of unusual width. Returns undefined when a parameter exceeds `end`.
  */
 export function decodeTlvs(buffer: Buffer, start: number, end: number): Tlvs | undefined {
   if (end - start < 4) return NO_TLVS;

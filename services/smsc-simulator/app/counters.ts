@@ -51,8 +51,8 @@ export interface ReceiptCounts {
 }
 
 /**
- * Counts submits by destination and recognises duplicates. Both tables evict their oldest entries, so a duplicate is missed
- * only after that many other messages.
+ * Counts submits by destination and recognises duplicates. Both tables evict their oldest entries, so a duplicate is
+ * missed only after that many other messages.
  */
 export class Counters {
   readonly #destinationsMax: number;

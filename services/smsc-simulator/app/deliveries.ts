@@ -29,8 +29,8 @@ interface Fifo {
 const ATTEMPTS_MAX = 1000;
 
 /**
- * Sends deliveries over bound sessions, and sends a delivery again that was refused, not answered, or lost with its link. At
- * most `waitingMax` wait; further ones are dropped and counted.
+ * Sends deliveries over bound sessions, and sends a delivery again that was refused, not answered, or lost with its
+ * link. At most `waitingMax` wait; further ones are dropped and counted.
  */
 export class Deliveries {
   readonly #port: DeliveryPort;

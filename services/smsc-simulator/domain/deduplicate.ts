@@ -8,9 +8,9 @@ import { readUserData } from "../../shared/smpp/user-data-header.ts";
 export const MESSAGE_NAME_TAG = 0x1500;
 
 /**
- * The identity of a submit; two submits with the same identity are duplicates. With a client id: that id and the segment
- * number. Otherwise sender, recipient, segment parameters, and all octets of the text with its header, so another
- * reference number makes another message.
+ * The identity of a submit; two submits with the same identity are duplicates. With a client id: that id and the
+ * segment number. Otherwise sender, recipient, segment parameters, and all octets of the text with its header, so
+ * another reference number makes another message.
  */
 export function submitIdentity(pdu: PduOf<"submit_sm"> | PduOf<"data_sm">): string {
   const { body, tlvs } = pdu;

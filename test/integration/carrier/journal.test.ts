@@ -36,7 +36,7 @@ describe("the journal of a carrier process", () => {
   };
   const open = (bootId = "boot-1") => openJournal({ dir, carrierId: "c1", bootId });
 
-  it("tells a later process what was written and never settled, and who it is", async () => {
+  it("gives a later process the unsettled entries and the same identity", async () => {
     const first = await open();
     first.append([entry("msg_a"), entry("msg_b"), entry("msg_c")]);
     first.markSettled(["msg_b"]);
@@ -53,7 +53,7 @@ describe("the journal of a carrier process", () => {
     third.close();
   });
 
-  it("a line that a crash cut short is no line", async () => {
+  it("a truncated line does not count", async () => {
     const first = await open();
     first.append([entry("msg_a")]);
     first.close();
@@ -64,7 +64,7 @@ describe("the journal of a carrier process", () => {
     second.close();
   });
 
-  it("what was noted outlives kill -9 at once", async () => {
+  it("an entry survives kill -9", async () => {
     const script = `
       const { openJournal } = await import(${JSON.stringify(JOURNAL)});
       const journal = await openJournal({ dir: ${JSON.stringify(dir)}, carrierId: "c1", bootId: "boot-1" });
@@ -91,7 +91,7 @@ describe("the journal of a carrier process", () => {
     second.close();
   });
 
-  it("after a reboot, or with another disk, it is somebody new: nothing is called unwritten", async () => {
+  it("a reboot gives a new identity, so that no message counts as unwritten", async () => {
     const first = await open("boot-1");
     first.append([entry("msg_a")]);
     first.close();
@@ -112,7 +112,7 @@ describe("the journal of a carrier process", () => {
     later.close();
   });
 
-  it("an identity whose journal is gone is not taken up again: its page would be blank", async () => {
+  it("an identity without its journal is not used again", async () => {
     const first = await open();
     first.append([entry("msg_a")]);
     first.close();
@@ -130,7 +130,7 @@ describe("the journal of a carrier process", () => {
     journal.append([entry("msg_a")]);
     reporter.report(reportOf("msg_a"));
     await eventually(() => answers.length === 1);
-    // Messaging has it, and gives it out again, before this side hears that it has.
+    // Messaging has the outcome and hands the message out again before its answer arrives.
     journal.append([entry("msg_a")]);
     answers[0]?.();
     expect(await reporter.drain(2000)).to.equal(true);
@@ -141,7 +141,7 @@ describe("the journal of a carrier process", () => {
     next.close();
   });
 
-  it("what the carrier has taken is stored also while messaging is away", async () => {
+  it("accepted submissions are stored while messaging is unavailable", async () => {
     const stored: string[] = [];
     const journal = { entryOf: () => undefined, markReported: () => undefined };
     const away = () => new Promise<readonly string[]>(() => undefined);
@@ -152,7 +152,7 @@ describe("the journal of a carrier process", () => {
       ...{ connectorId: "smsc", key, messageId: `msg_${key}`, segment: 0 },
       ...{ to: "+2348031234567", from: "Acme", atMs: 0 },
     });
-    // More batches than may be told at once, of which none is answered.
+    // More batches than may be in flight, all without an answer.
     for (let at = 0; at < 8; at += 1) {
       reporter.report({ ...reportOf(`msg_${at}`), submissions: [submission(`${at}`)] });
       await eventually(() => stored.length === at + 1);
@@ -177,7 +177,7 @@ describe("the journal of a carrier process", () => {
     next.close();
   });
 
-  it("an outcome that messaging calls wrong stops no other, and is told again until it is taken", async () => {
+  it("a rejected outcome blocks no other and is retried until messaging takes it", async () => {
     const journal = await open();
     const told: string[] = [];
     let isWrong = true;
@@ -201,7 +201,7 @@ describe("the journal of a carrier process", () => {
     journal.close();
   });
 
-  it("a refused outcome that meets an outage keeps nobody from claiming once messaging answers", async () => {
+  it("a rejected outcome does not stop claims after an outage", async () => {
     const journal = await open();
     let calls = 0;
     const reporter = reporterOn(journal, async () => {
@@ -212,13 +212,13 @@ describe("the journal of a carrier process", () => {
     await eventually(() => calls >= 3 && !reporter.isStuck);
     expect(reporter.setAside).to.equal(1);
     const toldBefore = calls;
-    // It is told once more, and waited for no longer.
+    // It is reported once more, and `drain` does not wait longer.
     expect(await reporter.drain(60_000)).to.equal(false);
     expect(calls).to.be.above(toldBefore);
     journal.close();
   });
 
-  it("a journal that cannot note what was reported ends no process: outcomes go on", async () => {
+  it("outcomes are reported although the journal cannot be written", async () => {
     const journal = await open();
     const told: string[] = [];
     const full = {
@@ -275,7 +275,7 @@ describe("the journal of a carrier process", () => {
     next.close();
   });
 
-  it("a journal that cannot be written anew stays as it was", async () => {
+  it("a journal that cannot be compacted keeps its entries", async () => {
     const first = await open();
     const ids = Array.from({ length: 300 }, (_, at) => `msg_${at}`);
     first.append(ids.map(entry));
@@ -294,7 +294,7 @@ describe("the journal of a carrier process", () => {
     next.close();
   });
 
-  it("does not grow for ever", async () => {
+  it("is compacted", async () => {
     const journal = await open();
     journal.append([entry("msg_kept")]);
     for (let round = 0; round < 300; round++) {

@@ -9,7 +9,7 @@ describe("messages over a carrier", () => {
   let carrier: CarrierStack;
   let serial = 0;
 
-  /** A number nobody else uses, ending in four given digits. */
+  /** An unused number that ends with four given digits. */
   function numberTo(digits: string): string {
     serial += 1;
     return `+23480${String(31_000 + serial)
@@ -71,7 +71,7 @@ describe("messages over a carrier", () => {
         },
         { timeoutMs: 40_000, everyMs: 250, what: `the end of ${digits}` },
       );
-    // The one that drops the link takes what is under way with it, so it goes by itself.
+    // 9911 drops the link with all submits in flight, so it runs alone.
     const sent = new Map<string, string[]>();
     for (const [digits] of numbers) if (digits !== "9911") sent.set(digits, await sendTo(digits));
     await Promise.all([...sent].map(([digits, ids]) => untilPath(ids, digits)));

@@ -1,4 +1,4 @@
-/** Receipts against the real store: matched, early, in doubt, unknown, and while messaging is away. */
+/** Receipts against the real store: matched, early, in doubt, unknown, and while messaging is unavailable. */
 import { expect } from "chai";
 import type { SubmissionStore } from "../../../services/carrier/app/ports.ts";
 import {
@@ -100,7 +100,7 @@ describe("the receipt matcher", () => {
     ...fields,
   });
 
-  it("a receipt that messaging calls wrong keeps no other back, and stays until it is taken", async () => {
+  it("a rejected receipt blocks no other and stays parked until messaging takes it", async () => {
     const [wrong, right] = ["msg_01J00000000000000000000001", "msg_01J00000000000000000000002"];
     refusedId = wrong;
     const ids = () => recorded.map(({ messageId }) => messageId);

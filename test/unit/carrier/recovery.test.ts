@@ -7,10 +7,10 @@ import { createLogger } from "../../../services/shared/io/log.ts";
 
 const ENTRY = { messageId: "msg_a", connectorId: "smsc", to: "+2348031234567", from: "DEMO" };
 
-/** The segments in doubt, and what messaging is told, after a process with such a journal has died. */
+/** Recovers from a journal; returns the segments in doubt and the messages reported as written. */
 async function recover(text: string) {
   const unknowns: UnknownSubmission[] = [];
-  const told: string[] = [];
+  const written: string[] = [];
   const settled: string[] = [];
   await recoverClaims({
     journal: {
@@ -20,7 +20,7 @@ async function recover(text: string) {
     },
     messaging: {
       recoverClaims: async (written) => {
-        told.push(...written);
+        written.push(...written);
         return { givenBack: 0, inDoubt: written.length };
       },
     },
@@ -29,7 +29,7 @@ async function recover(text: string) {
     log: createLogger("test", "silent"),
     signal: new AbortController().signal,
   });
-  expect(settled).to.deep.equal(told);
+  expect(settled).to.deep.equal(written);
   expect(new Set(unknowns.map(({ to, from }) => `${to} ${from}`))).to.deep.equal(
     new Set(["2348031234567 demo"]),
   );
@@ -37,7 +37,7 @@ async function recover(text: string) {
     unknowns.every(({ atMs }) => atMs === 9000),
     "in doubt from now on",
   ).to.equal(true);
-  return { told, segments: unknowns.map(({ segment }) => segment) };
+  return { written, segments: unknowns.map(({ segment }) => segment) };
 }
 
 describe("messages that a dead process left in doubt", () => {
@@ -50,11 +50,11 @@ describe("messages that a dead process left in doubt", () => {
   for (const [what, parts, segments, expected] of cases) {
     it(`messages ${what}`, async () => {
       const recovered = await recover(writtenLine({ ...ENTRY, parts, segments, atMs: 7 }));
-      expect(recovered).to.deep.equal({ told: ["msg_a"], segments: expected });
+      expect(recovered).to.deep.equal({ written: ["msg_a"], segments: expected });
     });
   }
 
-  it("lines of an earlier version count each part for a segment", async () => {
+  it("a line without segments counts each part for a segment", async () => {
     const line = "W\tmsg_a\tsmsc\t+2348031234567\tDEMO\t3\t7\n";
     expect((await recover(line)).segments).to.deep.equal([1, 2, 3]);
   });
