@@ -34,7 +34,7 @@ type SendOutcome = SendMessagesResponse | Error;
 const BATCH_MAX = 64;
 
 /** Interval between calls that are not full; a single send after an idle interval is sent at once. */
-const PACE_MS = 5;
+const MIN_INTERVAL_MS = 5;
 
 /** Sends of one account in progress: a flood from one account leaves capacity for the others. */
 const ACCOUNT_MAX = 384;
@@ -61,7 +61,7 @@ export function createSendBatcher(
     name: "single sends",
     batchMax: BATCH_MAX,
     queueMax: QUEUE_MAX,
-    minIntervalMs: PACE_MS,
+    minIntervalMs: MIN_INTERVAL_MS,
     flush: async (items) => inFirstTrace(items, () => startCall(messaging, items)),
   });
   const accounts = createKeyedSemaphore(ACCOUNT_MAX);
