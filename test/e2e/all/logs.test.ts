@@ -48,7 +48,7 @@ describe("the logs of a stack contain no personal data and no secrets", function
     const { url } = rest.stack.receiver;
     const hook = await customer.call("POST", HOOKS, { body: { url } });
     const token = `token-${randomBytes(12).toString("hex")}`;
-    // A port that webhooks may go to, and nobody listens on.
+    // A port that webhooks may use and no process listens on.
     const base = Number(new URL(rest.stack.gateway).port);
     const deaf = `https://localhost:${portOf(base, "listen")}/${token}`;
     const failing = await customer.call("POST", HOOKS, { body: { url: deaf } });
