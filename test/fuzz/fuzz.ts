@@ -1,6 +1,7 @@
 /**
  * `make fuzz [SECONDS=60] [SEED=…] [TARGET=http]`: random input for every parser of outside data.
- * Shrinks failing inputs and keeps them in test/fuzz/corpus, which `make test` replays. The same seed gives the same inputs.
+ * Shrinks failing inputs and keeps them in test/fuzz/corpus, which `make test` replays. The same seed gives
+ * the same inputs.
  */
 import { randomBytes } from "node:crypto";
 import { relative } from "node:path";

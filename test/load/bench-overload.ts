@@ -1,7 +1,8 @@
 /**
  * `make bench-overload [PARTS=flood,carrier SECONDS=10 FACTOR=3 QUEUE_MAX=20000]`. The flood:
  * single sends at three times the capacity, then by thousands of connections that retry at once. Measures
- * the accepted rate, its latency, the refusals and the recovery time. Then a carrier that stops: sends are accepted up to the queue's limit, refused
+ * the accepted rate, its latency, the refusals and the recovery time. Then a carrier that stops: sends are
+ * accepted up to the queue's limit, refused
  * early beyond it, and drained when the carrier is back. The hour that it might last is scaled down
  * by the limit: the queue fills in seconds.
  */
