@@ -1,14 +1,10 @@
 /** Checks the promises of webhook delivery against the receivers' records and the delivery log. */
-import type { Request } from "../support/webhook-receiver-process.ts";
 import { checkSchedule } from "./webhook-schedule.ts";
 import type {
   ChaosReport,
   EndpointKind,
   EndpointRecord,
   Evidence,
-  LoggedDelivery,
-  Outage,
-  Storm,
 } from "./webhook-storm-records.ts";
 
 /** Endpoints that accept every event. */

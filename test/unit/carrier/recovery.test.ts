@@ -19,9 +19,9 @@ async function recover(text: string) {
       markSettled: (messageIds) => void settled.push(...messageIds),
     },
     messaging: {
-      recoverClaims: async (written) => {
-        written.push(...written);
-        return { givenBack: 0, inDoubt: written.length };
+      recoverClaims: async (messageIds) => {
+        written.push(...messageIds);
+        return { givenBack: 0, inDoubt: messageIds.length };
       },
     },
     store: { saveUnknowns: async (items) => void unknowns.push(...items) },
