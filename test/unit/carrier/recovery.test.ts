@@ -42,13 +42,18 @@ async function recover(text: string) {
 
 describe("messages that a dead process left in doubt", () => {
   const cases: readonly (readonly [string, number, number, readonly number[]])[] = [
-    ["in one part are spoken of as a whole", 1, 1, [0]],
-    ["in several parts are spoken of by segment", 2, 2, [1, 2]],
-    ["whose carrier sends one receipt for all are spoken of as a whole", 2, 0, [0, 0]],
-    ["in more parts than segments are spoken of by part", 3, 2, [1, 2, 3]],
+    ["in one part get receipts for the whole message", 1, 1, [0]],
+    ["in several parts get receipts by segment", 2, 2, [1, 2]],
+    [
+      "whose carrier sends one receipt for all parts get receipts for the whole message",
+      2,
+      0,
+      [0, 0],
+    ],
+    ["in more parts than segments get receipts by part", 3, 2, [1, 2, 3]],
   ];
-  for (const [what, parts, segments, expected] of cases) {
-    it(`messages ${what}`, async () => {
+  for (const [description, parts, segments, expected] of cases) {
+    it(`messages ${description}`, async () => {
       const recovered = await recover(writtenLine({ ...ENTRY, parts, segments, atMs: 7 }));
       expect(recovered).to.deep.equal({ written: ["msg_a"], segments: expected });
     });
