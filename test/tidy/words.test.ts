@@ -55,6 +55,9 @@ const VAGUE =
 /** A sentence whose subject is a clause: "What was written is kept" for "The cache keeps the write". */
 const CLAUSE_AS_SUBJECT = /(^|[.:;] )What (is|was|are|were|has|had|came|comes|waits|goes|stands)\b/;
 
+/** Texts that are kept outside the repository; docs/contract.md has their content. */
+const UNREACHABLE = /`(service|decisions|design)\.md`|\bthe design's\b/;
+
 /** These files define the retired words. */
 const DEFINES_WORDS = /^(docs\/(style|glossary)\.md|test\/tidy\/words\.test\.ts)$/;
 
@@ -73,6 +76,15 @@ describe("words", () => {
       () => true,
     );
   });
+
+  rule("comments cite texts of this repository", () => [
+    ...prose(sources, (line) => UNREACHABLE.test(line), isComment),
+    ...prose(
+      markdown,
+      (line) => UNREACHABLE.test(line),
+      () => true,
+    ),
+  ]);
 
   rule("comments and documents say who acts and what happens", () => [
     ...prose(sources, isVague, isComment),

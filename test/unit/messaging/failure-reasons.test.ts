@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { failedCode, undeliveredCode } from "../../../services/messaging/domain/failure-reasons.ts";
 import { UNDELIVERED_CODES } from "../../../services/routing/domain/smpp-settings.ts";
 
-/** `decisions.md` "Message error codes". */
+/** The message error codes (`docs/contract.md#statuses`). */
 const UNDELIVERED = [
   ...["absent_subscriber", "unknown_subscriber", "subscriber_barred", "handset_error"],
   ...["network_error", "validity_expired", "spam_blocked", "carrier_rejected", "unknown"],
