@@ -46,7 +46,7 @@ const EVENT_PACE_MS = 50;
  */
 const ACK_WAIT_MS = 4000;
 
-/** Opens, wires and serves; what is opened last closes first. */
+/** Opens, wires and serves; resources close in reverse order of opening. */
 export const start: StartService = async (context) => {
   const { clock, lifecycle, log, metrics } = context;
   const config = readWebhookConfig(context.env);

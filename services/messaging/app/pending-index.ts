@@ -1,5 +1,5 @@
 /**
- * What waits in each queue: its tenants, and the ids of their messages.
+ * The waiting messages of each queue: its tenants, and the ids of their messages.
  *
  * MongoDB keeps deleted index keys for minutes (its snapshot history), and a scan walks all of them: those before
  * the first waiting message, and those after the last one. Therefore this process learns the ids of new messages

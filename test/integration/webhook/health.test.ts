@@ -129,7 +129,7 @@ describe("the health record of a webhook endpoint", () => {
     expect(await now(healthy)).to.include({ failingSinceMs: NOW, version: 2 });
   });
 
-  it("starts clean at a new URL, whatever was marked during the change", async () => {
+  it("starts clean at a new URL, even if failures were marked during the change", async () => {
     const healthy = await add();
     await store.markFailing(healthy, NOW);
     await save(healthy, { url: "https://example.com/new" });

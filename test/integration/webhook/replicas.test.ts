@@ -95,7 +95,7 @@ describe("webhook replicas", () => {
     expect(new Set(ids).size).to.equal(10);
   });
 
-  it("never exceed the concurrency limit of an endpoint, whatever its backlog", async () => {
+  it("never exceed the concurrency limit of an endpoint, even with a backlog", async () => {
     const replica = await openReplica({ WEBHOOK_ENDPOINT_CONCURRENCY: "3" });
     const key = await addEndpoint(replica, "/capped");
     const started = receiver.received.length;
