@@ -9,6 +9,7 @@
 import { type Clock, steadyClock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin, backoffMs } from "../../shared/flow/backoff.ts";
+import { waitUntilIdle } from "../../shared/flow/wait-until-idle.ts";
 import type { Submission } from "../domain/submission.ts";
 import type { DispatcherOptions } from "./dispatcher.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
@@ -205,9 +206,7 @@ export function createConnectorRunner(options: RunnerOptions): ConnectorRunner {
       const deadlineMs = performance.now() + drainMs;
       // Return the messages of the current claim: otherwise they stay claimed until messaging misses our heartbeat.
       await answerWithin(claimed, drainMs);
-      while (dispatcher.inFlight > 0 && performance.now() < deadlineMs) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await waitUntilIdle(() => dispatcher.inFlight === 0, deadlineMs - performance.now());
       dispatcher.expire(true);
       const ends = [...binds.values()].map((bind) => closeBind(bind, 0));
       await Promise.all([...ends, ...closing.values()]);

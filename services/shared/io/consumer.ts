@@ -14,8 +14,9 @@ import type { Db } from "mongodb";
 import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, type JsMsg } from "nats";
 import { ulid } from "ulid";
 import type { Logger } from "../core/logger.ts";
-import { backoffMs, pause } from "../flow/backoff.ts";
+import { pause } from "../flow/backoff.ts";
 import { createMinInterval, type MinInterval } from "../flow/min-interval.ts";
+import { startLoop } from "../flow/periodic.ts";
 import { pullBatch } from "../vendor/nats-pull-batch.ts";
 import { openBatchSpan } from "./batch-span.ts";
 import { EVENT_STREAM, isMissing, type Nats } from "./nats.ts";
@@ -70,32 +71,22 @@ export type ConsumerOptions = {
 export function startConsumer(options: ConsumerOptions): RunningConsumer {
   const { nats, log, durable, stream = EVENT_STREAM } = options;
   const interval = createMinInterval(options.minIntervalMs);
-  const abort = new AbortController();
+  let consumer: Consumer | undefined;
+  let wasFull = false;
+  let isSet = false;
 
-  async function run(): Promise<void> {
-    let failures = 0;
-    let consumer: Consumer | undefined;
-    let wasFull = false;
-    let isSet = false;
-    while (!abort.signal.aborted) {
-      try {
-        consumer ??= await ensureConsumer(options, stream, isSet);
-        isSet = true;
-        await options.beforeTaking?.();
-        const waitMs = wasFull ? 0 : interval.waitMs();
-        if (waitMs > 0) await pause(waitMs, abort.signal);
-        const taken = await takeBatch(consumer, options, stream, abort.signal, interval);
-        wasFull = taken === options.batchMax;
-        failures = 0;
-      } catch (error) {
-        consumer = undefined;
-        wasFull = false;
-        failures += 1;
-        if (abort.signal.aborted) return;
-        log.warn({ error, durable, failures }, "the consumer failed and retries");
-        await pause(backoffMs(failures, 100, 5000), abort.signal);
-      }
-    }
+  async function takeNext(signal: AbortSignal): Promise<void> {
+    const bound = consumer ?? (await ensureConsumer(options, stream, isSet));
+    isSet = true;
+    // Unset until the batch is handled: after a failure the next run binds again.
+    consumer = undefined;
+    await options.beforeTaking?.();
+    const waitMs = wasFull ? 0 : interval.waitMs();
+    wasFull = false;
+    if (waitMs > 0) await pause(waitMs, signal);
+    const taken = await takeBatch(bound, options, stream, signal, interval);
+    wasFull = taken === options.batchMax;
+    consumer = bound;
   }
 
   async function readInfo() {
@@ -107,7 +98,16 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
     return { manager, lag: num_pending + num_ack_pending, floor: ack_floor.stream_seq };
   }
 
-  const finished = run();
+  const loop = startLoop({
+    name: durable,
+    intervalMs: 0,
+    retryMaxMs: 5000,
+    log,
+    work: async (signal) => {
+      await takeNext(signal);
+      return true;
+    },
+  });
   return {
     lag: async () => (await readInfo()).lag,
     async oldestMs() {
@@ -115,10 +115,7 @@ export function startConsumer(options: ConsumerOptions): RunningConsumer {
       if (lag === 0) return 0;
       return Math.max(0, Date.now() - (await timeAfter(manager, stream, floor)));
     },
-    async close() {
-      abort.abort();
-      await finished;
-    },
+    close: () => loop.close(),
   };
 }
 

@@ -12,6 +12,7 @@
  *   with 1; their work is recovered as after a crash.
  */
 import type { Logger } from "pino";
+import { answerWithin, pause } from "../flow/backoff.ts";
 
 /** The state of the process. */
 export type LifeState = "starting" | "ready" | "draining" | "closed";
@@ -55,7 +56,7 @@ export function createLifecycle(options: {
     state = "draining";
     log.info("draining");
     for (const callback of drainers) callback();
-    if (options.drainDelayMs > 0) await delay(options.drainDelayMs);
+    if (options.drainDelayMs > 0) await pause(options.drainDelayMs);
     abort.abort();
     const deadlineMs = performance.now() + options.closeTimeoutMs;
     let isClean = true;
@@ -124,18 +125,9 @@ export function installSignalHandlers(lifecycle: Lifecycle, log: Logger): void {
   });
 }
 
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 async function within(limitMs: number, work: void | Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${limitMs} ms`)), limitMs);
-  });
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
+  const done = Promise.resolve(work).then(() => true);
+  if ((await answerWithin(done, limitMs)) === undefined) {
+    throw new Error(`not done within ${limitMs} ms`);
   }
 }

@@ -19,6 +19,7 @@
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { waitUntilIdle } from "../flow/wait-until-idle.ts";
 import type { IncomingMessage, LinkInfo, LinkState, SmppClientOptions } from "./client-options.ts";
 import type { RequestName } from "./commands.ts";
 import type { Pdu, PduBody } from "./pdu.ts";
@@ -255,11 +256,9 @@ class Link {
 
 /** Unbinds a session when its requests are answered, or after `drainMs`. */
 async function leave(session: Session, drainMs: number): Promise<void> {
-  const deadlineMs = performance.now() + drainMs;
-  while (session.window.inFlight + session.window.queued > 0) {
-    if (performance.now() >= deadlineMs || session.state === "closed") break;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  const { window } = session;
+  const isIdle = () => session.state === "closed" || window.inFlight + window.queued === 0;
+  await waitUntilIdle(isIdle, drainMs);
   await session.unbind();
 }
 

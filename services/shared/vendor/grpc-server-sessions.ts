@@ -9,6 +9,7 @@
  */
 import { constants, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { Server } from "@grpc/grpc-js";
+import { pause } from "../flow/backoff.ts";
 
 /** The highest stream id: the server refuses no request in transit. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
@@ -36,5 +37,5 @@ export async function sendGoaway(server: Server): Promise<void> {
   const open = sessions.filter((session) => !session.closed && !session.destroyed);
   if (open.length === 0) return;
   for (const session of open) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID);
-  await new Promise((resolve) => setTimeout(resolve, TRANSIT_MS));
+  await pause(TRANSIT_MS);
 }

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import {
   type BindHealth,
   BindHealthSchema,
@@ -8,6 +7,7 @@ import {
   ConnectorType,
 } from "../../../proto/gen/sms/v1/routing_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
+import { pause } from "../../shared/flow/backoff.ts";
 import { toAppError } from "../../shared/rpc/error-status.ts";
 import { carrierOps } from "../calls/clients.ts";
 import { TRANSIENT_ERRORS } from "../calls/retryable-errors.ts";
@@ -153,7 +153,7 @@ async function list(context: CommandContext): Promise<number> {
       if (!TRANSIENT_ERRORS.has(error.code)) throw thrown;
       output.failed(error);
     });
-    await wait(1000);
+    await pause(1000);
   }
 }
 

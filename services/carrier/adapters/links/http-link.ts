@@ -1,4 +1,5 @@
 import type { HttpSettings } from "../../../../proto/gen/sms/v1/routing_pb.js";
+import { waitUntilIdle } from "../../../shared/flow/wait-until-idle.ts";
 import type { Link, LinkEvents } from "../../app/link.ts";
 import { readHttpFailure, readHttpResponse } from "../../domain/http-response.ts";
 import { fillTemplate } from "../../domain/http-template.ts";
@@ -100,10 +101,7 @@ export function createHttpLink(options: {
     async close(drainMs) {
       isOpen = false;
       clearTimeout(retryTimer);
-      const deadlineMs = performance.now() + drainMs;
-      while (inFlight > 0 && performance.now() < deadlineMs) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await waitUntilIdle(() => inFlight === 0, drainMs);
     },
   };
 }

@@ -1,5 +1,7 @@
 import type { Clock } from "../../../shared/core/clock.ts";
+import { pause } from "../../../shared/flow/backoff.ts";
 import { setRecent } from "../../../shared/flow/lru.ts";
+import { waitUntilIdle } from "../../../shared/flow/wait-until-idle.ts";
 import { planSubmit, type TestReceipt } from "../../../shared/smpp/test-numbers.ts";
 import type { Link, LinkEvents } from "../../app/link.ts";
 import type { IncomingReceipt, PartOutcome } from "../../domain/message.ts";
@@ -131,7 +133,7 @@ export function createTestLink(options: {
       const afterMs = answer.kind === "none" ? NO_ANSWER_MS : answer.afterMs;
       if (afterMs > 0) {
         inFlight += 1;
-        await new Promise<void>((resolve) => setTimeout(resolve, afterMs));
+        await pause(afterMs);
         inFlight -= 1;
       }
       if (answer.kind === "none") return { kind: "unknown", code: "timeout" };
@@ -140,10 +142,7 @@ export function createTestLink(options: {
     keyOf: (carrierMessageId) => carrierMessageId,
     async close(drainMs) {
       isOpen = false;
-      const deadlineMs = performance.now() + drainMs;
-      while (inFlight > 0 && performance.now() < deadlineMs) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await waitUntilIdle(() => inFlight === 0, drainMs);
       // Keep the timers of receipts. An outage of the database may close the link, and the replay of the next
       // link misses submissions that are not stored yet.
       for (const timer of timers) timer.unref();
