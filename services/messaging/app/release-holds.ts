@@ -4,8 +4,8 @@
  */
 import type { Clock } from "../../shared/core/clock.ts";
 import type { Logger } from "../../shared/core/logger.ts";
-import { backoffMs, pause } from "../../shared/flow/backoff.ts";
-import { runDetached } from "../../shared/flow/run-detached.ts";
+import { createBatcher } from "../../shared/flow/batcher.ts";
+import { retry } from "../../shared/flow/retry.ts";
 import type { Hold, SendStore, ServiceClients } from "./ports.ts";
 
 export type HoldReleaser = {
@@ -18,11 +18,12 @@ export type HoldReleaser = {
 };
 
 /** About a minute, with pauses of 200 ms to 5 s and the time that an attempt takes without a database. */
-const ATTEMPTS_MAX = 9;
-/** Further holds are left to the wallet's sweep: a server that is down this long is down for the wallet too. */
-const PENDING_MAX = 10_000;
-/** Concurrent attempts; few, because they coincide with the recovery of everything else. */
-const AT_ONCE_MAX = 16;
+const RETRY = { baseMs: 200, capMs: 5000, attemptsMax: 9 } as const;
+/**
+ * Waiting holds, and concurrent attempts: few, because they coincide with the recovery of everything else. Further
+ * holds are left to the wallet's sweep: a server that is down this long is down for the wallet too.
+ */
+const QUEUE = { batchMax: 1, concurrency: 16, queueMax: 10_000 } as const;
 
 export function createHoldReleaser(parts: {
   readonly services: Pick<ServiceClients, "releaseReservation">;
@@ -32,8 +33,11 @@ export function createHoldReleaser(parts: {
 }): HoldReleaser {
   const { services, sends, clock, log } = parts;
   const closing = new AbortController();
-  const waiting: Hold[] = [];
-  let working = 0;
+  const queue = createBatcher<Hold, undefined>({
+    name: "holds to release",
+    ...QUEUE,
+    flush: async (holds) => Promise.all(holds.map(releaseWithRetries)),
+  });
 
   async function releaseNow({ tenantId, reservationId }: Hold): Promise<void> {
     // "sent" means that the commit succeeded and only its response was lost; keep the hold.
@@ -45,30 +49,16 @@ export function createHoldReleaser(parts: {
     log.warn({ error, reservationId }, "a hold is left to the wallet's sweep");
   }
 
-  async function retry(hold: Hold): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      if (closing.signal.aborted) return leaveToWallet(hold, "the process ends");
-      try {
-        return await releaseNow(hold);
-      } catch (error) {
-        if (attempt === ATTEMPTS_MAX) return leaveToWallet(hold, error);
-      }
-      await pause(backoffMs(attempt, 100, 5000), closing.signal);
-    }
-  }
-
-  async function work(): Promise<void> {
-    working += 1;
-    for (let hold = waiting.shift(); hold !== undefined; hold = waiting.shift()) await retry(hold);
-    working -= 1;
+  async function releaseWithRetries(hold: Hold): Promise<undefined> {
+    if (closing.signal.aborted) throw new Error("the process ends");
+    await retry(() => releaseNow(hold), { ...RETRY, signal: closing.signal });
+    return undefined;
   }
 
   return {
     release: (hold) => releaseNow(hold).catch((error: unknown) => leaveToWallet(hold, error)),
     releaseLater(hold) {
-      if (waiting.length >= PENDING_MAX) return leaveToWallet(hold, "too many wait");
-      waiting.push(hold);
-      if (working < AT_ONCE_MAX) void runDetached(work);
+      queue.add(hold).catch((error: unknown) => leaveToWallet(hold, error));
     },
     close: () => closing.abort(),
   };
