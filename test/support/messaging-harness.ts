@@ -102,6 +102,7 @@ export async function openMessagingHarness(
     ...clients,
     clock,
     prefix,
+    natsUrl: servers.natsUrl,
     messaging: replicas[0] as Client<typeof MessagingService>,
     replicas,
     /** The first replica's routes, to be served over the wire. */

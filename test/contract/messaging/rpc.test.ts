@@ -12,34 +12,20 @@ import { createLogger } from "../../../services/shared/io/log.ts";
 import { createRpcAuth, readRpcCallers } from "../../../services/shared/rpc/auth.ts";
 import { createRpcServer } from "../../../services/shared/rpc/server.ts";
 import { createGrpcJsTransport } from "../../../services/shared/rpc/transport.ts";
-import {
-  codeOf,
-  keyed,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
-  singleSend,
-  type TestTenant,
-} from "../../support/messaging-harness.ts";
+import { claim, codeOf, keyed, makeTenant, singleSend } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 const TOKEN = "a-token-for-the-contract-test";
 
 /** The interface promises the same in memory and over gRPC. */
 for (const transport of ["in memory", "over gRPC"] as const) {
   describe(`the messaging interface ${transport}`, () => {
-    let servers: TestServers;
-    let harness: MessagingHarness;
-    let tenant: TestTenant;
+    const { harness, tenant } = openMessagingSuite();
     let messaging: Client<typeof MessagingService>;
     let closeServer = async (): Promise<void> => undefined;
 
     before(async () => {
-      servers = await startServers();
-      harness = await openMessagingHarness(servers);
       messaging = harness.messaging;
       if (transport === "over gRPC") {
         const log = createLogger("test", "silent");
@@ -53,19 +39,15 @@ for (const transport of ["in memory", "over gRPC"] as const) {
           await server.drain(1000);
         };
       }
-      tenant = await makeTenant(harness);
-      await makeRoute(harness, "alpha");
-      await sendWhenReady(harness, singleSend(tenant));
     });
-    after(async () => {
-      await closeServer();
-      await harness?.close();
-      await servers?.stop();
-    });
+    after(() => closeServer());
 
-    it("accepts, hands out, and settles a message", async () => {
+    it("holds, queues, hands out once, sends at its route's price, and settles a message", async () => {
       const { message } = await messaging.sendMessages(singleSend(tenant, { body: "€ and 😀" }));
       const id = message?.id ?? "";
+      expect(message).to.include({ status: MessageStatus.QUEUED, heldAmount: 40_000n });
+      const { wallet } = await harness.wallets.getWallet({ tenantId: tenant.id });
+      expect(wallet?.held).to.equal(40_000n);
       const claimed = await eventually(async () => {
         const ask = { connectorId: "alpha", carrierId: "c-1", max: 10 };
         const { messages } = await messaging.claimMessages(ask);
@@ -73,13 +55,20 @@ for (const transport of ["in memory", "over gRPC"] as const) {
       });
       expect(claimed).to.include({ body: "€ and 😀", to: "+2348031234567", from: "Acme" });
       const outcome = { messageId: id, claimId: claimed.claimId, kind: OutcomeKind.ACCEPTED };
-      await messaging.reportOutcomes({ outcomes: [outcome] });
+      expect(await claim(harness, "alpha")).to.deep.equal([]);
+      const { staleMessageIds } = await messaging.reportOutcomes({ outcomes: [outcome] });
+      expect(staleMessageIds).to.deep.equal([]);
       const receipt = { messageId: id, segment: 1, state: ReceiptState.UNDELIVERED };
       await messaging.recordReceipts({ receipts: [{ ...receipt, errorCode: "network_error" }] });
       const got = (await messaging.getMessage({ tenantId: tenant.id, messageId: id })).message;
       expect(got?.status).to.equal(MessageStatus.UNDELIVERED);
       expect(got?.error?.code).to.equal("network_error");
-      expect(got?.unitPrice).to.equal(40_000n);
+      expect(got).to.include({ unitPrice: 40_000n, amount: 40_000n });
+      expect(got?.history.map(({ status }) => status)).to.deep.equal([
+        MessageStatus.QUEUED,
+        MessageStatus.SENT,
+        MessageStatus.UNDELIVERED,
+      ]);
     });
 
     it("answers a replay of a bulk send with every entry as it was", async () => {

@@ -2,36 +2,14 @@
 import { expect } from "chai";
 import { AMOUNT_MAX, formatAmount, INT64_MAX } from "../../../services/shared/core/money.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
-import {
-  bulkSend,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
-  singleSend,
-  type TestTenant,
-} from "../../support/messaging-harness.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { bulkSend, singleSend } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 
 const PRICE = 40_000n;
 
 describe("sends that cost more than any account can have", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
-
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers);
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "dear", { price: AMOUNT_MAX, prefix: "49" });
-    await makeRoute(harness, "alpha", { price: PRICE });
-    await sendWhenReady(harness, singleSend(tenant));
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
+  const { harness, tenant } = openMessagingSuite({
+    routes: { dear: { price: AMOUNT_MAX, prefix: "49" }, alpha: { price: PRICE } },
   });
 
   const refusalOf = (count: number) =>

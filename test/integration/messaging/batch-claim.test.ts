@@ -1,17 +1,8 @@
 import { expect } from "chai";
 import type { ClaimMessagesResponse } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import { createMessagingClient } from "../../../services/carrier/adapters/messaging-client.ts";
-import {
-  bulkSend,
-  codeOf,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
-  type TestTenant,
-} from "../../support/messaging-harness.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { bulkSend, codeOf } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 
 /** Connectors, and how the numbers begin that only they carry. */
 const CONNECTORS = { alpha: "+234803", beta: "+44740", gamma: "+4915" } as const;
@@ -19,23 +10,8 @@ type Name = keyof typeof CONNECTORS;
 const NAMES = Object.keys(CONNECTORS) as Name[];
 
 describe("claims of several connectors in one call", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
-
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers);
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await makeRoute(harness, "beta", { prefix: "44" });
-    await makeRoute(harness, "gamma", { prefix: "49" });
-    for (const name of NAMES) await sendWhenReady(harness, bulk(name, 1));
-    await claimMany(NAMES.map((name) => ask(name)));
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
+  const { harness, tenant } = openMessagingSuite({
+    routes: { alpha: {}, beta: { prefix: "44" }, gamma: { prefix: "49" } },
   });
 
   const bulk = (name: Name, count: number) => bulkSend(tenant, CONNECTORS[name], count);

@@ -10,39 +10,19 @@ import { AppError } from "../../../services/shared/core/errors.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { messageIn } from "../../support/messages.ts";
-import {
-  codeOf,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
-  singleSend,
-  type TestTenant,
-} from "../../support/messaging-harness.ts";
+import { codeOf, makeTenant, type TestTenant } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 const PRICE = 40_000n;
 const WRITE_CONFLICT = 112;
 
 describe("holds and commits at the same time", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let rich: TestTenant;
   let poor: TestTenant;
 
+  const { harness, tenant: rich } = openMessagingSuite();
   before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers);
-    rich = await makeTenant(harness);
     poor = await makeTenant(harness, { funds: PRICE });
-    await makeRoute(harness, "alpha", { price: PRICE });
-    await sendWhenReady(harness, singleSend(rich));
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
   });
 
   const isStored = async (send: CheckedSend) => {

@@ -9,36 +9,17 @@ import {
 import {
   codeOf,
   keyed,
-  type MessagingHarness,
-  makeRoute,
   makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
   singleSend,
   type TestTenant,
 } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 type Keyed = Pick<ReturnType<typeof keyed>, "idempotencyKey" | "fingerprint">;
 
 describe("idempotency keys", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
-
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, { replicas: 2 });
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await sendWhenReady(harness, singleSend(tenant));
-    await eventually(() => harness.replicas[1]?.sendMessages(singleSend(tenant)));
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
-  });
+  const { harness, tenant } = openMessagingSuite({ replicas: 2 });
 
   const countOf = (reference: string) =>
     harness.db.collection("messages").countDocuments({ client_reference: reference });

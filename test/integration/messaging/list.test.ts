@@ -13,33 +13,23 @@ import { INDEXES } from "../../../services/messaging/store/schema.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import {
   claim,
-  type MessagingHarness,
-  makeRoute,
   makeTenant,
-  openMessagingHarness,
   report,
-  sendWhenReady,
   singleSend,
   type TestTenant,
 } from "../../support/messaging-harness.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 
 describe("listing messages", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
   let stranger: TestTenant;
   const campaignId = newId("campaign");
   let sentId = "";
 
+  const { harness, tenant } = openMessagingSuite();
   before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers);
-    tenant = await makeTenant(harness);
     stranger = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
     await harness.senders.createSenderId({ tenantId: tenant.id, name: "Zeta", approve: true });
-    sentId = (await sendWhenReady(harness, singleSend(tenant))).message?.id ?? "";
+    sentId = (await harness.messaging.sendMessages(singleSend(tenant))).message?.id ?? "";
     const [claimed] = await claim(harness, "alpha");
     if (claimed !== undefined) await report(harness, claimed, OutcomeKind.ACCEPTED);
     const send = (overrides: Parameters<typeof singleSend>[1]) =>
@@ -52,10 +42,6 @@ describe("listing messages", () => {
     const numbers = Array.from({ length: 30 }, (_, at) => ({ to: `+234803000${1000 + at}` }));
     await send({ endpoint: SendEndpoint.BULK, recipients: [...numbers, { to: "nonsense" }] });
     await harness.messaging.sendMessages(singleSend(stranger, { clientReference: "order-1" }));
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
   });
 
   type Wanted = Parameters<typeof harness.messaging.listMessages>[0];

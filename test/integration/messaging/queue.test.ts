@@ -10,40 +10,24 @@ import {
   bulkSend,
   claim,
   codeOf,
-  type MessagingHarness,
-  makeRoute,
   makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
   singleSend,
   type TestTenant,
 } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 const QUEUE_MAX = 3000;
 
 describe("the queue", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let giant: TestTenant;
   let other: TestTenant;
 
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, {
-      settings: { QUEUE_MAX: String(QUEUE_MAX) },
-    });
-    giant = await makeTenant(harness);
-    other = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await makeRoute(harness, "full", { prefix: "44" });
-    await sendWhenReady(harness, singleSend(giant));
-    await claim(harness, "alpha");
+  const { harness, tenant: giant } = openMessagingSuite({
+    routes: { alpha: {}, full: { prefix: "44" } },
+    settings: { QUEUE_MAX: String(QUEUE_MAX) },
   });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
+  before(async () => {
+    other = await makeTenant(harness);
   });
 
   const bulk = (tenant: TestTenant, count: number, opening = "+2348030") =>
@@ -127,7 +111,7 @@ describe("the queue", () => {
     const { queues } = await harness.messaging.getQueueStats({});
     const alpha = queues.find(({ connectorId }) => connectorId === "alpha");
     expect(alpha?.waiting).to.equal(1n);
-    expect(alpha?.sending).to.equal(1463n);
+    expect(alpha?.sending).to.equal(1462n);
   });
 
   it("refuses a claim that does not name a connector and a carrier properly", async () => {

@@ -1,40 +1,16 @@
 import { expect } from "chai";
 import { MessageStatus, OutcomeKind } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import {
-  breachesOf,
-  bulkSend,
-  codeOf,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
-  sendWhenReady,
-  singleSend,
-  type TestTenant,
-} from "../../support/messaging-harness.ts";
+import { breachesOf, bulkSend, codeOf, singleSend } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 const TRIES = 1000;
 const AT_ONCE = 50;
 
 describe("races between replicas", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
-
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, { replicas: 2 });
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await makeRoute(harness, "beta", { prefix: "44" });
-    await sendWhenReady(harness, singleSend(tenant));
-    await harness.messaging.claimMessages({ connectorId: "alpha", carrierId: "c", max: 10 });
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
+  const { harness, tenant } = openMessagingSuite({
+    replicas: 2,
+    routes: { alpha: {}, beta: { prefix: "44" } },
   });
 
   it("another replica hands out at once the messages that one replica puts into a queue or returns to it", async () => {

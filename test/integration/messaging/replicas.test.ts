@@ -4,46 +4,25 @@ import {
   breachesOf,
   claimOne,
   type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
   report,
-  sendWhenReady,
   show,
   singleSend,
-  type TestTenant,
 } from "../../support/messaging-harness.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 
 const { QUEUED, SENT, DELIVERED, CANCELLED } = MessageStatus;
 
 type Replica = MessagingHarness["messaging"];
 
 describe("two replicas of messaging that change the same message", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
   let one: Replica;
   let other: Replica;
 
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, { replicas: 2 });
+  const { harness, tenant } = openMessagingSuite({ replicas: 2 });
+  before(() => {
     [one = harness.messaging, other = harness.messaging] = harness.replicas;
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await sendWhenReady(harness, singleSend(tenant));
-    await eventuallyRouted(other);
-    for (const replica of harness.replicas) await claimAt(replica, "warm-up");
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
   });
 
-  const eventuallyRouted = async (replica: Replica) => {
-    await sendWhenReady({ ...harness, messaging: replica }, singleSend(tenant));
-  };
   const send = async (replica: Replica) =>
     (await replica.sendMessages(singleSend(tenant))).message?.id ?? "";
   const claimAt = async (replica: Replica, carrierId = "carrier-1") =>

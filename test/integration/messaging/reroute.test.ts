@@ -6,18 +6,13 @@ import {
   bulkSend,
   claim,
   claimOne,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
   report,
   sendWhenReady,
   show,
   singleSend,
-  type TestTenant,
 } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 /** What each replica lets wait at the connector that takes over. */
 const ROOM = 2000;
@@ -26,29 +21,17 @@ const MANY = 5 * BULK;
 
 describe("messages at an unusable connector", function () {
   this.timeout(60_000);
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
   let telling: NodeJS.Timeout;
-  let links: Record<string, string>;
+  const links: Record<string, string> = { alpha: "bound", beta: "bound", gamma: "bound" };
 
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, { replicas: 2 });
-    links = { alpha: "bound", beta: "bound", gamma: "bound" };
+  const { harness, tenant } = openMessagingSuite({
+    replicas: 2,
+    routes: { alpha: {}, beta: { priority: 2, price: 30_000n }, gamma: { prefix: "44" } },
+  });
+  before(() => {
     telling = setInterval(() => void tellLinks(), 500);
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await makeRoute(harness, "beta", { priority: 2, price: 30_000n });
-    await makeRoute(harness, "gamma", { prefix: "44" });
-    await sendWhenReady(harness, singleSend(tenant));
-    await claimOne(harness, "alpha");
   });
-  after(async () => {
-    clearInterval(telling);
-    await harness?.close();
-    await servers?.stop();
-  });
+  after(() => clearInterval(telling));
 
   async function tellLinks(): Promise<void> {
     const health = Object.entries(links).map(([connectorId, link]) => ({

@@ -7,39 +7,14 @@ import {
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { messageIn } from "../../support/messages.ts";
-import {
-  claimOne,
-  type MessagingHarness,
-  makeRoute,
-  makeTenant,
-  openMessagingHarness,
-  report,
-  sendWhenReady,
-  singleSend,
-  type TestTenant,
-} from "../../support/messaging-harness.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { claimOne, report, singleSend } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 
 /** The verdict on sends that nothing stands against. */
 const ADMITTED = async () => [undefined, undefined];
 
 describe("reservations that the wallet asks about", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
-
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers);
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    await sendWhenReady(harness, singleSend(tenant));
-    await claimOne(harness, "alpha");
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
-  });
+  const { harness, tenant } = openMessagingSuite();
 
   const ask = async (reservationId: string, firstMessageId: string, lastMessageId: string) => {
     const question = { tenantId: tenant.id, reservationId, firstMessageId, lastMessageId };

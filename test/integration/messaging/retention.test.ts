@@ -6,24 +6,13 @@ import { createSendStore } from "../../../services/messaging/store/sends.ts";
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { runTransaction } from "../../../services/shared/io/mongo.ts";
 import { messageIn } from "../../support/messages.ts";
-import { type MessagingHarness, openMessagingHarness } from "../../support/messaging-harness.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 
 const HOUR_MS = 3_600_000;
 const KEEP_MS = 25 * HOUR_MS;
 
 describe("retention", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers);
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
-  });
+  const { harness } = openMessagingSuite({ routes: {} });
 
   const openSends = () => createSendStore(harness.mongo, harness.db);
   const admitted = (sends: readonly unknown[]) => async () => sends.map(() => undefined);

@@ -2,31 +2,18 @@
 import { expect } from "chai";
 import {
   bulkSend,
-  type MessagingHarness,
-  makeRoute,
   makeTenant,
-  openMessagingHarness,
   sendWhenReady,
   singleSend,
 } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 const BULK = 400;
 const ROUNDS = 3;
 
 describe("a settled list", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, { replicas: 2 });
-    await makeRoute(harness, "alpha");
-  });
-  after(async () => {
-    await harness?.close();
-    await servers?.stop();
-  });
+  const { harness } = openMessagingSuite({ replicas: 2 });
 
   /** How many messages a window has, page by page. */
   async function count(tenantId: string, beforeMs: number, settled: boolean): Promise<number> {

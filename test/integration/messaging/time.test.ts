@@ -13,38 +13,28 @@ import { SenderIdReview } from "../../../proto/gen/sms/v1/sender_id_pb.js";
 import {
   claim,
   claimOne,
-  type MessagingHarness,
-  makeRoute,
   makeTenant,
-  openMessagingHarness,
   report,
-  sendWhenReady,
   show,
   singleSend,
   type TestTenant,
 } from "../../support/messaging-harness.ts";
+import { openMessagingSuite } from "../../support/messaging-suite.ts";
 import { eventually } from "../../support/poll.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
 
 const HOUR_MS = 3_600_000;
 
 describe("messages whose time has passed", () => {
-  let servers: TestServers;
-  let harness: MessagingHarness;
-  let tenant: TestTenant;
   let nats: NatsConnection;
   let events: Subscription;
   const seen: { id: string; subject: string; messageId: string }[] = [];
 
+  const { harness, tenant } = openMessagingSuite({
+    replicas: 2,
+    settings: { SCHEDULER_INTERVAL_MS: "50" },
+  });
   before(async () => {
-    servers = await startServers();
-    harness = await openMessagingHarness(servers, {
-      replicas: 2,
-      settings: { SCHEDULER_INTERVAL_MS: "50" },
-    });
-    tenant = await makeTenant(harness);
-    await makeRoute(harness, "alpha");
-    nats = await connect({ servers: servers.natsUrl });
+    nats = await connect({ servers: harness.natsUrl });
     events = nats.subscribe(`events.message.${tenant.id}.>`, {
       callback: (_, item) => {
         const { id, payload } = fromBinary(EventSchema, item.data);
@@ -52,14 +42,10 @@ describe("messages whose time has passed", () => {
         seen.push({ id, subject: item.subject, messageId: messageId ?? "" });
       },
     });
-    await sendWhenReady(harness, singleSend(tenant));
-    await claim(harness, "alpha");
   });
   after(async () => {
     events?.unsubscribe();
     await nats?.close();
-    await harness?.close();
-    await servers?.stop();
   });
 
   it("events left under a clock that has been set back since are published all the same", async () => {
