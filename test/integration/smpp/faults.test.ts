@@ -135,7 +135,7 @@ describe("SMPP client against the simulator's faults", () => {
     });
   }
 
-  it("gets a receipt that comes before the answer to its submit", async () => {
+  it("the client delivers a receipt that arrives before the answer to its submit", async () => {
     client.start();
     await bound();
     await behave({ faults: { receipt_before_answer: { limit: 1 } } });
@@ -148,7 +148,7 @@ describe("SMPP client against the simulator's faults", () => {
     expect((await outcome).kind).to.equal("accepted");
   });
 
-  it("hands over the late answer to a submit that was unknown", async () => {
+  it("the client reports a late answer to a submit that ended as unknown", async () => {
     client.start();
     await bound();
     await behave({ faults: { late_answer: { limit: 1, delay_ms: 1000 } } });
@@ -157,7 +157,7 @@ describe("SMPP client against the simulator's faults", () => {
     expect(late).to.deep.equal(["struck accepted"]);
   });
 
-  it("binds again and again while binds are refused, unanswered, or the link greets strangely", async () => {
+  it("the client reconnects while binds are refused, unanswered or preceded by other PDUs", async () => {
     await behave({
       faults: {
         bind_refused: { limit: 2 },
@@ -173,7 +173,7 @@ describe("SMPP client against the simulator's faults", () => {
     expect((await submit("fine")).kind).to.equal("accepted");
   });
 
-  it("waits longer after each failure, and tells why the bind was refused", async () => {
+  it("the reconnect delay grows after each failure, and the state names the status of the refused bind", async () => {
     await client.close();
     client = open({ password: "wrong", reconnectMinMs: 10, reconnectMaxMs: 100, random: () => 1 });
     client.start();
@@ -211,7 +211,7 @@ describe("SMPP client against the simulator's faults", () => {
     });
   }
 
-  it("notices a peer that no longer answers enquire_link", async () => {
+  it("the client closes a link whose peer does not answer enquire_link", async () => {
     client.start();
     await bound();
     await behave({ faults: { enquire_unanswered: { limit: 1 } } });
@@ -219,7 +219,7 @@ describe("SMPP client against the simulator's faults", () => {
     await bound();
   });
 
-  it("stops although its unbind is never answered", async () => {
+  it("the client stops when its unbind gets no answer", async () => {
     client.start();
     await bound();
     await behave({ faults: { unbind_unanswered: true } });
@@ -228,7 +228,7 @@ describe("SMPP client against the simulator's faults", () => {
     await eventually(async () => (await counters()).binds === 0);
   });
 
-  it("loses no receipt and submits nothing twice while links drop in the middle of the window", async () => {
+  it("no receipt is lost and no submit repeated while links drop with a full window", async () => {
     await client.close();
     client = open({ windowMax: 20, responseTimeoutMs: 1000, enquireLinkIntervalMs: 0 });
     client.start();
@@ -265,7 +265,7 @@ describe("SMPP client against the simulator's faults", () => {
     });
   });
 
-  it("gets a receipt again until it could store it, and acknowledges it only then", async () => {
+  it("the server repeats a receipt until the client has stored and acknowledged it", async () => {
     await client.close();
     let tries = 0;
     client = open({
@@ -287,7 +287,7 @@ describe("SMPP client against the simulator's faults", () => {
     });
   });
 
-  it("gets receipts that became due while it was away", async () => {
+  it("the client gets the receipts that became due while it was disconnected", async () => {
     client.start();
     await bound();
     await behave({ receipts: { delay_ms: 100 } });
@@ -300,7 +300,7 @@ describe("SMPP client against the simulator's faults", () => {
     expect(receipts).to.deep.equal([`${NUMBER} delivered`]);
   });
 
-  it("throttles what exceeds the simulator's window or rate, and counts the busiest second", async () => {
+  it("the simulator throttles submits beyond its window or rate and counts the busiest second", async () => {
     await client.close();
     client = open({ windowMax: 10, responseTimeoutMs: 2000 });
     client.start();

@@ -11,7 +11,7 @@ import { eventually } from "../../support/poll.ts";
 
 const ENQUIRY = 0x7abcdef0;
 
-describe("an SMPP server whose client sends anything", () => {
+describe("an SMPP server with random input", () => {
   let simulator: Simulator;
 
   before(async () => {
@@ -70,7 +70,7 @@ describe("an SMPP server whose client sends anything", () => {
       return frame;
     });
 
-  it("answers enquire_link after any PDUs of good length, or has closed the link", async () => {
+  it("the server answers enquire_link after any PDUs of valid length, or has closed the link", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(pdu, { minLength: 1, maxLength: 20 }), async (pdus) => {
         expect(await isAnsweredOrClosed(Buffer.concat(pdus))).to.equal(true);
@@ -79,7 +79,7 @@ describe("an SMPP server whose client sends anything", () => {
     );
   });
 
-  it("serves the next client after any octets at all", async () => {
+  it("the server accepts the next client after any octets", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (octets) => {
         const socket = connect({ host: "127.0.0.1", port: simulator.port });

@@ -16,14 +16,14 @@ type Counters = {
 };
 
 /** Kannel 1.4.5 as a client of the simulator: bearerbox binds, smsbox takes sends over HTTP. */
-describe("Kannel's bearerbox beside our simulator", () => {
+describe("Kannel's bearerbox as a client of the simulator", () => {
   before(function () {
     // Debian's package kannel has both programs; without it there is no peer to try.
     const missing = kannelMissing();
     if (missing !== undefined) skipSince(this, missing);
   });
 
-  it("binds as transceiver, submits every message once and gets every receipt", async function () {
+  it("Kannel binds as transceiver, submits every message once and gets every receipt", async function () {
     this.timeout(60_000);
     const received = new Set<string>();
     const reports = createServer((request, response) => {

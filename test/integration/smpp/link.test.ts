@@ -112,7 +112,7 @@ describe("an SMPP bind of a connector", () => {
     "ESME_RINVOPTPARAMVAL",
   ] as const;
   for (const code of REFUSALS) {
-    it(`${code} to a whole window of names loses no message, and no name is sent again`, async () => {
+    it(`${code} to a full window of submits with the message id parameter loses no message and ends its use`, async () => {
       await open();
       const first = Array.from({ length: WINDOW }, (_, at) => submit(at));
       await eventually(() => held.length === WINDOW);
@@ -130,7 +130,7 @@ describe("an SMPP bind of a connector", () => {
     });
   }
 
-  it("the same refusal of a submit without the name is the message's own", async () => {
+  it("the same refusal of a submit without the parameter refuses the message", async () => {
     await open();
     for (const kind of ["not_sent", "refused"]) {
       const outcome = submit(1);
@@ -140,7 +140,7 @@ describe("an SMPP bind of a connector", () => {
     }
   });
 
-  it("zeros for an id are none: all messages would share it", async () => {
+  it("an id of zeros counts as no id", async () => {
     await open();
     const outcome = submit(1);
     await eventually(() => held.length === 1);
@@ -150,7 +150,7 @@ describe("an SMPP bind of a connector", () => {
     expect(await outcome).to.deep.equal({ kind: "accepted", carrierMessageId: "" });
   });
 
-  it("a part prepared with the name in mind goes without it once the carrier has refused one", async () => {
+  it("a part that was prepared before the refusal goes without the parameter", async () => {
     await open();
     const [part] = link.prepare(claimed({ messageId: "msg_early" }));
     const refused = submit(1);
@@ -164,7 +164,7 @@ describe("an SMPP bind of a connector", () => {
     expect((await outcome).kind).to.equal("accepted");
   });
 
-  it("a refusal of the name that comes late is no refusal of the message either", async () => {
+  it("a late refusal of the parameter does not refuse the message", async () => {
     await open({ responseTimeoutMs: 100 });
     expect((await submit(1)).kind).to.equal("unknown");
     answer(STATUS.ESME_ROPTPARNOTALLWD);
@@ -172,7 +172,7 @@ describe("an SMPP bind of a connector", () => {
     expect(late).to.deep.equal(["msg_1 0 not_sent"]);
   });
 
-  it("a link that the carrier calls unusable is left once the rest is answered, and bound anew", async () => {
+  it("a link with a wrong bind status closes after its other answers and binds again", async () => {
     await open();
     const bind = createBind(0, link, systemClock, createLogger("test", "silent"));
     const [part] = link.prepare(claimed());
@@ -208,7 +208,7 @@ describe("an SMPP bind of a connector", () => {
     });
   }
 
-  it("a receipt by its text alone says so, as a handset may have written it", async () => {
+  it("a receipt that only its text marks is reported as unmarked", async () => {
     await open();
     await deliver({ esmClass: 0, shortMessage: Buffer.from("id:1A2B stat:UNDELIV") });
     expect(receipts[0]).to.include({ isUnmarked: true, verdict: "undelivered" });

@@ -59,7 +59,7 @@ describe("the npm package smpp as a client of the simulator", () => {
     options: object,
   ) => new Promise<OtherPdu>((resolve) => session[command](options, resolve));
 
-  it("is refused with a wrong password by an answer it can read, then binds on another link", async () => {
+  it("the package reads the refusal of a wrong password and then binds on another link", async () => {
     const refused = await ask("bind_transceiver", { ...CREDENTIALS, password: "wrong" });
     expect(refused).to.include({ command_status: 0x0e, system_id: "simulator" });
     session.destroy();
@@ -72,7 +72,7 @@ describe("the npm package smpp as a client of the simulator", () => {
     expect(await ask("bind_transceiver", CREDENTIALS)).to.include({ command_status: 0 });
   });
 
-  it("submits, gets its receipt with text and parameters, and can ask for the state", async () => {
+  it("the package submits, gets a receipt with text and parameters, and queries the state", async () => {
     const answer = await ask("submit_sm", {
       source_addr: "ACME",
       destination_addr: "2348031239901",
@@ -94,7 +94,7 @@ describe("the npm package smpp as a client of the simulator", () => {
     expect(query).to.include({ command_status: 0, message_state: 5 });
   });
 
-  it("gets a message that a handset sends in two parts", async () => {
+  it("the package gets a message from a handset in two parts", async () => {
     received.length = 0;
     const response = await fetch(`http://127.0.0.1:${simulator.controlPort}/mo`, {
       method: "POST",
@@ -111,7 +111,7 @@ describe("the npm package smpp as a client of the simulator", () => {
     expect(received[0]).to.include({ source_addr: "2348031230001", destination_addr: "32120" });
   });
 
-  it("asks for a sign of life and unbinds", async () => {
+  it("the package gets answers to enquire_link and unbind", async () => {
     expect(await ask("enquire_link", {})).to.include({ command_status: 0 });
     expect(await ask("unbind", {})).to.include({ command: "unbind_resp", command_status: 0 });
   });
@@ -176,7 +176,7 @@ describe("our client against a server made with the npm package smpp", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("submits many at once, each answered with its own id, and takes their receipts", async () => {
+  it("each of many concurrent submits gets its own id and its receipt", async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
         client.submit({
@@ -198,7 +198,7 @@ describe("our client against a server made with the npm package smpp", () => {
     });
   });
 
-  it("writes long text in GSM 7-bit and UCS-2 that the other side reads as it was", async () => {
+  it("the other side reads long GSM 7-bit and UCS-2 texts unchanged", async () => {
     const texts = ["€uro {brackets} ".repeat(20), "Привет, мир 😀 ".repeat(12)];
     for (const text of texts) {
       submits.length = 0;
@@ -215,7 +215,7 @@ describe("our client against a server made with the npm package smpp", () => {
     }
   });
 
-  it("keeps an idle link up by enquire_link, and comes back when the server drops it", async () => {
+  it("enquire_link keeps an idle link open, and the client reconnects when the server drops it", async () => {
     const before = sessions.length;
     signsOfLife = 0;
     await eventually(() => signsOfLife >= 3);

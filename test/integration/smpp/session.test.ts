@@ -55,7 +55,7 @@ describe("SMPP session over TCP", () => {
   const submit = (session: Session, token?: string) =>
     session.request("submit_sm", body, undefined, token);
 
-  it("keeps to its window, and sends the next request when an answer comes", async () => {
+  it("a session sends no more than its window and the next request with each answer", async () => {
     const { session, peer } = await bound({ windowMax: 2 });
     const outcomes = [submit(session), submit(session), submit(session)];
     const second = await peer.got("submit_sm", 2);
@@ -67,7 +67,7 @@ describe("SMPP session over TCP", () => {
     expect(await outcomes[1]).to.have.nested.property("response.body.messageId", "b");
   });
 
-  it("refuses more than the queue holds, without sending", async () => {
+  it("a request beyond the queue ends as not sent", async () => {
     const { session } = await bound({ windowMax: 1, queueMax: 2 });
     const outcomes = [1, 2, 3, 4].map(() => submit(session));
     session.close();
@@ -77,7 +77,7 @@ describe("SMPP session over TCP", () => {
     expect(kinds.slice(2)).to.deep.equal(["queue_full", "queue_full"]);
   });
 
-  it("settles on close: written is unknown, queued is not sent", async () => {
+  it("on close written requests end as unknown and queued ones as not sent", async () => {
     const { session, peer, closed } = await bound({ windowMax: 1 });
     const outcomes = [submit(session), submit(session)];
     await peer.got("submit_sm");
@@ -87,7 +87,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.have.length(1);
   });
 
-  it("has the requests journaled before an octet of them leaves, and sends none when that fails", async () => {
+  it("beforeWrite runs before the first octet leaves, and nothing is sent when it throws", async () => {
     const journal: string[] = [];
     const { session, peer } = await bound({
       beforeWrite: (tokens) => {
@@ -109,7 +109,7 @@ describe("SMPP session over TCP", () => {
     for (const outcome of [first, second, third]) expect((await outcome).kind).to.equal("unknown");
   });
 
-  it("calls a request unknown at its deadline, and hands over the answer that comes later", async () => {
+  it("a request ends as unknown at its deadline, and its late answer is reported", async () => {
     const late: string[] = [];
     const { session, peer } = await bound({
       responseTimeoutMs: 60,
@@ -127,7 +127,7 @@ describe("SMPP session over TCP", () => {
     expect(late).to.deep.equal(["one m1"]);
   });
 
-  it("ignores answers that belong to nothing, and an answer of another command", async () => {
+  it("a session ignores answers without a request and answers of another command", async () => {
     const { session, peer } = await bound();
     const outcome = submit(session);
     const { sequence } = await peer.got("submit_sm");
@@ -140,7 +140,7 @@ describe("SMPP session over TCP", () => {
     expect(session.counts.unmatchedAnswers).to.equal(2);
   });
 
-  it("takes generic_nack for the answer to its request", async () => {
+  it("generic_nack ends its request as answered", async () => {
     const { session, peer } = await bound();
     const outcome = submit(session);
     const { sequence } = await peer.got("submit_sm");
@@ -148,7 +148,7 @@ describe("SMPP session over TCP", () => {
     expect(await outcome).to.have.nested.property("response.status", 3);
   });
 
-  it("does not send what it cannot encode, and goes on with the rest", async () => {
+  it("a request that cannot be encoded ends as not sent and blocks no other", async () => {
     const { session, peer } = await bound();
     const bad = session.request("submit_sm", { destinationAddr: "x".repeat(30) });
     const good = submit(session);
@@ -159,7 +159,7 @@ describe("SMPP session over TCP", () => {
     expect(session.window.inFlight).to.equal(0);
   });
 
-  it("answers a bad body of good length and an unknown command with generic_nack, and goes on", async () => {
+  it("an unreadable body of valid length and an unknown command get generic_nack, and the session continues", async () => {
     const { peer, closed } = await bound();
     const bad = Buffer.from("00000013000000050000000000000007616263", "hex");
     const unknown = Buffer.from("00000010000009990000000000000008", "hex");
@@ -171,7 +171,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal([]);
   });
 
-  it("tells a refused answer with an unreadable body from an accepted one", async () => {
+  it("an unreadable refusal is a refusal, and an unreadable acceptance is unknown", async () => {
     const { session, peer } = await bound();
     const outcomes = [submit(session), submit(session)];
     const first = await peer.got("submit_sm", 1);
@@ -213,14 +213,14 @@ describe("SMPP session over TCP", () => {
     });
   }
 
-  it("gives a frame only so long to come whole", async () => {
+  it("a frame that stays incomplete closes the session after frameTimeoutMs", async () => {
     const { peer, closed } = await bound({ frameTimeoutMs: 80 });
     peer.socket.write(Buffer.from("000000", "hex"));
     await eventually(() => closed.length > 0);
     expect(closed).to.deep.equal(["frame_timeout"]);
   });
 
-  it("asks a silent peer for a sign of life, and closes when none comes", async () => {
+  it("a session sends enquire_link to a silent peer and closes without an answer", async () => {
     const { peer, closed } = await bound({ enquireLinkIntervalMs: 30, enquireLinkTimeoutMs: 100 });
     const { sequence } = await peer.got("enquire_link", 1);
     peer.send({ command: "enquire_link_resp", sequence });
@@ -230,7 +230,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["enquire_link_timeout"]);
   });
 
-  it("keeps a link that carries, though its sign of life is missing or cannot be read", async () => {
+  it("a link with other traffic stays open when the answer to enquire_link is missing or unreadable", async () => {
     const { session, peer, closed } = await bound({
       enquireLinkIntervalMs: 30,
       enquireLinkTimeoutMs: 100,
@@ -248,7 +248,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal([]);
   });
 
-  it("unbinds: tells the peer, waits for its answer, then closes", async () => {
+  it("unbind is sent, and the session closes after its answer", async () => {
     const { session, peer, closed } = await bound({ unbindTimeoutMs: 5000 });
     const ending = session.unbind();
     const { sequence } = await peer.got("unbind");
@@ -259,14 +259,14 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["unbound"]);
   });
 
-  it("unbinds from a peer that never answers", async () => {
+  it("unbind ends the session when the peer does not answer", async () => {
     const { session, peer, closed } = await bound({ unbindTimeoutMs: 50 });
     await session.unbind();
     await eventually(() => peer.isEnded);
     expect(closed).to.deep.equal(["unbound"]);
   });
 
-  it("answers the peer's unbind, takes answers still under way, and lets the peer close first", async () => {
+  it("after the peer's unbind the session still reads answers and lets the peer close first", async () => {
     const { session, peer, closed } = await bound({ windowMax: 1, unbindTimeoutMs: 40 });
     const flying = submit(session);
     const queued = submit(session);
@@ -283,7 +283,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["peer_unbound"]);
   });
 
-  it("asks for a delivery that comes while it unbinds to be made again later", async () => {
+  it("a delivery during unbind gets a temporary error, so that the peer repeats it", async () => {
     const { session, peer } = await bound({ unbindTimeoutMs: 5000 });
     const ending = session.unbind();
     const { sequence } = await peer.got("unbind");
@@ -293,14 +293,14 @@ describe("SMPP session over TCP", () => {
     await ending;
   });
 
-  it("closes by itself a moment after the peer's unbind", async () => {
+  it("the session closes by itself when the peer does not close after its unbind", async () => {
     const { peer, closed } = await bound({ unbindTimeoutMs: 40 });
     peer.send({ command: "unbind", sequence: 77 });
     await eventually(() => peer.isEnded);
     expect(closed).to.deep.equal(["peer_unbound"]);
   });
 
-  it("refuses outbind and commands of the other side, and deliveries before it is bound", async () => {
+  it("outbind, commands of the other side and deliveries before the bind are refused", async () => {
     const { session, peer } = await pair({});
     peer.send(
       { command: "outbind", sequence: 1, body: { systemId: "s" } },
@@ -313,7 +313,7 @@ describe("SMPP session over TCP", () => {
     expect(session.state).to.equal("open");
   });
 
-  it("takes a delivery that comes in the same packet as the answer to its bind", async () => {
+  it("a delivery in the same packet as the bind answer is handled", async () => {
     const taken: string[] = [];
     const { session, peer } = await pair({
       onRequest: (pdu, from) => {
@@ -331,20 +331,20 @@ describe("SMPP session over TCP", () => {
     expect(taken).to.deep.equal(["deliver_sm"]);
   });
 
-  it("answers more requests than it may handle at a time with a temporary error", async () => {
+  it("requests beyond incomingMax get a temporary error", async () => {
     const { peer } = await bound({ incomingMax: 2, onRequest: () => {} });
     const deliver = (sequence: number): OutgoingPdu => ({ command: "deliver_sm", sequence, body });
     peer.send(deliver(1), deliver(2), deliver(3));
     expect(await peer.got("deliver_sm_resp")).to.deep.include({ sequence: 3, status: 0x64 });
   });
 
-  it("gives up a link that does not get bound in time", async () => {
+  it("a session that is not bound in time closes", async () => {
     const { peer, closed } = await pair({ bindTimeoutMs: 50, responseTimeoutMs: 100 });
     await eventually(() => peer.isEnded);
     expect(closed).to.deep.equal(["bind_timeout"]);
   });
 
-  it("cuts a link whose peer asks and asks but never reads", async () => {
+  it("a peer that sends requests and reads no answer loses its link", async () => {
     const { peer, closed } = await bound({ outputBytesMax: 200_000 });
     peer.socket.pause();
     const burst = Buffer.concat(
@@ -362,7 +362,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["peer_not_reading"]);
   });
 
-  it("ends what waits behind a peer that talks but does not read", async () => {
+  it("queued requests end when the peer sends but does not read", async () => {
     const options = { windowMax: 50_000, queueMax: 50_000, responseTimeoutMs: 300 };
     const { session, peer, closed } = await bound({ ...options, outputBytesMax: 1e9 });
     peer.socket.pause();
@@ -377,7 +377,7 @@ describe("SMPP session over TCP", () => {
     expect(closed).to.deep.equal(["peer_not_reading"]);
   });
 
-  it("sends the requests of one turn in few writes, in order", async () => {
+  it("requests of one event-loop iteration leave in order and in few writes", async () => {
     const { session, peer } = await bound({ windowMax: 500 });
     let chunks = 0;
     peer.socket.on("data", () => chunks++);

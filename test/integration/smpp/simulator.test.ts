@@ -62,7 +62,7 @@ describe("SMSC simulator", () => {
       shortMessage: Buffer.from(text),
     });
 
-  it("takes several binds of one ESME, and delivers to the receiving ones in turn", async () => {
+  it("the simulator accepts several binds of one ESME and delivers to the receiving ones in turn", async () => {
     await start();
     const taken = [0, 0];
     let sentToTransmitter = 0;
@@ -92,7 +92,7 @@ describe("SMSC simulator", () => {
     expect(sentToTransmitter).to.equal(0);
   });
 
-  it("refuses a submit on a receiver's bind", async () => {
+  it("the simulator refuses a submit on a receiver bind", async () => {
     await start();
     const receiver = connect({ mode: "receiver" });
     await bound(receiver);
@@ -102,7 +102,7 @@ describe("SMSC simulator", () => {
     });
   });
 
-  it("counts by destination, tells a duplicate from a retry after a refusal, and forgets on reset", async () => {
+  it("the counters go by destination, count no retry after a refusal as a duplicate, and reset to zero", async () => {
     await start();
     const client = connect();
     await bound(client);
@@ -123,7 +123,7 @@ describe("SMSC simulator", () => {
     });
   });
 
-  it("sends the receipt in the format asked for", async () => {
+  it("the simulator sends receipts in the configured format", async () => {
     await start();
     const seen: string[] = [];
     const client = connect({
@@ -141,7 +141,7 @@ describe("SMSC simulator", () => {
     expect(seen).to.deep.equal(["text", "tlv", "text+tlv"]);
   });
 
-  it("leaves a test number's own delay as it is", async () => {
+  it("a configured delay does not change the delay of a test number", async () => {
     await start();
     await call("/behaviour", "POST", JSON.stringify({ receipts: { delay_ms: 60_000 } }));
     const seen: string[] = [];
@@ -152,7 +152,7 @@ describe("SMSC simulator", () => {
     expect(seen).to.deep.equal(["2348031239908"]);
   });
 
-  it("sends no receipt that was not asked for", async () => {
+  it("the simulator sends a receipt only when the submit requests one", async () => {
     await start();
     const seen: string[] = [];
     const client = connect({ onDeliver: ({ body }) => void seen.push(body.sourceAddr) });
@@ -187,7 +187,7 @@ describe("SMSC simulator", () => {
     });
   }
 
-  it("speaks TLS; the client verifies the certificate unless told not to", async () => {
+  it("over TLS the client verifies the certificate unless its options disable that", async () => {
     const authority = createTestAuthority();
     await start({ tls: authority.server() });
     const infos: LinkInfo[] = [];

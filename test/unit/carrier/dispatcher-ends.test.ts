@@ -4,8 +4,8 @@ import { accept, many, setUp } from "../../support/carrier-dispatcher.ts";
 import { claimed } from "../../support/carrier-messages.ts";
 import { eventually } from "../../support/poll.ts";
 
-describe("what a dispatcher gives back, gives up and journals", () => {
-  it("gives back what was never started, when told to", async () => {
+describe("messages that a dispatcher returns, ends and journals", () => {
+  it("messages that were never started return to their queue on request", async () => {
     const { dispatcher, submits, reported } = setUp(1);
     dispatcher.add(many(3));
     dispatcher.returnWaiting("paused");
@@ -16,7 +16,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(submits.length).to.equal(1);
   });
 
-  it("gives back what has waited too long for its turn, as behind a carrier that answers nothing", async () => {
+  it("messages that wait too long behind a silent carrier return to their queue", async () => {
     const { clock, dispatcher, submits, reported } = setUp(1);
     dispatcher.add(many(2));
     clock.advance(3000);
@@ -44,7 +44,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(reported[0]?.outcome.kind).to.equal("partly_refused");
   });
 
-  it("one that is between two rounds when closing ends at once, without another submit", async () => {
+  it("a message between two rounds ends at once on close, without another submit", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
@@ -60,7 +60,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect([dispatcher.inFlight, submits.length]).to.deep.equal([0, 2]);
   });
 
-  it("one whose first part is taken only after closing ends at once, without another submit", async () => {
+  it("a message whose first part is accepted after close ends at once, without another submit", async () => {
     const { dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     dispatcher.expire(true);
@@ -71,7 +71,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(dispatcher.inFlight).to.equal(0);
   });
 
-  it("nothing is begun that grew too old while the process stood still", async () => {
+  it("a message that grew too old during a pause of the process is not started", async () => {
     const { clock, dispatcher, submits, reported } = setUp(1);
     dispatcher.add(many(2));
     clock.advance(700_000);
@@ -107,7 +107,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(dispatcher.inFlight).to.equal(0);
   });
 
-  it("nor the rest of a message", async () => {
+  it("remaining parts that grew too old during a pause of the process are not submitted", async () => {
     const { clock, dispatcher, submits, reported } = setUp();
     dispatcher.add(many(1, { segments: 2 }));
     submits[0]?.answer(accept("a"));
@@ -121,7 +121,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(submits.length).to.equal(2);
   });
 
-  it("a message put off again and again waits longer each time, until something else ends it", async () => {
+  it("a message waits twice as long after each deferral, until it is accepted", async () => {
     const { clock, dispatcher, submits, reported } = setUp();
     const full: PartOutcome = { kind: "refused", code: "ESME_RMSGQFUL", disposition: "throttled" };
     const noLink: PartOutcome = { kind: "not_sent", code: "closed" };
@@ -162,7 +162,7 @@ describe("what a dispatcher gives back, gives up and journals", () => {
     expect(journaled[0]).to.include({ parts: 2, segments: 0 });
   });
 
-  it("submits only what the pacer grants", async () => {
+  it("the dispatcher submits only as many messages as the rate limiter grants", async () => {
     const { dispatcher, submits } = setUp(10);
     let grants = [2, 0, 1];
     dispatcher.setRateLimiter({

@@ -91,7 +91,7 @@ describe("a receipt URL", () => {
   const path = new URL(makeReceiptUrl("http://127.0.0.1:1", place, "secret-of-the-carrier"))
     .pathname;
 
-  it("is known by the secret that signed it and by no other", () => {
+  it("a receipt URL is valid only for the secret that signed it", () => {
     const read = readReceiptPath(path);
     expect(read).to.include(place);
     expect(read?.isSigned("secret-of-the-carrier")).to.equal(true);
@@ -99,7 +99,7 @@ describe("a receipt URL", () => {
     expect(read?.isSigned("")).to.equal(false);
   });
 
-  it("cannot be turned to another message", () => {
+  it("a receipt URL for one message is not valid for another", () => {
     const moved = path.replace("J0", "J1");
     expect(readReceiptPath(moved)?.isSigned("secret-of-the-carrier")).to.equal(false);
     expect(readReceiptPath("/receipts/http-1/msg_1/00")).to.equal(undefined);

@@ -28,7 +28,7 @@ function kindOf(parts: readonly (PartOutcome | undefined)[], message: ClaimedMes
   return verdict.kind === "again" ? `again ${verdict.parts.join(",")}` : verdict.outcome.kind;
 }
 
-describe("what a message's parts amount to", () => {
+describe("the outcome of a message from its parts", () => {
   const table: readonly [string, readonly PartOutcome[], string][] = [
     ["the one part accepted", [accepted], "accepted"],
     ["every part accepted", [accepted, accepted, accepted], "accepted"],
@@ -57,7 +57,7 @@ describe("what a message's parts amount to", () => {
     it(`${what}: ${expected}`, () => expect(kindOf(parts)).to.equal(expected));
   }
 
-  it("a carrier whose system fails again and again is given up on; throttling never is", () => {
+  it("the eighth system error refuses a message, and throttling never does", () => {
     const patient = claimed({ attempt: TEMPORARY_MAX - 1 });
     expect(kindOf([systemError], patient)).to.equal("refused");
     expect(kindOf([throttled], claimed({ attempt: 1000 }))).to.equal("not_sent");
@@ -84,7 +84,7 @@ describe("what a message's parts amount to", () => {
     expect(waitOf(noLink, 3)).to.equal(0);
   });
 
-  it("of what is put off, only a system error spends the message's patience", () => {
+  it("only a system error counts as an attempt of a deferred message", () => {
     const codeOf = (part: PartOutcome) => {
       const verdict = decideNextStep(claimed(), [part], NOW);
       return verdict.kind === "done" && `${verdict.outcome.kind} ${verdict.outcome.errorCode}`;
@@ -95,7 +95,7 @@ describe("what a message's parts amount to", () => {
     expect(returnToQueue(claimed(), "paused", NOW).errorCode).to.equal("");
   });
 
-  it("a message that was never started goes back under its own claim", () => {
+  it("a message that was never started returns under its own claim", () => {
     const outcome = returnToQueue(claimed(), "paused", NOW);
     expect(outcome).to.include({ kind: "not_sent", claimId: "claim-1", retryAtMs: 0 });
   });

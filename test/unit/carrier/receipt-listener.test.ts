@@ -45,7 +45,7 @@ describe("receipts of carriers that speak HTTP", () => {
   const post = async (url: string, body: string, method = "POST") =>
     (await fetch(url, { method, ...(method === "POST" ? { body } : {}) })).status;
 
-  it("is done once it is taken", async () => {
+  it("an HTTP receipt is answered after the matcher has taken it", async () => {
     expect(await post(urlOf("web"), '{"state":"OK"}')).to.equal(204);
     expect(await post(urlOf("web"), '{"state":"NO"}')).to.equal(204);
     expect(taken).to.deep.equal([
@@ -70,16 +70,16 @@ describe("receipts of carriers that speak HTTP", () => {
     });
   }
 
-  it("is answered once on a connection that knows no address", async () => {
+  it("the connection of an HTTP receipt with an unknown URL closes after its answer", async () => {
     const { headers } = await fetch(urlOf("other"), { method: "POST" });
     expect(headers.get("connection")).to.equal("close");
   });
 
-  it("is posted, and nothing else", async () => {
+  it("only POST is accepted for an HTTP receipt", async () => {
     expect(await post(urlOf("web"), "", "GET")).to.equal(405);
   });
 
-  it("is wanted again when it could not be stored", async () => {
+  it("an HTTP receipt that cannot be stored gets an error, so that the carrier repeats it", async () => {
     isAway = true;
     expect(await post(urlOf("web"), '{"state":"OK"}')).to.equal(503);
     isAway = false;

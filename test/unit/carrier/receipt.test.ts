@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { normalizeAddress, readReceipt } from "../../../services/carrier/domain/receipt.ts";
 import { matchByParties, segmentOfPart } from "../../../services/carrier/domain/submission.ts";
 
-describe("what a receipt means", () => {
+describe("the verdict of a receipt", () => {
   const table = [
     ["delivered", undefined, {}, "delivered", ""],
     ["delivered", "027", {}, "delivered", ""],
@@ -53,7 +53,7 @@ describe("what a receipt means", () => {
   });
 });
 
-describe("which message a receipt belongs to", () => {
+describe("the message of a receipt", () => {
   const unknown = { connectorId: "c", to: "234", from: "demo", atMs: 0 };
 
   it("without a known id it belongs to the one message in doubt, to its first open segment", () => {
@@ -64,7 +64,7 @@ describe("which message a receipt belongs to", () => {
     expect(found).to.include({ messageId: "msg_a", segment: 1 });
   });
 
-  it("two messages that fit are no match, and neither is none", () => {
+  it("two fitting messages are no match, and neither is none", () => {
     const two = ["msg_a", "msg_b"].map((messageId) => ({ ...unknown, messageId, segment: 0 }));
     const tied = { ...unknown, messageId: "msg_a", segment: 1, assignedKey: "k1" };
     const free = { ...unknown, messageId: "msg_a", segment: 2 };
@@ -75,7 +75,7 @@ describe("which message a receipt belongs to", () => {
     expect(matchByParties([])).to.equal(undefined);
   });
 
-  it("one submit, or one receipt for all, speaks of the whole message", () => {
+  it("with one submit, or one receipt for all parts, a receipt applies to the whole message", () => {
     expect(segmentOfPart(0, 1, false)).to.deep.equal({ segment: 0 });
     expect(segmentOfPart(2, 3, true)).to.deep.equal({ segment: 0 });
     const places = [0, 1, 2].map((part) => segmentOfPart(part, 3, false));

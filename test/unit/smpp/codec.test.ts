@@ -76,7 +76,7 @@ const tlvs = fc.record(
 const decode = (buffer: Buffer): Pdu => decodePdu(buffer, 0, buffer.length);
 
 describe("SMPP codec", () => {
-  it("writes the bind_transmitter that SMPP 3.4 section 3.2 shows octet by octet", () => {
+  it("the codec writes the bind_transmitter of SMPP 3.4 section 3.2 octet by octet", () => {
     const octetsOfTheBook =
       "0000002f000000020000000000000001534d5050335445535400736563726574303800" +
       "5355424d49543100000101 00".replace(" ", "");
@@ -113,7 +113,7 @@ describe("SMPP codec", () => {
     });
   }
 
-  it("reads whatever octets come, or throws PduError, and nothing else", () => {
+  it("the codec decodes any octets or throws PduError", () => {
     const header = fc.record({
       command: fc.oneof(fc.constantFrom(...Object.values(COMMAND_IDS)), fc.nat()),
       status: fc.nat(),
@@ -138,7 +138,7 @@ describe("SMPP codec", () => {
     );
   });
 
-  it("reads any PDU with one octet changed, or throws PduError, and never reads past its end", () => {
+  it("the codec decodes any PDU with one changed octet or throws PduError, and never reads past its end", () => {
     fc.assert(
       fc.property(
         fc
@@ -249,7 +249,7 @@ describe("SMPP codec", () => {
     });
   });
 
-  describe("refuses to write what the wire cannot carry", () => {
+  describe("values that the wire cannot carry", () => {
     const cases: [string, OutgoingPdu][] = [
       [
         "a string that is too long",
@@ -299,7 +299,7 @@ describe("SMPP codec", () => {
     }
   });
 
-  describe("is tolerant where the field is", () => {
+  describe("input outside the specification that carriers send", () => {
     const header = (command: number, body: Buffer, status = 0): Buffer => {
       const frame = Buffer.concat([Buffer.alloc(16), body]);
       frame.writeUInt32BE(frame.length, 0);
@@ -314,7 +314,7 @@ describe("SMPP codec", () => {
         body: { messageId: "" },
       });
     });
-    it("up to three octets behind the body are ignored", () => {
+    it("up to three octets after the body are ignored", () => {
       const pdu = decode(header(COMMAND_IDS.deliver_sm_resp, Buffer.from("00000000", "hex")));
       expect(pdu.body).to.deep.equal({ messageId: "" });
     });
@@ -327,7 +327,7 @@ describe("SMPP codec", () => {
       const pdu = decode(header(COMMAND_IDS.data_sm_resp, tlv));
       expect(pdu.tlvs.messageState).to.equal(2);
     });
-    it("an optional parameter that claims more than is left is a bad PDU", () => {
+    it("an optional parameter longer than the rest of the PDU throws PduError", () => {
       const tlv = Buffer.from("0000042700ff02", "hex");
       expect(() => decode(header(COMMAND_IDS.data_sm_resp, tlv))).to.throw(PduError);
     });

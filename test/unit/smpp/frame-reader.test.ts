@@ -21,7 +21,7 @@ function read(chunks: Buffer[]): string[] {
 }
 
 describe("FrameReader", () => {
-  it("gives the same frames however the stream is cut", () => {
+  it("the reader returns the same frames for every division of the stream", () => {
     const frames = fc.array(
       fc.record({ length: fc.integer({ min: 16, max: FRAME_BYTES_MAX }), fill: fc.nat(255) }),
       { maxLength: 8 },
@@ -45,7 +45,7 @@ describe("FrameReader", () => {
     );
   });
 
-  it("gives the frames of a stream that comes octet by octet", () => {
+  it("the reader returns the frames of a stream of single octets", () => {
     const stream = Buffer.concat([frame(16, 1), frame(20, 2)]);
     const chunks = [...stream].map((octet) => Buffer.from([octet]));
     expect(read(chunks)).to.have.length(2);
@@ -71,7 +71,7 @@ describe("FrameReader", () => {
     });
   }
 
-  it("tells when the beginning of a frame waits for its rest", () => {
+  it("hasPartialFrame is true while a frame is incomplete", () => {
     const reader = new FrameReader(FRAME_BYTES_MAX, () => {});
     expect(reader.hasPartialFrame).to.equal(false);
     reader.push(frame(16, 1).subarray(0, 2));

@@ -111,7 +111,7 @@ describe("parseReceipt", () => {
     });
   }
 
-  it("prefers the optional parameters to the text", () => {
+  it("the optional parameters have priority over the text", () => {
     const pdu = deliver(
       { shortMessage: Buffer.from("id:text stat:UNDELIV err:007") },
       { receiptedMessageId: "tlv", messageState: 2, networkErrorCode: Buffer.from([3, 0, 27]) },
@@ -124,7 +124,7 @@ describe("parseReceipt", () => {
     });
   });
 
-  it("keeps the text's id beside another one of the optional parameter", () => {
+  it("an id in the text that differs from the optional parameter is kept as textId", () => {
     const ofBoth = (id: string) =>
       parseReceipt(
         deliver(
@@ -152,7 +152,7 @@ describe("parseReceipt", () => {
     });
   }
 
-  it("takes zeros in the optional parameter for no id, as in the text", () => {
+  it("zeros in the optional parameter count as no id, as in the text", () => {
     const pdu = deliver(
       { shortMessage: Buffer.from("id:a1 stat:DELIVRD") },
       { receiptedMessageId: "0000", messageState: 2 },
@@ -162,7 +162,7 @@ describe("parseReceipt", () => {
     expect(parseReceipt(bare)).to.deep.include({ messageId: undefined });
   });
 
-  it("reads a receipt of optional parameters alone, even when esm_class does not tell", () => {
+  it("optional parameters alone make a receipt, even when esm_class does not mark it", () => {
     const pdu = deliver({ esmClass: 0 }, { receiptedMessageId: "x", messageState: 5 });
     expect(parseReceipt(pdu)).to.deep.include({ messageId: "x", state: "undeliverable" });
   });
@@ -176,7 +176,7 @@ describe("parseReceipt", () => {
     }
   });
 
-  it("reads a text that a stray zero octet has pushed one further, and the parameters behind it", () => {
+  it("a zero octet before the text hides neither the text nor the parameters", () => {
     const text = "id:a1 stat:DELIVRD err:000 text:x";
     const tlv = Buffer.from("0427000102", "hex");
     const written = encodePdu({
@@ -193,7 +193,7 @@ describe("parseReceipt", () => {
     expect(pdu.tlvs.messageState).to.equal(2);
   });
 
-  it("takes no handset's message for a receipt, whatever its text, unless the connector says so", () => {
+  it("the text alone makes no receipt unless the option allows it", () => {
     const pdu = deliver({ esmClass: 0, shortMessage: Buffer.from("id:a1 stat:DELIVRD err:000") });
     expect(parseReceipt(pdu)).to.equal(undefined);
     const unmarked = parseReceipt(pdu, { isTextEnough: true });
@@ -240,7 +240,7 @@ describe("parseReceipt", () => {
     );
   });
 
-  it("never throws, whatever a carrier writes", () => {
+  it("parsing never throws for any text", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 254 }),
@@ -256,7 +256,7 @@ describe("parseReceipt", () => {
     );
   });
 
-  it("reads long hostile texts in time that grows no faster than they do", () => {
+  it("parsing takes time linear in the length of the text", () => {
     const payload = Buffer.from(`id${" ".repeat(60_000)}stat`.padEnd(65_000, "submit "));
     // The least of three: the machine may have had something else to do.
     const times = Array.from({ length: 3 }, () => {
@@ -289,7 +289,7 @@ describe("parseReceiptDate", () => {
       expect(parseReceiptDate(text)?.toISOString()).to.equal(expected);
     });
   }
-  it("takes a carrier's clock that is an hour ahead back to UTC", () => {
+  it("the offset of the carrier's clock is subtracted", () => {
     expect(parseReceiptDate("2611211330", 60)?.toISOString()).to.equal("2026-11-21T12:30:00.000Z");
   });
 });

@@ -81,7 +81,7 @@ describe("test numbers", () => {
       expect(said.join(", ")).to.equal(receipts);
     });
   }
-  it("9907 answers after its receipt", () => {
+  it("9907 sends its receipt before its answer", () => {
     const { answer, receipts } = planSubmit(number("9907"), 1, 0);
     expect(answer)
       .to.have.property("afterMs")
@@ -93,7 +93,7 @@ describe("duplicate counter", () => {
   const submit = (counters: Counters, identity: string, isRefused: boolean) =>
     counters.countSubmit("234", counters.see(identity, 0), isRefused);
 
-  it("counts a submit after one that was taken, and none after refusals only", () => {
+  it("a submit after an accepted one counts as a duplicate, and one after refusals does not", () => {
     const counters = new Counters();
     submit(counters, "a", true);
     submit(counters, "a", true);
@@ -109,7 +109,7 @@ describe("duplicate counter", () => {
     expect(counters.snapshot()).to.deep.include({ total: 5, refused: 3, duplicates: 1 });
   });
 
-  it("counts parts by what their receipts say, late deliveries as both", () => {
+  it("parts are counted by their receipts, and a late delivery counts as both", () => {
     const counters = new Counters();
     counters.report("234", ["delivered"]);
     counters.report("234", ["undelivered", "delivered"]);
@@ -122,7 +122,7 @@ describe("duplicate counter", () => {
     expect(counters.snapshot().reported).to.deep.equal({});
   });
 
-  it("stays within its bounds however many numbers and messages come", () => {
+  it("the counters stay within their bounds for any number of recipients and messages", () => {
     const counters = new Counters({ destinationsMax: 3, identitiesMax: 3 });
     for (let i = 0; i < 10; i++) counters.countSubmit(`n${i}`, counters.see(`m${i}`, 0), false);
     expect(Object.keys(counters.snapshot().submits)).to.deep.equal(["n7", "n8", "n9"]);
@@ -218,7 +218,7 @@ describe("peak rate", () => {
   });
 });
 
-describe("a submit's answer and its receipt", () => {
+describe("the answer and the receipt of a submit", () => {
   for (const latencyMs of [0, 20]) {
     it(`go in this order, both due after ${latencyMs} ms`, async () => {
       const order: string[] = [];
@@ -264,7 +264,7 @@ describe("the simulator's settings", () => {
 });
 
 describe("behaviour", () => {
-  it("applies a change and leaves the rest as it was", () => {
+  it("a partial change keeps the other settings", () => {
     const behaviour = new BehaviourSwitch();
     behaviour.apply(parseBehaviour({ latency_ms: 20, receipts: { delay_ms: 5 } }));
     behaviour.apply(parseBehaviour({ faults: { throttle: { probability: 0.5, status: 20 } } }));
@@ -278,7 +278,7 @@ describe("behaviour", () => {
     expect(behaviour.current).to.deep.include({ latency_ms: 0, faults: {} });
   });
 
-  it("strikes as often as the limit says and then no more", () => {
+  it("a fault happens as often as its limit allows", () => {
     const behaviour = new BehaviourSwitch();
     behaviour.apply(parseBehaviour({ faults: { drop_link: { limit: 2 }, bind_refused: true } }));
     const struck = [1, 2, 3].map(() => behaviour.strike("submit")?.name);
@@ -286,7 +286,7 @@ describe("behaviour", () => {
     expect(behaviour.strike("bind")?.name).to.equal("bind_refused");
   });
 
-  it("repeats a run by its seed", () => {
+  it("the same seed repeats a run", () => {
     const run = () => {
       const behaviour = new BehaviourSwitch();
       behaviour.apply(parseBehaviour({ seed: 7, faults: { no_answer: { probability: 0.3 } } }));
@@ -311,7 +311,7 @@ describe("behaviour", () => {
     });
   }
 
-  it("draws latencies whose middle and 99th percentile are as asked", () => {
+  it("drawn latencies have the configured median and 99th percentile", () => {
     const random = seededRandom(1);
     const drawn = Array.from({ length: 20_000 }, () =>
       sampleLatency({ p50: 20, p99: 200 }, random),

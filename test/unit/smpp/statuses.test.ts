@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { dispositionOf, STATUS, statusName } from "../../../services/shared/smpp/statuses.ts";
 import { submitOutcome } from "../../../services/shared/smpp/submit-outcome.ts";
 
-describe("what a refused submit means", () => {
+describe("the disposition of a refused submit", () => {
   const MEANINGS = {
     throttled: [0x58, 0x14],
     temporary: [0x08, 0x64, 0xff],
@@ -26,7 +26,7 @@ describe("what a refused submit means", () => {
     expect(new Set(rest.map(dispositionOf))).to.deep.equal(new Set(["permanent"]));
   });
 
-  it("a generic_nack without an error says nothing about the message", () => {
+  it("a generic_nack with status 0 leaves the submit unknown", () => {
     const response = { command: "generic_nack", sequence: 1, status: STATUS.ESME_ROK, body: {} };
     expect(submitOutcome({ kind: "answered", response: response as never })).to.deep.equal({
       kind: "unknown",

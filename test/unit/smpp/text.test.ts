@@ -16,7 +16,7 @@ import {
 import alphabet from "../../vectors/gsm7-alphabet.json" with { type: "json" };
 
 describe("SMPP character sets", () => {
-  it("gives back every text of each set, and refuses a text outside it", () => {
+  it("each charset decodes its own encoding and refuses a text outside it", () => {
     for (const charset of ["gsm7", "latin1", "ascii", "ucs2"] as const) {
       fc.assert(
         fc.property(fc.string({ unit: "binary" }), (text) => {
@@ -28,7 +28,7 @@ describe("SMPP character sets", () => {
     }
   });
 
-  it("gives back every octet of the sets of one octet a character", () => {
+  it("each single-octet charset keeps every octet", () => {
     for (const [charset, highest] of [
       ["latin1", 0xff],
       ["ascii", 0x7f],
@@ -90,7 +90,7 @@ describe("SMPP character sets", () => {
 describe("splitMessage", () => {
   const base: Omit<MessageToSplit, "segments"> = { encoding: "gsm7", reference: 0x1234 };
 
-  it("sends one segment plain, without header or parameters", () => {
+  it("one segment has neither header nor parameters", () => {
     const [part, ...rest] = splitMessage({ ...base, segments: ["Hello €"] });
     expect(rest).to.have.length(0);
     expect(part).to.deep.equal({
@@ -120,7 +120,7 @@ describe("splitMessage", () => {
     });
   });
 
-  it("sends a long message whole as message_payload", () => {
+  it("a long message goes whole as message_payload", () => {
     const parts = splitMessage({
       ...base,
       concatenator: "payload",
@@ -148,7 +148,7 @@ describe("splitMessage", () => {
     });
   }
 
-  it("sends text that the connector's set lacks as UCS-2 and changes no character", () => {
+  it("text outside the connector's charset goes as UCS-2 unchanged", () => {
     const body = `Δ${"x".repeat(99)}`;
     const parts = splitMessage({ ...base, charset: "latin1", segments: [body] });
     expect(parts.map(({ dataCoding }) => dataCoding)).to.deep.equal([8, 8]);
@@ -158,7 +158,7 @@ describe("splitMessage", () => {
     expect(texts.join("")).to.equal(body);
   });
 
-  it("leaves room for the longer header in text that it has to cut anew as UCS-2", () => {
+  it("text that is split again as UCS-2 leaves room for the longer header", () => {
     const { encoding, segments } = splitText(`€${"x".repeat(240)}`);
     expect(encoding).to.equal("gsm7");
     const wanted = { segments, encoding, charset: "latin1", concatenator: "udh16" } as const;
@@ -176,12 +176,12 @@ describe("splitMessage", () => {
     });
   }
 
-  it("uses the connector's data_coding for its own character set", () => {
+  it("the connector's data_coding applies to its own charset", () => {
     const [part] = splitMessage({ ...base, dataCoding: 0xf1, segments: ["hi"] });
     expect(part?.dataCoding).to.equal(0xf1);
   });
 
-  it("carries any body whole, in parts that fit 140 octets, by every means", () => {
+  it("every way to concatenate carries any body in parts of at most 140 octets", () => {
     const body = fc.string({ unit: "binary", minLength: 1, maxLength: 700 });
     const means = fc.constantFrom("udh8" as const, "udh16" as const, "sar" as const);
     fc.assert(
@@ -217,12 +217,12 @@ describe("splitMessage", () => {
     );
   });
 
-  it("refuses more than 255 parts", () => {
+  it("more than 255 parts are refused", () => {
     const segments = Array.from({ length: 256 }, () => "a");
     expect(() => splitMessage({ ...base, segments })).to.throw(EncodeError);
   });
 
-  it("reads back the header that it writes, and survives any octets in its place", () => {
+  it("the header reads back as written, and other octets never throw", () => {
     const part = fc.record({ reference: fc.nat(65535), total: fc.nat(255), sequence: fc.nat(255) });
     fc.assert(
       fc.property(part, fc.uint8Array({ maxLength: 40 }), (place, octets) => {
@@ -251,7 +251,7 @@ describe("addresses", () => {
       expect(senderAddress(sender)).to.deep.equal({ ton, npi, address });
     });
   }
-  it("lets the connector override type, plan and plus sign", () => {
+  it("a connector's settings override type, plan and plus sign", () => {
     expect(recipientAddress("+2348031234567")).to.deep.equal({
       ton: 1,
       npi: 1,
@@ -292,11 +292,11 @@ describe("message ids", () => {
       expect(messageIdCandidates(receipted, receiptForm)).to.include(kept);
     });
   }
-  it("tries the notation as written before any other", () => {
+  it("the notation as written is tried first", () => {
     expect(messageIdCandidates("123", "auto")[0]).to.equal("123");
     expect(messageIdCandidates("123", "auto")).to.deep.equal(["123", "7b", "291"]);
   });
-  it("does not guess unless told to", () => {
+  it("only the form auto tries another notation", () => {
     expect(messageIdCandidates("123", "text")).to.deep.equal(["123"]);
   });
 });

@@ -19,7 +19,7 @@ function request(token?: string): PendingRequest {
 }
 
 describe("RequestWindow", () => {
-  it("never has more in flight than the window, never queues more than its bound, loses nothing", () => {
+  it("the window and the queue stay within their bounds and lose no request", () => {
     const step = fc.constantFrom("add", "hold", "answer", "expire", "release");
     fc.assert(
       fc.property(
@@ -60,13 +60,13 @@ describe("RequestWindow", () => {
     );
   });
 
-  it("keeps the order of requests", () => {
+  it("requests leave in the order in which they were added", () => {
     const window = new RequestWindow(2, 10);
     for (const token of ["a", "b", "c"]) window.enqueue(request(token));
     expect(window.hold().map(({ token }) => token)).to.deep.equal(["a", "b"]);
   });
 
-  it("gives the owner of a late answer, once, and only after the deadline", () => {
+  it("a late answer finds its token once, and only after the deadline", () => {
     const window = new RequestWindow(2, 10);
     window.enqueue(request("a"));
     for (const held of window.hold()) window.written(held, 1);
@@ -76,7 +76,7 @@ describe("RequestWindow", () => {
     expect(window.lateToken(1)).to.equal(undefined);
   });
 
-  it("forgets the oldest of too many unanswered requests", () => {
+  it("the oldest of too many timed-out requests is dropped", () => {
     const window = new RequestWindow(2000, 2000);
     for (let i = 0; i < 40_000; i++) {
       window.enqueue(request(`t${i}`));
@@ -87,7 +87,7 @@ describe("RequestWindow", () => {
     expect(window.lateToken(39_999)).to.equal("t39999");
   });
 
-  it("leaves control requests outside the window", () => {
+  it("control requests take no slot of the window", () => {
     const window = new RequestWindow(1, 1);
     window.written({ ...request(), isControl: true }, 1);
     expect(window.free).to.equal(1);
