@@ -17,6 +17,7 @@ import { isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
+import { isolateFailingItems } from "../../shared/flow/isolate-failing-items.ts";
 import type { IncomingReceipt, MatchedReceipt } from "../domain/message.ts";
 import {
   matchByParties,
@@ -134,42 +135,29 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     let rejections = 0;
 
     async function send(batch: readonly (readonly [IncomingReceipt, Known])[]): Promise<void> {
-      if (batch.length === 0) return;
-      try {
-        const matched = batch.map(([, one]) => one.matched);
-        const unknown = await options.messaging.recordReceipts(matched);
-        const count = unknown.length;
-        if (count > 0) log.warn({ count }, "receipts for unknown messages");
-      } catch (error) {
-        await onFailure(batch, error);
-        return;
-      }
+      if (batch.length === 0 || isMessagingAway || rejections >= REJECTIONS_MAX) return;
+      const unknown = await options.messaging.recordReceipts(batch.map(([, one]) => one.matched));
+      if (unknown.length > 0) log.warn({ count: unknown.length }, "receipts for unknown messages");
       for (const [receipt, { matched, submission }] of batch) {
         recorded.add(receipt);
         options.onRecorded(matched, submission, parkedAtMs?.get(receipt) ?? clock.now());
       }
     }
 
-    async function onFailure(
-      batch: readonly (readonly [IncomingReceipt, Known])[],
-      error: unknown,
-    ): Promise<void> {
-      isMessagingAway = isUnavailable(error);
-      if (isMessagingAway) {
-        log.warn({ error, receipts: batch.length }, "receipts wait: messaging is unavailable");
-      } else if (batch.length === 1) {
+    await isolateFailingItems([...found], {
+      run: send,
+      canSplit: (error) => !isUnavailable(error),
+      onFailure(batch, error) {
+        isMessagingAway = isUnavailable(error);
+        if (isMessagingAway) {
+          log.warn({ error, receipts: batch.length }, "receipts wait: messaging is unavailable");
+          return;
+        }
         rejections += 1;
         const message = batch[0]?.[1].matched.messageId;
         log.error({ error, message }, "a receipt was rejected; it waits");
-      } else {
-        const half = Math.ceil(batch.length / 2);
-        for (const part of [batch.slice(0, half), batch.slice(half)]) {
-          if (!isMessagingAway && rejections < REJECTIONS_MAX) await send(part);
-        }
-      }
-    }
-
-    await send([...found]);
+      },
+    });
     return { recorded, isMessagingAway };
   }
 
