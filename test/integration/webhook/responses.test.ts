@@ -107,8 +107,20 @@ describe("responses to webhook requests", () => {
       isKept: false,
     },
     {
-      name: "an end in the middle of the head",
+      name: "an end in the middle of a 2xx head",
       behaviour: thenEnd("HTTP/1.1 200 OK\nContent-"),
+      is: ["", 200, ""],
+      isKept: false,
+    },
+    {
+      name: "an end in the middle of a 2xx status line",
+      behaviour: thenEnd("HTTP/1.1 200 O"),
+      is: ["connection", 0, ""],
+      isKept: false,
+    },
+    {
+      name: "an end in the middle of an error's head",
+      behaviour: thenEnd("HTTP/1.1 500 X\nContent-"),
       is: ["connection", 0, ""],
       isKept: false,
     },
@@ -137,8 +149,8 @@ describe("responses to webhook requests", () => {
       isKept: false,
     },
     {
-      name: "a 2xx head of 200 KiB",
-      behaviour: say(`${OK}${`X: ${"x".repeat(1019)}\n`.repeat(200)}\nhello`),
+      name: "a 2xx head of a MiB",
+      behaviour: say(`${OK}${`X: ${"x".repeat(1019)}\n`.repeat(1024)}\nhello`),
       is: ["", 200, ""],
       isKept: false,
     },
@@ -155,8 +167,14 @@ describe("responses to webhook requests", () => {
       isKept: false,
     },
     {
-      name: "two lengths",
+      name: "a 2xx with two lengths",
       behaviour: say(`${OK}Content-Length: 2\nContent-Length: 3\n\nok`),
+      is: ["", 200, ""],
+      isKept: false,
+    },
+    {
+      name: "an error with two lengths",
+      behaviour: say("HTTP/1.1 500 X\nContent-Length: 2\nContent-Length: 3\n\nok"),
       is: ["connection", 0, ""],
       isKept: false,
     },
@@ -218,12 +236,31 @@ describe("responses to webhook requests", () => {
     });
   }
 
-  it("the body of a 2xx is read for a second at most", async () => {
-    receiver.behave(say(`${OK}Content-Length: 5\n\nhell`));
-    const result = await client.to(receiver.port, { timeoutMs: 10_000 });
-    expect(result).to.include({ error: "", httpStatus: 200, answer: "hell" });
-    expect(result?.durationMs).to.be.within(995, 2000);
-    await eventually(() => receiver.sockets[0]?.destroyed);
+  for (const [name, lines, answer] of [
+    ["the body of a 2xx", `${OK}Content-Length: 5\n\nhell`, "hell"],
+    ["the head after a 2xx status line", `${OK}Content-Length: 5\n`, ""],
+  ] as const) {
+    it(`${name} is read for a second at most`, async () => {
+      receiver.behave(say(lines));
+      const result = await client.to(receiver.port, { timeoutMs: 10_000 });
+      expect(result).to.include({ error: "", httpStatus: 200, answer });
+      expect(result?.durationMs).to.be.within(995, 2000);
+      await eventually(() => receiver.sockets[0]?.destroyed);
+    });
+  }
+
+  it("a head of 200,000 fields costs no memory to speak of", async () => {
+    const endless = `a:\r\n`.repeat(200_000);
+    for (const [status, error] of [
+      ["200", ""],
+      ["500", "connection"],
+    ] as const) {
+      receiver.behave(({ socket }) => void socket.write(`HTTP/1.1 ${status} X\r\n${endless}`));
+      const before = process.memoryUsage().rss;
+      const sent = Array.from({ length: 32 }, () => client.to(receiver.port));
+      for (const result of await Promise.all(sent)) expect(result?.error).to.equal(error);
+      expect(process.memoryUsage().rss - before).to.be.below(150 * 1_048_576);
+    }
   });
 
   it("a response before the request has left completely counts, and its connection is closed", async () => {

@@ -69,7 +69,7 @@ export class HttpRequest implements ConnectionListener {
     if (this.#isToBeWritten) this.#end(undefined);
   }
 
-  /** A 2xx head in time is success, even if the body fails (`docs/contract.md#webhook-delivery`). */
+  /** A 2xx status line in time is success, regardless of the rest (`docs/contract.md#webhook-delivery`). */
   fail(error: AttemptError): void {
     if (isSuccess(this.#response.httpStatus)) this.#finish();
     else this.#end({ error, httpStatus: this.#response.httpStatus, answer: "" });
@@ -96,7 +96,7 @@ export class HttpRequest implements ConnectionListener {
     else if (wasUnknown && isSuccess(response.httpStatus)) this.#awaitBody();
   }
 
-  /** The result is certain. The body is read for the log, and to keep the connection. */
+  /** The result is certain. The rest is read for the log, and to keep the connection. */
   #awaitBody(): void {
     const leftMs = this.#options.timeoutMs - (performance.now() - this.#startedMs);
     clearTimeout(this.#timer);

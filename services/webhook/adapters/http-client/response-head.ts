@@ -48,9 +48,9 @@ export function parseResponseHead(text: string): ResponseHead | undefined {
   return { ...head, isReusable: false };
 }
 
-/** The status of a 2xx status line, read from the first octets of a head; else `undefined`. */
-export function parseSuccessStatus(beginning: string): number | undefined {
-  const digits = /^HTTP\/1\.\d (2\d\d)[ \r\n]/.exec(beginning)?.[1];
+/** The status of a head that begins with a 2xx status line; else `undefined`. */
+export function parseSuccessStatus(head: string): number | undefined {
+  const digits = /^HTTP\/1\.\d (2\d\d)(?: |\r?\n)/.exec(head)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 

@@ -2,11 +2,12 @@
  * Parses one HTTP/1.1 response (RFC 9112) from octets that arrive in any pieces. The pieces do not
  * change the result.
  *
- *   head → head (an interim response) | long_head | body | chunk_size | done
+ *   head → head (an interim response) | body | chunk_size | done
  *   chunk_size → chunk → chunk_end → chunk_size | trailers → done
  *
- * - head: the start. The empty line after the header fields ends it.
- * - long_head: the rest of a 2xx head beyond 16 KiB; skipped, not stored. Its empty line ends it.
+ * - head: the start. The empty line after the header fields ends it. A 2xx status line is success,
+ *   regardless of the rest (`docs/contract.md#webhook-delivery`), so it also ends a head that is too long,
+ *   breaks a rule or breaks off.
  * - body: a known number of octets, or all octets until the connection ends.
  * - chunk_size: the line before a chunk; a size of 0 leads to the trailers.
  * - chunk: the octets of a chunk. chunk_end: the line end after them.
@@ -25,9 +26,6 @@ export const BODY_KEPT_BYTES = 1024;
 /** Longest head that is parsed, its empty line included, and longest trailers. */
 export const HEAD_BYTES_MAX = 16_384;
 
-/** Longest head of a 2xx response. Beyond `HEAD_BYTES_MAX` only its status line counts. */
-export const SUCCESS_HEAD_BYTES_MAX = 262_144;
-
 /** Longest line among chunks: a size with its extensions, or a trailer. */
 const LINE_BYTES_MAX = 1024;
 
@@ -40,7 +38,6 @@ const BEGINNING = "HTTP/1.";
 
 type State =
   | "head"
-  | "long_head"
   | "body"
   | "chunk_size"
   | "chunk"
@@ -51,7 +48,7 @@ type State =
 
 export class ResponseParser {
   #state: State = "head";
-  /** 0 until the head is complete. */
+  /** 0 until the head is complete, or until its status line is complete and says 2xx. */
   httpStatus = 0;
   /** Once done: whether the connection may carry another request. */
   isReusable = false;
@@ -60,10 +57,6 @@ export class ResponseParser {
   /** The octets so far of a head that arrives in pieces. */
   #head: Buffer | undefined = undefined;
   #headBytes = 0;
-  /** The status of a long head. */
-  #longStatus = 0;
-  /** The last two octets of a long head. */
-  #tail: readonly [before: number, last: number] = [0, 0];
   #interims = 0;
   /** Octets of the body or of the chunk still to come. */
   #left = 0;
@@ -93,7 +86,6 @@ export class ResponseParser {
     let at = 0;
     while (at < chunk.length) {
       if (this.#state === "head") at = this.#takeHead(chunk, at);
-      else if (this.#state === "long_head") at = this.#skipHead(chunk, at);
       else if (this.#state === "body" || this.#state === "chunk") at = this.#takeBody(chunk, at);
       else if (this.#state === "done") {
         this.isReusable = false;
@@ -103,9 +95,11 @@ export class ResponseParser {
     }
   }
 
-  /** Ends the input. It ends a body without a length, and is too early otherwise. */
+  /** Ends the input. It ends a body without a length and a 2xx head, and is too early otherwise. */
   end(): void {
-    const isEnd = this.#state === "body" && this.#left === Number.POSITIVE_INFINITY;
+    const isEnd =
+      (this.#state === "body" && this.#left === Number.POSITIVE_INFINITY) ||
+      (this.#state === "head" && this.httpStatus !== 0);
     if (this.#state !== "done") this.#state = isEnd ? "done" : "faulty";
   }
 
@@ -136,48 +130,28 @@ export class ResponseParser {
     // Fail at once, not at the timeout, when the octets can no longer become a head.
     const beginning = head.toString("latin1", 0, Math.min(bytes, BEGINNING.length));
     if (!BEGINNING.startsWith(beginning)) this.#state = "faulty";
-    else if (bytes === HEAD_BYTES_MAX) this.#beginLongHead(head);
+    else if (bytes === HEAD_BYTES_MAX) this.#endHead(head.toString("latin1"));
+    else this.#readStatusLine(head.subarray(0, bytes), before);
     return at + bytes - before;
   }
 
-  /** The status line alone decides about a head that is too long to parse. */
-  #beginLongHead(head: Buffer): void {
-    const httpStatus = parseSuccessStatus(head.toString("latin1", 0, 16));
-    this.#head = undefined;
-    this.#longStatus = httpStatus ?? 0;
-    this.#tail = [head.at(-2) ?? 0, head.at(-1) ?? 0];
-    this.#state = httpStatus === undefined ? "faulty" : "long_head";
+  /** Notes a 2xx as soon as its line is complete; `before` octets were read earlier. */
+  #readStatusLine(head: Buffer, before: number): void {
+    const feed = head.indexOf(LINE_FEED);
+    if (feed >= before) this.httpStatus = parseSuccessStatus(head.toString("latin1")) ?? 0;
   }
 
-  /** Skips a long head to its empty line. The fields are unread, so the connection is closed. */
-  #skipHead(chunk: Buffer, from: number): number {
-    let [before, last] = this.#tail;
-    for (let at = from; at < chunk.length; at += 1) {
-      this.#headBytes += 1;
-      if (this.#headBytes > SUCCESS_HEAD_BYTES_MAX) {
-        this.#state = "faulty";
-        return chunk.length;
-      }
-      const octet = chunk[at] ?? 0;
-      const isEnd =
-        octet === LINE_FEED &&
-        (last === LINE_FEED || (last === CARRIAGE_RETURN && before === LINE_FEED));
-      if (isEnd) {
-        this.httpStatus = this.#longStatus;
-        this.#state = "done";
-        return chunk.length;
-      }
-      before = last;
-      last = octet;
-    }
-    this.#tail = [before, last];
-    return chunk.length;
+  /** Ends a head that cannot be parsed: its status line alone decides. */
+  #endHead(text: string): void {
+    const success = parseSuccessStatus(text);
+    this.httpStatus = success ?? 0;
+    this.#state = success === undefined ? "faulty" : "done";
   }
 
   #readHead(text: string): void {
     const head = parseResponseHead(text);
     if (head === undefined) {
-      this.#state = "faulty";
+      this.#endHead(text);
       return;
     }
     if (head.httpStatus < 200 && head.httpStatus !== 101) {
