@@ -52,7 +52,7 @@ async function run(): Promise<void> {
     }
     say("all went well");
   } finally {
-    await tenants.revokeApiKey({ keyId: key?.id ?? "" });
+    await tenants.revokeApiKey({ tenantId, keyId: key?.id ?? "" });
     if (endpointId !== undefined) {
       await connect(WebhookService, "WEBHOOK_GRPC").deleteEndpoint({ tenantId, endpointId });
     }

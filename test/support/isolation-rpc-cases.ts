@@ -14,6 +14,8 @@ export type Owned = {
   readonly endpoint: string;
   readonly doomed: string;
   readonly delivery: string;
+  /** An API key that nothing uses. */
+  readonly apiKey: string;
   /** An idempotency key used for a send and for the creation of an endpoint. */
   readonly key: string;
 };
@@ -123,7 +125,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "TenantService/UpdateTenant": internal(OPERATORS),
   "TenantService/CreateApiKey": internal(MAKES),
   "TenantService/ListApiKeys": list(undefined, onlyTenant),
-  "TenantService/RevokeApiKey": internal(OPERATORS),
+  "TenantService/RevokeApiKey": thing((tenantId, own) => ({ tenantId, keyId: own.apiKey })),
   "TenantService/Authenticate": internal("who has the key is the tenant"),
   "TenantService/AuthenticateMany": internal("who has the key is the tenant"),
 

@@ -52,6 +52,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     ...{ from: OWNERS.sender, body: OWNERS.body, sendAtMs: BigInt(Date.parse(sendAt)) },
     recipients: [{ to: OWNERS.to }],
   });
+  const unused = await rest.tenants.createApiKey({ tenantId });
   const test = await post(`${HOOKS}/${endpoint.id}/test`, {});
   await waitForRest(owner, sent, [endpoint.id, doomed.id]);
   return {
@@ -64,6 +65,7 @@ export async function makeOwned(rest: RestStack, owner: Customer): Promise<Owned
     endpoint: endpoint.id,
     doomed: doomed.id,
     delivery: test.id,
+    apiKey: unused.key?.id ?? "",
     key: OWNERS.rpcKey,
   };
 }
@@ -102,6 +104,7 @@ export function freeNames(): Owned {
     endpoint: newId("webhookEndpoint"),
     doomed: newId("webhookEndpoint"),
     delivery: newId("webhookDelivery"),
+    apiKey: newId("apiKey"),
     key: "free-rpc-key",
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
+import { checkGiven } from "../../shared/core/limits.ts";
 import {
   createSenderId,
   nameKey,
@@ -74,7 +75,7 @@ export function createSenderIdService(
     const found = idOrName.startsWith("sid_")
       ? await store.find(idOrName)
       : (await resolveMany([{ tenantId, name: idOrName }]))[0];
-    if (found === undefined || (tenantId !== "" && found.tenantId !== tenantId)) {
+    if (found === undefined || found.tenantId !== tenantId) {
       throw new AppError("not_found", "There is no such sender ID.");
     }
     return found;
@@ -131,6 +132,7 @@ export function createSenderIdService(
       action: Review,
       reason: string,
     ): Promise<SenderId> {
+      checkGiven("tenant_id", tenantId);
       const before = await find(tenantId, idOrName);
       const after = review(before, action, reason, clock.now());
       if (after === before) return before;

@@ -30,6 +30,11 @@ export function checkItems(field: string, count: number, least: number, most: nu
   throw invalidField(field, "out_of_range", `must have ${least} to ${most} items`);
 }
 
+/** Throws when the text of an internal request is empty, such as the tenant that owns the subject. */
+export function checkGiven(field: string, text: string): void {
+  if (text === "") throw invalidField(field, "required", "is required");
+}
+
 /** Throws for a malformed cursor. Starting the list again instead would show the same page for ever. */
 export function checkCursor(isOurs: boolean): void {
   if (!isOurs) throw invalidField("cursor", "invalid_value", "is not a cursor");

@@ -38,10 +38,14 @@ export const KEY_COMMANDS: Commands = {
     },
   },
   revoke: {
-    usage: "key revoke KEY_ID | --key KEY_ID",
-    async run({ clients, options, output }) {
+    usage: "key revoke KEY_ID | --key KEY_ID; --tenant T",
+    async run(context) {
+      const { clients, options, output } = context;
       const keyId = options.optionOrWord("key", "The key's id");
-      const { key } = await clients.tenants.revokeApiKey({ keyId });
+      const { key } = await clients.tenants.revokeApiKey({
+        tenantId: await tenantId(context),
+        keyId,
+      });
       if (key !== undefined) output.result(toJson(ApiKeySchema, key));
       return 0;
     },

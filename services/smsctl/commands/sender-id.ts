@@ -58,12 +58,11 @@ function readStatus(text: string): SenderIdStatus {
 
 function review(verb: string, action: SenderIdReview): Command {
   return {
-    usage: `sender-id ${verb} ID | --tenant T --name N${verb === "reject" ? " --reason R" : ""}`,
+    usage: `sender-id ${verb} ID_OR_NAME | --name N; --tenant T${verb === "reject" ? " --reason R" : ""}`,
     async run(context) {
       const { clients, options, output } = context;
-      const byName = options.optional("tenant") !== undefined;
       const { senderId } = await clients.senderIds.reviewSenderId({
-        tenantId: byName ? await tenantId(context) : "",
+        tenantId: await tenantId(context),
         idOrName: options.optionOrWord("name", "The sender ID"),
         review: action,
         reason: options.optional("reason") ?? "",

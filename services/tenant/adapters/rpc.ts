@@ -77,7 +77,7 @@ export function tenantRoutes(service: TenantService) {
         keys: (await service.listApiKeys(request.tenantId)).map(keyToProto),
       }),
       revokeApiKey: async (request) => ({
-        key: keyToProto(await service.revokeApiKey(request.keyId)),
+        key: keyToProto(await service.revokeApiKey(request.tenantId, request.keyId)),
       }),
       authenticate: async ({ secretSha256 }) =>
         create(AuthenticateResponseSchema, authenticated(await service.authenticate(secretSha256))),

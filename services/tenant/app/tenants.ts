@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/core/clock.ts";
 import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
-import { invalidField } from "../../shared/core/limits.ts";
+import { checkGiven, invalidField } from "../../shared/core/limits.ts";
 import {
   type ApiKey,
   createApiKey,
@@ -38,8 +38,12 @@ export type TenantStore = {
   listKeys(tenantId: string): Promise<readonly ApiKey[]>;
   /** The number of the tenant's active keys; counting stops at `max`. */
   countActiveKeys(tenantId: string, max: number): Promise<number>;
-  /** Revokes a key, idempotent; returns it with its hash. */
-  revokeKey(keyId: string, nowMs: number): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
+  /** Revokes a tenant's key, idempotent; returns it with its hash. */
+  revokeKey(
+    tenantId: string,
+    keyId: string,
+    nowMs: number,
+  ): Promise<{ key: ApiKey; hash: Buffer } | undefined>;
   /** In the order of the hashes. */
   findKeysByHash(hashes: readonly Uint8Array[]): Promise<readonly (ApiKey | undefined)[]>;
 };
@@ -143,9 +147,10 @@ export function createTenantService(
       return store.listKeys(tenant.id);
     },
 
-    /** Errors: `not_found`. A repeated call returns the key unchanged. */
-    async revokeApiKey(keyId: string): Promise<ApiKey> {
-      const revoked = await store.revokeKey(keyId, clock.now());
+    /** Errors: `validation_error`, `not_found`. A repeated call returns the key unchanged. */
+    async revokeApiKey(tenantId: string, keyId: string): Promise<ApiKey> {
+      checkGiven("tenant_id", tenantId);
+      const revoked = await store.revokeKey(tenantId, keyId, clock.now());
       if (revoked === undefined) throw new AppError("not_found", "There is no such API key.");
       cacheInvalidation.keyChanged(revoked.hash);
       return revoked.key;

@@ -120,14 +120,15 @@ export function createTenantStore(db: Db): TenantStore {
     },
     countActiveKeys: (tenantId, max) =>
       guardMongo(keys.countDocuments(keysOf(tenantId, false), { limit: max })),
-    async revokeKey(keyId, nowMs) {
+    async revokeKey(tenantId, keyId, nowMs) {
+      const own = { _id: keyId, tenant_id: tenantId };
       await guardMongo(
         keys.updateOne(
-          { _id: keyId, revoked_at: { $exists: false } },
+          { ...own, revoked_at: { $exists: false } },
           { $set: { revoked_at: new Date(nowMs) } },
         ),
       );
-      const document = await guardMongo(keys.findOne({ _id: keyId }));
+      const document = await guardMongo(keys.findOne(own));
       if (document === null) return undefined;
       return { key: toKey(document), hash: Buffer.from(document.hash.buffer) };
     },

@@ -69,7 +69,7 @@ describe("REST: authentication and rate limits", function () {
         .map(({ id }) => id)
         .sort()
         .at(-1) ?? "";
-    await rest.tenants.revokeApiKey({ keyId: newest });
+    await rest.tenants.revokeApiKey({ tenantId: customer.tenantId, keyId: newest });
     await eventually(
       async () => {
         const answers = [

@@ -47,7 +47,7 @@ describe("batched look-ups", () => {
         await newKey(other.id),
         await newKey(one.id),
       ];
-      await service().revokeApiKey(gone.key.id);
+      await service().revokeApiKey(one.id, gone.key.id);
       const secrets = [second.secret, "unknown", gone.secret, first.secret, second.secret];
       const found = await service().authenticateMany(secrets.map(hashSecret));
       expect(found.map((each) => each?.key.id)).to.deep.equal([

@@ -74,7 +74,7 @@ describe("the keys of a tenant", function () {
       code: "too_many",
       message: "has 1000 keys already",
     });
-    await service.revokeApiKey(first);
+    await service.revokeApiKey(id, first);
     expect(await makeKey(id)).to.match(/^key_/);
   });
 });

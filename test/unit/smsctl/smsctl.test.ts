@@ -150,11 +150,11 @@ describe("smsctl's command line", () => {
     ["check", 1],
     ["tenant list", 2],
     ["connector list [--watch]", 2],
-    ["key revoke KEY_ID | --key KEY_ID", 3],
+    ["key revoke KEY_ID | --key KEY_ID; --tenant T", 3],
     ["webhook resend ENDPOINT_ID DELIVERY_ID --tenant T", 4],
     ["connector update C [--rate R] [--host H]", 3],
     ["dead replay [ID…] (none means all)", Number.POSITIVE_INFINITY],
-    ["sender-id reject ID | --tenant T --name N --reason R", 3],
+    ["sender-id reject ID_OR_NAME | --name N; --tenant T --reason R", 3],
     ["message list --tenant T [--status S,…]", 2],
   ] as const) {
     it(`"${usage}" takes at most ${most} words`, () => {

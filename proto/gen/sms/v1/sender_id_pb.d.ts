@@ -237,13 +237,15 @@ export declare const ResolveSenderIdsResponseSchema: GenMessage<ResolveSenderIds
  */
 export declare type ReviewSenderIdRequest = Message<"sms.v1.ReviewSenderIdRequest"> & {
   /**
-   * A sender ID's id, which tenant_id must match where that is given, or with tenant_id its name.
+   * The id or the name of one of the tenant's sender IDs. NOT_FOUND: unknown, or another tenant's.
    *
    * @generated from field: string id_or_name = 1;
    */
   idOrName: string;
 
   /**
+   * Required.
+   *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;

@@ -518,6 +518,13 @@ export declare type RevokeApiKeyRequest = Message<"sms.v1.RevokeApiKeyRequest"> 
    * @generated from field: string key_id = 1;
    */
   keyId: string;
+
+  /**
+   * The key's tenant; required.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
 };
 
 /**
@@ -691,7 +698,8 @@ export declare const TenantService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Revokes a key for ever, within 5 s. Revoking twice is harmless and answers the first revoked_at_ms.
+   * Revokes a tenant's key for ever, within 5 s. Revoking twice is harmless and answers the first revoked_at_ms.
+   * NOT_FOUND: unknown, or another tenant's.
    *
    * @generated from rpc sms.v1.TenantService.RevokeApiKey
    */
