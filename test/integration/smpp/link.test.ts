@@ -112,7 +112,7 @@ describe("an SMPP bind of a connector", () => {
     "ESME_RINVOPTPARAMVAL",
   ] as const;
   for (const code of REFUSALS) {
-    it(`${code} to a full window of submits with the message id parameter loses no message and ends its use`, async () => {
+    it(`${code} to a full window of submits with the message id parameter ends its use and loses none`, async () => {
       await open();
       const first = Array.from({ length: WINDOW }, (_, at) => submit(at));
       await eventually(() => held.length === WINDOW);

@@ -159,7 +159,7 @@ describe("SMPP session over TCP", () => {
     expect(session.window.inFlight).to.equal(0);
   });
 
-  it("an unreadable body of valid length and an unknown command get generic_nack, and the session continues", async () => {
+  it("an unreadable body and an unknown command get generic_nack, and the session continues", async () => {
     const { peer, closed } = await bound();
     const bad = Buffer.from("00000013000000050000000000000007616263", "hex");
     const unknown = Buffer.from("00000010000009990000000000000008", "hex");
