@@ -3,7 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { parseRequestTarget } from "../../../gateway/http/request-target.ts";
 import { readIdempotencyKey } from "../../../gateway/idempotency/key.ts";
-import { parseObject } from "../../../gateway/json/parse.ts";
+import { JSON_BOUNDS, parseObject } from "../../../gateway/json/parse.ts";
 import { countMembers, prescanJson } from "../../../gateway/json/prescan.ts";
 import type { Operation } from "../../../gateway/operations/operation.ts";
 import {
@@ -92,13 +92,60 @@ describe("JSON bodies", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
         const text = Buffer.from(JSON.stringify(value, null, indent));
-        expect(prescanJson(text).members).to.equal(countMembers(value));
+        expect(prescanJson(text, JSON_BOUNDS).members).to.equal(countMembers(value));
       }),
     );
   });
 
   it("are prescanned without error for any bytes", () => {
-    fc.assert(fc.property(fc.uint8Array(), (bytes) => void prescanJson(bytes)));
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => void prescanJson(Buffer.from(bytes), JSON_BOUNDS)),
+    );
+  });
+
+  it("are measured like a parser reads them, with long strings full of quotes and backslashes", () => {
+    const piece = fc.constantFrom(
+      '"',
+      "\\",
+      "\\\\",
+      "[",
+      "{",
+      ":",
+      ",",
+      "a".repeat(63),
+      "₦".repeat(40),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.array(piece, { maxLength: 60 })), (texts) => {
+        const strings = texts.map((pieces) => pieces.join(""));
+        const json = Buffer.from(JSON.stringify({ strings }));
+        const { depth, containers, members, commas } = prescanJson(json, JSON_BOUNDS);
+        const expected = [2, 2, 1, Math.max(0, strings.length - 1)];
+        expect([depth, containers, members, commas]).to.deep.equal(expected);
+      }),
+    );
+  });
+
+  const many = (count: number, one: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => one(at)).join(",");
+  for (const [name, text, message] of [
+    ["objects and arrays", `{"x":[${many(16_384, () => "[]")}]}`, "16384 objects and arrays"],
+    ["members", `{${many(16_385, (at) => `"n${at}":1`)}}`, "16384 members"],
+    ["values", `{"x":[${many(300_002, () => "1")}]}`, "300000 values"],
+  ] as const) {
+    it(`with too many ${name} are invalid_json, before they are parsed`, () => {
+      // The text is cut behind the excess, so a parser would find another fault.
+      expect(() => parseObject(Buffer.from(text.slice(0, -2)))).to.throw(message);
+    });
+  }
+
+  it("of 10,000 recipients or 1,000 items with 4 kB of escapes each are within the bounds", () => {
+    const to = Array.from({ length: 10_000 }, () => "+2348031234567");
+    const item = { to: "+2348031234567", body: "₦".repeat(670), client_reference: "a" };
+    const escaped = JSON.stringify(item).replaceAll("₦", "\\u20a6");
+    const batch = `{"from":"Acme","messages":[${many(1000, () => escaped)}]}`;
+    expect(parseObject(Buffer.from(JSON.stringify({ to }))).size).to.equal(10_000);
+    expect(parseObject(Buffer.from(batch)).size).to.equal(6002);
   });
 
   it("nest at most 64 levels", () => {
