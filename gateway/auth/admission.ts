@@ -28,7 +28,11 @@ export async function admit(parts: AdmissionParts, context: Context): Promise<Ca
   if (!caller.allowsAddress(address)) {
     throw new AppError("ip_not_allowed", "The API key may not be used from this IP address.");
   }
-  const decision = await parts.rateLimiter.take(caller.tenantId, caller.rateLimit, caller.burst);
+  const decision = await parts.rateLimiter.take(caller.tenantId, {
+    rate: caller.rateLimit,
+    burst: caller.burst,
+    cost: 1,
+  });
   setHeader(context, "RateLimit-Limit", String(caller.rateLimit));
   setHeader(context, "RateLimit-Remaining", String(decision.remaining));
   setHeader(context, "RateLimit-Reset", String(decision.resetS));

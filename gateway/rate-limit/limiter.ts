@@ -6,12 +6,19 @@ import {
   MICRO,
   type RateDecision,
   TOKEN_BUCKET_LUA,
-  takeToken,
+  takeTokens,
 } from "./token-bucket.ts";
 
-/** Takes one token from a tenant's bucket. */
+/** The bucket of a tenant, and how many tokens a request takes from it: at least 1, and at most `burst`. */
+export type TokenRequest = {
+  readonly rate: number;
+  readonly burst: number;
+  readonly cost: number;
+};
+
+/** Takes tokens from a tenant's bucket: all that the request needs, or none. */
 export type RateLimiter = {
-  take(tenantId: string, rate: number, burst: number): Promise<RateDecision>;
+  take(tenantId: string, request: TokenRequest): Promise<RateDecision>;
 };
 
 type BucketRedis = Redis & {
@@ -20,12 +27,12 @@ type BucketRedis = Redis & {
     rate: number,
     burst: number,
     wanted: number,
+    cost: number,
   ): Promise<[number, string]>;
 };
 
 type Waiting = {
-  readonly rate: number;
-  readonly burst: number;
+  readonly request: TokenRequest;
   readonly resolve: (decision: RateDecision) => void;
 };
 
@@ -49,19 +56,20 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   const queues = new Map<string, Waiting[]>();
   let redisPausedUntilMs = 0;
 
+  /** Serves requests of one cost. */
   async function serve(tenantId: string, batch: readonly Waiting[]): Promise<void> {
-    const { rate, burst } = batch[0] as Waiting;
+    const { rate, burst, cost } = (batch[0] as Waiting).request;
     // After a failed call the queued requests do not wait for another one.
     if (performance.now() < redisPausedUntilMs) return serveLocally(tenantId, batch);
     try {
       const key = `rate:{${tenantId}}`;
-      const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length);
+      const [granted, text] = await shared.smsTokenBucket(key, rate, burst, batch.length, cost);
       const level = Number(text);
       local.setLevel(tenantId, level);
-      batch.forEach(({ resolve }, at) => {
+      batch.forEach(({ request, resolve }, at) => {
         // Report levels as if the requests had arrived one by one: the first sees the most left.
-        const left = level + Math.max(0, granted - 1 - at) * MICRO;
-        resolve(describeLevel(left, rate, burst, at < granted));
+        const left = level + Math.max(0, granted - 1 - at) * cost * MICRO;
+        resolve(describeLevel(left, request, at < granted));
       });
     } catch {
       redisPausedUntilMs = performance.now() + REDIS_PAUSE_MS;
@@ -70,32 +78,36 @@ export function createRateLimiter(redis: Redis, replicas: () => number): RateLim
   }
 
   function serveLocally(tenantId: string, batch: readonly Waiting[]): void {
-    for (const { rate, burst, resolve } of batch) resolve(local.take(tenantId, rate, burst));
+    for (const { request, resolve } of batch) resolve(local.take(tenantId, request));
   }
 
   async function drain(tenantId: string, first: Waiting): Promise<void> {
-    let batch = [first];
-    while (batch.length > 0) {
-      queues.set(tenantId, []);
-      await serve(tenantId, batch);
-      batch = queues.get(tenantId) ?? [];
-    }
+    const queue = [first];
+    queues.set(tenantId, queue);
+    while (queue.length > 0) await serve(tenantId, takeSameCost(queue));
     queues.delete(tenantId);
   }
 
   return {
-    async take(tenantId, rate, burst) {
+    async take(tenantId, request) {
       if (redis.status !== "ready" || performance.now() < redisPausedUntilMs) {
-        return local.take(tenantId, rate, burst);
+        return local.take(tenantId, request);
       }
       return new Promise((resolve) => {
-        const waiting = { rate, burst, resolve };
+        const waiting = { request, resolve };
         const queue = queues.get(tenantId);
         if (queue === undefined) void drain(tenantId, waiting);
         else queue.push(waiting);
       });
     },
   };
+}
+
+/** Removes the first requests of one cost from a queue: nearly always all, because most requests cost one token. */
+function takeSameCost(queue: Waiting[]): Waiting[] {
+  const cost = queue[0]?.request.cost;
+  const other = queue.findIndex(({ request }) => request.cost !== cost);
+  return queue.splice(0, other < 0 ? queue.length : other);
 }
 
 function createLocalBuckets(replicas: () => number) {
@@ -110,14 +122,19 @@ function createLocalBuckets(replicas: () => number) {
     setLevel(tenantId: string, level: number): void {
       keep(tenantId, { level: Math.floor(level / replicas()), atUs: Date.now() * 1000 });
     },
-    take(tenantId: string, rate: number, burst: number): RateDecision {
+    take(tenantId: string, request: TokenRequest): RateDecision {
       const count = replicas();
-      const share = Math.max(1, Math.floor(rate / count));
-      const size = Math.max(1, Math.floor(burst / count));
+      const burst = Math.max(1, Math.floor(request.burst / count));
+      const share = {
+        rate: Math.max(1, Math.floor(request.rate / count)),
+        burst,
+        // A request that costs more than this gateway's share of the burst must not be refused for ever.
+        cost: Math.min(request.cost, burst),
+      };
       const nowUs = Date.now() * 1000;
-      const { bucket, isAllowed } = takeToken(buckets.get(tenantId), share, size, nowUs);
+      const { bucket, isAllowed } = takeTokens(buckets.get(tenantId), share, nowUs);
       keep(tenantId, bucket);
-      return describeLevel(bucket.level, share, size, isAllowed);
+      return describeLevel(bucket.level, share, isAllowed);
     },
   };
 }

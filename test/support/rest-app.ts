@@ -12,7 +12,6 @@ import { createBodyBudget } from "../../gateway/http/body-budget.ts";
 import { createCors } from "../../gateway/http/cors.ts";
 import type { FinishedRequest } from "../../gateway/http/finished-request.ts";
 import { listen, SERVER_OPTIONS } from "../../gateway/http/server.ts";
-import type { KeyLocks } from "../../gateway/idempotency/lock.ts";
 import { createCursors } from "../../gateway/lists/cursor.ts";
 import { createFast503 } from "../../gateway/load-shedding/fast-503.ts";
 import { createLoadLimiter } from "../../gateway/load-shedding/limiter.ts";
@@ -28,6 +27,7 @@ import {
 } from "../../proto/gen/sms/v1/messaging_pb.js";
 import { AppError } from "../../services/shared/core/errors.ts";
 import { newId } from "../../services/shared/core/ids.ts";
+import { createMemoryKeyLocks } from "./memory-key-locks.ts";
 
 /** Settings of one test's gateway. */
 export type RestAppOptions = {
@@ -81,11 +81,6 @@ const CALLER: Caller = {
   burst: 100,
   bulkMax: 1000,
   currency: "NGN",
-};
-
-/** Locks that are always free. */
-export const OPEN_LOCKS: KeyLocks = {
-  acquire: async () => ({ state: "acquired", release: async () => undefined }),
 };
 
 /** Starts the gateway on a free port of 127.0.0.1. */
@@ -185,7 +180,7 @@ export function memoryPorts(changes: Partial<OperationPorts> = {}): OperationPor
     wallets: nothing,
     senderIds: nothing,
     webhooks: nothing,
-    keyLocks: OPEN_LOCKS,
+    keyLocks: createMemoryKeyLocks(),
     cursors: createCursors("a key of tests"),
     clock: { now: () => Date.now() },
     sendTime: { minMs: 60_000, maxMs: 7_776_000_000 },

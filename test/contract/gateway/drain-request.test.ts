@@ -3,14 +3,9 @@ import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request } from "node:http";
 import { expect } from "chai";
 import { listen } from "../../../gateway/http/server.ts";
+import { createMemoryKeyLocks } from "../../support/memory-key-locks.ts";
 import { eventually } from "../../support/poll.ts";
-import {
-  API_KEY,
-  exchange,
-  OPEN_LOCKS,
-  openRestApp,
-  type RestApp,
-} from "../../support/rest-app.ts";
+import { API_KEY, exchange, openRestApp, type RestApp } from "../../support/rest-app.ts";
 
 describe("REST: draining", () => {
   let app: RestApp | undefined;
@@ -170,7 +165,7 @@ describe("REST: draining", () => {
             const go = once(events, "go");
             events.dispatchEvent(new Event("begun"));
             await go;
-            return OPEN_LOCKS.acquire(scope, fingerprint);
+            return createMemoryKeyLocks().acquire(scope, fingerprint);
           },
         },
       },

@@ -107,7 +107,7 @@ describe("REST: hostile input", () => {
     expect(await answer.text()).to.contain('"field":"body","code":"invalid_format"');
   });
 
-  it("a million unknown fields get one error each up to a bound, in bounded time and memory", async function () {
+  it("300,000 unknown fields get one error, in bounded time and memory", async function () {
     this.timeout(20_000);
     await open();
     const fields = Array.from({ length: 300_000 }, (_, at) => `"f${at}":0`).join(",");
@@ -115,15 +115,15 @@ describe("REST: hostile input", () => {
     const answer = await post(`{${fields}}`);
     expect(answer.status).to.equal(422);
     const problem = (await answer.json()) as { errors: unknown[] };
-    expect(problem.errors.length).to.be.within(1, 1000);
+    expect(problem.errors.length).to.equal(1);
     expect(process.memoryUsage().rss - before).to.be.below(300e6);
     await isStillServing();
   });
 
-  it("a list of two million numbers is too_many, without a check of each", async function () {
+  it("a list of 299,000 recipients is too_many, without a check of each", async function () {
     this.timeout(20_000);
     await open();
-    const to = `[${"1,".repeat(1_900_000)}1]`;
+    const to = `[${'"08031234567",'.repeat(298_999)}"08031234567"]`;
     const answer = await fetch(`${app?.url}${SEND}/bulk`, {
       method: "POST",
       headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },

@@ -10,7 +10,6 @@ import { AppError, type ErrorCode } from "../../../services/shared/core/errors.t
 import {
   API_KEY,
   memoryPorts,
-  OPEN_LOCKS,
   openRestApp,
   type RestApp,
   type RestAppOptions,
@@ -63,7 +62,7 @@ describe("REST: the order of checks", () => {
       ...(isWrong("rate") ? { decision: REFUSED } : {}),
       ports: {
         ...(isWrong("account") ? refusing("tenant_suspended") : {}),
-        keyLocks: isWrong("idempotency") ? OTHER_BODY : OPEN_LOCKS,
+        ...(isWrong("idempotency") ? { keyLocks: OTHER_BODY } : {}),
       },
     };
     app = await openRestApp(options);

@@ -6,7 +6,12 @@ import { createAuthenticator } from "../../../gateway/auth/authenticate.ts";
 import { callerAddress, compileNetworks } from "../../../gateway/auth/caller-address.ts";
 import { createKeyLoader } from "../../../gateway/auth/key-loader.ts";
 import { createLoadLimiter } from "../../../gateway/load-shedding/limiter.ts";
-import { type Bucket, describeLevel, takeToken } from "../../../gateway/rate-limit/token-bucket.ts";
+import { requestCost } from "../../../gateway/rate-limit/request-cost.ts";
+import {
+  type Bucket,
+  describeLevel,
+  takeTokens,
+} from "../../../gateway/rate-limit/token-bucket.ts";
 import type { TenantService } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import type { AppError } from "../../../services/shared/core/errors.ts";
 import { eventually } from "../../support/poll.ts";
@@ -51,23 +56,26 @@ describe("the caller's address", () => {
 });
 
 describe("the token bucket", () => {
+  const ONE = { rate: 1, burst: 1, cost: 1 };
+
   it("never grants more than a full bucket plus the refill", () => {
     const steps = fc.array(fc.nat({ max: 500_000 }), { maxLength: 200 });
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
         fc.integer({ min: 1, max: 200 }),
+        fc.integer({ min: 1, max: 40 }),
         steps,
-        (rate, burst, waits) => {
+        (rate, burst, cost, waits) => {
           let bucket: Bucket | undefined;
           let granted = 0;
           let nowUs = 1_000_000;
           const startUs = nowUs;
           for (const waitUs of waits) {
             nowUs += waitUs;
-            const taken = takeToken(bucket, rate, burst, nowUs);
+            const taken = takeTokens(bucket, { rate, burst, cost }, nowUs);
             bucket = taken.bucket;
-            if (taken.isAllowed) granted += 1;
+            if (taken.isAllowed) granted += cost;
             const most = burst + Math.floor(((nowUs - startUs) * rate) / 1e6);
             expect(granted).to.be.at.most(most);
           }
@@ -77,22 +85,42 @@ describe("the token bucket", () => {
   });
 
   it("a clock that is set back grants nothing, and the refill continues from there", () => {
-    const { bucket } = takeToken(undefined, 1, 1, 10_000_000);
-    const back = takeToken(bucket, 1, 1, 5_000_000);
+    const { bucket } = takeTokens(undefined, ONE, 10_000_000);
+    const back = takeTokens(bucket, ONE, 5_000_000);
     expect(back.isAllowed).to.equal(false);
-    expect(takeToken(back.bucket, 1, 1, 5_999_999).isAllowed).to.equal(false);
-    expect(takeToken(back.bucket, 1, 1, 6_000_000).isAllowed).to.equal(true);
+    expect(takeTokens(back.bucket, ONE, 5_999_999).isAllowed).to.equal(false);
+    expect(takeTokens(back.bucket, ONE, 6_000_000).isAllowed).to.equal(true);
   });
 
-  for (const [level, rate, burst, isAllowed, wanted] of [
-    [100e6, 50, 100, true, { remaining: 100, resetS: 0, retryAfterMs: 0 }],
-    [99e6, 50, 100, true, { remaining: 99, resetS: 1, retryAfterMs: 0 }],
-    [0, 50, 100, false, { remaining: 0, resetS: 2, retryAfterMs: 20 }],
-    [999_999, 1, 1, false, { remaining: 0, resetS: 1, retryAfterMs: 1 }],
-    [0, 1, 10, false, { remaining: 0, resetS: 10, retryAfterMs: 1000 }],
+  for (const [level, rate, burst, cost, isAllowed, wanted] of [
+    [100e6, 50, 100, 1, true, { remaining: 100, resetS: 0, retryAfterMs: 0 }],
+    [99e6, 50, 100, 1, true, { remaining: 99, resetS: 1, retryAfterMs: 0 }],
+    [0, 50, 100, 1, false, { remaining: 0, resetS: 2, retryAfterMs: 20 }],
+    [999_999, 1, 1, 1, false, { remaining: 0, resetS: 1, retryAfterMs: 1 }],
+    [0, 1, 10, 1, false, { remaining: 0, resetS: 10, retryAfterMs: 1000 }],
+    [2e6, 1, 10, 8, false, { remaining: 2, resetS: 8, retryAfterMs: 6000 }],
   ] as const) {
-    it(`level ${level} at ${rate}/s of ${burst} shows ${JSON.stringify(wanted)}`, () => {
-      expect(describeLevel(level, rate, burst, isAllowed)).to.deep.equal({ isAllowed, ...wanted });
+    it(`level ${level} at ${rate}/s of ${burst} for a request of ${cost} shows ${JSON.stringify(wanted)}`, () => {
+      expect(describeLevel(level, { rate, burst, cost }, isAllowed)).to.deep.equal({
+        isAllowed,
+        ...wanted,
+      });
+    });
+  }
+});
+
+describe("the cost of a request", () => {
+  for (const [bytes, burst, cost] of [
+    [0, 100, 1],
+    [1, 100, 1],
+    [131_072, 100, 1],
+    [131_073, 100, 2],
+    [4_194_304, 100, 32],
+    [4_194_304, 10, 10],
+    [4_194_304, 1, 1],
+  ] as const) {
+    it(`is ${cost} for ${bytes} bytes with a burst of ${burst}`, () => {
+      expect(requestCost(bytes, burst)).to.equal(cost);
     });
   }
 });

@@ -1,0 +1,136 @@
+/** Conformance suite of the rate limiter: the shared bucket on Redis, and the local one without Redis. */
+import { expect } from "chai";
+import { pino } from "pino";
+import { createRateLimiter, type RateLimiter } from "../../../gateway/rate-limit/limiter.ts";
+import { openRedis, type Redis } from "../../../services/shared/io/redis.ts";
+import { freshSubject } from "../../support/fresh-names.ts";
+import { eventually } from "../../support/poll.ts";
+import { startServers, type TestServers } from "../../support/servers.ts";
+
+const log = pino({ level: "silent" });
+const AWAY = "redis://127.0.0.1:1";
+
+let servers: TestServers;
+let redis: Redis;
+
+before(async function () {
+  this.timeout(60_000);
+  servers = await startServers();
+  redis = openRedis({ url: servers.redisUrl, log });
+  await eventually(() => redis.status === "ready");
+});
+after(async () => {
+  redis?.disconnect();
+  await servers?.stop();
+});
+
+for (const [place, isAway] of [
+  ["on Redis", false],
+  ["without Redis", true],
+] as const) {
+  describe(`a rate limiter ${place}`, () => {
+    let connection: Redis;
+    let limiter: RateLimiter;
+    before(() => {
+      connection = isAway ? openRedis({ url: AWAY, log }) : redis;
+      limiter = createRateLimiter(connection, () => 1);
+    });
+    after(() => {
+      if (isAway) connection.disconnect();
+    });
+
+    /** Decisions on requests of these costs that arrive together. */
+    const take = (tenant: string, burst: number, costs: readonly number[], rate = 1) =>
+      Promise.all(costs.map((cost) => limiter.take(tenant, { rate, burst, cost })));
+    const ones = (count: number) => Array.from({ length: count }, () => 1);
+
+    it("grants exactly the bucket to concurrent requests, in order", async () => {
+      const decisions = await take(freshSubject("limit"), 200, ones(500));
+      const granted = decisions.filter(({ isAllowed }) => isAllowed);
+      expect(granted.length).to.be.within(200, 201);
+      expect(granted[0]?.remaining).to.equal(199);
+      expect(granted.at(-1)?.remaining).to.equal(0);
+      const falls = granted.map(({ remaining }) => remaining);
+      expect([...falls].sort((a, b) => b - a)).to.deep.equal(falls);
+      for (const { isAllowed, remaining, retryAfterMs } of decisions) {
+        if (!isAllowed) expect([remaining, retryAfterMs > 0]).to.deep.equal([0, true]);
+      }
+    });
+
+    it("takes the whole cost of a request or nothing, and reports what is left", async () => {
+      const decisions = await take(freshSubject("cost"), 100, [1, 60, 60, 1, 38, 1]);
+      expect(decisions.map(({ isAllowed }) => isAllowed)).to.deep.equal([
+        true,
+        true,
+        false,
+        true,
+        true,
+        false,
+      ]);
+      expect(decisions.map(({ remaining }) => remaining)).to.deep.equal([99, 39, 39, 38, 0, 0]);
+    });
+
+    it("says when a costly request would be allowed", async () => {
+      const tenant = freshSubject("wait");
+      await take(tenant, 10, [10], 2);
+      const [refused] = await take(tenant, 10, [8], 2);
+      expect(refused?.retryAfterMs).to.be.within(3500, 4000);
+    });
+
+    it("keeps tenants apart", async () => {
+      await take(freshSubject("one"), 1, [1, 1]);
+      const [other] = await take(freshSubject("other"), 1, [1]);
+      expect(other?.isAllowed).to.equal(true);
+    });
+
+    it("refills at the rate", async () => {
+      const tenant = freshSubject("flow");
+      expect((await take(tenant, 1, [1], 20))[0]?.isAllowed).to.equal(true);
+      const [refused] = await take(tenant, 1, [1], 20);
+      expect(refused?.isAllowed).to.equal(false);
+      expect(refused?.retryAfterMs).to.be.within(1, 50);
+      const startMs = performance.now();
+      await eventually(async () => (await take(tenant, 1, [1], 20))[0]?.isAllowed, { everyMs: 2 });
+      expect(performance.now() - startMs).to.be.below(2000);
+    });
+  });
+}
+
+describe("rate limiters of several gateways", () => {
+  it("share one bucket on Redis", async () => {
+    const limiters = [createRateLimiter(redis, () => 2), createRateLimiter(redis, () => 2)];
+    const tenant = freshSubject("shared");
+    const one = { rate: 1, burst: 30, cost: 1 };
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, (_, at) => limiters[at % 2]?.take(tenant, one)),
+    );
+    const granted = decisions.filter((decision) => decision?.isAllowed === true);
+    expect(granted.length).to.be.within(30, 31);
+  });
+
+  it("limit to their share without Redis, and follow a new replica count at once", async () => {
+    const away = openRedis({ url: AWAY, log });
+    let count = 2;
+    const limiter = createRateLimiter(away, () => count);
+    const granted = async (cost: number) => {
+      const tenant = freshSubject("away");
+      const decisions = await Promise.all(
+        Array.from({ length: 100 }, () => limiter.take(tenant, { rate: 1, burst: 60, cost })),
+      );
+      return decisions.filter(({ isAllowed }) => isAllowed).length;
+    };
+    expect(await granted(1)).to.equal(30);
+    count = 12;
+    expect(await granted(1)).to.equal(5);
+    // The cost is more than the share of 5 tokens, but not more than the burst.
+    expect(await granted(32)).to.equal(1);
+    away.disconnect();
+  });
+
+  it("leave no full bucket in Redis", async () => {
+    const limiter = createRateLimiter(redis, () => 1);
+    const tenant = freshSubject("gone");
+    await limiter.take(tenant, { rate: 100, burst: 1, cost: 1 });
+    expect(await redis.pttl(`rate:{${tenant}}`)).to.be.within(1, 1100);
+  });
+});
