@@ -38,7 +38,7 @@ export function takeTokens(
   };
 }
 
-/** Converts a bucket's level, and the decision on a request of `cost` tokens, to the values of the RateLimit headers. */
+/** Converts a level, and the decision on a request of `cost` tokens, to the values of the RateLimit headers. */
 export function describeLevel(
   level: number,
   { rate, burst, cost }: { readonly rate: number; readonly burst: number; readonly cost: number },
