@@ -104,12 +104,13 @@ async function list(ports: ListPorts, request: OperationRequest): Promise<Operat
       limit: query.limit ?? PAGE_DEFAULT,
       beforeId: page.beforeId,
       settled: !isOpen,
+      allowsShortPages: true,
     }),
   );
-  const last = found.messages.at(-1);
+  const beforeId = found.nextBeforeId || found.messages.at(-1)?.id;
   const nextCursor =
-    found.hasMore && last !== undefined
-      ? ports.cursors.issue(binding, formatCursorPayload({ ...page, beforeId: last.id }))
+    found.hasMore && beforeId !== undefined
+      ? ports.cursors.issue(binding, formatCursorPayload({ ...page, beforeId }))
       : null;
   return {
     status: 200,

@@ -123,12 +123,11 @@ function customerMethods(
       return { message: toWireMessage(message, true) };
     },
     async listMessages(wire) {
-      const { messages, hasMore } = await queries.list(
-        readListFilter(wire),
-        wire.limit,
-        wire.settled,
-      );
-      return { messages: messages.map((message) => toWireMessage(message, false)), hasMore };
+      const { limit, settled: isSettled, allowsShortPages: allowsShort } = wire;
+      const options = { limit, isSettled, allowsShort };
+      const page = await queries.list(readListFilter(wire), options);
+      const messages = page.messages.map((message) => toWireMessage(message, false));
+      return { messages, hasMore: page.hasMore, nextBeforeId: page.nextBeforeId ?? "" };
     },
     async cancelMessage(wire, context) {
       const request = {

@@ -258,10 +258,25 @@ export type QueueStore = {
   forgetCarrier(carrierId: string, beforeMs: number): Promise<void>;
 };
 
+/** A page of a list. */
+export type ListPage = {
+  readonly messages: readonly Message[];
+  readonly hasMore: boolean;
+  /** Where the next page begins, if that is not its last message. */
+  readonly nextBeforeId?: string | undefined;
+};
+
 /** Ordered reads over many messages. */
 export type MessageLists = {
-  /** Newest first; at most `size` messages, fewer when their texts are very long. */
-  page(filter: ListFilter, size: number): Promise<{ messages: Message[]; hasMore: boolean }>;
+  /**
+   * Newest first; at most `size` messages, fewer when their texts are very long. With `allowsShort` a page is also
+   * shorter, or empty, when its filters match few of very many messages.
+   */
+  page(
+    filter: ListFilter,
+    size: number,
+    options: { readonly allowsShort: boolean },
+  ): Promise<ListPage>;
 };
 
 /** All messages at one instant, of one tenant or of all, oldest first, in chunks. */

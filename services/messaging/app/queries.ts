@@ -10,6 +10,7 @@ import { type InflightSends, SKEW_MAX_MS } from "./inflight-sends.ts";
 import type {
   EventBacklog,
   ListFilter,
+  ListPage,
   MessageLists,
   MessageSnapshot,
   MessageStore,
@@ -43,9 +44,12 @@ export type Queries = {
    */
   list(
     filter: ListFilter,
-    limit: number,
-    isSettled: boolean,
-  ): Promise<{ messages: Message[]; hasMore: boolean }>;
+    options: {
+      readonly limit: number;
+      readonly isSettled: boolean;
+      readonly allowsShort: boolean;
+    },
+  ): Promise<ListPage>;
   /** The charge of each message of a tenant, or of all, at one instant; oldest first, in chunks. */
   charges(tenantId: string | undefined): AsyncGenerator<readonly MessageCharge[]>;
   /** Checks the invariants of each message; the last item is `done`. */
@@ -85,18 +89,20 @@ export function createQueries(options: {
       if (message === undefined || !isVisible(message, tenantId, mode)) throw notFound();
       return message;
     },
-    async list(filter, limit, isSettled) {
+    async list(filter, { limit, isSettled, allowsShort }) {
       const { tenantId, createdBeforeMs = Number.MAX_SAFE_INTEGER } = filter;
       const size = pageLimit(limit, PAGE_MAX);
       // The first page has already waited for everything on further pages.
-      if (!isSettled || filter.beforeId !== undefined) return lists.page(filter, size);
+      if (!isSettled || filter.beforeId !== undefined) {
+        return lists.page(filter, size, { allowsShort });
+      }
       const aheadMs = createdBeforeMs - clock.now();
       // The instant may come from another replica's clock, or a customer's, that is slightly ahead.
       if (aheadMs > 0 && aheadMs <= SKEW_MAX_MS) await pause(aheadMs + 1);
       // Later sends have higher ids. Exclude them: one may commit before an earlier send.
       const beforeId = newId("message", clock.now());
       await options.inflight.waitFor(tenantId, Math.min(createdBeforeMs, idTimeMs(beforeId) + 1));
-      return lists.page({ ...filter, beforeId }, size);
+      return lists.page({ ...filter, beforeId }, size, { allowsShort });
     },
     charges: (tenantId) => readSnapshot((snapshot) => snapshot.charges(tenantId)),
     async *check(tenantId) {

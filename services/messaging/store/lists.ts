@@ -1,23 +1,31 @@
-import type { Collection, Db, Filter, FindCursor } from "mongodb";
+import type { Collection, Db, Filter } from "mongodb";
 import { lowestIdAt } from "../../shared/core/ids.ts";
 import { MESSAGE_SOURCES } from "../../shared/core/message-source.ts";
 import { MESSAGE_STATUSES } from "../../shared/core/message-status.ts";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import { SNAPSHOT } from "../../shared/io/snapshot.ts";
-import type { ListFilter, MessageLists } from "../app/ports.ts";
-import { MESSAGE_MODES, type Message } from "../domain/message.ts";
-import { fromDocument, type MessageDocument, SEARCH } from "./documents.ts";
+import type { ListFilter, ListPage, MessageLists } from "../app/ports.ts";
+import { MESSAGE_MODES } from "../domain/message.ts";
+import { type MessageDocument, SEARCH } from "./documents.ts";
+import { readIntersection } from "./list-intersection.ts";
+import { createPage, PAGE_TIME_MAX_MS } from "./list-page.ts";
 import { INDEXES } from "./schema.ts";
-
-/** A slower page is aborted, so that it does not slow other requests. */
-const PAGE_TIME_MAX_MS = 5000;
 
 export function createMessageLists(db: Db): MessageLists {
   const messages: Collection<MessageDocument> = db.collection("messages");
+
+  function read(filter: ListFilter, size: number, allowsShort: boolean): Promise<ListPage> {
+    const keys = searchKeys(filter);
+    const query = listQuery(filter);
+    return keys.length < 2
+      ? readInOrder(messages, query, keys[0], size)
+      : readIntersection(messages, query, keys, { size, allowsShort });
+  }
+
   return {
-    async page(filter, size) {
+    async page(filter, size, { allowsShort }) {
       try {
-        return await readPage(listCursor(messages, filter, size + 1), size);
+        return await read(filter, size, allowsShort);
       } catch (error) {
         throw wrapMongoError(error);
       }
@@ -25,76 +33,48 @@ export function createMessageLists(db: Db): MessageLists {
   };
 }
 
-/**
- * Text per page without its first message, in bytes of UTF-8 at worst. A rejected recipient or batch item is stored
- * as given, which can be megabytes; a hundred of them exceed the limits of a response.
- */
-const PAGE_TEXT_MAX = 3 * 1024 * 1024;
-
-async function readPage(
-  cursor: FindCursor<MessageDocument>,
-  size: number,
-): Promise<{ messages: Message[]; hasMore: boolean }> {
-  const page: Message[] = [];
-  let textBytes = 0;
-  for await (const document of cursor) {
-    textBytes += 3 * (document.body.length + document.to.length);
-    const isFull = page.length === size || (page.length > 0 && textBytes > PAGE_TEXT_MAX);
-    if (isFull) return { messages: page, hasMore: true };
-    page.push(fromDocument(document));
-  }
-  return { messages: page, hasMore: false };
-}
-
-/** The cursor behind a page; exported so that a test can read its plan. */
-export function listCursor(
+/** Reads a page from the index that has the filters and the order, and no more than it shows. */
+async function readInOrder(
   messages: Collection<MessageDocument>,
-  filter: ListFilter,
-  limit: number,
-): FindCursor<MessageDocument> {
-  const { query, hint } = planList(filter);
-  return messages
-    .find(query, { maxTimeMS: PAGE_TIME_MAX_MS, readConcern: SNAPSHOT })
+  query: Filter<MessageDocument>,
+  search: string | undefined,
+  size: number,
+): Promise<ListPage> {
+  const page = createPage(size);
+  const documents = messages
+    .find(search === undefined ? query : { ...query, search }, {
+      maxTimeMS: PAGE_TIME_MAX_MS,
+      readConcern: SNAPSHOT,
+    })
     .sort({ _id: -1 })
-    .limit(limit)
-    .batchSize(limit)
-    .hint(hint);
+    .limit(page.room)
+    .batchSize(page.room)
+    .hint(search === undefined ? INDEXES.byKind : INDEXES.bySearch);
+  return page.result(await page.fill(documents));
 }
 
-/** The query of a list, and the index that serves it: the most selective filter names it. */
-export function planList(filter: ListFilter): { query: Filter<MessageDocument>; hint: string } {
-  const query: Filter<MessageDocument> = {
+/** The query of a list without its search keys. */
+function listQuery(filter: ListFilter): Filter<MessageDocument> {
+  const { statuses, sources } = filter;
+  const range = idRange(filter);
+  return {
     tenant_id: filter.tenantId,
     mode: filter.mode ?? { $in: [...MESSAGE_MODES] },
+    // With every value listed, MongoDB merges one ordered index scan per value.
+    status: { $in: [...(statuses.length > 0 ? statuses : MESSAGE_STATUSES)] },
+    source: { $in: [...(sources.length > 0 ? sources : MESSAGE_SOURCES)] },
+    ...(range === undefined ? {} : { _id: range }),
   };
-  const range = idRange(filter);
-  if (range !== undefined) query._id = range;
-  const { statuses, sources } = filter;
-  if (statuses.length > 0) query.status = { $in: [...statuses] };
-  if (sources.length > 0) query.source = { $in: [...sources] };
-  if (filter.to !== undefined) query.to = filter.to;
-  if (filter.clientReference !== undefined) query.client_reference = filter.clientReference;
-  if (filter.campaignId !== undefined) query.campaign_id = filter.campaignId;
-  // With every value listed, MongoDB merges one ordered index scan per value.
-  query.status ??= { $in: [...MESSAGE_STATUSES] };
-  query.source ??= { $in: [...MESSAGE_SOURCES] };
-  const { from } = filter;
-  const key = searchKey(filter);
-  if (key === undefined) return { query, hint: INDEXES.byKind };
-  query.search = key;
-  // Inside an expression the sender ID filters the results of the key and is no index bound.
-  const isKeyed = from !== undefined && key !== SEARCH.from(from);
-  if (isKeyed) query.$expr = { $in: [SEARCH.from(from), "$search"] };
-  return { query, hint: INDEXES.bySearch };
 }
 
-/** The key of the filter that the fewest messages can match. */
-function searchKey(filter: ListFilter): string | undefined {
-  const { to, clientReference, campaignId, from } = filter;
-  if (to !== undefined) return SEARCH.to(to);
-  if (clientReference !== undefined) return SEARCH.reference(clientReference);
-  if (campaignId !== undefined) return SEARCH.campaign(campaignId);
-  return from === undefined ? undefined : SEARCH.from(from);
+/** The key of each filter that has one. */
+function searchKeys({ to, clientReference, campaignId, from }: ListFilter): string[] {
+  return [
+    ...(to === undefined ? [] : [SEARCH.to(to)]),
+    ...(clientReference === undefined ? [] : [SEARCH.reference(clientReference)]),
+    ...(campaignId === undefined ? [] : [SEARCH.campaign(campaignId)]),
+    ...(from === undefined ? [] : [SEARCH.from(from)]),
+  ];
 }
 
 function idRange(filter: ListFilter): Record<string, string> | undefined {

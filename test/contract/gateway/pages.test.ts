@@ -29,7 +29,10 @@ describe("REST: pages", () => {
           createdAtMs: BigInt(NOW_MS),
           updatedAtMs: BigInt(NOW_MS),
         });
-        return { messages: [message], hasMore: true };
+        const isEmpty = request.clientReference !== "";
+        return isEmpty
+          ? { messages: [], hasMore: true, nextBeforeId: message.id }
+          : { messages: [message], hasMore: true };
       },
     } as unknown as OperationPorts["messaging"];
     app = await openRestApp({ ports: { messaging, clock: { now: () => nowMs } } });
@@ -68,6 +71,16 @@ describe("REST: pages", () => {
       expect((await page(query)).status, "as a first page it is over the limit").to.equal(422);
     });
   }
+
+  it("an empty page of two filters has the cursor of the place where the search goes on", async () => {
+    const query = { from: "Acme", client_reference: "rare" };
+    const first = await page(query);
+    expect(first.body).to.deep.include({ data: [] });
+    expect((await page({ ...query, cursor: first.body.next_cursor })).status).to.equal(200);
+    const [one, two] = asked.map(({ beforeId }) => beforeId);
+    expect(one).to.equal("");
+    expect(two).to.match(/^msg_/);
+  });
 
   it("a cursor does not extend the time range of its first page", async () => {
     const first = await page({ created_after: new Date(NOW_MS - HOUR_MS).toISOString() });

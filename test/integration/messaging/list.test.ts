@@ -7,8 +7,6 @@ import {
   OutcomeKind,
   SendEndpoint,
 } from "../../../proto/gen/sms/v1/messaging_pb.js";
-import type { ListFilter } from "../../../services/messaging/app/ports.ts";
-import { listCursor } from "../../../services/messaging/store/lists.ts";
 import { INDEXES } from "../../../services/messaging/store/schema.ts";
 import { newId } from "../../../services/shared/core/ids.ts";
 import {
@@ -126,53 +124,6 @@ describe("listing messages", () => {
     expect(sent?.id).to.equal(sentId);
     expect(sent?.connectorId).to.equal("alpha");
   });
-
-  const NONE: Omit<ListFilter, "tenantId"> = {
-    mode: "live",
-    statuses: [],
-    sources: [],
-    from: undefined,
-    to: undefined,
-    clientReference: undefined,
-    campaignId: undefined,
-    createdAfterMs: 1,
-    createdBeforeMs: 4_000_000_000_000,
-    beforeId: undefined,
-  };
-  const plans: readonly (readonly [string, Partial<ListFilter>, string])[] = [
-    ["no filter", {}, INDEXES.byKind],
-    ["one status", { statuses: ["sent"] }, INDEXES.byKind],
-    ["several statuses", { statuses: ["sent", "queued", "failed"] }, INDEXES.byKind],
-    ["one source", { sources: ["api"] }, INDEXES.byKind],
-    ["status and source", { statuses: ["sent"], sources: ["api", "campaign"] }, INDEXES.byKind],
-    ["both modes", { mode: undefined }, INDEXES.byKind],
-    ["from", { from: "ACME" }, INDEXES.bySearch],
-    ["to", { to: "+2348031234567" }, INDEXES.bySearch],
-    ["client_reference", { clientReference: "order-1" }, INDEXES.bySearch],
-    ["campaign_id", { campaignId }, INDEXES.bySearch],
-    ["from and to", { from: "acme", to: "+2348031234567" }, INDEXES.bySearch],
-    ["from and status", { from: "acme", statuses: ["expired"] }, INDEXES.bySearch],
-    [
-      "from, status and source",
-      { from: "acme", statuses: ["queued"], sources: ["campaign"] },
-      INDEXES.bySearch,
-    ],
-    ["from and campaign_id", { from: "acme", campaignId }, INDEXES.bySearch],
-    ["a page after the first", { beforeId: newId("message") }, INDEXES.byKind],
-  ];
-  for (const [what, filter, index] of plans) {
-    it(`a list by ${what} reads index ${index} in order, and no more than it shows`, async () => {
-      const wanted = { tenantId: tenant.id, ...NONE, ...filter };
-      const cursor = listCursor(harness.db.collection("messages"), wanted, 5);
-      const plan = (await cursor.explain("executionStats")) as Document;
-      const stages = stagesOf(plan.queryPlanner.winningPlan);
-      expect(stages.map(({ indexName }) => indexName).filter(Boolean)).to.include(index);
-      const names = stages.map(({ stage }) => stage);
-      expect(names).to.not.include("COLLSCAN");
-      expect(names).to.not.include("SORT");
-      expect(plan.executionStats.totalDocsExamined).to.be.at.most(5);
-    });
-  }
 
   it("the tenants of a queue are found by one seek each, not by reading the queue", async () => {
     const plan = await harness.db.command({

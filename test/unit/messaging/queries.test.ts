@@ -31,7 +31,8 @@ describe("a page that is to have no gaps", () => {
       clock,
     };
     const filter = { tenantId: "ten_a", statuses: [], sources: [], createdBeforeMs, beforeId };
-    await createQueries(parts as never).list(filter as never, 50, isSettled);
+    const options = { limit: 50, isSettled, allowsShort: false };
+    await createQueries(parts as never).list(filter as never, options);
     return { waited, beforeId: asked[0]?.beforeId ?? "", laterId };
   }
 

@@ -841,6 +841,14 @@ export declare type ListMessagesRequest = Message$1<"sms.v1.ListMessagesRequest"
    * @generated from field: bool settled = 13;
    */
   settled: boolean;
+
+  /**
+   * A page may be short or empty although more follow, when its filters together match few of very many messages;
+   * next_before_id then continues. Without it such a list takes longer.
+   *
+   * @generated from field: bool allows_short_pages = 14;
+   */
+  allowsShortPages: boolean;
 };
 
 /**
@@ -864,6 +872,13 @@ export declare type ListMessagesResponse = Message$1<"sms.v1.ListMessagesRespons
    * @generated from field: bool has_more = 2;
    */
   hasMore: boolean;
+
+  /**
+   * The before_id of the next page when it is not the id of the last message; else empty.
+   *
+   * @generated from field: string next_before_id = 3;
+   */
+  nextBeforeId: string;
 };
 
 /**
