@@ -43,7 +43,8 @@ export function toStreamItem(event: StatusEvent, cause: string | undefined): Str
         case: "messageChanged",
         value: create(MessageChangedSchema, {
           previousStatus: WIRE_STATUS[previous],
-          message: toWireMessage(message, true),
+          // The stream keeps events for days after the final status, so their texts are left out from the start.
+          message: toWireMessage(message.redact ? { ...message, body: "" } : message, true),
           redact: message.redact,
         }),
       },

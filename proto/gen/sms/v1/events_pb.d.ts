@@ -90,14 +90,15 @@ export declare type MessageChanged = Message<"sms.v1.MessageChanged"> & {
   previousStatus: MessageStatus;
 
   /**
-   * The message after the change, whole, with its history.
+   * The message after the change, with its history; without its body if redact is set.
    *
    * @generated from field: sms.v1.Message message = 2;
    */
   message?: Message$1 | undefined;
 
   /**
-   * Whether bodies are to be kept no longer than needed, as the tenant wishes.
+   * The tenant had its texts redacted when the message was accepted. Before 0.3.0 such a message had its body until
+   * its final status: store it no longer than needed.
    *
    * @generated from field: bool redact = 3;
    */
