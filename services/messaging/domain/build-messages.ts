@@ -3,7 +3,7 @@
  * the amount to hold and the messages to store; nothing is held or stored yet.
  */
 import { idTimeMs, newId } from "../../shared/core/ids.ts";
-import { SEGMENTS_MAX } from "../../shared/core/limits.ts";
+import { RECIPIENT_CHARS_MAX, SEGMENTS_MAX } from "../../shared/core/limits.ts";
 import { maxAmount } from "../../shared/core/money.ts";
 import { normaliseNumber, parseRecipient } from "../../shared/core/phone.ts";
 import { describeText, type TextDescription } from "../../shared/core/segments.ts";
@@ -125,7 +125,8 @@ function checkRecipient(
   const parsed = parseRecipient(recipient.to);
   if (!parsed.ok) {
     // A landline is shown as an E.164 number; text that is no number is kept as given.
-    return refuse(normaliseNumber(recipient.to) ?? recipient.to, "invalid_recipient");
+    const shown = normaliseNumber(recipient.to) ?? recipient.to.slice(0, RECIPIENT_CHARS_MAX);
+    return refuse(shown, "invalid_recipient");
   }
   const to = parsed.e164;
   if (seen.has(to)) return refuse(to, "duplicate_recipient");
@@ -144,6 +145,18 @@ function checkRecipient(
   const highest = routes.reduce((price, route) => maxAmount(price, route.price), 0n);
   const heldAmount = highest * BigInt(text.segments);
   return { to, body, text, clientReference, routes, heldAmount, refusal: undefined };
+}
+
+/** Characters kept of a rejected recipient's body, which may have megabytes; ten segments have at most 1,530. */
+const REJECTED_BODY_CHARS_MAX = 1600;
+
+/** The part of a rejected recipient's body that is stored and shown. */
+function keptBody(body: string, redact: boolean): string {
+  if (redact) return "";
+  if (body.length <= REJECTED_BODY_CHARS_MAX) return body;
+  // A character has one or two UTF-16 units; cut no pair in two.
+  const characters = [...body.slice(0, 2 * REJECTED_BODY_CHARS_MAX)];
+  return characters.slice(0, REJECTED_BODY_CHARS_MAX).join("");
 }
 
 function refuseAll(request: SendRequest, checked: readonly CheckedRecipient[]): Error {
@@ -182,7 +195,7 @@ function toMessage(
     status,
     to: checked.to,
     from: facts.sender,
-    body: isRejected && facts.redact ? "" : checked.body,
+    body: isRejected ? keptBody(checked.body, facts.redact) : checked.body,
     encoding: checked.text.encoding,
     segments: checked.text.segments,
     heldAmount: checked.heldAmount,

@@ -183,6 +183,27 @@ describe("drafting a send", () => {
     expect(bodiesOf(false)).to.deep.equal(["Hello", "Hello"]);
   });
 
+  it("at most 1,600 characters of a rejected item's text, and 256 of its recipient, are kept", () => {
+    const item = (body: string, to = "08031234567") => ({ to, body, clientReference: undefined });
+    const recipients = [
+      item("short"),
+      item("x".repeat(1601), "08037654321"),
+      item("😀".repeat(3000), "08037654322"),
+      item("y".repeat(4_000_000), "9".repeat(300)),
+      item("z".repeat(1600), "08031234567"),
+    ];
+    const { messages } = draftSend(request({ endpoint: "batch", body: "", recipients }), FACTS);
+    expect(messages.map(({ body }) => body)).to.deep.equal([
+      "short",
+      "x".repeat(1600),
+      "😀".repeat(1600),
+      "y".repeat(1600),
+      "z".repeat(1600),
+    ]);
+    expect(messages[3]?.to).to.equal("9".repeat(256));
+    expect(messages[1]).to.include({ status: "rejected", segments: 11 });
+  });
+
   it("test mode supports no more destinations than live mode", () => {
     const abroad = request({ mode: "test", recipients: to("+447400123456") });
     expect(fieldsOf(() => draftSend(abroad, FACTS))).to.deep.equal([
