@@ -25,6 +25,8 @@ export const MESSAGING_SETTINGS = {
   ACCEPT_QUEUE_MAX: whole(1, 1_000_000, 8192),
   /** Retention of messages. The contract promises 12 months; less, down to one day, is for tests. */
   MESSAGE_KEEP_MS: whole(86_400_000, 315_360_000_000, 31_708_800_000),
+  /** Retention of test messages after their final status. */
+  TEST_MESSAGE_KEEP_MS: whole(3_600_000, 31_708_800_000, 2_592_000_000),
 } as const satisfies Schema;
 
 export type MessagingConfig = Config<typeof MESSAGING_SETTINGS>;

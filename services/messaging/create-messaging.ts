@@ -116,6 +116,7 @@ export function createMessaging(parts: MessagingParts): OpenMessaging {
       timeouts,
       availabilityOf,
       keepMs: config.MESSAGE_KEEP_MS,
+      testKeepMs: config.TEST_MESSAGE_KEEP_MS,
       idempotencyMs,
     }),
     async close() {

@@ -27,6 +27,7 @@ export { readMessagingConfig as readSettings } from "./config.ts";
 const RECOUNT_INTERVAL_MS = 10_000;
 const REROUTE_INTERVAL_MS = 1000;
 const RETENTION_INTERVAL_MS = 600_000;
+const TEST_RETENTION_INTERVAL_MS = 3_600_000;
 /** After a failure the search for due messages runs again within this time. */
 const DUE_RETRY_MAX_MS = 1000;
 
@@ -133,6 +134,10 @@ function startSweepers(
     },
     "rerouted messages": { everyMs: REROUTE_INTERVAL_MS, work: messaging.rerouter.run },
     retention: { everyMs: RETENTION_INTERVAL_MS, work: messaging.sweeps.retention },
+    "test retention": {
+      everyMs: TEST_RETENTION_INTERVAL_MS,
+      work: messaging.sweeps.testRetention,
+    },
   };
   for (const [name, { everyMs, work, ...limits }] of Object.entries<Sweep>(loops)) {
     const loop = startLoop({ name, intervalMs: everyMs, ...limits, log, work: () => work() });

@@ -81,7 +81,8 @@ async function cancel(ports: CancelPorts, request: OperationRequest): Promise<Op
   const print = fingerprint(body ?? {});
   const keyed = { idempotencyKey: key, fingerprint: print };
   const lookup = async (timeoutMs?: number): Promise<Cancelled | undefined> => {
-    const lookupRequest = { tenantId: caller.tenantId, cancelMessageId: messageId, ...keyed };
+    const { tenantId, mode } = caller;
+    const lookupRequest = { tenantId, mode, cancelMessageId: messageId, ...keyed };
     const options = timeoutMs === undefined ? {} : { timeoutMs };
     const { response } = await rpcAnswer(ports.messaging.lookupSend(lookupRequest, options));
     return response === undefined ? undefined : { message: response.message, replayed: true };

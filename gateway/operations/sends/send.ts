@@ -86,7 +86,8 @@ async function send(
   const print =
     caller.mode === Mode.TEST ? fingerprint("test", body.value) : fingerprint(body.value);
   const keyed = { idempotencyKey: key, fingerprint: print };
-  const target = { tenantId: caller.tenantId, endpoint: kind.endpoint, ...keyed };
+  const { tenantId, mode } = caller;
+  const target = { tenantId, mode, endpoint: kind.endpoint, ...keyed };
   const find = async (beforeRefusal: boolean, timeoutMs?: number) => {
     const options = timeoutMs === undefined ? {} : { timeoutMs };
     const call = ports.messaging.lookupSend({ ...target, beforeRefusal }, options);

@@ -1,5 +1,6 @@
 /** `sms.v1.MessagingService`: maps requests to use cases and results to responses, nothing else. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import type {
   ClaimMessagesRequest,
   MessagingService,
@@ -102,7 +103,8 @@ function customerMethods(
     // Used by the gateway.
     ...createBatchSend((wire, context) => send(wire, context, true), log),
     async lookupSend(wire) {
-      const { tenantId, endpoint, fingerprint, cancelMessageId, beforeRefusal } = wire;
+      const { tenantId, fingerprint, cancelMessageId, beforeRefusal } = wire;
+      const mode = readMode(wire.mode) ?? "live";
       const key = readKey(wire.idempotencyKey);
       // A send without a key is stored under no key.
       if (key === undefined) return {};
@@ -112,9 +114,11 @@ function customerMethods(
         const bytes = await find({ scope, fingerprint });
         if (bytes === undefined) return {};
         const { message } = replayedCancel(bytes);
-        return { response: { replayed: true, ...(message && { message }) } };
+        return message?.mode === wire.mode || wire.mode === Mode.UNSPECIFIED
+          ? { response: { replayed: true, ...(message && { message }) } }
+          : {};
       }
-      const scope = sendScope(tenantId, readEndpoint(endpoint), key);
+      const scope = sendScope({ tenantId, mode, endpoint: readEndpoint(wire.endpoint) }, key);
       const bytes = await find({ scope, fingerprint });
       return bytes === undefined ? {} : { response: replayedSend(bytes) };
     },

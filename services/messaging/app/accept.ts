@@ -113,7 +113,7 @@ export function createSendService(parts: SendServiceParts): SendService {
       if (key === undefined) {
         return { kind: "done", result: await accept(request, undefined, isGivenUp) };
       }
-      const scope = sendScope(request.tenantId, request.endpoint, key);
+      const scope = sendScope(request, key);
       return parts.idempotency.run({ scope, fingerprint, isLocked }, (replaces) =>
         accept(request, replaces, isGivenUp),
       );
@@ -176,7 +176,7 @@ function toRecord(
     tenantId: request.tenantId,
     firstMessageId: draft.messages[0]?.id,
     lastMessageId: draft.messages.at(-1)?.id,
-    key: key === undefined ? undefined : sendScope(request.tenantId, request.endpoint, key),
+    key: key === undefined ? undefined : sendScope(request, key),
     fingerprint: request.fingerprint,
     response: key === undefined ? NO_BYTES : parts.encoder.send(request, draft),
     keepMs: parts.idempotencyMs,

@@ -16,12 +16,12 @@ import type { Clock } from "../../shared/core/clock.ts";
 import { AppError, isRetryable, isUnavailable } from "../../shared/core/errors.ts";
 import type { Logger } from "../../shared/core/logger.ts";
 import { createBatcher } from "../../shared/flow/batcher.ts";
-import type { SendEndpoint } from "../domain/send-request.ts";
+import type { SendRequest } from "../domain/send-request.ts";
 import type { KeyLock, SendStore } from "./ports.ts";
 
 /** A request made under a key. */
 export type KeyedRequest = {
-  /** Tenant | endpoint | key. */
+  /** See `sendScope` and `cancelScope`. */
   readonly scope: string;
   readonly fingerprint: Uint8Array;
   /** The caller holds a lock on the key itself. */
@@ -33,9 +33,12 @@ export type KeyedAnswer<T> =
   | { readonly kind: "done"; readonly result: T }
   | { readonly kind: "replay"; readonly response: Uint8Array };
 
-/** The scope of a send's key; both single-send paths are one endpoint. */
-export function sendScope(tenantId: string, endpoint: SendEndpoint, key: string): string {
-  return `${tenantId}|${endpoint}|${key}`;
+/** The scope of a send's key: each mode has its own keys, and both single-send paths are one endpoint. */
+export function sendScope(
+  { tenantId, mode, endpoint }: Pick<SendRequest, "tenantId" | "mode" | "endpoint">,
+  key: string,
+): string {
+  return mode === "test" ? `${tenantId}|test|${endpoint}|${key}` : `${tenantId}|${endpoint}|${key}`;
 }
 
 /** The scope of a cancel's key, which belongs to that message's cancel. */

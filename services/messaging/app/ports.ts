@@ -13,7 +13,7 @@ export type SendRecord = {
   readonly tenantId: string;
   readonly firstMessageId: string | undefined;
   readonly lastMessageId: string | undefined;
-  /** Tenant | endpoint | key; undefined without a key. */
+  /** The scope of the idempotency key; undefined without a key. */
   readonly key: string | undefined;
   readonly fingerprint: Uint8Array;
   /** The first response, encoded, for replays; empty without a key. */
@@ -193,6 +193,8 @@ export type MessageStore = {
   ): Promise<string[]>;
   /** Deletes a limited number of messages created before an instant; returns how many. */
   deleteBefore(beforeMs: number): Promise<number>;
+  /** Deletes a limited number of each tenant's test messages that were final before an instant; returns how many. */
+  deleteTestBefore(beforeMs: number): Promise<number>;
 };
 
 /** One queue's figures, for scaling and operators. */

@@ -19,6 +19,8 @@ export type Sweeps = {
   due(): Promise<boolean>;
   /** Deletes messages and records past their retention time. */
   retention(): Promise<boolean>;
+  /** Deletes test messages past theirs, which is shorter. */
+  testRetention(): Promise<boolean>;
 };
 
 /** Large, so that messages due at one instant are not delayed by the outcomes and receipts of the first of them. */
@@ -39,6 +41,7 @@ export function createSweeps(options: {
   readonly timeouts: Timeouts;
   readonly availabilityOf: AvailabilityOf;
   readonly keepMs: number;
+  readonly testKeepMs: number;
   readonly idempotencyMs: number;
 }): Sweeps {
   const { store, sends, changes, services, clock, timeouts, availabilityOf, log } = options;
@@ -100,6 +103,11 @@ export function createSweeps(options: {
       const messages = await store.deleteBefore(nowMs - options.keepMs);
       if (keys + messages > 0) log.info({ keys, messages }, "deleted expired keys and messages");
       return keys > 0 || messages > 0;
+    },
+    async testRetention() {
+      const deleted = await store.deleteTestBefore(clock.now() - options.testKeepMs);
+      if (deleted > 0) log.info({ deleted }, "deleted expired test messages");
+      return deleted > 0;
     },
   };
 }

@@ -148,5 +148,23 @@ export function createMessageStore(client: MongoClient, db: Db, outbox: EventOut
       const last = old.at(-1)?._id as string;
       return (await guardMongo(messages.deleteMany({ _id: { $lte: last } }))).deletedCount;
     },
+    async deleteTestBefore(beforeMs) {
+      let deleted = 0;
+      // One seek per tenant, instead of an index that every other message would pay for.
+      const inTest = { tenant_id: { $gt: "" }, mode: "test" } as const;
+      for (const tenant_id of await guardMongo(messages.distinct("tenant_id", inTest))) {
+        const old = {
+          ...{ tenant_id, mode: "test" as const },
+          ...{ source: { $in: [...MESSAGE_SOURCES] }, status: { $in: [...MESSAGE_STATUSES] } },
+          _id: { $lt: lowestIdAt("message", beforeMs) },
+          // A message that was scheduled for later than its retention has not been shown yet.
+          completed_at: { $lt: new Date(beforeMs) },
+        };
+        const some = await ids(old, {}, DELETE_MAX, INDEXES.byKind);
+        if (some.length === 0) continue;
+        deleted += (await guardMongo(messages.deleteMany({ _id: { $in: some } }))).deletedCount;
+      }
+      return deleted;
+    },
   };
 }

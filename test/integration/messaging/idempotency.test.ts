@@ -232,6 +232,24 @@ describe("idempotency keys", () => {
     expect(again).to.deep.equal(first.map((answer) => ({ ...answer, replayed: true })));
   });
 
+  it("each mode has its own keys", async () => {
+    const live = keyed(singleSend(tenant), "both-modes");
+    const test = { ...live, mode: Mode.TEST };
+    const first = await harness.messaging.sendMessages(live);
+    const second = await harness.messaging.sendMessages(test);
+    expect([first.replayed, second.replayed]).to.deep.equal([false, false]);
+    expect((await harness.messaging.sendMessages(live)).message?.id).to.equal(first.message?.id);
+    expect((await harness.messaging.sendMessages(test)).message?.id).to.equal(second.message?.id);
+    for (const [mode, sent] of [
+      [Mode.UNSPECIFIED, first],
+      [Mode.LIVE, first],
+      [Mode.TEST, second],
+    ] as const) {
+      const { response } = await harness.messaging.lookupSend({ ...lookupOf(live), mode });
+      expect(response?.message?.id).to.equal(sent.message?.id);
+    }
+  });
+
   it("to the other mode a message is not there, whatever is kept under the key", async () => {
     const { message } = await harness.messaging.sendMessages(singleSend(tenant));
     const cancel = {
@@ -241,6 +259,10 @@ describe("idempotency keys", () => {
     await harness.messaging.cancelMessage({ ...cancel, mode: Mode.LIVE });
     const other = harness.messaging.cancelMessage({ ...cancel, mode: Mode.TEST });
     expect(await codeOf(other)).to.equal("not_found");
+    const lookup = { ...lookupOf(cancel), cancelMessageId: cancel.messageId };
+    expect((await harness.messaging.lookupSend({ ...lookup, mode: Mode.LIVE })).response).to.exist;
+    expect((await harness.messaging.lookupSend({ ...lookup, mode: Mode.TEST })).response).not.to
+      .exist;
     const again = await harness.messaging.cancelMessage({ ...cancel, mode: Mode.LIVE });
     expect(again.replayed).to.equal(true);
   });

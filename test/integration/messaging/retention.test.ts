@@ -1,7 +1,11 @@
 import { expect } from "chai";
 import type { CheckedSend } from "../../../services/messaging/app/commit-sends.ts";
 import { insertAll } from "../../../services/messaging/store/bulk-writes.ts";
-import { toDocument } from "../../../services/messaging/store/documents.ts";
+import { type MessageDocument, toDocument } from "../../../services/messaging/store/documents.ts";
+import {
+  createMessageStore,
+  type EventOutbox,
+} from "../../../services/messaging/store/messages.ts";
 import { createSendStore } from "../../../services/messaging/store/sends.ts";
 import { lowestIdAt, newId } from "../../../services/shared/core/ids.ts";
 import { runTransaction } from "../../../services/shared/io/mongo.ts";
@@ -67,6 +71,41 @@ describe("retention", () => {
     const young = names.map((name) => `${name}-young`);
     expect(await kept([...young, send.record.id])).to.have.length(names.length + 1);
     expect((await store.findByKeys([refused])).size).to.equal(1);
+  });
+
+  it("test messages go when their time since the final status is over, and no others", async () => {
+    const nowMs = Date.now();
+    const tenantId = newId("tenant");
+    const old = nowMs - 40 * 24 * HOUR_MS;
+    const make = (mode: "live" | "test", createdMs: number, completedAtMs: number | undefined) =>
+      messageIn(completedAtMs === undefined ? "waiting" : "delivered", {
+        ...{ tenantId, mode, completedAtMs },
+        id: lowestIdAt("message", createdMs).slice(0, -16) + newId("message").slice(-16),
+      });
+    const gone = [make("test", old, old + 1), make("test", old, old + 5000)];
+    const stays = [
+      make("live", old, old),
+      make("test", old, undefined),
+      make("test", old, nowMs - HOUR_MS),
+      make("test", nowMs - HOUR_MS, nowMs),
+    ];
+    const messages = harness.db.collection<MessageDocument>("messages");
+    await messages.insertMany([...gone, ...stays].map(toDocument));
+    const store = createMessageStore(harness.mongo, harness.db, {} as EventOutbox);
+    const beforeMs = nowMs - 30 * 24 * HOUR_MS;
+    expect(await store.deleteTestBefore(beforeMs)).to.equal(gone.length);
+    expect(await store.deleteTestBefore(beforeMs)).to.equal(0);
+    const left = await messages.find({ tenant_id: tenantId }).sort({ _id: 1 }).toArray();
+    expect(left.map(({ _id }) => _id)).to.have.members(stays.map(({ id }) => id));
+  });
+
+  it("the tenants with test messages are found by one seek each", async () => {
+    const query = { tenant_id: { $gt: "" }, mode: "test" };
+    const plan = await harness.db.command({
+      explain: { distinct: "messages", key: "tenant_id", query },
+      verbosity: "queryPlanner",
+    });
+    expect(JSON.stringify(plan.queryPlanner.winningPlan)).to.include("DISTINCT_SCAN");
   });
 
   it("a send may have more messages than one command can hold", async () => {

@@ -90,6 +90,7 @@ function sweepsWith(
     timeouts: TIMEOUTS,
     availabilityOf: ALL_AVAILABLE,
     keepMs: 1,
+    testKeepMs: 1000,
     idempotencyMs: 1,
   });
 }

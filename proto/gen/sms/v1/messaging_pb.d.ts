@@ -683,6 +683,13 @@ export declare type LookupSendRequest = Message$1<"sms.v1.LookupSendRequest"> & 
    * @generated from field: bool before_refusal = 6;
    */
   beforeRefusal: boolean;
+
+  /**
+   * Each mode has its own keys. Unspecified means live.
+   *
+   * @generated from field: sms.v1.Mode mode = 7;
+   */
+  mode: Mode;
 };
 
 /**
