@@ -11,8 +11,12 @@ import {
 const SETTINGS = {
   ...DATABASE_SETTINGS,
   ...EVENT_SETTINGS,
-  /** Age at which the sweeper asks messaging about an open reservation. */
-  SETTLEMENT_GRACE_MS: durationMs(300_000),
+  /**
+   * Age at which the sweeper asks messaging about an open reservation. Any age is safe: messaging writes a
+   * tombstone before a hold is released. A send takes some seconds from hold to commit, and a hold whose send
+   * died is back in the balance within a minute.
+   */
+  SETTLEMENT_GRACE_MS: durationMs(45_000),
   /** Interval of the sweeper. */
   WALLET_SWEEP_INTERVAL_MS: timerMs(1000, 10),
   /** Interval of the ledger check behind `wallet_check_breaches`; 0 disables it. */

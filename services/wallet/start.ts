@@ -143,6 +143,8 @@ function startSweeper(
   const sweeper = startLoop({
     name: "wallet sweeper",
     intervalMs: config.WALLET_SWEEP_INTERVAL_MS,
+    // After an outage of messaging, orphan holds are still back within a minute.
+    retryMaxMs: 5000,
     log,
     async work() {
       const result = await sweep();

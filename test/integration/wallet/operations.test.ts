@@ -121,7 +121,7 @@ describe("operator actions on a wallet", function () {
     for await (const { reservations, graceMs } of client.streamReservations({})) {
       if (reservations.some((one) => one.tenantId === tenantId)) graceTimes.push(graceMs);
     }
-    expect(graceTimes).to.deep.equal([300_000n]);
+    expect(graceTimes).to.deep.equal([45_000n]);
   });
 
   it("a reference moves money once under concurrent requests of any amounts", async () => {

@@ -1178,7 +1178,7 @@ export declare const WalletService: GenService<{
   },
   /**
    * Holds funds for one send, all or nothing. For messaging: a hold without a stored send is released after the
-   * grace time (SETTLEMENT_GRACE_MS, five minutes). Repeating a placed hold returns it again with the current
+   * grace time (SETTLEMENT_GRACE_MS, 45 seconds). Repeating a placed hold returns it again with the current
    * `available`, also after its release (see GetReservation); a refused hold is decided again.
    * FAILED_PRECONDITION idempotency_key_reused where the reservation id has another amount or number of messages.
    * FAILED_PRECONDITION insufficient_balance with required_amount, available_amount, currency.
