@@ -6,6 +6,7 @@ import type { OutcomeReporter } from "./app/outcome-reporter.ts";
 export type CarrierMetrics = {
   readonly receipts: Counter<"connector" | "verdict">;
   readonly parked: Counter<"connector">;
+  readonly contradicted: Counter<"connector">;
   readonly mobileOriginated: Counter<"connector">;
 };
 
@@ -77,6 +78,12 @@ export function createCarrierMetrics(
     parked: new Counter({
       name: "carrier_receipts_parked_total",
       help: "Receipts that found no message at first, or messaging unavailable.",
+      labelNames: connector,
+      registers,
+    }),
+    contradicted: new Counter({
+      name: "carrier_receipts_contradicted_total",
+      help: "Receipts with the id of a submission and another number; they are parked.",
       labelNames: connector,
       registers,
     }),

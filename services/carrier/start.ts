@@ -81,6 +81,7 @@ export const start: StartService = async (context) => {
       supervisor.find(connectorId)?.runner.noteReceipt(submission, cameAtMs);
     },
     onParked: ({ connectorId }) => metrics.parked.inc({ connector: connectorId }),
+    onContradicted: ({ connectorId }) => metrics.contradicted.inc({ connector: connectorId }),
   });
   lifecycle.onClose("receipt matcher", () => receipts.close());
   const outcomes = createOutcomeReporter({

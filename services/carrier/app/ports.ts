@@ -135,10 +135,10 @@ export type UnmatchedReceipt = {
 
 /** The store of submissions and of receipts without a message. */
 export type SubmissionStore = {
-  /** Saves submissions. A carrier id that is used a second time refers to the newer one. */
+  /** Saves submissions. When a carrier uses an id again, the newest thousand with it are kept. */
   saveSubmissions(items: readonly Submission[]): Promise<void>;
   /** Finds submissions by their names (`submissionName`). */
-  findSubmissions(names: readonly string[]): Promise<Map<string, Submission>>;
+  findSubmissions(names: readonly string[]): Promise<Map<string, readonly Submission[]>>;
   /** A connector's newest submissions since an instant, for the restart of the test route. */
   listSubmissions(connectorId: string, sinceMs: number, max: number): Promise<Submission[]>;
   /** Saves submits without a carrier id, so that a receipt finds them by recipient and sender. */
@@ -159,12 +159,13 @@ export type SubmissionStore = {
   removeUnknowns(items: readonly UnknownSubmission[]): Promise<void>;
   /**
    * Parks receipts durably. The first scan for one by recipient and sender is due `partiesAfterMs` after it
-   * came.
+   * came; the first retry is due at once, or `waitMs` after it came.
    */
   park(
     receipts: readonly IncomingReceipt[],
     nowMs: number,
     partiesAfterMs: (connectorId: string) => number,
+    waitMs?: number,
   ): Promise<void>;
   /** Parked receipts that may belong to these submissions. */
   findParked(names: readonly string[]): Promise<ParkedReceipt[]>;

@@ -2,14 +2,18 @@
  * Matches receipts to messages. The link acknowledges a receipt to the carrier when `take` resolves, and not when
  * it rejects, so that the carrier sends the receipt again.
  *
- * - The carrier's id finds the message, in memory or in the store: messaging records the receipt.
- * - It finds none, or messaging is unavailable or rejects the receipt: the receipt is parked durably and retried.
+ * - The carrier's id and the number find the message, in memory or in the store: messaging records the receipt.
+ * - They find none, or messaging is unavailable or rejects the receipt: the receipt is parked durably and retried.
  *
  * A parked receipt is matched by the carrier's id when its submission is stored. After `partiesAfterMs`, when each
  * submit of that time is answered or in doubt, it is matched by recipient and sender, if exactly one message in
  * doubt fits. After `giveUpAfterMs` it becomes unmatched; operators can list it until three days after it came. A
  * receipt that messaging rejects stays parked for a day, because a newer version of messaging may take it, and
  * then becomes unmatched.
+ *
+ * A carrier may give all parts of a message one id. Each receipt then counts for the next part. Some carriers send
+ * one receipt for all of them: `REST_AFTER_MS` after a delivery the rest counts as delivered as well (ADR 113). A
+ * process that dies between the two writes has not acknowledged the receipt, and the carrier sends it again.
  */
 
 import type { Clock } from "../../shared/core/clock.ts";
@@ -18,15 +22,16 @@ import type { Logger } from "../../shared/core/logger.ts";
 import { answerWithin } from "../../shared/flow/backoff.ts";
 import { type Batcher, createBatcher } from "../../shared/flow/batcher.ts";
 import { isolateFailingItems } from "../../shared/flow/isolate-failing-items.ts";
+import { type Candidate, chooseSubmissions, fitOf } from "../domain/choose-submission.ts";
 import type { IncomingReceipt, MatchedReceipt } from "../domain/message.ts";
 import {
+  isSameSubmit,
   matchByParties,
   type Submission,
   submissionName,
-  type UnknownSubmission,
 } from "../domain/submission.ts";
 import type { MessagingClient, ParkedReceipt, SubmissionStore } from "./ports.ts";
-import type { RecentSubmissions } from "./recent-submissions.ts";
+import { type RecentSubmissions, toCandidate } from "./recent-submissions.ts";
 
 export type ReceiptMatcher = {
   /** Resolves when the receipt is durable: recorded or parked. Rejects when it is neither. */
@@ -46,6 +51,8 @@ export type ReceiptMatcherOptions = {
   readonly log: Logger;
   readonly onRecorded: (receipt: MatchedReceipt, submission: Submission, cameAtMs: number) => void;
   readonly onParked: (receipt: IncomingReceipt) => void;
+  /** Called for a receipt whose id is known and whose number belongs to no submission with that id. */
+  readonly onContradicted: (receipt: IncomingReceipt) => void;
   /** How long a receipt waits before it may be matched by recipient and sender. */
   readonly partiesAfterMs: (connectorId: string) => number;
   readonly giveUpAfterMs: number;
@@ -53,12 +60,18 @@ export type ReceiptMatcherOptions = {
   readonly inDoubtMaxMs: number;
 };
 
-type Known = { readonly matched: MatchedReceipt; readonly submission: Submission };
+type Known = {
+  readonly matched: MatchedReceipt;
+  /** Several when the carrier gave all parts of the message one id. */
+  readonly submissions: readonly [Submission, ...Submission[]];
+};
 /** Receipts whose submission is known. */
 type Found = Map<IncomingReceipt, Known>;
 
 const BATCH_MAX = 500;
 const SWEEP_MAX = 500;
+/** A carrier that sends a receipt for each part of a message sends them within some seconds of each other. */
+const REST_AFTER_MS = 5000;
 const REJECTED_GIVE_UP_MS = 24 * 3_600_000;
 /** After this many rejections in a batch the fault is not in single receipts: the others wait as well. */
 const REJECTIONS_MAX = 32;
@@ -85,8 +98,10 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     concurrency: 3,
     isTransient: () => true,
     async flush(receipts) {
-      const { recorded } = await record(await match(receipts));
+      const found = await match(receipts);
+      const { recorded } = await record(found);
       await park(receipts.filter((receipt) => !recorded.has(receipt)));
+      await parkRests(found, recorded);
       return receipts.map(() => undefined);
     },
   });
@@ -102,27 +117,58 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
     if (parkedNames.size > 100_000) parkedNames.clear();
   }
 
-  async function match(receipts: readonly IncomingReceipt[]): Promise<Found> {
+  async function parkRests(found: Found, recorded: ReadonlySet<IncomingReceipt>): Promise<void> {
+    const rests = [...found].flatMap(([receipt, known]) =>
+      recorded.has(receipt) ? restOf(receipt, known, recent) : [],
+    );
+    await store.park(rests, clock.now(), options.partiesAfterMs, REST_AFTER_MS);
+  }
+
+  /** `cameAtMs` has the times of parked receipts. */
+  async function match(
+    receipts: readonly IncomingReceipt[],
+    cameAtMs?: ReadonlyMap<IncomingReceipt, number>,
+  ): Promise<Found> {
     const found: Found = new Map();
-    const unseen = receipts.filter((receipt) => findKnown(receipt) === undefined);
+    const atMs = (receipt: IncomingReceipt) => cameAtMs?.get(receipt) ?? clock.now();
+    const set = (receipt: IncomingReceipt, [first, ...others]: readonly Submission[]) => {
+      if (first === undefined) return;
+      const submissions = [first, ...others] as const;
+      found.set(receipt, {
+        matched: toMatched(receipt, submissions),
+        submissions: [...submissions],
+      });
+    };
+    for (const receipt of receipts) set(receipt, findKnown(receipt, atMs(receipt)));
+    const unseen = receipts.filter((receipt) => !found.has(receipt));
     const stored = await store.findSubmissions(unseen.flatMap(namesOf));
-    const find = (name: string) => recent.find(name)?.submission ?? stored.get(name);
-    for (const receipt of receipts) {
-      const submission = findKnown(receipt) ?? pickSubmission(receipt, namesOf(receipt).map(find));
-      if (submission === undefined) continue;
-      found.set(receipt, { matched: toMatched(receipt, submission), submission });
+    for (const receipt of unseen) {
+      const candidates = namesOf(receipt).map((name) => candidatesOf(name, stored.get(name) ?? []));
+      set(receipt, chooseSubmissions(receipt, candidates, atMs(receipt)));
+      const isContradicted = !found.has(receipt) && candidates.flat().length > 0;
+      if (isContradicted && cameAtMs === undefined) options.onContradicted(receipt);
     }
     return found;
   }
 
-  /** The submission without a read: it is recent, or the receipt URL names its message. */
-  function findKnown(receipt: IncomingReceipt): Submission | undefined {
+  /** The submissions without a read: they are recent, or the receipt names its message. */
+  function findKnown(receipt: IncomingReceipt, cameAtMs: number): readonly Submission[] {
     const { connectorId, messageId, to, from } = receipt;
-    if (messageId !== "") return { connectorId, key: "", messageId, segment: 0, to, from, atMs: 0 };
-    const [name, ...others] = namesOf(receipt);
-    const submission = name === undefined ? undefined : recent.find(name)?.submission;
-    if (submission === undefined || submission.to === to) return submission;
-    return others.length === 0 && isTrusted(receipt, submission) ? submission : undefined;
+    if (messageId !== "")
+      return [{ connectorId, key: "", messageId, segment: 0, to, from, atMs: 0 }];
+    const [name] = namesOf(receipt);
+    const known = name === undefined ? [] : recent.find(name).map(toCandidate);
+    const own = known.filter(({ submission }) => isOwn(receipt, submission));
+    // When all of them had their receipt, an older submission with this id may be meant.
+    if (!own.some(({ isOpen }) => isOpen)) return [];
+    return chooseSubmissions(receipt, [own], cameAtMs);
+  }
+
+  function candidatesOf(name: string, stored: readonly Submission[]): Candidate[] {
+    const known = recent.find(name);
+    const unknown = stored.filter((one) => !known.some((it) => isSameSubmit(it.submission, one)));
+    const older = unknown.map((submission) => ({ submission, isOpen: false }));
+    return [...older, ...known.map(toCandidate)];
   }
 
   /**
@@ -138,9 +184,11 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
       if (batch.length === 0 || isMessagingAway || rejections >= REJECTIONS_MAX) return;
       const unknown = await options.messaging.recordReceipts(batch.map(([, one]) => one.matched));
       if (unknown.length > 0) log.warn({ count: unknown.length }, "receipts for unknown messages");
-      for (const [receipt, { matched, submission }] of batch) {
+      for (const [receipt, { matched, submissions }] of batch) {
         recorded.add(receipt);
-        options.onRecorded(matched, submission, parkedAtMs?.get(receipt) ?? clock.now());
+        if (receipt.verdict !== "acknowledged") recent.end(submissions);
+        if (receipt.restOfParts !== undefined) continue;
+        options.onRecorded(matched, submissions[0], parkedAtMs?.get(receipt) ?? clock.now());
       }
     }
 
@@ -162,7 +210,8 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
   }
 
   async function retryParked(parked: readonly ParkedReceipt[]): Promise<void> {
-    const found = await match(parked.map(({ receipt }) => receipt));
+    const cameAtMs = new Map(parked.map((one) => [one.receipt, one.parkedAtMs]));
+    const found = await match([...cameAtMs.keys()], cameAtMs);
     const nowMs = clock.now();
     /** Submits without a carrier id that these receipts end: no later receipt may match them. */
     const used = new Map<IncomingReceipt, Submission>();
@@ -175,10 +224,10 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
       if (submission.key === "" && receipt.verdict !== "acknowledged") {
         used.set(receipt, submission);
       }
-      found.set(receipt, { matched: toMatched(receipt, submission), submission });
+      found.set(receipt, { matched: toMatched(receipt, [submission]), submissions: [submission] });
     }
-    const cameAtMs = new Map(parked.map((one) => [one.receipt, one.parkedAtMs]));
     const { recorded, isMessagingAway } = await record(found, cameAtMs);
+    await parkRests(found, recorded);
     await store.removeParked(
       parked.filter(({ receipt }) => recorded.has(receipt)).map(({ id }) => id),
     );
@@ -230,9 +279,12 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
 
   return {
     async take(receipt) {
-      const name = namesOf(receipt)[0];
-      const reported = name === undefined ? undefined : recent.find(name)?.reported;
-      if (reported !== undefined) await answerWithin(reported, OUTCOME_WAIT_MS);
+      const [name] = namesOf(receipt);
+      const known = name === undefined ? [] : recent.find(name);
+      const reports = known.flatMap(({ submission, reported }) =>
+        reported !== undefined && fitOf(receipt, submission) !== "other" ? reported : [],
+      );
+      if (reports.length > 0) await answerWithin(Promise.all(reports), OUTCOME_WAIT_MS);
       await batcher.add(receipt);
     },
     onStored(submissions) {
@@ -255,45 +307,47 @@ export function createReceiptMatcher(options: ReceiptMatcherOptions): ReceiptMat
   };
 }
 
-function isSameSubmit(one: UnknownSubmission, other: UnknownSubmission): boolean {
-  return one.messageId === other.messageId && one.segment === other.segment;
-}
-
 function namesOf(receipt: IncomingReceipt): string[] {
   return receipt.keys.map((key) => submissionName(receipt.connectorId, key));
 }
 
+function isOwn(receipt: IncomingReceipt, submission: Submission): boolean {
+  const fit = fitOf(receipt, submission);
+  return fit === "same" || fit === "likely";
+}
+
 /**
- * Picks from the submissions of the receipt's keys: the first with the receipt's recipient. Some carriers write
- * recipients in another notation, so the likeliest key matches without it. The other keys do not: an id in another
- * notation may by chance belong to another message.
+ * The receipt that completes a message whose parts have one id, of which one was delivered. While some of them have
+ * other ids, or are not submitted yet, each needs a receipt of its own.
  */
-function pickSubmission(
+function restOf(
   receipt: IncomingReceipt,
-  candidates: readonly (Submission | undefined)[],
-): Submission | undefined {
-  const own = candidates.find((submission) => submission?.to === receipt.to);
-  if (own !== undefined) return own;
-  return candidates.find((submission, at) => {
-    if (submission === undefined || !isTrusted(receipt, submission)) return false;
-    return at === 0 || receipt.to === "";
-  });
+  { submissions }: Known,
+  recent: RecentSubmissions,
+): IncomingReceipt[] {
+  const [{ connectorId, key, messageId, parts = 1 }] = submissions;
+  if (receipt.verdict !== "delivered" || parts === 1 || submissions.length < parts) return [];
+  const known = recent.find(submissionName(connectorId, key));
+  const own = known.filter(({ submission }) => submission.messageId === messageId);
+  if (own.length >= parts && own.every(({ isEnded }) => isEnded)) return [];
+  return [{ ...receipt, keys: [], messageId, restOfParts: parts }];
 }
 
-/** A handset can write the text of a receipt, but can send it only from its own number. */
-function isTrusted(receipt: IncomingReceipt, submission: Submission): boolean {
-  return receipt.isUnmarked !== true || submission.to === receipt.to;
-}
-
-function toMatched(receipt: IncomingReceipt, submission: Submission): MatchedReceipt {
+/** One submission of several with one id is any of them: messaging counts the receipt for the next part. */
+function toMatched(
+  receipt: IncomingReceipt,
+  [submission, ...others]: readonly [Submission, ...Submission[]],
+): MatchedReceipt {
+  const isShared = others.length > 0;
   return {
     messageId: submission.messageId,
     connectorId: receipt.messageId === "" ? "" : receipt.connectorId,
     segment: submission.segment,
-    parts: submission.parts ?? 0,
-    isSegmentGuessed: submission.isSegmentGuessed === true,
-    // Receipts for the whole message need no key to tell parts apart.
-    partKey: submission.segment === 0 ? "" : (namesOf(receipt)[0] ?? ""),
+    parts: receipt.restOfParts ?? submission.parts ?? 0,
+    isSegmentGuessed:
+      isShared || receipt.restOfParts !== undefined || submission.isSegmentGuessed === true,
+    // Receipts for the whole message need no key to tell parts apart, and one key for all parts cannot.
+    partKey: isShared || submission.segment === 0 ? "" : (namesOf(receipt)[0] ?? ""),
     verdict: receipt.verdict,
     errorCode: receipt.errorCode,
     carrierCode: receipt.carrierCode,

@@ -69,7 +69,7 @@ export type MatchedReceipt = {
   readonly segment: number;
   /** The number of parts that get receipts; 0 when it is the number of segments. */
   readonly parts: number;
-  /** It was matched by recipient and sender, which fit several segments in doubt. */
+  /** Several segments fit. For the whole message: it counts only for segments without a failure. */
   readonly isSegmentGuessed: boolean;
   /** Equal in all receipts of one part; empty for the whole message and without a carrier id. */
   readonly partKey: string;
@@ -95,6 +95,13 @@ export type IncomingReceipt = {
   readonly from: string;
   /** Set when the receipt names the message itself, as a signed receipt URL does. */
   readonly messageId: string;
+  /** The time from the submit to the final state by the carrier's own clock, if the receipt has both dates. */
+  readonly tookMs?: number;
+  /**
+   * Set in the receipt that completes a message whose parts share one id: the number of its parts. It counts for
+   * the parts that have no receipt of their own.
+   */
+  readonly restOfParts?: number;
 };
 
 /** The journal could not be written: no octet of the messages in that write has left. */

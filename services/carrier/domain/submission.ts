@@ -23,7 +23,15 @@ export type UnknownSubmission = Omit<Submission, "key" | "isSegmentGuessed"> & {
   readonly isTaken?: boolean;
 };
 
-/** The key of a submission in the store: one per connector and carrier id. */
+/** Whether two submissions are of the same part of the same message. */
+export function isSameSubmit(
+  one: Pick<Submission, "messageId" | "segment">,
+  other: Pick<Submission, "messageId" | "segment">,
+): boolean {
+  return one.messageId === other.messageId && one.segment === other.segment;
+}
+
+/** The key of submissions in the store: one per connector and carrier id, which a carrier may use again. */
 export function submissionName(connectorId: string, key: string): string {
   return `${connectorId}|${key}`;
 }

@@ -5,9 +5,8 @@ import type { ParkedReceipt, SubmissionStore } from "../app/ports.ts";
 import type { IncomingReceipt } from "../domain/message.ts";
 import { type Submission, submissionName } from "../domain/submission.ts";
 
-type SubmissionDocument = {
-  /** `<connector>|<canonical carrier id>` */
-  _id: string;
+/** A submit. */
+type SubmitFields = {
   m: string;
   s: number;
   /** The number of parts of the message. */
@@ -17,6 +16,13 @@ type SubmissionDocument = {
   at: Date;
   /** True when the segment is a guess. */
   g?: boolean;
+};
+/** The newest submit with a carrier id, and the earlier ones with the same id (ADR 112). */
+type SubmissionDocument = SubmitFields & {
+  /** `<connector>|<canonical carrier id>` */
+  _id: string;
+  /** Oldest first; absent for an id that was used once. */
+  o?: SubmitFields[];
 };
 type UnknownDocument = {
   /** `<message id>/<segment>` */
@@ -46,6 +52,9 @@ type ParkedDocument = {
   taken_by?: ObjectId;
 };
 
+/** The earlier submits that are kept of one carrier id; more than a day's for a carrier that repeats its ids. */
+const PER_ID_MAX = 999;
+
 /** Creates the store in MongoDB; the port explains the methods. */
 export function createSubmissionStore(db: Db): SubmissionStore {
   const submissions: Collection<SubmissionDocument> = db.collection("submissions");
@@ -64,17 +73,16 @@ export function createSubmissionStore(db: Db): SubmissionStore {
         if (!isDuplicateKey(error) || !(error instanceof MongoBulkWriteError)) {
           throw wrapMongoError(error);
         }
-        // Replace those that existed; all others were inserted.
-        const known = new Set([error.writeErrors].flat().map(({ index }) => documents[index]?._id));
-        const again = documents.filter(({ _id }) => known.has(_id));
-        await guardMongo(submissions.bulkWrite(replaceAll(again), { ordered: true }));
+        // Add to those that existed; all others were inserted.
+        const again = [error.writeErrors].flat().flatMap(({ index }) => documents[index] ?? []);
+        await guardMongo(submissions.bulkWrite(again.map(addToId), { ordered: true }));
       }
     },
 
     async findSubmissions(names) {
       if (names.length === 0) return new Map();
       const found = await guardMongo(submissions.find({ _id: { $in: [...names] } }).toArray());
-      return new Map(found.map((document) => [document._id, fromSubmissionDocument(document)]));
+      return new Map(found.map((document) => [document._id, fromDocument(document)]));
     },
 
     async listSubmissions(connectorId, sinceMs, max) {
@@ -83,7 +91,7 @@ export function createSubmissionStore(db: Db): SubmissionStore {
         at: { $gte: new Date(sinceMs) },
       };
       const found = await guardMongo(submissions.find(query).sort({ at: -1 }).limit(max).toArray());
-      return found.map(fromSubmissionDocument);
+      return found.flatMap(fromDocument);
     },
 
     async saveUnknowns(items) {
@@ -140,15 +148,16 @@ export function createSubmissionStore(db: Db): SubmissionStore {
       await guardMongo(unknowns.deleteMany({ _id: { $in: ids } }));
     },
 
-    async park(receipts, nowMs, partiesAfterMs) {
+    async park(receipts, nowMs, partiesAfterMs, waitMs = 0) {
       if (receipts.length === 0) return;
       const at = new Date(nowMs);
+      const next_at = new Date(nowMs + waitMs);
       const documents = receipts.map((receipt) => ({
         connector_id: receipt.connectorId,
         names: receipt.keys.map((key) => submissionName(receipt.connectorId, key)),
         receipt,
         at,
-        next_at: at,
+        next_at,
         parties_at: new Date(nowMs + partiesAfterMs(receipt.connectorId)),
       }));
       await guardMongo(parked.insertMany(documents as never));
@@ -236,27 +245,41 @@ function toSubmissionDocument(item: Submission): SubmissionDocument {
   };
 }
 
-function fromSubmissionDocument(document: SubmissionDocument): Submission {
+function fromDocument(document: SubmissionDocument): Submission[] {
   const bar = document._id.indexOf("|");
-  return {
-    connectorId: document._id.slice(0, bar),
-    key: document._id.slice(bar + 1),
-    messageId: document.m,
-    segment: document.s,
-    ...(document.n === undefined ? {} : { parts: document.n }),
-    to: document.to,
-    from: document.from,
-    atMs: document.at.getTime(),
-    ...(document.g === true ? { isSegmentGuessed: true } : {}),
-  };
+  const connectorId = document._id.slice(0, bar);
+  const key = document._id.slice(bar + 1);
+  return [...(document.o ?? []), document].map((one) => ({
+    connectorId,
+    key,
+    messageId: one.m,
+    segment: one.s,
+    ...(one.n === undefined ? {} : { parts: one.n }),
+    to: one.to,
+    from: one.from,
+    atMs: one.at.getTime(),
+    ...(one.g === true ? { isSegmentGuessed: true } : {}),
+  }));
 }
 
-function replaceAll(
-  documents: readonly SubmissionDocument[],
-): AnyBulkWriteOperation<SubmissionDocument>[] {
-  return documents.map(({ _id, ...replacement }) => ({
-    replaceOne: { filter: { _id }, replacement, upsert: true },
-  }));
+/**
+ * Makes a submit the newest one of its id and keeps the others. One atomic update, so that processes which use an
+ * id at once lose none. A repeated write changes nothing: a submit replaces its own earlier entry.
+ */
+function addToId(document: SubmissionDocument): AnyBulkWriteOperation<SubmissionDocument> {
+  const { _id, m, s, ...rest } = document;
+  const newest = { m: "$m", s: "$s", n: "$n", to: "$to", from: "$from", at: "$at", g: "$g" };
+  const known = { $concatArrays: [{ $ifNull: ["$o", []] }, [newest]] };
+  const isOther = { $or: [{ $ne: ["$$one.m", m] }, { $ne: ["$$one.s", s] }] };
+  // The document may have expired since the insert failed; then the update inserts it and `$m` is missing.
+  const cond = { $and: [{ $gt: ["$$one.m", null] }, isOther] };
+  const o = { $slice: [{ $filter: { input: known, as: "one", cond } }, -PER_ID_MAX] };
+  const fields = Object.entries({ m, s, ...rest }).map(([name, value]) => [
+    name,
+    { $literal: value },
+  ]);
+  const replacement = { _id: "$_id", ...Object.fromEntries(fields), o };
+  return { updateOne: { filter: { _id }, update: [{ $replaceWith: replacement }], upsert: true } };
 }
 
 function toParked(documents: readonly ParkedDocument[]): ParkedReceipt[] {

@@ -29,7 +29,10 @@ export type Receipt = {
   readonly segment: number;
   /** The number of parts; the number of segments if unset. */
   readonly parts?: number;
-  /** The carrier named no segment: if this one has a receipt, use the next one without. */
+  /**
+   * The carrier named no segment: if this one has a receipt, use the next one without. For the whole message: the
+   * carrier gave all its parts one id, and parts that failed by their own receipts stay failed.
+   */
   readonly isSegmentGuessed?: boolean;
   /** The connector that delivered the receipt, if nothing else links it to a submit; else empty. */
   readonly connectorId?: string;
@@ -143,7 +146,10 @@ const PARTS_MAX = 32;
 
 function addReceipt(known: SegmentReceipts, receipt: Receipt, all: number): SegmentReceipts {
   // A receipt of the whole message counts for the parts that the carrier has.
-  if (receipt.segment === 0) return known.isIncomplete ? known : count(known, receipt.state, all);
+  if (receipt.segment === 0) {
+    const counted = receipt.isSegmentGuessed ? all & ~known.failed : all;
+    return known.isIncomplete ? known : count(known, receipt.state, counted);
+  }
   const part = partOf(known, receipt, all);
   const counted = count(known, receipt.state, bitOf(part.segment, all));
   const { parts = [] } = known;

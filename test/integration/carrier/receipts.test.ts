@@ -66,6 +66,7 @@ describe("the receipt matcher", () => {
       log,
       onRecorded: () => undefined,
       onParked: () => undefined,
+      onContradicted: () => undefined,
       partiesAfterMs,
       giveUpAfterMs: 60_000,
       inDoubtMaxMs: 600_000,
@@ -340,8 +341,9 @@ describe("the receipt matcher", () => {
     ]);
     await matcher.take(receipt({ keys: ["16", "10", "22"] }));
     expect(recorded.map(({ messageId }) => messageId)).to.deep.equal([mine]);
-    // A carrier that writes recipients in its own way is believed by the likeliest.
     await matcher.take(receipt({ keys: ["16", "10", "22"], to: "08031234567" }));
+    expect(recorded.at(-1)?.messageId, "its national form").to.equal(mine);
+    await matcher.take(receipt({ keys: ["16", "10", "22"], to: "08030000000" }));
     expect(recorded.at(-1)?.messageId).to.equal(other);
   });
 

@@ -82,6 +82,15 @@ describe("delivery receipts", () => {
     });
   }
 
+  it("a receipt for the rest of a message leaves parts failed that failed by their own receipts", () => {
+    const whole = receipt("delivered", { segment: 0, isSegmentGuessed: true });
+    const failed = receipt("undelivered", { segment: 1, isSegmentGuessed: true });
+    const sent = { ...messageIn("sent"), segments: 3 };
+    expect(applyAll(sent, [failed, whole]).status).to.equal("undelivered");
+    const delivered = receipt("delivered", { segment: 1, isSegmentGuessed: true });
+    expect(applyAll(sent, [delivered, whole]).status).to.equal("delivered");
+  });
+
   const part = (segment: number, partKey: string, isSegmentGuessed = false) =>
     receipt("delivered", { segment, partKey, isSegmentGuessed });
   for (const { what, said, counted } of [

@@ -132,6 +132,7 @@ export function createSmppLink(options: {
       to: normalizeAddress(receipt.recipient),
       from: normalizeAddress(receipt.sender),
       messageId: "",
+      ...tookMs(receipt),
     };
     await events.onReceipt(incoming);
   }
@@ -214,6 +215,11 @@ function keysOf({ messageId, textId }: Receipt, forms: IdForms): string[] {
   const ofText = messageIdCandidates(textId, forms.receipt);
   const common = ofParameter.filter((key) => ofText.includes(key));
   return [...new Set([...common, ...ofParameter, ...ofText])];
+}
+
+function tookMs({ submittedAt, doneAt }: Receipt): { readonly tookMs?: number } {
+  if (submittedAt === undefined || doneAt === undefined) return {};
+  return { tookMs: doneAt.getTime() - submittedAt.getTime() };
 }
 
 /**
