@@ -63,6 +63,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       incomingMax: INCOMING_MAX,
       responseTimeoutMs: ANSWER_WAIT_MS,
     },
+    interfaceVersion: () => behaviour.current.interface_version,
     authenticate: (bind, session) => binds.authenticate(bind, session),
     intercept: (pdu, session) => binds.intercept(pdu, session),
     onConnect(session) {

@@ -20,6 +20,7 @@ export type SimulatorCounts = {
   readonly binds: number;
   readonly total: number;
   readonly duplicates: number;
+  readonly receipts: Readonly<Record<"sent" | "acknowledged" | "resent" | "dropped", number>>;
 };
 
 /** A running stack and what tests of the carrier do with it. */

@@ -24,6 +24,8 @@ export interface SmppServerOptions {
   sessionsMax?: number;
   /** Limits of every session. */
   session?: Omit<SessionOptions, "role" | "onClose" | "onState">;
+  /** The sc_interface_version in bind responses; 0x34 by default, 0 leaves it out. */
+  interfaceVersion?: () => number;
   /** Returns the status of the bind response; ESME_ROK accepts the bind. */
   authenticate: (bind: BindRequest, session: Session) => number;
   onBound?: (session: Session, bind: BindRequest, mode: BindMode) => void;
@@ -104,11 +106,12 @@ function openSession(socket: Socket, options: SmppServerOptions, sessions: Set<S
 
 function answerBind(bind: BindRequest, session: Session, options: SmppServerOptions): void {
   const status = options.authenticate(bind, session);
+  const version = options.interfaceVersion?.() ?? 0x34;
   // A refusal has a body too: some clients cannot parse a response without one.
   session.respond(bind, {
     status,
     body: { systemId: options.systemId },
-    ...(status === STATUS.ESME_ROK && { tlvs: { scInterfaceVersion: 0x34 } }),
+    ...(status === STATUS.ESME_ROK && version > 0 && { tlvs: { scInterfaceVersion: version } }),
   });
   if (status !== STATUS.ESME_ROK) return void setTimeout(() => session.close("bind_refused"), 200);
   const mode = MODES[bind.command];

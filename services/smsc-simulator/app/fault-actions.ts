@@ -85,6 +85,12 @@ const ACTIONS: Partial<Record<FaultName, Act>> = {
   queue_full: refuse(STATUS.ESME_RMSGQFUL),
   system_error: refuse(STATUS.ESME_RSYSERR),
   drop_link: (submits, submit) => submits.drop(submit),
+  parameter_refused: refuse(STATUS.ESME_RINVOPTPARSTREAM),
+  // The carrier has nothing of it, but its client cannot know that.
+  parameter_drops_link: (submits, submit) => {
+    submits.leaveRefused(submit);
+    submit.peer.session.close("socket_error");
+  },
   half_open: (submits, submit) => {
     submits.leave(submit);
     const { session } = submit.peer;

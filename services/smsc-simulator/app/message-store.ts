@@ -1,4 +1,4 @@
-import { evictOldest } from "../../shared/flow/lru.ts";
+import { evictOldest, setRecent } from "../../shared/flow/lru.ts";
 
 /** message_state of query_sm_resp, SMPP 3.4 section 5.2.28. */
 const STATES = { enroute: 1, delivered: 2, expired: 3, undelivered: 5 } as const;
@@ -10,12 +10,15 @@ interface Stored {
 
 /** The lowest id; its hexadecimal form begins with a letter, so it never reads as a decimal. */
 const FIRST_ID = 0xf0000000000;
+/** Long messages whose id is kept for their other parts. */
+const SHARED_MAX = 10_000;
 const SPREAD = 0x10000000000;
 
 /** Creates message ids and keeps the latest `messagesMax` messages for query_sm. */
 export class MessageStore {
   readonly #messagesMax: number;
   readonly #messages = new Map<string, Stored>();
+  readonly #shared = new Map<string, string>();
   /** Starts at the time of day, so that ids of an earlier run do not repeat soon. */
   #next = (Date.now() * 100) % SPREAD;
 
@@ -27,6 +30,15 @@ export class MessageStore {
   nextId(): string {
     this.#next = (this.#next + 1) % SPREAD;
     return (FIRST_ID + this.#next).toString(16);
+  }
+
+  /** The id of a submit, as `message_ids` of the behaviour says; `part` names the message and its sender. */
+  idOf(ids: "unique" | "shared_by_parts" | "constant", part: string | undefined): string {
+    if (ids === "constant") return FIRST_ID.toString(16);
+    if (ids === "unique" || part === undefined) return this.nextId();
+    const messageId = this.#shared.get(part) ?? this.nextId();
+    setRecent(this.#shared, part, messageId, SHARED_MAX);
+    return messageId;
   }
 
   add(messageId: string): void {

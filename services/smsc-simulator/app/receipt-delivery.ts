@@ -25,8 +25,17 @@ export interface ReceiptContent {
   messageId: string;
   receipt: TestReceipt;
   format: "text" | "tlv" | "both";
+  number: "as_is" | "plus" | "national" | "none";
   submittedAt: Date;
 }
+
+const NUMBERS: Readonly<Record<ReceiptContent["number"], (address: string) => string>> = {
+  as_is: (address) => address,
+  plus: (address) => (address.startsWith("+") ? address : `+${address}`),
+  // All test numbers have country codes of three digits.
+  national: (address) => `0${address.replace(/^\+/, "").slice(3)}`,
+  none: () => "",
+};
 
 /** Creates the deliver_sm of a receipt; its sender is the recipient of the message. */
 export function receiptDelivery(content: ReceiptContent, doneAt: Date): Delivery {
@@ -50,7 +59,7 @@ export function receiptDelivery(content: ReceiptContent, doneAt: Date): Delivery
     body: {
       sourceAddrTon: body.destAddrTon,
       sourceAddrNpi: body.destAddrNpi,
-      sourceAddr: body.destinationAddr.slice(0, 20),
+      sourceAddr: NUMBERS[content.number](body.destinationAddr).slice(0, 20),
       destAddrTon: body.sourceAddrTon,
       destAddrNpi: body.sourceAddrNpi,
       destinationAddr: body.sourceAddr.slice(0, 20),

@@ -1,7 +1,7 @@
 import { STATUS } from "../../shared/smpp/statuses.ts";
 import { planSubmit, type TestPlan } from "../../shared/smpp/test-numbers.ts";
 import type { BehaviourSwitch } from "../domain/behaviour.ts";
-import { submitIdentity } from "../domain/deduplicate.ts";
+import { placeOf, submitIdentity } from "../domain/deduplicate.ts";
 import { sampleLatency } from "../domain/latency.ts";
 import { SlidingRate } from "../domain/sliding-rate.ts";
 import type { Counters } from "./counters.ts";
@@ -22,7 +22,7 @@ const REFUSALS = {
 /** The default delay of receipts in the test numbers; `receipts.delay_ms` replaces it. */
 const PLAIN_DELAY_MS = 1000;
 
-/** Answers submits: the limits decide first, then the test numbers, then the faults. */
+/** Answers submits: the limits decide first, then parameters, the test numbers, and the other faults. */
 export class Submits implements SubmitActions {
   readonly behaviour: BehaviourSwitch;
   readonly #counters: Counters;
@@ -55,17 +55,19 @@ export class Submits implements SubmitActions {
     // A submit over the limits does not use up a test number's refusals.
     if (isOver) seen.count--;
     else this.#admitted.add(nowMs);
-    const submit: Submit = { pdu, peer, seen, plan, messageId: this.#messages.nextId() };
+    const submit: Submit = { pdu, peer, seen, plan, messageId: this.#idOf(pdu) };
     const { answer } = plan;
-    if (answer.kind === "refuse") this.refuse(submit, REFUSALS[answer.reason]);
+    const fault = isEmpty(pdu.tlvs) ? undefined : this.behaviour.strike("parameter");
+    if (fault !== undefined) actOnFault(this, submit, fault);
+    else if (answer.kind === "refuse") this.refuse(submit, REFUSALS[answer.reason]);
     else if (answer.kind === "drop_link") this.drop(submit);
     else if (answer.kind === "none") {
       this.leave(submit);
       this.sendReceipts(submit, 0);
     } else {
-      const fault = this.behaviour.strike("submit");
-      if (fault === undefined) this.accept(submit, answer.afterMs);
-      else actOnFault(this, submit, fault);
+      const struck = this.behaviour.strike("submit");
+      if (struck === undefined) this.accept(submit, answer.afterMs);
+      else actOnFault(this, submit, struck);
     }
   }
 
@@ -112,7 +114,9 @@ export class Submits implements SubmitActions {
 
   sendReceipts(submit: Submit, sinceAnswerMs: number): void {
     const { pdu, peer, messageId, plan } = submit;
-    const { format, delay_ms: delayMs } = this.behaviour.current.receipts;
+    const { format, number, parts, delay_ms: delayMs } = this.behaviour.current.receipts;
+    const place = placeOf(pdu);
+    if (parts === "last" && place !== undefined && place.sequence < place.total) return;
     const submittedAt = new Date();
     const wanted = plan.receipts.filter((receipt) =>
       isReceiptWanted(pdu.body.registeredDelivery, receipt),
@@ -127,7 +131,7 @@ export class Submits implements SubmitActions {
       this.#messages.note(messageId, receipt.state, submittedAt.getTime() + afterMs);
       if (!wanted.includes(receipt)) continue;
       const { systemId } = peer;
-      const content = { systemId, submit: pdu, messageId, receipt, format, submittedAt };
+      const content = { systemId, submit: pdu, messageId, receipt, format, number, submittedAt };
       const doneAt = new Date(submittedAt.getTime() + afterMs);
       this.#deliveries.add(receiptDelivery(content, doneAt), afterMs);
     }
@@ -136,6 +140,13 @@ export class Submits implements SubmitActions {
   #isOverLimit(peer: Peer, nowMs: number): boolean {
     const { rate_per_second: rate, window } = this.behaviour.current;
     return peer.open > window || (rate > 0 && this.#admitted.count(nowMs) >= rate);
+  }
+
+  #idOf(pdu: Submit["pdu"]): string {
+    const place = placeOf(pdu);
+    const { sourceAddr, destinationAddr } = pdu.body;
+    const part = place && `${sourceAddr}/${destinationAddr}/${place.reference}/${place.total}`;
+    return this.#messages.idOf(this.behaviour.current.message_ids, part);
   }
 
   #latencyMs(): number {
@@ -152,6 +163,10 @@ export class Submits implements SubmitActions {
 function destinationOf(pdu: Submit["pdu"]): string {
   const { destinationAddr } = pdu.body;
   return destinationAddr.startsWith("+") ? destinationAddr.slice(1) : destinationAddr;
+}
+
+function isEmpty(tlvs: object): boolean {
+  return Object.keys(tlvs).length === 0;
 }
 
 function after(delayMs: number, act: () => void): void {

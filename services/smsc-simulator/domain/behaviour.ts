@@ -31,6 +31,8 @@ export const FAULTS = {
   bind_unanswered: "bind",
   deliver_before_bind: "connect",
   outbind: "connect",
+  parameter_refused: "parameter",
+  parameter_drops_link: "parameter",
 } as const;
 
 /** A fault of the catalogue. */
@@ -57,6 +59,13 @@ export interface Behaviour {
   rate_per_second: number;
   /** Unanswered submits per session; more are throttled. */
   window: number;
+  /**
+   * The ids in answers: each submit its own, one for all parts of a message, or one for all submits, as of a carrier
+   * with several nodes or a counter that restarts.
+   */
+  message_ids: "unique" | "shared_by_parts" | "constant";
+  /** The sc_interface_version in bind answers; 0 leaves it out, as SMPP 3.3 does. */
+  interface_version: number;
   receipts: {
     /** Whether receipts carry the text, the optional parameters, or both. */
     format: "text" | "tlv" | "both";
@@ -64,6 +73,10 @@ export interface Behaviour {
     delay_ms: number;
     /** How long to wait before a refused or unanswered receipt is sent again. */
     resend_ms: number;
+    /** The source address: the recipient as submitted, with a plus, without its country code, or none. */
+    number: "as_is" | "plus" | "national" | "none";
+    /** Whether each part of a long message gets receipts, or the last one alone. */
+    parts: "each" | "last";
   };
   faults: Partial<Record<FaultName, FaultSetting>>;
 }
@@ -74,7 +87,15 @@ export function calmBehaviour(): Behaviour {
     latency_ms: 0,
     rate_per_second: 0,
     window: 1000,
-    receipts: { format: "both", delay_ms: 1000, resend_ms: 1000 },
+    message_ids: "unique",
+    interface_version: 0x34,
+    receipts: {
+      format: "both",
+      delay_ms: 1000,
+      resend_ms: 1000,
+      number: "as_is",
+      parts: "each",
+    },
     faults: {},
   };
 }

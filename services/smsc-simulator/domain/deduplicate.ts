@@ -1,5 +1,7 @@
 import type { Pdu, PduOf } from "../../shared/smpp/pdu.ts";
-import { readUserData } from "../../shared/smpp/user-data-header.ts";
+import { type Concatenation, readUserData } from "../../shared/smpp/user-data-header.ts";
+
+type Submitted = PduOf<"submit_sm"> | PduOf<"data_sm">;
 
 /**
  * The vendor parameter with the client's message id. It separates two messages with the same text to one number, and
@@ -17,9 +19,8 @@ export function submitIdentity(pdu: PduOf<"submit_sm"> | PduOf<"data_sm">): stri
   const text = pdu.command === "submit_sm" ? pdu.body.shortMessage : NO_OCTETS;
   const name = tlvs.other?.find(({ tag }) => tag === MESSAGE_NAME_TAG);
   if (name !== undefined) {
-    const hasHeader = (body.esmClass & 0x40) !== 0;
-    const place = hasHeader ? readUserData(text).concatenation?.sequence : tlvs.sarSegmentSeqnum;
-    return `${body.destinationAddr}/${name.value.toString("latin1")}/${place ?? 0}`;
+    const place = placeOf(pdu)?.sequence ?? 0;
+    return `${body.destinationAddr}/${name.value.toString("latin1")}/${place}`;
   }
   const octets = text.length > 0 ? text : (tlvs.messagePayload ?? NO_OCTETS);
   const sar = `${tlvs.sarMsgRefNum ?? ""}.${tlvs.sarSegmentSeqnum ?? ""}`;
@@ -28,6 +29,16 @@ export function submitIdentity(pdu: PduOf<"submit_sm"> | PduOf<"data_sm">): stri
 }
 
 const NO_OCTETS = Buffer.alloc(0);
+
+/** The place of a part in its message; undefined for a message of one part. */
+export function placeOf({ command, body, tlvs }: Submitted): Concatenation | undefined {
+  if ((body.esmClass & 0x40) !== 0) {
+    return command === "submit_sm" ? readUserData(body.shortMessage).concatenation : undefined;
+  }
+  const { sarMsgRefNum: reference, sarTotalSegments: total, sarSegmentSeqnum: sequence } = tlvs;
+  if (reference === undefined || total === undefined || sequence === undefined) return undefined;
+  return { reference, total, sequence };
+}
 
 /** Two FNV-1a hashes: 64 bits, so a pair of texts collides with probability 2^-64. */
 function digest(octets: Buffer): string {

@@ -8,6 +8,8 @@ export class ControlError extends Error {}
 type Json = Record<string, unknown>;
 
 const LONGEST_MS = 600_000;
+const MESSAGE_IDS = ["unique", "shared_by_parts", "constant"] as const;
+const NUMBERS = ["as_is", "plus", "national", "none"] as const;
 
 /** Reads the body of `POST /behaviour`. Throws ControlError for an unknown or wrong member. */
 export function parseBehaviour(input: unknown): BehaviourChange {
@@ -17,6 +19,8 @@ export function parseBehaviour(input: unknown): BehaviourChange {
     if (name === "latency_ms") change.latency_ms = parseLatency(value);
     else if (name === "rate_per_second") change.rate_per_second = number(value, name, 0, 1e6);
     else if (name === "window") change.window = number(value, name, 1, 100_000);
+    else if (name === "interface_version") change.interface_version = number(value, name, 0, 255);
+    else if (name === "message_ids") change.message_ids = oneOf(value, name, MESSAGE_IDS);
     else if (name === "seed") change.seed = number(value, name, 0, 2 ** 32 - 1);
     else if (name === "reset") change.reset = value === true;
     else if (name === "receipts") change.receipts = parseReceipts(objectOf(value, name));
@@ -42,9 +46,10 @@ function parseReceipts(json: Json): NonNullable<BehaviourChange["receipts"]> {
   for (const [name, value] of Object.entries(json)) {
     if (name === "delay_ms") receipts.delay_ms = number(value, name, 0, LONGEST_MS);
     else if (name === "resend_ms") receipts.resend_ms = number(value, name, 10, LONGEST_MS);
-    else if (name === "format" && (value === "text" || value === "tlv" || value === "both")) {
-      receipts.format = value;
-    } else throw new ControlError(`receipts.${name} is wrong`);
+    else if (name === "format") receipts.format = oneOf(value, name, ["text", "tlv", "both"]);
+    else if (name === "number") receipts.number = oneOf(value, name, NUMBERS);
+    else if (name === "parts") receipts.parts = oneOf(value, name, ["each", "last"]);
+    else throw new ControlError(`receipts.${name} is not known`);
   }
   return receipts;
 }
@@ -78,6 +83,12 @@ export function objectOf(value: unknown, name: string): Json {
     throw new ControlError(`${name} must be an object`);
   }
   return value as Json;
+}
+
+function oneOf<T extends string>(value: unknown, name: string, known: readonly T[]): T {
+  const found = known.find((one) => one === value);
+  if (found === undefined) throw new ControlError(`${name} must be one of ${known.join(", ")}`);
+  return found;
 }
 
 function number(value: unknown, name: string, min: number, max: number): number {
