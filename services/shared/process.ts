@@ -20,7 +20,7 @@ import { createLogger } from "./io/log.ts";
 import { createMetrics } from "./io/metrics.ts";
 import { natsOptions } from "./io/nats-options.ts";
 import { type OpsHandler, startOpsServer } from "./io/ops-server.ts";
-import { rpcMetrics } from "./io/rpc-metrics.ts";
+import { rpcMetrics, strangerMetrics } from "./io/rpc-metrics.ts";
 import type { ServiceContext, ServiceModule } from "./io/service-context.ts";
 import { rpcTlsFilesOf, TLS_SERVERS, tlsFilesOf } from "./io/tls-files.ts";
 import { traceFields, useTracer } from "./io/tracing.ts";
@@ -159,17 +159,24 @@ async function startAll(
   isComplete = true;
 
   if (routes.length === 0) return;
+  const onStrangerLimit = strangerMetrics(metrics);
   const server = createRpcServer({
     routes: serveAll,
     auth,
     log,
     onCall,
+    onStrangerLimit,
     maxInFlight: config.RPC_IN_FLIGHT_MAX,
     maxConnectionAgeMs: config.RPC_CONNECTION_AGE_MS,
     tls: rpcTlsFilesOf(config),
   });
   if (config.GRPC_HEALTH_PORT !== 0) {
-    const probed = createRpcServer({ routes: () => {}, health: server.health, log });
+    const probed = createRpcServer({
+      routes: () => {},
+      health: server.health,
+      log,
+      onStrangerLimit,
+    });
     await probed.listen(config.GRPC_HOST, config.GRPC_HEALTH_PORT);
     lifecycle.onClose("health port", async () => void (await probed.drain(0)));
   }

@@ -1,5 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Registry } from "prom-client";
+import { createBoundedMap } from "../flow/bounded-map.ts";
 import { singleFlight } from "../flow/single-flight.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { type Listening, listen } from "./listen.ts";
@@ -23,6 +25,7 @@ export async function startOpsServer(options: {
 }): Promise<OpsServer> {
   const { host, port, lifecycle, metrics, handlers } = options;
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 });
+  limitIdleConnections(server);
   // Any client in the cluster may request these, and each answer queries the databases.
   const failing = singleFlight(() => lifecycle.failingChecks());
   const figures = singleFlight(() => metrics.metrics());
@@ -35,6 +38,25 @@ export async function startOpsServer(options: {
     return answer(response, 404, "not found\n");
   });
   return listen(server, host, port);
+}
+
+/** Connections without a request in progress; an idle one takes about 10 KiB. */
+const IDLE_CONNECTIONS_MAX = 512;
+
+/** The oldest idle connection makes room for the newest, so that idle ones never keep a probe out. */
+function limitIdleConnections(server: Server): void {
+  const idle = createBoundedMap<Socket, Socket>(IDLE_CONNECTIONS_MAX, (oldest) => oldest.destroy());
+  const release = (socket: Socket): void => {
+    if (!socket.destroyed) idle.set(socket, socket);
+  };
+  server.on("connection", (socket) => {
+    release(socket);
+    socket.once("close", () => idle.delete(socket));
+  });
+  server.on("request", ({ socket }, response) => {
+    idle.delete(socket);
+    response.once("close", () => release(socket));
+  });
 }
 
 async function answerReadiness(

@@ -1,4 +1,4 @@
-import { Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
 import { DURATION_BUCKETS_S } from "./metrics.ts";
 
 /** The facts of each finished call. */
@@ -22,4 +22,15 @@ export function rpcMetrics(registry: Registry): (call: FinishedCall) => void {
   return ({ method, code, durationMs }) => {
     durations.labels(method, code).observe(durationMs / 1000);
   };
+}
+
+/** Counts how often a limit of callers without a valid token was reached (`rpc/stranger-limits.ts`). */
+export function strangerMetrics(registry: Registry): (limit: string) => void {
+  const limits = new Counter({
+    name: "rpc_stranger_limits_total",
+    help: "Streams and connections ended because a caller without a valid token reached a limit.",
+    labelNames: ["limit"],
+    registers: [registry],
+  });
+  return (limit) => limits.labels(limit).inc();
 }

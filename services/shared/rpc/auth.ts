@@ -20,6 +20,8 @@ export type RpcCaller = {
 
 /** Checks callers. */
 export type RpcAuth = {
+  /** Whether the token or the certificate is one of a caller's. */
+  isKnown(authorization: string | undefined, certificateName?: () => string | undefined): boolean;
   /**
    * Returns the caller's name. Throws UNAUTHENTICATED for an unknown token and certificate, PERMISSION_DENIED
    * for a method that the caller may not use (`sms.v1.WalletService/GetWallet`). The reasons are outside our
@@ -64,11 +66,18 @@ export function createRpcAuth(callers: readonly RpcCaller[]): RpcAuth {
     return computed;
   }
 
+  function identify(
+    authorization: string | undefined,
+    certificateName: (() => string | undefined) | undefined,
+  ): RpcCaller | undefined {
+    const byHeader = authorization === undefined ? undefined : byToken(authorization);
+    return byHeader ?? byCertificate(certificateName?.());
+  }
+
   return {
+    isKnown: (authorization, name) => identify(authorization, name) !== undefined,
     authorize(method, authorization, certificateName) {
-      const caller =
-        (authorization === undefined ? undefined : byToken(authorization)) ??
-        byCertificate(certificateName?.());
+      const caller = identify(authorization, certificateName);
       if (caller === undefined) {
         const text = "A valid service token is required.";
         throw refusal(Code.Unauthenticated, "service_unauthenticated", text);

@@ -1,4 +1,6 @@
 /** Serves Connect routes over gRPC on grpc-js: the server of every service process. */
+import type { Http2Session } from "node:http2";
+import { TLSSocket } from "node:tls";
 import type { DescService } from "@bufbuild/protobuf";
 import {
   type Metadata,
@@ -10,6 +12,7 @@ import {
 } from "@grpc/grpc-js";
 import { answerPingsWhenClosing } from "../vendor/grpc-connections.ts";
 import { allowStreamResets } from "../vendor/grpc-http2-options.ts";
+import { limitReceived, sessionOf } from "../vendor/grpc-receive-limit.ts";
 import { listenersOf, sendGoaway } from "../vendor/grpc-server-sessions.ts";
 import type { RpcAuth } from "./auth.ts";
 import type { CallReport, RpcLog } from "./call-report.ts";
@@ -19,6 +22,12 @@ import { DEFAULT_MESSAGE_BYTES, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS } from "./l
 import { createReflection } from "./reflection.ts";
 import { collectRoutes, type Route, type Routes } from "./routes.ts";
 import { type CallHost, ServerCall } from "./server-call.ts";
+import {
+  createStrangerGuard,
+  STRANGER_MESSAGE_BYTES,
+  type StrangerGuard,
+  type StrangerLimit,
+} from "./stranger-limits.ts";
 import { type RpcTlsFiles, serverCredentialsFrom } from "./tls-files.ts";
 
 /** PEM files' contents; with `ca`, clients must show a certificate signed by it (mutual TLS). */
@@ -45,6 +54,10 @@ export type RpcServerOptions = {
   readonly maxConnectionAgeGraceMs?: number;
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly log?: RpcLog | undefined;
+  /** A limit of callers without a valid token was reached. */
+  readonly onStrangerLimit?: ((limit: StrangerLimit) => void) | undefined;
+  /** The time until the request of such a caller has arrived whole. 10 s. */
+  readonly strangerArrivalMs?: number;
   /** Another server's health, for a port that serves nothing else. */
   readonly health?: HealthControl | undefined;
 };
@@ -71,7 +84,15 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const health = options.health ?? createHealth(services.map(({ typeName }) => typeName));
   const routes = new Map([...own, ...standardRoutes(services, health)]);
   const host = createHost(options);
+  const strangers = createStrangerGuard({
+    // A server without callers trusts everyone, unless it serves only what is open.
+    isKnown: ({ authorization }, session) =>
+      options.auth?.isKnown(authorization, () => peerName(session.socket)) ?? own.size > 0,
+    onLimit: options.onStrangerLimit,
+    arrivalMs: options.strangerArrivalMs,
+  });
   const direct: ServerInterceptor = ({ path }, call) => {
+    if (strangers.isStranger(sessionOf(call))) limitReceived(call, STRANGER_MESSAGE_BYTES);
     const route = routes.get(path);
     // Only registered paths get here; see `register` below.
     if (route === undefined) throw new Error(`no route for ${path}`);
@@ -93,6 +114,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           for (const http2Server of listenersOf(server)) {
             http2Server.prependListener("stream", (_, headers) => shortenDeadline(headers));
             http2Server.prependListener("session", answerPingsWhenClosing);
+            strangers.watch(http2Server);
           }
           resolve(bound);
         });
@@ -100,7 +122,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     },
     drain(limitMs = 10_000) {
       health.stop();
-      draining ??= shutDown(server, host, limitMs);
+      draining ??= shutDown(server, host, strangers, limitMs);
       return draining;
     },
     health,
@@ -110,21 +132,30 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   };
 }
 
-function shutDown(server: Server, host: CallHost, limitMs: number): Promise<{ forced: boolean }> {
+function shutDown(
+  server: Server,
+  host: CallHost,
+  strangers: StrangerGuard,
+  limitMs: number,
+): Promise<{ forced: boolean }> {
   return new Promise((resolve) => {
     let forced = false;
     const timer = setTimeout(() => {
       forced = true;
       for (const call of host.calls) call.abort();
       // Wait for one event-loop tick, so that the statuses are sent before the connections break.
-      setImmediate(() => server.forceShutdown());
+      setImmediate(() => {
+        server.forceShutdown();
+        strangers.end("all");
+      });
     }, limitMs);
-    void sendGoaway(server).then(() =>
+    void sendGoaway(server).then(() => {
       server.tryShutdown(() => {
         clearTimeout(timer);
         resolve({ forced });
-      }),
-    );
+      });
+      strangers.end("idle");
+    });
   });
 }
 
@@ -186,6 +217,12 @@ function authorizationOf(metadata: Metadata): string | undefined {
 
 function certificateName(call: ServerInterceptingCallInterface): string | undefined {
   const name: unknown = call.getAuthContext().sslPeerCertificate?.subject.CN;
+  return typeof name === "string" ? name : undefined;
+}
+
+function peerName(socket: Http2Session["socket"]): string | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+  const name: unknown = socket.getPeerCertificate().subject?.CN;
   return typeof name === "string" ? name : undefined;
 }
 
