@@ -69,7 +69,10 @@ export class HttpRequest implements ConnectionListener {
     if (this.#isToBeWritten) this.#end(undefined);
   }
 
-  /** A 2xx status line in time is success, regardless of the rest (`docs/contract.md#webhook-delivery`). */
+  /**
+   * A 2xx status line in time is success, regardless of the rest
+   * (`docs/contract.md#webhook-delivery`).
+   */
   fail(error: AttemptError): void {
     if (isSuccess(this.#response.httpStatus)) this.#finish();
     else this.#end({ error, httpStatus: this.#response.httpStatus, answer: "" });

@@ -6,8 +6,8 @@
  *   chunk_size → chunk → chunk_end → chunk_size | trailers → done
  *
  * - head: the start. The empty line after the header fields ends it. A 2xx status line is success,
- *   regardless of the rest (`docs/contract.md#webhook-delivery`), so it also ends a head that is too long,
- *   breaks a rule or breaks off.
+ *   regardless of the rest (`docs/contract.md#webhook-delivery`), so a 2xx head may also be too
+ *   long, break a rule or break off.
  * - body: a known number of octets, or all octets until the connection ends.
  * - chunk_size: the line before a chunk; a size of 0 leads to the trailers.
  * - chunk: the octets of a chunk. chunk_end: the line end after them.
