@@ -78,7 +78,11 @@ async function makeEndpoint(tenantId: string): Promise<string> {
   for (const { id } of endpoints.filter(({ createdAtMs }) => createdAtMs < before)) {
     await webhooks.deleteEndpoint({ tenantId, endpointId: id });
   }
-  const { endpoint } = await webhooks.createEndpoint({ tenantId, url: webhookUrl });
+  const { endpoint } = await webhooks.createEndpoint({
+    tenantId,
+    mode: Mode.TEST,
+    url: webhookUrl,
+  });
   return endpoint?.id ?? "";
 }
 

@@ -12,7 +12,8 @@ const ENDPOINTS: CollectionShape = {
     properties: {
       _id: { bsonType: "string", pattern: "^whe_" },
       tenant_id: { bsonType: "string" },
-      slot: { bsonType: ["int", "long"], minimum: 0, maximum: 4 },
+      mode: { enum: ["live", "test"] },
+      slot: { bsonType: ["int", "long"], minimum: 0, maximum: 9 },
       url: { bsonType: "string", pattern: "^[hH][tT][tT][pP][sS]://" },
       status: { enum: ["enabled", "disabled"] },
       event_types: { bsonType: "array", minItems: 1, items: { bsonType: "string" } },

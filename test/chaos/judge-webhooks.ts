@@ -62,8 +62,8 @@ export function excuse(
 }
 
 /**
- * Each healthy endpoint of a tenant accepted each change, under one event id and signed; no other tenant's
- * endpoint received it. A refused request does not count as accepted.
+ * Each healthy endpoint of a tenant accepted each change of its mode, under one event id and signed; no endpoint of
+ * another tenant or mode received it. A refused request does not count as accepted.
  */
 export function judgeWebhooks(
   messages: readonly MessageRow[],
@@ -91,7 +91,7 @@ export function judgeWebhooks(
     if (kind === "disabled" || kind === "deleted") add(6, `a webhook to a ${kind} endpoint`, id);
     if (!hook.isSigned) add(6, "a webhook whose signature is wrong", deliveryId);
     if (hook.tenantId !== tenantId) add(9, "a webhook of another tenant", deliveryId, id);
-    judgeEvent(hook, byMessage.get(messageId), tenantId, add);
+    judgeEvent(hook, byMessage.get(messageId), endpoint, add);
     const change = `${messageId} ${status}`;
     if ((events.get(change) ?? eventId) !== eventId) {
       add(6, `two event ids for ${status}`, messageId, eventId, events.get(change) ?? "");
@@ -105,10 +105,11 @@ export function judgeWebhooks(
     if (hook.answer >= 200 && hook.answer < 300) taken.add(`${change} ${id}`);
   }
   const healthy = Map.groupBy(healthyOf(endpoints), ({ tenantId }) => tenantId);
-  for (const { _id, tenant_id, history } of messages) {
+  for (const { _id, tenant_id, mode, history } of messages) {
+    const own = (healthy.get(tenant_id) ?? []).filter((endpoint) => endpoint.mode === mode);
     for (const { status } of history.slice(1)) {
       if (!ANNOUNCED.has(status)) continue;
-      for (const { id, kind } of healthy.get(tenant_id) ?? []) {
+      for (const { id, kind } of own) {
         const delivery = `${_id} ${status} ${id}`;
         if (!taken.has(delivery) && !excused.has(delivery)) {
           add(6, `${status} was never taken by a healthy endpoint (${kind})`, _id, id);
@@ -188,7 +189,7 @@ export function healthyOf(endpoints: readonly Endpoint[]): Endpoint[] {
 function judgeEvent(
   { messageId, status, previous, deliveryId }: Hook,
   message: MessageRow | undefined,
-  tenantId: string,
+  { tenantId, mode }: Endpoint,
   add: (invariant: number, what: string, ...ids: string[]) => void,
 ): void {
   if (message === undefined) {
@@ -196,6 +197,8 @@ function judgeEvent(
     return;
   }
   if (message.tenant_id !== tenantId) add(9, "a webhook about another tenant's message", messageId);
+  if (message.mode !== mode)
+    add(9, `a webhook about a ${message.mode} message`, messageId, deliveryId);
   const path = message.history.map((change) => change.status);
   const at = path.indexOf(status);
   if (at < 1 || path[at - 1] !== previous) {

@@ -33,6 +33,7 @@ export const HANGING_KINDS: ReadonlySet<EndpointKind> = new Set(["hang"]);
 export type Endpoint = {
   readonly id: string;
   readonly tenantId: string;
+  readonly mode: "live" | "test";
   readonly kind: EndpointKind;
   readonly path: string;
   readonly secret: string;

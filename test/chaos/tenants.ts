@@ -94,6 +94,11 @@ async function seedRoutes({ routing }: StackClients, stack: ChaosStack): Promise
   });
 }
 
+/** The endpoint that every tenant has for its test messages. */
+const FOR_TESTS = { kind: "ok", mode: "test" } as const;
+
+const WIRE_MODE = { live: Mode.LIVE, test: Mode.TEST } as const;
+
 async function seedTenant(
   clients: StackClients,
   plan: Plan,
@@ -115,12 +120,13 @@ async function seedTenant(
   await clients.wallets.fundWallet({ tenantId, amount: funded, reference: "first", actor });
   await clients.senderIds.createSenderId({ tenantId, name: SENDER, approve: true });
   const endpoints: Endpoint[] = [];
-  for (const [at, kind] of plan.endpoints.entries()) {
+  const planned = [...plan.endpoints.map((kind) => ({ kind, mode: "live" as const })), FOR_TESTS];
+  for (const [at, { kind, mode }] of planned.entries()) {
     const path = `/${kind}/${tenantId}/${at}`;
-    const url = `https://localhost:${port}${path}`;
-    const { endpoint, secret } = await clients.webhooks.createEndpoint({ tenantId, url });
+    const wanted = { tenantId, mode: WIRE_MODE[mode], url: `https://localhost:${port}${path}` };
+    const { endpoint, secret } = await clients.webhooks.createEndpoint(wanted);
     const id = endpoint?.id ?? "";
-    const made = { id, tenantId, kind, path, secret };
+    const made = { id, tenantId, mode, kind, path, secret };
     receivers.add(made);
     endpoints.push(made);
     if (kind === "disabled") {

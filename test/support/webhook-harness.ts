@@ -180,6 +180,7 @@ export function messageEvent(
   tenantId: string,
   about: {
     readonly id?: string;
+    readonly mode?: Mode;
     readonly status?: MessageStatus;
     readonly source?: MessageSource;
     readonly occurredAtMs?: number;
@@ -198,7 +199,7 @@ export function messageEvent(
         message: {
           id: newId("message"),
           tenantId,
-          mode: Mode.LIVE,
+          mode: about.mode ?? Mode.LIVE,
           source: about.source ?? MessageSource.API,
           status: about.status ?? MessageStatus.DELIVERED,
           to: "+2348031234567",

@@ -84,7 +84,7 @@ const SECRET_EXAMPLE = {
 const LIST: Omit<OperationDoc, "tag"> = {
   id: "listWebhookEndpoints",
   summary: "List webhook endpoints",
-  description: "All of the account's endpoints; there are at most five.",
+  description: "The account's endpoints of the key's mode; there are at most five.",
   response: {
     status: 200,
     description: "The endpoints.",
@@ -96,7 +96,9 @@ const LIST: Omit<OperationDoc, "tag"> = {
 
 const list: Handler = async (webhooks, { caller, query }) => {
   refuseQuery(query);
-  const { endpoints } = await rpcAnswer(webhooks.listEndpoints({ tenantId: caller.tenantId }));
+  const { endpoints } = await rpcAnswer(
+    webhooks.listEndpoints({ tenantId: caller.tenantId, mode: caller.mode }),
+  );
   const data = endpoints.map((endpoint) => renderWebhookEndpoint(endpoint));
   return { status: 200, body: { data, next_cursor: null } };
 };
@@ -128,14 +130,15 @@ const CREATE: Omit<OperationDoc, "tag"> = {
 };
 
 const create: Handler = async (webhooks, request) => {
-  const { tenantId } = request.caller;
+  const { tenantId, mode } = request.caller;
   const { body, keyed } = await readWebhookRequest(request, validateNewEndpoint, {
     isBodyRequired: true,
-    checkKey: keyCheck(webhooks, { tenantId, operation: KeyedOperation.CREATE_ENDPOINT }),
+    checkKey: keyCheck(webhooks, { tenantId, mode, operation: KeyedOperation.CREATE_ENDPOINT }),
   });
   const result = await rpcAnswer(
     webhooks.createEndpoint({
       tenantId,
+      mode,
       url: (body.url as string).toWellFormed(),
       eventTypes: (body.event_types as string[] | undefined) ?? [],
       sources: toSources(body.sources),

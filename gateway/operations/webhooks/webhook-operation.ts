@@ -1,6 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import type {
   CheckKeyRequestSchema,
   WebhookService,
@@ -25,10 +24,10 @@ export type Webhooks = Client<typeof WebhookService>;
 export function endpointTarget({ caller, params }: OperationRequest) {
   const endpointId = params.endpoint_id ?? "";
   if (!isId("webhookEndpoint", endpointId)) throw unknownEndpoint();
-  return { tenantId: caller.tenantId, endpointId };
+  return { tenantId: caller.tenantId, mode: caller.mode, endpointId };
 }
 
-/** The error for a webhook endpoint that does not exist or belongs to another tenant. */
+/** The error for a webhook endpoint that does not exist, or belongs to another tenant or mode. */
 export function unknownEndpoint(): AppError {
   return new AppError("not_found", "There is no such webhook endpoint.");
 }
@@ -67,7 +66,7 @@ export async function readWebhookRequest(
     body = read.body;
     faults.push(...read.faults);
   }
-  const keyed = { idempotencyKey: key, fingerprint: fingerprintOf(request, key, body) };
+  const keyed = { idempotencyKey: key, fingerprint: fingerprintOf(key, body) };
   if (faults.length > 0) {
     await options.exists?.();
     const isCheckable = key !== "" && body !== undefined;
@@ -78,10 +77,8 @@ export async function readWebhookRequest(
   return { body: body ?? {}, keyed };
 }
 
-/** Test and live keys have different fingerprints, as for sends. */
-function fingerprintOf({ caller }: OperationRequest, key: string, body: unknown): Buffer {
-  if (key === "" || body === undefined) return Buffer.alloc(0);
-  return caller.mode === Mode.TEST ? fingerprint("test", body) : fingerprint(body);
+function fingerprintOf(key: string, body: unknown): Buffer {
+  return key === "" || body === undefined ? Buffer.alloc(0) : fingerprint(body);
 }
 
 /** Throws `not_found` when the webhook endpoint does not exist. */

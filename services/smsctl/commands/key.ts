@@ -1,8 +1,8 @@
-import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { ApiKeySchema } from "../../../proto/gen/sms/v1/tenant_pb.js";
 import { AppError } from "../../shared/core/errors.ts";
 import { tenantId } from "../calls/tenants.ts";
 import type { Commands } from "../cli/command.ts";
+import { readMode } from "../cli/mode.ts";
 import { toJson } from "../cli/to-json.ts";
 
 /** `smsctl key …` */
@@ -11,13 +11,9 @@ export const KEY_COMMANDS: Commands = {
     usage: "key create --tenant T [--scopes a,b --mode live|test --allow-ip CIDR,…]",
     async run(context) {
       const { clients, options, output } = context;
-      const mode = options.optional("mode") ?? "live";
-      if (mode !== "live" && mode !== "test") {
-        throw new AppError("validation_error", "--mode must be live or test.");
-      }
       const { key, secret } = await clients.tenants.createApiKey({
         tenantId: await tenantId(context),
-        mode: mode === "test" ? Mode.TEST : Mode.LIVE,
+        mode: readMode(options),
         scopes: options.list("scopes"),
         allowedNetworks: options.list("allow-ip"),
       });

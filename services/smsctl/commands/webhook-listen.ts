@@ -14,6 +14,7 @@ import { stackFolder } from "../calls/clients.ts";
 import { tenantId } from "../calls/tenants.ts";
 import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { CommandContext } from "../cli/command.ts";
+import { readMode } from "../cli/mode.ts";
 
 /** Rejects larger bodies: a webhook has a few kilobytes. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -24,6 +25,7 @@ const LISTEN_OFFSET = 47;
 export async function listen(context: CommandContext): Promise<number> {
   const { clients, options, output, signal } = context;
   const tenant = await tenantId(context);
+  const mode = readMode(options);
   const port = options.whole("port") ?? defaultPort();
   let secret = "";
   const server = await startReceiver(options, port, (request, body) => {
@@ -40,7 +42,7 @@ export async function listen(context: CommandContext): Promise<number> {
   const url = options.optional("url") ?? `https://localhost:${port}/`;
   let endpointId = "";
   try {
-    const wanted = { tenantId: tenant, url, eventTypes: options.list("events") };
+    const wanted = { tenantId: tenant, mode, url, eventTypes: options.list("events") };
     const made = await clients.webhooks
       .createEndpoint({ ...wanted, description: "smsctl webhook listen" })
       .catch(uncertainResult);

@@ -11,6 +11,7 @@ import { LONG_CALL } from "../calls/timeouts.ts";
 import { uncertainResult } from "../calls/uncertain-result.ts";
 import type { Command, CommandContext, Commands } from "../cli/command.ts";
 import { enumWord } from "../cli/enum-word.ts";
+import { readMode } from "../cli/mode.ts";
 import { toJson } from "../cli/to-json.ts";
 import { listen } from "./webhook-listen.ts";
 
@@ -20,11 +21,12 @@ const DELIVERIES_MAX = 100;
 /** `smsctl webhook …` */
 export const WEBHOOK_COMMANDS: Commands = {
   add: {
-    usage: "webhook add --tenant T --url U [--events a,b --description D]",
+    usage: "webhook add --tenant T --url U [--mode live|test --events a,b --description D]",
     async run(context) {
       const { clients, options, output } = context;
       const wanted = {
         tenantId: await tenantId(context),
+        mode: readMode(options),
         url: options.required("url"),
         eventTypes: options.list("events"),
         description: options.optional("description") ?? "",
@@ -128,7 +130,7 @@ export const WEBHOOK_COMMANDS: Commands = {
   },
   listen: {
     usage:
-      "webhook listen --tenant T [--events a,b --port P --cert FILE --key FILE --url PUBLIC_URL]",
+      "webhook listen --tenant T [--mode live|test --events a,b --port P --cert FILE --key FILE --url PUBLIC_URL]",
     endsItself: true,
     run: listen,
   },

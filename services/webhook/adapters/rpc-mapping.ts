@@ -1,5 +1,6 @@
 /** Maps protobuf messages to the domain and back. */
 import { create } from "@bufbuild/protobuf";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
 import { MessageSource } from "../../../proto/gen/sms/v1/messaging_pb.js";
 import {
   type CheckKeyRequest,
@@ -12,9 +13,10 @@ import {
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { checkKnown, invalidField } from "../../shared/core/limits.ts";
 import { MESSAGE_SOURCES, type MessageSourceName } from "../../shared/core/message-source.ts";
+import type { DeliveryKey } from "../app/delivery-management.ts";
 import type { RequestKey } from "../app/idempotency.ts";
 import type { Delivery, DeliveryStatus } from "../domain/delivery.ts";
-import type { Endpoint, EndpointChange } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointChange, EndpointKey, EndpointMode } from "../domain/endpoint.ts";
 
 const SOURCES: Readonly<Record<MessageSourceName, MessageSource>> = {
   api: MessageSource.API,
@@ -32,10 +34,36 @@ export function readSources(values: readonly MessageSource[]): MessageSourceName
   });
 }
 
+const MODES: ReadonlyMap<Mode, EndpointMode> = new Map([
+  [Mode.LIVE, "live"],
+  [Mode.TEST, "test"],
+]);
+
+/** The mode of a request, undefined for both; throws validation_error for an unknown one. */
+export function readMode(mode: Mode): EndpointMode | undefined {
+  return mode === Mode.UNSPECIFIED ? undefined : checkKnown("mode", MODES.get(mode));
+}
+
+/** The endpoint that a request names. */
+export function readEndpointKey(
+  request: Pick<CheckKeyRequest, "tenantId" | "mode" | "endpointId">,
+): EndpointKey {
+  const { tenantId, mode, endpointId } = request;
+  return { tenantId, mode: readMode(mode), endpointId };
+}
+
+/** The delivery that a request names. */
+export function readDeliveryKey(
+  request: Pick<CheckKeyRequest, "tenantId" | "mode" | "endpointId" | "deliveryId">,
+): DeliveryKey {
+  return { ...readEndpointKey(request), deliveryId: request.deliveryId };
+}
+
 export function toEndpointProto(endpoint: Endpoint) {
   return create(WebhookEndpointSchema, {
     id: endpoint.id,
     tenantId: endpoint.tenantId,
+    mode: endpoint.mode === "test" ? Mode.TEST : Mode.LIVE,
     url: endpoint.url,
     status:
       endpoint.status === "enabled"
@@ -110,19 +138,21 @@ export function readEndpointChange(request: UpdateEndpointRequest): EndpointChan
 }
 
 /** The scope of an idempotency key. */
-type KeyedRequest = Pick<CheckKeyRequest, "tenantId" | "idempotencyKey" | "fingerprint"> &
+type KeyedRequest = Pick<CheckKeyRequest, "tenantId" | "mode" | "idempotencyKey" | "fingerprint"> &
   Partial<Pick<CheckKeyRequest, "endpointId" | "deliveryId">>;
 
 /** The key of a request; throws validation_error for an unknown operation. */
 export function keyOf(operation: KeyedOperation, request: KeyedRequest): RequestKey {
-  const { tenantId, idempotencyKey: key, fingerprint, endpointId = "", deliveryId = "" } = request;
-  return { tenantId, operation: operationOf(operation, endpointId, deliveryId), key, fingerprint };
+  const { tenantId, idempotencyKey: key, fingerprint } = request;
+  return { tenantId, operation: operationOf(operation, request), key, fingerprint };
 }
 
-function operationOf(operation: KeyedOperation, endpointId: string, deliveryId: string): string {
+/** The other operations belong to the mode of their endpoint. */
+function operationOf(operation: KeyedOperation, request: KeyedRequest): string {
+  const { mode, endpointId = "", deliveryId = "" } = request;
   switch (operation) {
     case KeyedOperation.CREATE_ENDPOINT:
-      return "create";
+      return mode === Mode.TEST ? "create|test" : "create";
     case KeyedOperation.ROTATE_SECRET:
       return `rotate|${endpointId}`;
     case KeyedOperation.RESEND_DELIVERY:

@@ -44,8 +44,11 @@ import { readBeforeId, readInstantMs } from "../domain/delivery-log-query.ts";
 import { checkIdempotencyKey } from "../domain/idempotency-key.ts";
 import {
   keyOf,
+  readDeliveryKey,
   readEndpointChange,
+  readEndpointKey,
   readLimit,
+  readMode,
   readSources,
   readStatuses,
   toDeliveryProto,
@@ -99,35 +102,42 @@ function endpointRpc({ endpoints, idempotency }: RpcParts): EndpointRpc {
         CreateEndpointResponseSchema,
         (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
         (runOnce) =>
-          addEndpoint(endpoints, { ...request, sources: readSources(request.sources) }, runOnce),
+          addEndpoint(
+            endpoints,
+            {
+              ...request,
+              mode: readMode(request.mode) ?? "live",
+              sources: readSources(request.sources),
+            },
+            runOnce,
+          ),
       );
     },
-    async getEndpoint({ tenantId, endpointId }) {
-      return { endpoint: toEndpointProto(await getEndpoint(endpoints, tenantId, endpointId)) };
+    async getEndpoint(request) {
+      return { endpoint: toEndpointProto(await getEndpoint(endpoints, readEndpointKey(request))) };
     },
-    async listEndpoints({ tenantId }) {
-      return { endpoints: (await endpoints.store.list(tenantId)).map(toEndpointProto) };
+    async listEndpoints({ tenantId, mode }) {
+      const found = await endpoints.store.list({ tenantId, mode: readMode(mode) });
+      return { endpoints: found.map(toEndpointProto) };
     },
     async updateEndpoint(request) {
-      const { tenantId, endpointId } = request;
       const change = readEndpointChange(request);
-      return {
-        endpoint: toEndpointProto(await updateEndpoint(endpoints, tenantId, endpointId, change)),
-      };
+      const changed = await updateEndpoint(endpoints, readEndpointKey(request), change);
+      return { endpoint: toEndpointProto(changed) };
     },
-    async deleteEndpoint({ tenantId, endpointId }) {
-      await deleteEndpoint(endpoints, tenantId, endpointId);
+    async deleteEndpoint(request) {
+      await deleteEndpoint(endpoints, readEndpointKey(request));
       return {};
     },
     async rotateSecret(request) {
-      const { tenantId, endpointId } = request;
-      await getEndpoint(endpoints, tenantId, endpointId);
+      const key = readEndpointKey(request);
+      await getEndpoint(endpoints, key);
       return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.ROTATE_SECRET, request),
         RotateSecretResponseSchema,
         (made: WithSecret) => ({ ...made, endpoint: toEndpointProto(made.endpoint) }),
-        (runOnce) => rotateEndpointSecret(endpoints, tenantId, endpointId, runOnce),
+        (runOnce) => rotateEndpointSecret(endpoints, key, runOnce),
       );
     },
   };
@@ -137,8 +147,7 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
   return {
     async listDeliveries(request) {
       const page = await listDeliveries(deliveries, {
-        tenantId: request.tenantId,
-        endpointId: request.endpointId,
+        ...readEndpointKey(request),
         statuses: readStatuses(request.statuses),
         eventType: request.eventType,
         createdAfterMs: readInstantMs("created_after_ms", request.createdAfterMs),
@@ -149,21 +158,23 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
       return { deliveries: page.deliveries.map(toDeliveryProto), hasMore: page.hasMore };
     },
     async getDelivery(request) {
-      return { delivery: toDeliveryProto(await getDelivery(deliveries, request)) };
+      return { delivery: toDeliveryProto(await getDelivery(deliveries, readDeliveryKey(request))) };
     },
     async resendDelivery(request) {
-      await getDelivery(deliveries, request);
+      const key = readDeliveryKey(request);
+      await getDelivery(deliveries, key);
       return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.RESEND_DELIVERY, request),
         ResendDeliveryResponseSchema,
         (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
-        (runOnce) => resendDelivery(deliveries, request, runOnce),
+        (runOnce) => resendDelivery(deliveries, key, runOnce),
       );
     },
     async recoverDeliveries(request) {
-      await findEndpoint(deliveries, request.tenantId, request.endpointId);
-      const since = { ...request, sinceMs: readInstantMs("since_ms", request.sinceMs) };
+      const key = readEndpointKey(request);
+      await findEndpoint(deliveries, key);
+      const since = { ...key, sinceMs: readInstantMs("since_ms", request.sinceMs) };
       return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.RECOVER_DELIVERIES, request),
@@ -173,14 +184,14 @@ function deliveryRpc({ deliveries, idempotency }: RpcParts): DeliveryRpc {
       );
     },
     async sendTestEvent(request) {
-      const { tenantId, endpointId } = request;
-      await findEndpoint(deliveries, tenantId, endpointId);
+      const key = readEndpointKey(request);
+      await findEndpoint(deliveries, key);
       return runIdempotently(
         idempotency,
         keyOf(KeyedOperation.SEND_TEST_EVENT, request),
         SendTestEventResponseSchema,
         (delivery: Delivery) => ({ delivery: toDeliveryProto(delivery) }),
-        (runOnce) => sendTestEvent(deliveries, tenantId, endpointId, runOnce),
+        (runOnce) => sendTestEvent(deliveries, key, runOnce),
       );
     },
   };
@@ -193,7 +204,7 @@ function keyRpc({ idempotency, deliveries }: RpcParts): Pick<Handlers, "checkKey
       checkIdempotencyKey(key);
       // A key of a deleted endpoint has no response.
       if (request.operation !== KeyedOperation.CREATE_ENDPOINT) {
-        await findEndpoint(deliveries, request.tenantId, request.endpointId);
+        await findEndpoint(deliveries, readEndpointKey(request));
       }
       return { answered: await idempotency.check(key) };
     },

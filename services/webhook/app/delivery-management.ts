@@ -4,16 +4,12 @@ import { AppError } from "../../shared/core/errors.ts";
 import { newId } from "../../shared/core/ids.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { deliveryId } from "../domain/deterministic-ids.ts";
-import type { Endpoint } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointKey } from "../domain/endpoint.ts";
 import { eventBody, testData } from "../domain/payloads.ts";
 import { notFound, type RunOnce } from "./endpoint-management.ts";
 import type { DeliveryFilter, DeliveryLog, EndpointStore, NewDelivery } from "./ports.ts";
 
-export type DeliveryKey = {
-  readonly tenantId: string;
-  readonly endpointId: string;
-  readonly deliveryId: string;
-};
+export type DeliveryKey = EndpointKey & { readonly deliveryId: string };
 
 /** Dependencies of these use cases. */
 export type DeliveryParts<Session> = {
@@ -35,16 +31,14 @@ export type DeliveryParts<Session> = {
 
 /** One page of an endpoint's log, newest first. Throws not_found. */
 export async function listDeliveries<S>(parts: DeliveryParts<S>, filter: DeliveryFilter) {
-  await findEndpoint(parts, filter.tenantId, filter.endpointId);
+  await findEndpoint(parts, filter);
   return parts.deliveries.list(filter);
 }
 
 /** Throws not_found for the delivery or its endpoint. */
-export async function getDelivery<S>(
-  parts: DeliveryParts<S>,
-  { tenantId, endpointId, deliveryId }: DeliveryKey,
-): Promise<Delivery> {
-  await findEndpoint(parts, tenantId, endpointId);
+export async function getDelivery<S>(parts: DeliveryParts<S>, key: DeliveryKey): Promise<Delivery> {
+  await findEndpoint(parts, key);
+  const { tenantId, endpointId, deliveryId } = key;
   return (await parts.deliveries.get(tenantId, endpointId, deliveryId)) ?? noDelivery();
 }
 
@@ -57,7 +51,7 @@ export async function resendDelivery<S, Answer>(
   key: DeliveryKey,
   runOnce: RunOnce<S, Delivery, Answer>,
 ): Promise<Answer> {
-  const endpoint = await findEnabled(parts, key.tenantId, key.endpointId);
+  const endpoint = await findEnabled(parts, key);
   const result = await runOnce(async (session) => {
     const delivery = await parts.deliveries.resend(key, activation(parts, endpoint), session);
     if (delivery === undefined) return noDelivery();
@@ -76,10 +70,10 @@ export async function resendDelivery<S, Answer>(
 /** Makes the deliveries that failed since an instant due again. Throws like `resendDelivery`. */
 export async function recoverDeliveries<S, Answer>(
   parts: DeliveryParts<S>,
-  request: { readonly tenantId: string; readonly endpointId: string; readonly sinceMs: number },
+  request: EndpointKey & { readonly sinceMs: number },
   runOnce: RunOnce<S, number, Answer>,
 ): Promise<Answer> {
-  const endpoint = await findEnabled(parts, request.tenantId, request.endpointId);
+  const endpoint = await findEnabled(parts, request);
   const nowMs = activation(parts, endpoint);
   let recovered = 0;
   // Too many for one transaction. Deliveries recovered by a repeated call stay recovered and count.
@@ -95,11 +89,11 @@ export async function recoverDeliveries<S, Answer>(
 /** Sends a `webhook.test` event to one endpoint, whether it is subscribed or not. */
 export async function sendTestEvent<S, Answer>(
   parts: DeliveryParts<S>,
-  tenantId: string,
-  endpointId: string,
+  key: EndpointKey,
   runOnce: RunOnce<S, Delivery, Answer>,
 ): Promise<Answer> {
-  const endpoint = await findEnabled(parts, tenantId, endpointId);
+  const { tenantId, endpointId } = key;
+  const endpoint = await findEnabled(parts, key);
   const nowMs = activation(parts, endpoint);
   const eventId = newId("event");
   const type = "webhook.test";
@@ -128,18 +122,13 @@ export async function sendTestEvent<S, Answer>(
 /** Throws not_found. */
 export async function findEndpoint<S>(
   parts: DeliveryParts<S>,
-  tenantId: string,
-  endpointId: string,
+  key: EndpointKey,
 ): Promise<Endpoint> {
-  return (await parts.endpoints.get(tenantId, endpointId)) ?? notFound();
+  return (await parts.endpoints.get(key)) ?? notFound();
 }
 
-async function findEnabled<S>(
-  parts: DeliveryParts<S>,
-  tenantId: string,
-  endpointId: string,
-): Promise<Endpoint> {
-  const endpoint = await findEndpoint(parts, tenantId, endpointId);
+async function findEnabled<S>(parts: DeliveryParts<S>, key: EndpointKey): Promise<Endpoint> {
+  const endpoint = await findEndpoint(parts, key);
   if (endpoint.status === "enabled") return endpoint;
   throw new AppError("invalid_state_transition", "The endpoint is disabled.");
 }

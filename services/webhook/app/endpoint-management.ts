@@ -12,6 +12,8 @@ import {
   ENDPOINTS_MAX,
   type Endpoint,
   type EndpointChange,
+  type EndpointKey,
+  type EndpointMode,
   rotateSecret,
 } from "../domain/endpoint.ts";
 import type { DeliveryQueue, EndpointStopper, EndpointStore } from "./ports.ts";
@@ -33,7 +35,7 @@ export type EndpointParts<Session> = {
   readonly store: EndpointStore & {
     insert(endpoint: Endpoint, session: Session): Promise<boolean>;
     saveWithin(changed: ChangedEndpoint, session: Session): Promise<boolean>;
-    getWithin(tenantId: string, id: string, session: Session): Promise<Endpoint | undefined>;
+    getWithin(key: EndpointKey, session: Session): Promise<Endpoint | undefined>;
   };
   readonly queue: Pick<DeliveryQueue, "dropWaiting">;
   readonly log: Logger;
@@ -52,6 +54,7 @@ export async function addEndpoint<S, Answer>(
   parts: EndpointParts<S>,
   request: {
     readonly tenantId: string;
+    readonly mode: EndpointMode;
     readonly url: string;
     readonly eventTypes: readonly string[];
     readonly sources: readonly MessageSourceName[];
@@ -74,43 +77,34 @@ export async function addEndpoint<S, Answer>(
 }
 
 /** Throws not_found. */
-export async function getEndpoint<S>(
-  parts: EndpointParts<S>,
-  tenantId: string,
-  endpointId: string,
-): Promise<Endpoint> {
-  return (await parts.store.get(tenantId, endpointId)) ?? notFound();
+export async function getEndpoint<S>(parts: EndpointParts<S>, key: EndpointKey): Promise<Endpoint> {
+  return (await parts.store.get(key)) ?? notFound();
 }
 
 /** Throws not_found and validation_error. Disabling drops the pending deliveries. */
 export async function updateEndpoint<S>(
   parts: EndpointParts<S>,
-  tenantId: string,
-  endpointId: string,
+  key: EndpointKey,
   change: EndpointChange,
 ): Promise<Endpoint> {
   if (change.url !== undefined) {
-    await getEndpoint(parts, tenantId, endpointId);
+    await getEndpoint(parts, key);
     await parts.checkUrl(change.url);
   }
   for (let attempt = 0; attempt < SAVE_ATTEMPTS; attempt += 1) {
-    const endpoint = await getEndpoint(parts, tenantId, endpointId);
+    const endpoint = await getEndpoint(parts, key);
     const changed = changeEndpoint(endpoint, change, parts.clock.now());
     if (!(await parts.store.save(changed))) continue;
-    if (changed.status === "disabled") await stopSending(parts, endpointId, changed.updatedAtMs);
+    if (changed.status === "disabled") await stopSending(parts, changed.id, changed.updatedAtMs);
     return changed;
   }
   throw new AppError("conflict", "The endpoint is being changed by others; try again.");
 }
 
 /** Also drops the pending deliveries. Throws not_found. */
-export async function deleteEndpoint<S>(
-  parts: EndpointParts<S>,
-  tenantId: string,
-  endpointId: string,
-): Promise<void> {
-  if (!(await parts.store.delete(tenantId, endpointId))) notFound();
-  await stopSending(parts, endpointId);
+export async function deleteEndpoint<S>(parts: EndpointParts<S>, key: EndpointKey): Promise<void> {
+  if (!(await parts.store.delete(key))) notFound();
+  await stopSending(parts, key.endpointId);
 }
 
 /** Dropping a million deliveries takes longer than the caller waits. */
@@ -140,15 +134,14 @@ async function stopSending<S>(
 /** Adds a new secret; the secret before it keeps signing for a day. Throws not_found. */
 export function rotateEndpointSecret<S, Answer>(
   parts: EndpointParts<S>,
-  tenantId: string,
-  endpointId: string,
+  key: EndpointKey,
   runOnce: RunOnce<S, WithSecret, Answer>,
 ): Promise<Answer> {
   const secret = parts.newSecret();
   return runOnce(async (session) => {
-    const found = await parts.store.getWithin(tenantId, endpointId, session);
+    const found = await parts.store.getWithin(key, session);
     if (found === undefined) return notFound();
-    const sealed = parts.sealSecret(endpointId, secret);
+    const sealed = parts.sealSecret(found.id, secret);
     const endpoint = rotateSecret(found, sealed, parts.clock.now());
     if (!(await parts.store.saveWithin(endpoint, session))) {
       throw new AppError("conflict", "The endpoint is being changed by others; try again.");
@@ -157,7 +150,7 @@ export function rotateEndpointSecret<S, Answer>(
   });
 }
 
-/** The one error for an endpoint that is missing, malformed or of another tenant. */
+/** The one error for an endpoint that is missing, malformed, of another tenant or another mode. */
 export function notFound(): never {
   throw new AppError("not_found", "There is no such webhook endpoint.");
 }

@@ -7,7 +7,7 @@ import type {
   NextState,
   RequestResult,
 } from "../domain/delivery.ts";
-import type { ChangedEndpoint, Endpoint } from "../domain/endpoint.ts";
+import type { ChangedEndpoint, Endpoint, EndpointKey } from "../domain/endpoint.ts";
 import type { Target } from "../domain/url-rules.ts";
 
 /** A delivery to be stored. */
@@ -91,9 +91,7 @@ export type DeliveryQueue = {
 };
 
 /** The filter of one page of the log. */
-export type DeliveryFilter = {
-  readonly tenantId: string;
-  readonly endpointId: string;
+export type DeliveryFilter = EndpointKey & {
   readonly statuses: readonly DeliveryStatus[];
   readonly eventType: string;
   /** 0 means open. */
@@ -115,11 +113,11 @@ export type EndpointStore = {
   /** The enabled endpoints of these tenants. */
   findEnabled(tenantIds: readonly string[]): Promise<readonly Endpoint[]>;
   findByIds(ids: readonly string[]): Promise<readonly Endpoint[]>;
-  get(tenantId: string, endpointId: string): Promise<Endpoint | undefined>;
-  list(tenantId: string): Promise<Endpoint[]>;
+  get(key: EndpointKey): Promise<Endpoint | undefined>;
+  list(owner: Omit<EndpointKey, "endpointId">): Promise<Endpoint[]>;
   /** Saves a change if the stored version is the one before it; returns whether it did. */
   save(changed: ChangedEndpoint): Promise<boolean>;
-  delete(tenantId: string, endpointId: string): Promise<boolean>;
+  delete(key: EndpointKey): Promise<boolean>;
 };
 
 /** Counts what happens to deliveries. No label names a tenant: their number has no limit. */

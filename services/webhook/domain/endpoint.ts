@@ -13,6 +13,17 @@ import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import { DEFAULT_EVENT_TYPES, isEventType } from "./event-types.ts";
 
+/** The mode of the API key that made an endpoint (`docs/contract.md#test-mode`). */
+export type EndpointMode = "live" | "test";
+
+/** An endpoint as a caller names it. */
+export type EndpointKey = {
+  readonly tenantId: string;
+  /** The caller's; undefined for internal callers, who see both modes. */
+  readonly mode: EndpointMode | undefined;
+  readonly endpointId: string;
+};
+
 /** Whether an endpoint receives events. */
 export type EndpointStatus = "enabled" | "disabled";
 
@@ -28,6 +39,8 @@ export type StoredSecret = {
 export type Endpoint = {
   readonly id: string;
   readonly tenantId: string;
+  /** Events of the other mode are not for it. */
+  readonly mode: EndpointMode;
   readonly url: string;
   readonly status: EndpointStatus;
   readonly eventTypes: readonly EventType[];
@@ -58,7 +71,7 @@ export type ChangedEndpoint = Endpoint & {
   readonly startsClean?: true;
 };
 
-/** Endpoints per tenant (`docs/contract.md#webhook-endpoints`). */
+/** Endpoints per tenant and mode (`docs/contract.md#webhook-endpoints`). */
 export const ENDPOINTS_MAX = 5;
 
 /** How long a replaced secret keeps signing, in milliseconds. */
@@ -93,6 +106,7 @@ export function createEndpoint(
   request: {
     readonly id: string;
     readonly tenantId: string;
+    readonly mode: EndpointMode;
     readonly url: string;
     readonly eventTypes: readonly string[];
     readonly sources: readonly MessageSourceName[];
@@ -105,6 +119,7 @@ export function createEndpoint(
   return {
     id: request.id,
     tenantId: request.tenantId,
+    mode: request.mode,
     url: request.url,
     status: "enabled",
     eventTypes: checkEventTypes(eventTypes),
@@ -186,10 +201,11 @@ export function activeSecrets(endpoint: Endpoint, nowMs: number): readonly Store
   );
 }
 
-/** Whether an event of this type, source and time is for the endpoint. */
+/** Whether an event of this mode, type, source and time is for the endpoint. */
 export function isSubscribed(
   endpoint: Endpoint,
   event: {
+    readonly mode: EndpointMode;
     readonly type: EventType;
     readonly source: MessageSourceName | undefined;
     readonly recordedAtMs: number;
@@ -197,6 +213,7 @@ export function isSubscribed(
 ): boolean {
   return (
     endpoint.status === "enabled" &&
+    event.mode === endpoint.mode &&
     event.recordedAtMs >= endpoint.enabledAtMs &&
     endpoint.eventTypes.includes(event.type) &&
     (event.source === undefined ||

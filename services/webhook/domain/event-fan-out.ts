@@ -4,12 +4,15 @@ import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { MessageStatus } from "../../shared/core/message-status.ts";
 import { derivedEventId } from "./deterministic-ids.ts";
 import type { DomainEvent } from "./domain-event.ts";
+import type { EndpointMode } from "./endpoint.ts";
 import { isEventType } from "./event-types.ts";
 import { eventBody, messageData, senderIdData, statusChangedData, walletData } from "./payloads.ts";
 
 /** One event as endpoints receive it. */
 export type WebhookEvent = {
   readonly tenantId: string;
+  /** Only endpoints of this mode receive it; events of the account itself are live. */
+  readonly mode: EndpointMode;
   readonly type: EventType;
   readonly source: MessageSourceName | undefined;
   /** When the change was recorded; see `DomainEvent`. */
@@ -83,6 +86,7 @@ function webhookEvent(
   return [
     {
       tenantId,
+      mode: change.kind === "message" ? change.message.mode : "live",
       type,
       source: change.kind === "message" ? change.message.source : undefined,
       recordedAtMs,

@@ -3,13 +3,15 @@
 import type { EventType } from "../../shared/core/event-types.ts";
 import type { MessageSourceName } from "../../shared/core/message-source.ts";
 import type { Attempt, Claimed, Delivery, DeliveryStatus } from "../domain/delivery.ts";
-import type { Endpoint, EndpointStatus } from "../domain/endpoint.ts";
+import type { Endpoint, EndpointMode, EndpointStatus } from "../domain/endpoint.ts";
 
 /** `endpoints`. */
 export type EndpointDocument = {
   _id: string;
   tenant_id: string;
-  /** 0 to 4, unique per tenant: a sixth endpoint cannot be stored. */
+  /** Absent from endpoints of releases without modes: they are live. */
+  mode?: EndpointMode;
+  /** Unique per tenant: 0 to 4 for live endpoints, 5 to 9 for test ones. No sixth can be stored. */
   slot: number;
   url: string;
   status: EndpointStatus;
@@ -67,6 +69,7 @@ export function toEndpoint(document: EndpointDocument): Endpoint {
   return {
     id: document._id,
     tenantId: document.tenant_id,
+    mode: document.mode ?? "live",
     url: document.url,
     status: document.status,
     eventTypes: document.event_types,
@@ -91,6 +94,7 @@ export function toEndpoint(document: EndpointDocument): Endpoint {
 export function toEndpointFields(endpoint: Endpoint): Omit<EndpointDocument, "_id" | "slot"> {
   return {
     tenant_id: endpoint.tenantId,
+    mode: endpoint.mode,
     url: endpoint.url,
     status: endpoint.status,
     event_types: [...endpoint.eventTypes],

@@ -1,30 +1,31 @@
-import type { ClientSession, Collection, Db } from "mongodb";
+import type { ClientSession, Collection, Db, Filter } from "mongodb";
 import { wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type { HealthStore } from "../app/health-keeper.ts";
 import type { EndpointStore } from "../app/ports.ts";
-import { type ChangedEndpoint, ENDPOINTS_MAX, type Endpoint } from "../domain/endpoint.ts";
+import {
+  type ChangedEndpoint,
+  ENDPOINTS_MAX,
+  type Endpoint,
+  type EndpointKey,
+} from "../domain/endpoint.ts";
 import { type EndpointDocument, toEndpoint, toEndpointFields } from "./documents.ts";
 
 /** Stored endpoints, with methods for a caller's transaction. */
 export type Endpoints = EndpointStore &
   HealthStore & {
-    /** Stores a new endpoint in a free slot; returns false when the tenant has none left. */
+    /** Stores a new endpoint in a free slot; returns false when its tenant and mode have none left. */
     insert(endpoint: Endpoint, session: ClientSession): Promise<boolean>;
     /** Like `save`, inside a transaction. */
     saveWithin(changed: ChangedEndpoint, session: ClientSession): Promise<boolean>;
-    getWithin(
-      tenantId: string,
-      endpointId: string,
-      session: ClientSession,
-    ): Promise<Endpoint | undefined>;
+    getWithin(key: EndpointKey, session: ClientSession): Promise<Endpoint | undefined>;
   };
 
 export function createEndpoints(db: Db): Endpoints {
   const endpoints: Collection<EndpointDocument> = db.collection("endpoints");
 
-  async function get(tenantId: string, endpointId: string, session?: ClientSession) {
+  async function get(key: EndpointKey, session?: ClientSession) {
     const document = await endpoints
-      .findOne({ _id: endpointId, tenant_id: tenantId }, { ...(session && { session }) })
+      .findOne({ _id: key.endpointId, ...ofOwner(key) }, { ...(session && { session }) })
       .catch(rethrowIn(session));
     return document === null ? undefined : toEndpoint(document);
   }
@@ -51,15 +52,15 @@ export function createEndpoints(db: Db): Endpoints {
     ...createHealthStore(endpoints),
     findEnabled: (tenantIds) => find({ tenant_id: { $in: [...tenantIds] }, status: "enabled" }),
     findByIds: (ids) => find({ _id: { $in: [...ids] } }),
-    list: (tenantId) => find({ tenant_id: tenantId }),
-    get: (tenantId, endpointId) => get(tenantId, endpointId),
+    list: (owner) => find(ofOwner(owner)),
+    get: (key) => get(key),
     getWithin: get,
     save: (changed) => save(changed),
     saveWithin: save,
 
-    async delete(tenantId, endpointId) {
+    async delete(key) {
       const result = await endpoints
-        .deleteOne({ _id: endpointId, tenant_id: tenantId })
+        .deleteOne({ _id: key.endpointId, ...ofOwner(key) })
         .catch(rethrow);
       return result.deletedCount === 1;
     },
@@ -69,7 +70,8 @@ export function createEndpoints(db: Db): Endpoints {
         .find({ tenant_id: endpoint.tenantId }, { session, projection: { slot: 1 } })
         .toArray();
       const slots = new Set(taken.map(({ slot }) => slot));
-      for (let slot = 0; slot < ENDPOINTS_MAX; slot += 1) {
+      const first = endpoint.mode === "live" ? 0 : ENDPOINTS_MAX;
+      for (let slot = first; slot < first + ENDPOINTS_MAX; slot += 1) {
         if (slots.has(slot)) continue;
         const document = { _id: endpoint.id, slot, ...toEndpointFields(endpoint) };
         await endpoints.insertOne(document, { session });
@@ -78,6 +80,12 @@ export function createEndpoints(db: Db): Endpoints {
       return false;
     },
   };
+}
+
+/** Matches the endpoints that a caller may see. */
+function ofOwner({ tenantId, mode }: Omit<EndpointKey, "endpointId">): Filter<EndpointDocument> {
+  if (mode === undefined) return { tenant_id: tenantId };
+  return { tenant_id: tenantId, mode: mode === "test" ? "test" : { $ne: "test" } };
 }
 
 /**

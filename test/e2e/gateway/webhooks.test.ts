@@ -13,6 +13,20 @@ import {
 
 const PATH = "/v1/webhook-endpoints";
 
+/** Every operation on one endpoint. */
+const ONE_ENDPOINT = [
+  ["GET", "", undefined],
+  ["PATCH", "", { status: "disabled" }],
+  ["PATCH", "", { nonsense: 1 }],
+  ["DELETE", "", undefined],
+  ["POST", "/rotate-secret", undefined],
+  ["POST", "/test", undefined],
+  ["POST", "/recover", { since: "2026-11-01T00:00:00Z" }],
+  ["GET", "/deliveries", undefined],
+  ["GET", "/deliveries?limit=0", undefined],
+  ["POST", `/deliveries/whd_${"0".repeat(26)}/resend`, undefined],
+] as const;
+
 describe("REST: webhook endpoints", function () {
   this.timeout(30_000);
   let rest: RestStack;
@@ -189,23 +203,41 @@ describe("REST: webhook endpoints", function () {
     }
   });
 
+  it("each mode has five endpoints of its own, and never the other mode's", async () => {
+    const keys = [customer.apiKey, customer.testKey];
+    const made: string[][] = [];
+    for (const apiKey of keys) {
+      const statuses: number[] = [];
+      for (let count = 0; count < 6; count += 1) {
+        // The same idempotency keys: they belong to a mode too.
+        const answer = await call("POST", PATH, { apiKey, key: `mode-${count}`, body: { url } });
+        statuses.push(answer.status);
+        expect(answer.headers.get("idempotent-replayed")).to.equal(null);
+        if (count === 5) expect(answer.body.errors[0].code).to.equal("too_many");
+      }
+      expect(statuses).to.deep.equal([201, 201, 201, 201, 201, 422]);
+      const { data } = (await call("GET", PATH, { apiKey })).body;
+      made.push(data.map(({ id }: { id: string }) => id));
+    }
+    expect(new Set(made.flat()).size).to.equal(10);
+    for (const [at, apiKey] of keys.entries()) {
+      const other = made[1 - at]?.[0] ?? "";
+      for (const [method, tail, body] of ONE_ENDPOINT) {
+        const answer = await customer.call(method, `${PATH}/${other}${tail}`, { apiKey, body });
+        expect(answer.status, `${method} ${tail}`).to.equal(404);
+      }
+      const mine = await call("GET", `${PATH}/${made[at]?.[0]}`, { apiKey });
+      expect(mine.body.data).to.include({ status: "enabled" });
+    }
+  });
+
   it("deleted, unknown, malformed and foreign endpoints are not_found", async () => {
     const { id } = await create();
     expect((await call("DELETE", `${PATH}/${id}`)).status).to.equal(204);
     const stranger = await rest.addCustomer();
     const { body } = await stranger.call("POST", PATH, { body: { url } });
     for (const one of [id, `whe_${"0".repeat(26)}`, "whe_1", body.data.id]) {
-      for (const [method, tail, payload] of [
-        ["GET", "", undefined],
-        ["PATCH", "", { status: "disabled" }],
-        ["PATCH", "", { nonsense: 1 }],
-        ["DELETE", "", undefined],
-        ["POST", "/rotate-secret", undefined],
-        ["POST", "/test", undefined],
-        ["POST", "/recover", { since: "2026-11-01T00:00:00Z" }],
-        ["GET", "/deliveries", undefined],
-        ["GET", "/deliveries?limit=0", undefined],
-      ] as const) {
+      for (const [method, tail, payload] of ONE_ENDPOINT) {
         const answer = await customer.call(method, `${PATH}/${one}${tail}`, { body: payload });
         expect(answer.status, `${method} ${one}${tail}`).to.equal(404);
       }

@@ -1,5 +1,8 @@
 import { createHmac } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
 import { expect } from "chai";
+import { Mode } from "../../../proto/gen/sms/v1/common_pb.js";
+import { EventSchema } from "../../../proto/gen/sms/v1/events_pb.js";
 import { DeliveryStatus } from "../../../proto/gen/sms/v1/webhook_pb.js";
 import { newId } from "../../../services/shared/core/ids.ts";
 import { eventually } from "../../support/poll.ts";
@@ -24,12 +27,13 @@ describe("webhook delivery", () => {
   after(() => close?.());
   beforeEach(() => receiver.behave(accept));
 
-  async function addEndpoint(tenantId: string, path: string, eventTypes: string[] = []) {
-    const { endpoint, secret } = await webhooks.client.createEndpoint({
-      tenantId,
-      url: receiver.url(path),
-      eventTypes,
-    });
+  async function addEndpoint(
+    tenantId: string,
+    path: string,
+    about: { readonly mode?: Mode; readonly eventTypes?: string[] } = {},
+  ) {
+    const url = receiver.url(path);
+    const { endpoint, secret } = await webhooks.client.createEndpoint({ tenantId, url, ...about });
     if (endpoint === undefined) throw new Error("no endpoint");
     return { id: endpoint.id, secret };
   }
@@ -74,6 +78,39 @@ describe("webhook delivery", () => {
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers["x-service-signature"])) ?? [];
     expect(Math.abs(Date.now() / 1000 - Number(t))).to.be.below(5);
     expect(v1).to.equal(createHmac("sha256", secret).update(`${t}.${text}`).digest("hex"));
+  });
+
+  it("sends a message's events to endpoints of its mode, and the account's to live ones", async () => {
+    const tenantId = newId("tenant");
+    const eventTypes = ["message.status_changed", "wallet.funded"];
+    for (const mode of [Mode.LIVE, Mode.TEST]) {
+      await addEndpoint(tenantId, `/mode-${mode}`, { mode, eventTypes });
+    }
+    // Endpoints of the release before modes have no such field.
+    const { id } = await addEndpoint(tenantId, "/old", { eventTypes });
+    await webhooks.mongo.db
+      .collection<{ _id: string }>("endpoints")
+      .updateOne({ _id: id }, { $unset: { mode: "" } });
+    const live = messageEvent(tenantId, { mode: Mode.LIVE });
+    const test = messageEvent(tenantId, { mode: Mode.TEST });
+    const funded = create(EventSchema, {
+      id: newId("event"),
+      tenantId,
+      occurredAtMs: BigInt(Date.now()),
+      payload: {
+        case: "walletChanged",
+        value: { type: "funded", wallet: { tenantId, currency: "NGN" }, amount: 1n },
+      },
+    });
+    await webhooks.publish([test, live, funded]);
+    const idsAt = (path: string) =>
+      receiver.at(path).map(({ headers }) => String(headers["x-service-event-id"]));
+    await eventually(() => idsAt("/old").length === 2 && idsAt(`/mode-${Mode.TEST}`).length === 1);
+    for (const path of [`/mode-${Mode.LIVE}`, "/old"]) {
+      await eventually(() => idsAt(path).length === 2);
+      expect(idsAt(path)).to.have.members([live.id, funded.id]);
+    }
+    expect(idsAt(`/mode-${Mode.TEST}`)).to.deep.equal([test.id]);
   });
 
   it("retries on schedule with the same id and bytes, then fails", async () => {

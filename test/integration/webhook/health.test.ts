@@ -1,16 +1,15 @@
 /** Health records on a real MongoDB, written by attempts with an old read of the endpoint. */
 import { expect } from "chai";
-import { newId } from "../../../services/shared/core/ids.ts";
 import { runTransaction } from "../../../services/shared/io/mongo.ts";
 import {
   changeEndpoint,
-  createEndpoint,
   type Endpoint,
   rotateSecret,
 } from "../../../services/webhook/domain/endpoint.ts";
 import { createEndpoints, type Endpoints } from "../../../services/webhook/store/endpoints.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
+import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
 import { openWebhookStores } from "../../support/webhook-harness.ts";
 
 const NOW = Date.now();
@@ -33,25 +32,14 @@ describe("the health record of a webhook endpoint", () => {
   });
 
   const now = async ({ tenantId, id }: Endpoint) => {
-    const found = await store.get(tenantId, id);
+    const found = await store.get({ tenantId, mode: undefined, endpointId: id });
     if (found === undefined) throw new Error("it is gone");
     return found;
   };
 
   /** A new endpoint, as an attempt reads it. */
   async function add(failingSinceMs = 0): Promise<Endpoint> {
-    const endpoint = createEndpoint(
-      {
-        id: newId("webhookEndpoint"),
-        tenantId: newId("tenant"),
-        url: "https://example.com/old",
-        eventTypes: [],
-        sources: [],
-        description: "",
-        sealedSecret: "sealed",
-      },
-      SINCE - 1000,
-    );
+    const endpoint = sampleEndpoint(SINCE - 1000, { url: "https://example.com/old" });
     await stores.mongo.client.withSession((session) => store.insert(endpoint, session));
     if (failingSinceMs > 0) await store.markFailing(endpoint, failingSinceMs);
     return now(endpoint);

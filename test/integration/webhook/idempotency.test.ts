@@ -12,11 +12,11 @@ import { type Mongo, openMongo } from "../../../services/shared/io/mongo.ts";
 import { toAppError } from "../../../services/shared/rpc/error-status.ts";
 import { createLocalTransport } from "../../../services/shared/rpc/local-transport.ts";
 import { createWebhookRpc, type RpcParts } from "../../../services/webhook/adapters/rpc.ts";
-import { createEndpoint } from "../../../services/webhook/domain/endpoint.ts";
 import { migrate } from "../../../services/webhook/migrate.ts";
 import { createIdempotency } from "../../../services/webhook/store/idempotency.ts";
 import { freshDatabase } from "../../support/fresh-names.ts";
 import { startServers, type TestServers } from "../../support/servers.ts";
+import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
 import { TEST_ENCRYPTION_KEYS } from "../../support/webhook-harness.ts";
 
 const TARGET = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint") };
@@ -27,13 +27,8 @@ const KEPT_MS = 60_000;
 function createSlowDeliveries() {
   const recoveredSince: number[] = [];
   let finish: (() => void) | undefined;
-  const endpoint = createEndpoint(
-    {
-      ...{ id: TARGET.endpointId, tenantId: TARGET.tenantId, url: "https://example.com/" },
-      ...{ eventTypes: [], sources: [], description: "", sealedSecret: "" },
-    },
-    Date.now(),
-  );
+  const { endpointId: id, tenantId } = TARGET;
+  const endpoint = sampleEndpoint(Date.now(), { id, tenantId });
   const deliveries: RpcParts["deliveries"] = {
     clock: systemClock,
     endpoints: { get: async () => endpoint },

@@ -254,6 +254,16 @@ describe("the judges of a chaos run", () => {
       "signature",
     ],
     [
+      "a change of a test message at a live endpoint",
+      () => judgeWebhooks([{ ...MESSAGE, mode: "test" }], [ENDPOINT], HOOKS),
+      "about a test message",
+    ],
+    [
+      "a change of a test message that no test endpoint took",
+      () => judgeWebhooks([{ ...MESSAGE, mode: "test" }], [{ ...ENDPOINT, mode: "test" }], []),
+      "never taken",
+    ],
+    [
       "a disabled endpoint that is called",
       () => judgeWebhooks([], [{ ...ENDPOINT, kind: "disabled" }], HOOKS),
       "disabled",
@@ -338,6 +348,7 @@ function carrier(
 const ENDPOINT: Endpoint = {
   id: "whe_1",
   tenantId: TENANT,
+  mode: "live",
   kind: "ok",
   path: "/ok",
   secret: "whsec_1",

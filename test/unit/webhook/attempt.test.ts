@@ -7,23 +7,14 @@ import { createSecrets } from "../../../services/webhook/adapters/secrets.ts";
 import { type AttemptParts, makeAttempt } from "../../../services/webhook/app/attempt.ts";
 import type { AttemptResult } from "../../../services/webhook/app/ports.ts";
 import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
-import {
-  createEndpoint,
-  type Endpoint,
-  rotateSecret,
-} from "../../../services/webhook/domain/endpoint.ts";
+import { type Endpoint, rotateSecret } from "../../../services/webhook/domain/endpoint.ts";
+import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
 
 const NOW_MS = 1_800_000_000_000;
 
 describe("a delivery attempt", () => {
   const tenantId = newId("tenant");
-  const fresh = createEndpoint(
-    {
-      ...{ id: newId("webhookEndpoint"), tenantId, url: "https://example.com/" },
-      ...{ eventTypes: [], sources: [], description: "", sealedSecret: "lost" },
-    },
-    NOW_MS - 1000,
-  );
+  const fresh = sampleEndpoint(NOW_MS - 1000, { tenantId, sealedSecret: "lost" });
   const claimed: Claimed = {
     ...{ id: newId("webhookDelivery"), tenantId, endpointId: fresh.id, eventId: newId("event") },
     ...{ eventType: "message.sent", body: "{}", attemptsMade: 0, lastAnswerMs: 0, attemptsLeft: 5 },

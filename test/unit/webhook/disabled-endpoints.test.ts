@@ -31,7 +31,9 @@ describe("deleting a webhook endpoint", () => {
       queue: { dropWaiting },
       stopper: { stop: (endpointId: string) => void stopped.push(endpointId) },
     } as unknown as EndpointParts<unknown>;
-    return deleteEndpoint(parts, "ten_1", "whe_1").then(() => stopped);
+    return deleteEndpoint(parts, { tenantId: "ten_1", mode: "live", endpointId: "whe_1" }).then(
+      () => stopped,
+    );
   };
 
   it("succeeds with any number of pending deliveries, and during an outage of the database", async () => {

@@ -12,7 +12,6 @@ import { deliveryId, derivedEventId } from "../../../services/webhook/domain/det
 import {
   activeSecrets,
   changeEndpoint,
-  createEndpoint,
   disableEndpoint,
   type Endpoint,
   isSubscribed,
@@ -24,6 +23,7 @@ import {
   decideHealthChange,
   type HealthChange,
 } from "../../../services/webhook/domain/health.ts";
+import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
 
 const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
@@ -34,9 +34,7 @@ const failure: RequestResult = { error: "status", httpStatus: 500, durationMs: 5
 const gone: RequestResult = { ...failure, httpStatus: 410 };
 
 function endpoint(): Endpoint {
-  const wanted = { eventTypes: [], sources: [], description: "", sealedSecret: "first" };
-  const url = "https://example.com/";
-  return createEndpoint({ ...wanted, id: "whe_1", tenantId: "ten_1", url }, NOW);
+  return sampleEndpoint(NOW, { id: "whe_1", tenantId: "ten_1", sealedSecret: "first" });
 }
 
 describe("the schedule of a webhook delivery", () => {
@@ -129,11 +127,16 @@ describe("a webhook endpoint", () => {
     }
   });
 
-  it("receives events of its types, sources and present enabled period only", () => {
+  it("receives events of its mode, types, sources and present enabled period only", () => {
     const type = "message.status_changed" as const;
-    const event = { type, source: "api", recordedAtMs: NOW } as const;
+    const event = { mode: "live", type, source: "api", recordedAtMs: NOW } as const;
     const fromApi = { ...endpoint(), sources: ["api"] as const };
     expect(isSubscribed(endpoint(), event)).to.equal(true);
+    expect(isSubscribed(endpoint(), { ...event, mode: "test" })).to.equal(false);
+    expect(isSubscribed({ ...endpoint(), mode: "test" }, event)).to.equal(false);
+    expect(isSubscribed({ ...endpoint(), mode: "test" }, { ...event, mode: "test" })).to.equal(
+      true,
+    );
     expect(isSubscribed(endpoint(), { ...event, type: "message.sent" })).to.equal(false);
     expect(isSubscribed(fromApi, event)).to.equal(true);
     expect(isSubscribed(fromApi, { ...event, source: "campaign" })).to.equal(false);

@@ -3,25 +3,15 @@ import { expect } from "chai";
 import { createLogger } from "../../../services/shared/io/log.ts";
 import { createHealthKeeper } from "../../../services/webhook/app/health-keeper.ts";
 import type { RequestResult } from "../../../services/webhook/domain/delivery.ts";
-import { createEndpoint, type Endpoint } from "../../../services/webhook/domain/endpoint.ts";
+import type { Endpoint } from "../../../services/webhook/domain/endpoint.ts";
+import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
 
 const NOW = 1_700_000_000_000;
 const AFTER = 3 * 86_400_000;
 const success: RequestResult = { error: "", httpStatus: 204, durationMs: 5, answer: "" };
 const failure: RequestResult = { error: "timeout", httpStatus: 0, durationMs: 5, answer: "" };
 
-const healthy: Endpoint = createEndpoint(
-  {
-    id: "whe_1",
-    tenantId: "ten_1",
-    url: "https://example.com/",
-    eventTypes: [],
-    sources: [],
-    description: "",
-    sealedSecret: "first",
-  },
-  NOW - 10 * AFTER,
-);
+const healthy = sampleEndpoint(NOW - 10 * AFTER, { id: "whe_1" });
 const failing: Endpoint = { ...healthy, failingSinceMs: NOW - AFTER, warnedAtMs: NOW - AFTER / 2 };
 
 describe("the health keeper of webhook endpoints", () => {

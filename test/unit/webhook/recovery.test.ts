@@ -1,20 +1,14 @@
 import { expect } from "chai";
-import { newId } from "../../../services/shared/core/ids.ts";
 import { recoverDeliveries } from "../../../services/webhook/app/delivery-management.ts";
-import { createEndpoint } from "../../../services/webhook/domain/endpoint.ts";
+import { sampleEndpoint } from "../../support/webhook-endpoint.ts";
 
 const nothing = {} as never;
 const BEGUN_MS = 1_800_000_000_000;
 
 describe("recovering failed webhook deliveries", () => {
-  const wanted = { tenantId: newId("tenant"), endpointId: newId("webhookEndpoint"), sinceMs: 0 };
-  const endpoint = createEndpoint(
-    {
-      ...{ id: wanted.endpointId, tenantId: wanted.tenantId, url: "https://example.com/" },
-      ...{ eventTypes: [], sources: [], description: "", sealedSecret: "" },
-    },
-    BEGUN_MS - 1,
-  );
+  const endpoint = sampleEndpoint(BEGUN_MS - 1);
+  const { id: endpointId, tenantId, mode } = endpoint;
+  const wanted = { tenantId, mode, endpointId, sinceMs: 0 };
 
   it("counts the deliveries of a repeated transaction too", async () => {
     const dueAt: number[] = [];

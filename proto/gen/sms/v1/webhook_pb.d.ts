@@ -7,6 +7,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { MessageSource } from "./messaging_pb.js";
+import type { Mode } from "./common_pb.js";
 
 /**
  * Describes the file sms/v1/webhook.proto.
@@ -77,6 +78,13 @@ export declare type WebhookEndpoint = Message<"sms.v1.WebhookEndpoint"> & {
    * @generated from field: int64 failing_since_ms = 11;
    */
   failingSinceMs: bigint;
+
+  /**
+   * Of the API key that made it; events of the other mode are not sent to it.
+   *
+   * @generated from field: sms.v1.Mode mode = 12;
+   */
+  mode: Mode;
 };
 
 /**
@@ -244,6 +252,13 @@ export declare type CreateEndpointRequest = Message<"sms.v1.CreateEndpointReques
    * @generated from field: bytes fingerprint = 7;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * Unspecified is LIVE.
+   *
+   * @generated from field: sms.v1.Mode mode = 8;
+   */
+  mode: Mode;
 };
 
 /**
@@ -291,6 +306,11 @@ export declare type GetEndpointRequest = Message<"sms.v1.GetEndpointRequest"> & 
    * @generated from field: string endpoint_id = 2;
    */
   endpointId: string;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 3;
+   */
+  mode: Mode;
 };
 
 /**
@@ -323,6 +343,11 @@ export declare type ListEndpointsRequest = Message<"sms.v1.ListEndpointsRequest"
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 2;
+   */
+  mode: Mode;
 };
 
 /**
@@ -417,6 +442,11 @@ export declare type UpdateEndpointRequest = Message<"sms.v1.UpdateEndpointReques
    * @generated from field: optional string description = 7;
    */
   description?: string | undefined;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 8;
+   */
+  mode: Mode;
 };
 
 /**
@@ -438,6 +468,11 @@ export declare type DeleteEndpointRequest = Message<"sms.v1.DeleteEndpointReques
    * @generated from field: string endpoint_id = 2;
    */
   endpointId: string;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 3;
+   */
+  mode: Mode;
 };
 
 /**
@@ -481,6 +516,11 @@ export declare type RotateSecretRequest = Message<"sms.v1.RotateSecretRequest"> 
    * @generated from field: bytes fingerprint = 4;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 5;
+   */
+  mode: Mode;
 };
 
 /**
@@ -568,6 +608,11 @@ export declare type ListDeliveriesRequest = Message<"sms.v1.ListDeliveriesReques
    * @generated from field: string before_id = 8;
    */
   beforeId: string;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 9;
+   */
+  mode: Mode;
 };
 
 /**
@@ -615,6 +660,11 @@ export declare type GetDeliveryRequest = Message<"sms.v1.GetDeliveryRequest"> & 
    * @generated from field: string delivery_id = 3;
    */
   deliveryId: string;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 4;
+   */
+  mode: Mode;
 };
 
 /**
@@ -667,6 +717,11 @@ export declare type ResendDeliveryRequest = Message<"sms.v1.ResendDeliveryReques
    * @generated from field: bytes fingerprint = 5;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 6;
+   */
+  mode: Mode;
 };
 
 /**
@@ -726,6 +781,11 @@ export declare type RecoverDeliveriesRequest = Message<"sms.v1.RecoverDeliveries
    * @generated from field: bytes fingerprint = 5;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 6;
+   */
+  mode: Mode;
 };
 
 /**
@@ -778,6 +838,11 @@ export declare type SendTestEventRequest = Message<"sms.v1.SendTestEventRequest"
    * @generated from field: bytes fingerprint = 4;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * @generated from field: sms.v1.Mode mode = 5;
+   */
+  mode: Mode;
 };
 
 /**
@@ -844,6 +909,13 @@ export declare type CheckKeyRequest = Message<"sms.v1.CheckKeyRequest"> & {
    * @generated from field: bytes fingerprint = 6;
    */
   fingerprint: Uint8Array;
+
+  /**
+   * Unspecified is LIVE for the creation of an endpoint.
+   *
+   * @generated from field: sms.v1.Mode mode = 7;
+   */
+  mode: Mode;
 };
 
 /**
@@ -1084,6 +1156,8 @@ export enum KeyedOperation {
 export declare const KeyedOperationSchema: GenEnum<KeyedOperation>;
 
 /**
+ * The mode of a request is the caller's: endpoints of the other mode are NOT_FOUND. Unspecified is both modes.
+ *
  * @generated from service sms.v1.WebhookService
  */
 export declare const WebhookService: GenService<{
