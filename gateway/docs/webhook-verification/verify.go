@@ -15,17 +15,20 @@ const tolerance = 300 * time.Second
 // IsGenuine tells whether the header signs these raw bytes with the secret, now.
 // Read the body before parsing it.
 func IsGenuine(header string, rawBody []byte, secret string, now time.Time) bool {
-	var t string
-	var given []string
+	var times, given []string
 	for _, part := range strings.Split(header, ",") {
-		key, value, _ := strings.Cut(part, "=")
+		key, value, hasValue := strings.Cut(part, "=")
 		switch {
-		case key == "t" && t == "":
-			t = value
-		case key == "v1":
+		case hasValue && key == "t":
+			times = append(times, value)
+		case hasValue && key == "v1":
 			given = append(given, value)
 		}
 	}
+	if len(times) == 0 || len(times[0]) > 12 {
+		return false
+	}
+	t := times[0]
 	seconds, err := strconv.ParseUint(t, 10, 40)
 	if err != nil || now.Sub(time.Unix(int64(seconds), 0)).Abs() > tolerance {
 		return false

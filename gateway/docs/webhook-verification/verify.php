@@ -10,11 +10,14 @@ function is_genuine(?string $header, string $rawBody, string $secret, ?float $no
     $t = null;
     $given = [];
     foreach (explode(',', $header ?? '') as $part) {
-        [$key, $value] = explode('=', $part, 2) + [1 => ''];
-        if ($key === 't' && $t === null) {
-            $t = $value;
-        } elseif ($key === 'v1') {
-            $given[] = $value;
+        $pair = explode('=', $part, 2);
+        if (count($pair) !== 2) {
+            continue;
+        }
+        if ($pair[0] === 't' && $t === null) {
+            $t = $pair[1];
+        } elseif ($pair[0] === 'v1') {
+            $given[] = $pair[1];
         }
     }
     if ($t === null || preg_match('/^\d{1,12}$/D', $t) !== 1) {

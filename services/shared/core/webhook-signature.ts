@@ -61,12 +61,13 @@ function readHeader(header: string): { t: string | undefined; signatures: string
   const signatures: string[] = [];
   for (const part of header.split(",")) {
     const at = part.indexOf("=");
-    const name = part.slice(0, at).trim();
-    const value = part.slice(at + 1).trim();
-    if (name === "t" && /^\d{1,12}$/.test(value)) t ??= value;
+    if (at < 0) continue;
+    const name = part.slice(0, at);
+    const value = part.slice(at + 1);
+    if (name === "t") t ??= value;
     else if (name === "v1") signatures.push(value);
   }
-  return { t, signatures };
+  return { t: t !== undefined && /^\d{1,12}$/.test(t) ? t : undefined, signatures };
 }
 
 function digest(key: KeyObject, t: string, rawBody: Uint8Array | string): string {

@@ -18,7 +18,7 @@ const BODY = Buffer.from('{"data":{"object":{"body":"₦5 “ok” 😀"}},"id":
 
 type Vector = {
   readonly name: string;
-  /** undefined when the request has none. */
+  /** As octets, Latin-1; undefined when the request has none. */
   readonly header: string | undefined;
   readonly body: Buffer;
   readonly secret: string;
@@ -61,20 +61,85 @@ const VECTORS: readonly Vector[] = [
   { ...bad, name: "an empty header", header: "" },
   { ...bad, name: "no key and value", header: "garbage" },
   { ...bad, name: "no header at all", header: undefined },
+  ...hostileVectors(),
 ];
 
+/** Headers that no sender of ours makes, and what each is worth. */
+function hostileVectors(): Vector[] {
+  const [t, hex] = [`t=${NOW_S}`, sign([SECRET]).split("v1=")[1] ?? ""];
+  const utf8 = (text: string) => Buffer.from(text).toString("latin1");
+  const refused: Readonly<Record<string, string>> = {
+    "a signature and =": `${t},v1=${hex}=`,
+    "a signature and more after =": `${t},v1=${hex}=0`,
+    "= before the signature": `${t},v1==${hex}`,
+    "a time and =": `${t}=,v1=${hex}`,
+    "a signature in upper case": `${t},v1=${hex.toUpperCase()}`,
+    "keys in upper case": `T=${NOW_S},V1=${hex}`,
+    "an odd number of digits": `${t},v1=${hex}0`,
+    "one octet more": `${t},v1=${hex}00`,
+    "half of it": `${t},v1=${hex.slice(0, 32)}`,
+    "letters that are no digits": `${t},v1=${"z".repeat(64)}`,
+    "a signature in two entries": `${t},v1=${hex.slice(0, 32)},v1=${hex.slice(32)}`,
+    "octets that are not ASCII": `${t},v1=${"\xff".repeat(64)}`,
+    "characters that are not ASCII": `${t},v1=${utf8("é☂😀").repeat(8)}`,
+    "a signature and a character that is not ASCII": `${t},v1=${hex}${utf8("é")}`,
+    "digits of another script": `t=${utf8("١٧٧٦٢٤٨٤٣٠")},v1=${hex}`,
+    "a time and a character that is not ASCII": `${t}\xb2,v1=${hex}`,
+    "a signature and a zero octet": `${t},v1=${hex}\0`,
+    "a signature and a line end": `${t},v1=${hex}\n`,
+    "a time and a line end": `${t}\n,v1=${hex}`,
+    "a space after the comma": `${t}, v1=${hex}`,
+    "a space before the signature": `${t},v1= ${hex}`,
+    "a space after the signature": `${t},v1=${hex} `,
+    "a space before the time": `t= ${NOW_S},v1=${hex}`,
+    "a tab after the time": `${t}\t,v1=${hex}`,
+    "a time with a sign": `t=+${NOW_S},v1=${hex}`,
+    "a time in hexadecimal": `t=0x${NOW_S.toString(16)},v1=${hex}`,
+    "a time with a fraction": `${t}.0,v1=${hex}`,
+    "a time with 20 digits": `t=${`${NOW_S}`.padStart(20, "0")},v1=${hex}`,
+    "an endless time": `t=${"9".repeat(100_000)},v1=${hex}`,
+    "an endless signature": `${t},v1=${"0".repeat(1_000_000)}`,
+    "another time first": `t=1,${t},v1=${hex}`,
+    "an empty time first": `t=,${t},v1=${hex}`,
+    "commas alone": ",".repeat(1000),
+    "equals signs alone": "=".repeat(1000),
+  };
+  const accepted: Readonly<Record<string, string>> = {
+    "the signature first": `v1=${hex},${t}`,
+    "the signature twice": `${t},v1=${hex},v1=${hex}`,
+    "a wrong signature before it": `${t},v1=${"0".repeat(64)},v1=${hex}`,
+    "a wrong signature after it": `${t},v1=${hex},v1=`,
+    "a hostile signature before it": `${t},v1=\xff=\0,v1=${hex}`,
+    "10,000 wrong signatures before it": `${t}${`,v1=${"0".repeat(64)}`.repeat(10_000)},v1=${hex}`,
+    "another time after it": `${t},t=1,v1=${hex}`,
+    "an entry without a value before it": `t,v1,${t},v1=${hex}`,
+    "other keys that are not ASCII": `\xff=\xff,${utf8("é=é")},${t},v1=${hex}`,
+    "empty entries": `,,${t},,v1=${hex},,`,
+  };
+  const vectors = (of: Readonly<Record<string, string>>, kind: typeof good) =>
+    Object.entries(of).map(([name, header]) => ({ ...kind, name, header }));
+  return [...vectors(refused, bad), ...vectors(accepted, good)];
+}
+
 /** The vectors as every driver reads them: four fields a line; a dash means no header. */
-const LINES = VECTORS.map(({ header, body, secret, nowS }) =>
-  [header ?? "-", body.toString("base64"), secret, nowS].join("\t"),
-).join("\n");
+const LINES = VECTORS.map(({ header, body, secret, nowS }) => {
+  const octets = header === undefined ? "-" : Buffer.from(header, "latin1").toString("base64");
+  return [octets, body.toString("base64"), secret, nowS].join("\t");
+}).join("\n");
 
 const PYTHON_DRIVER = `
 import base64, sys
 from verify import is_genuine
 for line in sys.stdin.read().split("\\n"):
     header, body, secret, now = line.split("\\t")
-    header = None if header == "-" else header
-    print(1 if is_genuine(header, base64.b64decode(body), secret, float(now)) else 0)
+    octets = None if header == "-" else base64.b64decode(header)
+    # WSGI servers decode headers as Latin-1, some others as UTF-8 with surrogates.
+    forms = [None] if octets is None else [
+        octets.decode("latin-1"),
+        octets.decode("utf-8", "surrogateescape"),
+    ]
+    found = {is_genuine(form, base64.b64decode(body), secret, float(now)) for form in forms}
+    print("differs" if len(found) > 1 else int(found.pop()))
 `;
 
 const GO_DRIVER = `package webhook
@@ -94,11 +159,11 @@ func TestVectors(t *testing.T) {
 	input, _ := io.ReadAll(os.Stdin)
 	for _, line := range strings.Split(string(input), "\\n") {
 		field := strings.Split(line, "\\t")
-		// http.Header.Get returns this for a missing header.
-		field[0] = strings.TrimPrefix(field[0], "-")
+		// http.Header.Get returns an empty text for a missing header.
+		header, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(field[0], "-"))
 		body, _ := base64.StdEncoding.DecodeString(field[1])
 		now, _ := strconv.ParseFloat(field[3], 64)
-		if IsGenuine(field[0], body, field[2], time.UnixMilli(int64(now*1000))) {
+		if IsGenuine(string(header), body, field[2], time.UnixMilli(int64(now*1000))) {
 			fmt.Println("1")
 		} else {
 			fmt.Println("0")
@@ -111,7 +176,7 @@ const PHP_DRIVER = `<?php
 require __DIR__ . '/verify.php';
 foreach (explode("\\n", stream_get_contents(STDIN)) as $line) {
     [$header, $body, $secret, $now] = explode("\\t", $line);
-    $header = $header === '-' ? null : $header;
+    $header = $header === '-' ? null : base64_decode($header);
     echo is_genuine($header, base64_decode($body), $secret, (float) $now) ? "1\\n" : "0\\n";
 }
 `;
@@ -125,7 +190,8 @@ class Driver {
     String input = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
     for (String line : input.split("\\n")) {
       String[] field = line.split("\\t");
-      String header = field[0].equals("-") ? null : field[0];
+      byte[] octets = field[0].equals("-") ? null : Base64.getDecoder().decode(field[0]);
+      String header = octets == null ? null : new String(octets, StandardCharsets.ISO_8859_1);
       byte[] body = Base64.getDecoder().decode(field[1]);
       double now = Double.parseDouble(field[3]);
       System.out.println(WebhookVerifier.isGenuine(header, body, field[2], now) ? 1 : 0);
