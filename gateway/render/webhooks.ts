@@ -36,6 +36,14 @@ export function renderWebhookEndpoint(endpoint: WebhookEndpoint, secret?: string
   };
 }
 
+/**
+ * A refused address looks like any failed connection: a customer who controls a name must not learn
+ * which addresses are inside our network. Operators see the difference over gRPC.
+ */
+function publicError(error: string): string {
+  return error === "address_not_allowed" ? "connection" : error;
+}
+
 /** Renders a delivery with its attempts, oldest first. */
 export function renderDelivery(delivery: Delivery) {
   return {
@@ -53,7 +61,7 @@ export function renderDelivery(delivery: Delivery) {
       started_at: formatInstant(Number(attempt.startedAtMs)),
       duration_ms: attempt.durationMs,
       http_status: attempt.httpStatus === 0 ? null : attempt.httpStatus,
-      error: textOrNull(attempt.error),
+      error: textOrNull(publicError(attempt.error)),
       answer: attempt.answer,
     })),
   };

@@ -211,7 +211,7 @@ const DELIVERY = object({
         type: ["string", "null"],
         description:
           "Null when it succeeded. `status` and `redirect` are answers; `timeout`, `connection` and `tls` mean " +
-          "that no whole answer came, `address_not_allowed` that the address may not be asked.",
+          "that no whole answer came.",
       },
       answer: {
         type: "string",

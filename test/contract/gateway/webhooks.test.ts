@@ -4,6 +4,7 @@ import { expect } from "chai";
 import type { OperationPorts } from "../../../gateway/operations/all.ts";
 import {
   CreateEndpointRequestSchema,
+  DeliverySchema,
   KeyedOperation,
   type ListDeliveriesRequest,
 } from "../../../proto/gen/sms/v1/webhook_pb.js";
@@ -133,6 +134,20 @@ describe("REST: webhook operations in the gateway", () => {
     const answer = await call(serving({ createEndpoint }), "POST", "", body);
     expect(answer.status).to.equal(404);
     expect(seen).to.deep.equal([["https://example.com/\ufffd", "a\ufffd"]]);
+  });
+
+  it("an attempt at an address of our network looks like any failed connection", async () => {
+    const listDeliveries = async () => {
+      const deliveries = ["connection", "address_not_allowed"].map((error) =>
+        create(DeliverySchema, { attempts: [{ number: 1, durationMs: 3, error }] }),
+      );
+      return { deliveries, hasMore: false };
+    };
+    const path = `/${ENDPOINT}/deliveries`;
+    const { data } = await call(serving({ listDeliveries }), "GET", path);
+    const [failed, refused] = data as unknown[];
+    expect(refused).to.deep.equal(failed);
+    expect(failed).to.nested.include({ "attempts[0].error": "connection" });
   });
 
   it("a list of deliveries with an end at or before 1970 keeps that end", async () => {
