@@ -64,6 +64,24 @@ export async function openWebhookStores(
   };
 }
 
+/** The stores of the enclosing `describe`, on servers of their own. */
+export function useWebhookStores(): () => Awaited<ReturnType<typeof openWebhookStores>> {
+  let servers: TestServers | undefined;
+  let stores: Awaited<ReturnType<typeof openWebhookStores>> | undefined;
+  before(async () => {
+    servers = await startServers();
+    stores = await openWebhookStores(servers, freshDatabase("webhook"));
+  });
+  after(async () => {
+    await stores?.close();
+    await servers?.stop();
+  });
+  return () => {
+    if (stores === undefined) throw new Error("the stores are not open");
+    return stores;
+  };
+}
+
 /** Settings that let a service under test reach receivers on loopback. */
 export function webhookSettings(
   servers: Pick<TestServers, "mongodbUri" | "natsUrl">,

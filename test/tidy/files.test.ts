@@ -20,7 +20,6 @@ const SLEEPS = [
   "test/integration/rpc/connections.slow.test.ts 1",
   "test/integration/smpp/session.test.ts 1",
   "test/integration/webhook/attempt-before-store.test.ts 1",
-  "test/integration/webhook/health.test.ts 1",
   "test/unit/flow/backoff.test.ts 1",
   "test/unit/flow/batcher.test.ts 2",
   "test/unit/gateway/replica-count.test.ts 1",

@@ -10,7 +10,8 @@ import {
   type Filter,
   MongoBulkWriteError,
 } from "mongodb";
-import { guardMongo, isMongoOutage, wrapMongoError } from "../../shared/io/mongo-errors.ts";
+import { isUnavailable } from "../../shared/core/errors.ts";
+import { guardMongo, wrapMongoError } from "../../shared/io/mongo-errors.ts";
 import type {
   AttemptResult,
   ClaimRequest,
@@ -214,9 +215,10 @@ function keptAttempt(result: AttemptResult, options: QueueOptions): AttemptDocum
  * Maps the errors of an insert. A duplicate was stored for an earlier delivery of the same event.
  */
 function readInsertErrors(error: unknown, count: number): Inserted[] {
-  if (!(error instanceof MongoBulkWriteError)) throw wrapMongoError(error);
+  const wrapped = wrapMongoError(error);
+  if (!(error instanceof MongoBulkWriteError) || isUnavailable(wrapped)) throw wrapped;
   const faults = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
-  if (faults.length === 0 || isMongoOutage(error)) throw wrapMongoError(error);
+  if (faults.length === 0) throw wrapped;
   const results: Inserted[] = new Array(count).fill("stored");
   for (const fault of faults) {
     results[fault.index] =

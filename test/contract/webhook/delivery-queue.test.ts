@@ -1,34 +1,43 @@
-/** The queue of deliveries on a real MongoDB: claims ahead of time, and releases. */
+/** Conformance suite of the port `DeliveryQueue`, on MongoDB. */
 import { expect } from "chai";
 import { newId } from "../../../services/shared/core/ids.ts";
-import type { DeliveryQueue } from "../../../services/webhook/app/ports.ts";
+import type { DeliveryQueue, NewDelivery } from "../../../services/webhook/app/ports.ts";
 import type { Claimed } from "../../../services/webhook/domain/delivery.ts";
 import { createDeliveryQueue } from "../../../services/webhook/store/queue.ts";
-import { freshDatabase } from "../../support/fresh-names.ts";
-import { startServers, type TestServers } from "../../support/servers.ts";
-import { openWebhookStores } from "../../support/webhook-harness.ts";
+import { useWebhookStores } from "../../support/webhook-harness.ts";
 
 const LEASE_MS = 24_000;
 
 describe("the queue of webhook deliveries", () => {
-  let servers: TestServers;
-  let stores: Awaited<ReturnType<typeof openWebhookStores>>;
+  const stores = useWebhookStores();
   let queue: DeliveryQueue;
-
-  before(async () => {
-    servers = await startServers();
-    stores = await openWebhookStores(servers, freshDatabase("webhook"));
+  before(() => {
     queue = open("first");
-  });
-  after(async () => {
-    await stores?.close();
-    await servers?.stop();
   });
 
   function open(owner: string): DeliveryQueue {
     const options = { retentionMs: 3_600_000, owner, redactDelivered: false };
-    return createDeliveryQueue(stores.mongo.db, options);
+    return createDeliveryQueue(stores().mongo.db, options);
   }
+
+  function newDelivery(dueAtMs: number, about: Partial<NewDelivery> = {}): NewDelivery {
+    return {
+      id: newId("webhookDelivery"),
+      tenantId: "ten_1",
+      endpointId: newId("webhookEndpoint"),
+      eventId: newId("event"),
+      eventType: "message.status_changed",
+      body: "{}",
+      attemptsLeft: 5,
+      createdAtMs: dueAtMs,
+      activatedAtMs: dueAtMs,
+      lease: undefined,
+      dueAtMs,
+      ...about,
+    };
+  }
+
+  const leaseUntil = (untilMs: number) => ({ id: newId("request"), untilMs });
 
   /** Stores a delivery and claims it ahead by `byMs`. */
   async function claimOne(
@@ -37,29 +46,14 @@ describe("the queue of webhook deliveries", () => {
     nowMs: number,
     more: { body?: string; redacts?: boolean } = {},
   ): Promise<Claimed[]> {
-    const endpointId = newId("webhookEndpoint");
-    await queue.insert([
-      {
-        id: newId("webhookDelivery"),
-        tenantId: "ten_1",
-        endpointId,
-        eventId: newId("event"),
-        eventType: "message.status_changed",
-        body: "{}",
-        attemptsLeft: 5,
-        createdAtMs: nowMs,
-        activatedAtMs: nowMs,
-        lease: undefined,
-        dueAtMs,
-        ...more,
-      },
-    ]);
-    const lease = { id: newId("request"), untilMs: nowMs + LEASE_MS };
-    return queue.claim([{ endpointId, max: 10 }], lease, nowMs, byMs);
+    const delivery = newDelivery(dueAtMs, { activatedAtMs: nowMs, ...more });
+    await queue.insert([delivery]);
+    const requests = [{ endpointId: delivery.endpointId, max: 10 }];
+    return queue.claim(requests, leaseUntil(nowMs + LEASE_MS), nowMs, byMs);
   }
 
   const nextAttemptOf = async (claimed: Claimed | undefined) => {
-    const deliveries = stores.mongo.db.collection<{ _id: string; next_attempt_at: Date }>(
+    const deliveries = stores().mongo.db.collection<{ _id: string; next_attempt_at: Date }>(
       "deliveries",
     );
     const found = await deliveries.findOne({ _id: claimed?.id ?? "" });
@@ -67,12 +61,78 @@ describe("the queue of webhook deliveries", () => {
     return found?.next_attempt_at.getTime();
   };
 
+  it("stores each delivery once, and judges each of a batch alone", async () => {
+    const nowMs = Date.now();
+    const [first, second] = [newDelivery(nowMs), newDelivery(nowMs)];
+    expect(await queue.insert([first])).to.deep.equal(["stored"]);
+    const invalid = newDelivery(nowMs, { id: `no_${newId("webhookDelivery")}` });
+    const changed = { ...first, body: "changed" };
+    const [known, refused, stored] = await queue.insert([changed, invalid, second]);
+    expect([known, stored]).to.deep.equal(["known", "stored"]);
+    expect(refused).to.be.instanceOf(Error);
+    expect(await bodyOf(first.id)).to.equal("{}");
+  });
+
+  it("finds endpoints with due deliveries, the earliest first, and no others", async () => {
+    const nowMs = Date.now() - 1_000_000;
+    const later = newDelivery(nowMs - 10);
+    const earlier = [newDelivery(nowMs - 20), newDelivery(nowMs - 5)].map((delivery) => ({
+      ...delivery,
+      endpointId: "whe_earlier",
+    }));
+    const notYet = newDelivery(nowMs + 1);
+    await queue.insert([later, ...earlier, notYet]);
+    const found = await queue.findDueEndpoints(nowMs);
+    const mine = found.filter(({ endpointId }) =>
+      [later, ...earlier, notYet].some((delivery) => delivery.endpointId === endpointId),
+    );
+    expect(mine).to.deep.equal([
+      { endpointId: "whe_earlier", firstDueAtMs: nowMs - 20 },
+      { endpointId: later.endpointId, firstDueAtMs: nowMs - 10 },
+    ]);
+  });
+
+  it("claims at most the number asked for, the oldest first, and each delivery once", async () => {
+    const nowMs = Date.now();
+    const endpointId = newId("webhookEndpoint");
+    const stored = [3, 1, 2].map((age) => newDelivery(nowMs - age, { endpointId }));
+    await queue.insert(stored);
+    const claim = (max: number) =>
+      queue.claim([{ endpointId, max }], leaseUntil(nowMs + LEASE_MS), nowMs, nowMs);
+    const claims = await Promise.all([claim(2), claim(2), claim(2)]);
+    const ids = claims.flat().map(({ id }) => id);
+    expect(new Set(ids).size).to.equal(ids.length);
+    for (const one of claims) {
+      const dueAt = one.map(({ dueAtMs }) => dueAtMs);
+      expect(dueAt).to.deep.equal(dueAt.toSorted());
+    }
+    ids.push(...(await claim(3)).map(({ id }) => id));
+    expect(ids).to.have.members(stored.map(({ id }) => id));
+  });
+
+  it("renews and writes only under the lease, and says which leases ended", async () => {
+    const nowMs = Date.now();
+    const [held] = await claimOne(nowMs, nowMs, nowMs);
+    const [lost] = await claimOne(nowMs, nowMs, nowMs);
+    if (held === undefined || lost === undefined) throw new Error("nothing was claimed");
+    const endMs = nowMs + LEASE_MS;
+    const requests = [{ endpointId: lost.endpointId, max: 1 }];
+    await queue.claim(requests, leaseUntil(endMs + LEASE_MS), endMs, endMs);
+    expect(await queue.renew([held, lost], endMs + 1)).to.deep.equal(new Set([held.id]));
+    const next = { status: "succeeded" } as const;
+    const results = [held, lost].map((claimed) => ({
+      ...{ claimed, attempt: undefined, next, atMs: nowMs },
+    }));
+    expect(await queue.writeResults(results)).to.equal(1);
+    expect(await queue.writeResults(results)).to.equal(2);
+  });
+
   const TEXT = {
     data: { object: { body: "Your code is 1234", id: "msg_1" } },
     type: "message.sent",
   };
   const bodyOf = async (id: string) => {
-    const found = stores.mongo.db.collection<{ _id: string; body?: string }>("deliveries");
+    const found = stores().mongo.db.collection<{ _id: string; body?: string }>("deliveries");
     return (await found.findOne({ _id: id }))?.body;
   };
 
@@ -131,7 +191,7 @@ describe("the queue of webhook deliveries", () => {
     const [held] = await claimOne(nowMs - 5000, nowMs, nowMs);
     const endMs = nowMs + LEASE_MS;
     const requests = [{ endpointId: held?.endpointId ?? "", max: 10 }];
-    const lease = { id: newId("request"), untilMs: endMs + LEASE_MS };
+    const lease = leaseUntil(endMs + LEASE_MS);
     expect(await queue.claim(requests, lease, endMs - 1, endMs + 999)).to.deep.equal([]);
     const [taken] = await queue.claim(requests, lease, endMs, endMs + 1000);
     expect(taken).to.include({ id: held?.id, dueAtMs: endMs, leaseId: lease.id });
