@@ -3,12 +3,10 @@
  * `node --import ./services/strip-types-cache.mjs services/main.ts <name>…`. JavaScript, because it runs before
  * anything can run TypeScript. Without it everything works the same.
  *
- * - Node strips types with a WebAssembly program of 16 MB that stays in memory. `node services/strip-types-cache.mjs`
- *   strips every file beforehand. A process that preloads this file reads the cache by the hash of each source;
- *   Node strips a source that is not cached. (NODE_COMPILE_CACHE would cache the text as well, but a process
- *   keeps all 6 MB that it read from there until it exits.)
- * - An ES module that imports `node:http` evaluates all its exports, and three of them load Node's fetch and
- *   WebSocket: 3 MB, used by nothing here. The global names still load them on demand.
+ * Node strips types with a WebAssembly program of 16 MB that stays in memory. `node services/strip-types-cache.mjs`
+ * strips every file beforehand. A process that preloads this file reads the cache by the hash of each source;
+ * Node strips a source that is not cached. (NODE_COMPILE_CACHE would cache the text as well, but a process
+ * keeps all 6 MB that it read from there until it exits.)
  */
 import { createHash, randomUUID } from "node:crypto";
 import {
@@ -20,7 +18,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -36,10 +34,6 @@ if (import.meta.main) fillCache();
 else preload();
 
 function preload() {
-  const http = createRequire(import.meta.url)("node:http");
-  for (const name of ["WebSocket", "CloseEvent", "MessageEvent"]) {
-    Object.defineProperty(http, name, { value: undefined, enumerable: true });
-  }
   registerHooks({
     load(url, context, next) {
       if (!url.startsWith("file:") || !url.endsWith(".ts")) return next(url, context);
